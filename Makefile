@@ -1,0 +1,59 @@
+# Everything a newcomer needs: `make run`, `make test`, `make lint`, `make bench`.
+# Only Python 3.11+, make and access to a package index are assumed.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+NODE_MODULES := tests/clients/node_modules
+
+.PHONY: run install install-test test lint format bench lock clean
+
+run: install
+	$(BIN)/masthead serve --demo
+
+install: $(VENV)/.installed
+
+install-test: $(VENV)/.installed-test $(NODE_MODULES)/.installed
+
+# Both suites run the same tests, on SQLite and on PostgreSQL; -n 2 uses both cores of a small machine.
+test: install-test
+	$(BIN)/pytest -n 2 --dist loadgroup $(ARGS)
+
+lint: $(VENV)/.installed-test
+	$(BIN)/ruff format --check src tests bench
+	$(BIN)/ruff check src tests bench
+	$(BIN)/mypy
+
+format: $(VENV)/.installed-test
+	$(BIN)/ruff format src tests bench
+	$(BIN)/ruff check --fix src tests bench
+
+# make bench, or make bench ONLY=list
+bench: $(VENV)/.installed-test
+	$(BIN)/python -m bench $(if $(ONLY),--only $(ONLY))
+
+# Rewrites both lock files from pyproject.toml; needs uv.
+lock:
+	uv pip compile pyproject.toml --extra build --universal --generate-hashes --no-header -q -o requirements.lock
+	uv pip compile pyproject.toml --extra build --extra test --universal --generate-hashes --no-header -q \
+	  -c requirements.lock -o requirements-test.lock
+
+clean:
+	rm -rf $(VENV) $(NODE_MODULES)
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: requirements.lock pyproject.toml | $(VENV)/bin/python
+	$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
+	touch $@
+
+$(VENV)/.installed-test: requirements-test.lock $(VENV)/.installed
+	$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r requirements-test.lock
+	touch $@
+
+# PocketBase's own JavaScript client, run by the Node.js that the Python lock brings.
+$(NODE_MODULES)/.installed: tests/clients/package-lock.json $(VENV)/.installed-test
+	cd tests/clients && ../../$(BIN)/npm ci --no-audit --no-fund --silent
+	touch $@

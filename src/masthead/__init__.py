@@ -1,0 +1,1 @@
+"""Masthead: a multi-tenant blog and membership platform."""

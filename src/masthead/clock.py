@@ -1,0 +1,22 @@
+"""The one source of time. Everything that stores, compares or prints an instant asks here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+Clock = Callable[[], datetime]
+
+
+def now() -> datetime:
+    return datetime.now(UTC)
+
+
+def to_text(moment: datetime) -> str:
+    """`2026-11-14T09:30:00.123Z`: fixed width, so that text order is time order in every database."""
+    moment = moment.astimezone(UTC)
+    return f"{moment:%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03d}Z"
+
+
+def from_text(text: str) -> datetime:
+    return datetime.fromisoformat(text)

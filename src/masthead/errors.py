@@ -1,0 +1,86 @@
+"""The small family of errors that the service raises on purpose.
+
+Raised where the fact is known, without any idea of HTTP; each face has one table that turns them
+into its own status, code and envelope. A message says what to do next and never holds a path,
+a statement or a secret.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+class MastheadError(Exception):
+    """Base of everything that a face knows how to answer."""
+
+    message = "Something went wrong while processing your request."
+
+    def __init__(self, message: str | None = None) -> None:
+        super().__init__(message or self.message)
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is wrong with one field: a stable code, a sentence, and the values the sentence names."""
+
+    code: str
+    message: str
+    params: dict[str, object] = field(default_factory=dict)
+
+
+class Invalid(MastheadError):
+    """The input breaks a rule of the collection; one problem per field."""
+
+    message = "The submitted data is not valid."
+
+    def __init__(self, problems: dict[str, Problem], message: str | None = None) -> None:
+        super().__init__(message)
+        self.problems = problems
+
+
+class BadRequest(MastheadError):
+    """The request can't be read at all: broken JSON, broken multipart, a filter that does not parse."""
+
+    message = "The request can't be read."
+
+
+class TooLarge(MastheadError):
+    message = "The request is larger than this service accepts."
+
+
+class Unauthenticated(MastheadError):
+    message = "The request requires a valid authorization token."
+
+
+class Forbidden(MastheadError):
+    message = "You are not allowed to perform this request."
+
+
+class NotFound(MastheadError):
+    message = "The requested resource wasn't found."
+
+
+class Conflict(MastheadError):
+    """The record changed since the caller read it (an expected version no longer holds)."""
+
+    message = "The record has changed since you read it. Read it again and repeat the change."
+
+
+class RateLimited(MastheadError):
+    message = "Too many requests. Wait and try again."
+
+    def __init__(self, retry_after_seconds: int, message: str | None = None) -> None:
+        super().__init__(message)
+        self.retry_after_seconds = retry_after_seconds
+
+
+class StatementTimeout(MastheadError):
+    """A query ran into the statement time limit."""
+
+    message = "This query takes too long. Narrow the filter or ask for fewer records."
+
+
+class Unavailable(MastheadError):
+    """The database or the object store does not answer."""
+
+    message = "The service is temporarily unavailable. Try again in a moment."

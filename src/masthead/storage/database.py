@@ -1,0 +1,101 @@
+"""What the rest of the service may ask of a database, whichever one it is.
+
+Statements are SQLAlchemy Core expressions compiled once by `Database.compile` and then run with
+plain positional values; no SQLAlchemy engine stands on a request path. Dialect differences live in
+this package and nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import Any, NewType, Protocol
+
+from sqlalchemy.sql import ClauseElement
+
+from masthead.ids import TenantId
+
+Row = Sequence[Any]
+
+Scope = NewType("Scope", str)
+"""Whose rows a statement may touch. PostgreSQL enforces it by row-level security."""
+
+EVERY_TENANT = Scope("*")
+"""For the platform itself: operators, the worker, the command line."""
+
+
+def scope_of(tenant_id: TenantId) -> Scope:
+    return Scope(tenant_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """SQL text of one dialect, the names of its parameters in order, and the fixed ones' values."""
+
+    text: str
+    names: tuple[str, ...]
+    constants: Mapping[str, object]
+
+    def bind(self, values: Mapping[str, object]) -> tuple[object, ...]:
+        constants = self.constants
+        return tuple(values[name] if name in values else constants[name] for name in self.names)
+
+
+class Transaction(Protocol):
+    """One all-or-nothing change. Leaving the block returns only after the commit is durable."""
+
+    async def fetch(self, statement: Statement, values: Sequence[object] = ()) -> list[Row]: ...
+
+    async def execute(
+        self, statement: Statement, values: Sequence[object] = (), *, slow: bool = False
+    ) -> int:
+        """Runs a change and returns how many rows it touched.
+
+        `slow` marks a statement whose cost grows with the data (a cascade, a sweep), so that an
+        embedded database runs it away from the event loop.
+        """
+        ...
+
+    async def execute_many(
+        self, statement: Statement, rows: Sequence[Sequence[object]]
+    ) -> None: ...
+
+
+class Database(Protocol):
+    name: str
+    """`sqlite` or `postgresql`."""
+
+    def compile(self, statement: ClauseElement) -> Statement: ...
+
+    async def fetch(
+        self,
+        scope: Scope,
+        statement: Statement,
+        values: Sequence[object] = (),
+        *,
+        slow: bool = False,
+    ) -> list[Row]:
+        """Reads outside any transaction. `slow` says beforehand that this may take a while."""
+        ...
+
+    def transaction(self, scope: Scope) -> AbstractAsyncContextManager[Transaction]: ...
+
+    async def ping(self) -> None:
+        """Returns when the database answers, raises `Unavailable` within two seconds otherwise."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+class UniqueViolation(Exception):
+    """A row with the same key exists; `columns` are those of the violated index."""
+
+    def __init__(self, table: str, columns: tuple[str, ...]) -> None:
+        super().__init__(f"{table}: {', '.join(columns)}")
+        self.table = table
+        self.columns = columns
+
+
+class ForeignKeyViolation(Exception):
+    """A row points at one that does not exist, or one that is still pointed at was removed."""
