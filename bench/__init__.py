@@ -1,0 +1,1 @@
+"""Masthead beside PocketBase, measured alternately on one machine: `python -m bench`."""
