@@ -1,0 +1,298 @@
+"""Everything an operator can set, read once at start from `MASTHEAD_*` environment variables.
+
+Each field of `Settings` is one variable: its name, parser, default and one-line meaning stand
+together in its declaration, and docs/operations.md is tested against them.
+"""
+
+# ruff: noqa: RUF009  (each call makes a dataclass field; it holds no value to share)
+from __future__ import annotations
+
+import difflib
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import Field, dataclass, field, fields
+from email.headerregistry import Address
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from masthead import root_secret
+from masthead.errors import MastheadError
+from masthead.setting_values import (
+    AiProvider,
+    ErrorCodes,
+    GdprHeaderAuth,
+    LogFormat,
+    Network,
+    RateLimits,
+    RetryPolicy,
+    Secret,
+    SmtpServer,
+    Url,
+    parse_address,
+    parse_base_url,
+    parse_choice,
+    parse_database_url,
+    parse_domain,
+    parse_existing_file,
+    parse_http_url,
+    parse_networks,
+    parse_path,
+    parse_redis_url,
+    parse_retry_policy,
+    parse_secret,
+    parse_secret_keys,
+    parse_size,
+    parse_slug,
+    parse_smtp_url,
+    parse_storage_url,
+    parse_switch,
+    parse_text,
+)
+
+PREFIX = "MASTHEAD_"
+
+Parser = Callable[[str], Any]
+Known = Mapping[str, Any]
+"""The fields read so far; a default may be made from those declared above it."""
+
+
+class SettingsError(MastheadError):
+    """A setting is wrong; the message is one sentence that names the variable."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """What one environment variable is called, means and falls back to."""
+
+    name: str
+    field: str
+    doc: str
+    default_doc: str
+    parse: Parser
+    default: Callable[[Known], Any]
+    is_secret: bool
+
+
+def _setting(
+    parse: Parser,
+    doc: str,
+    *,
+    default: str | None = None,
+    default_from: Callable[[Known], Any] | None = None,
+    default_doc: str | None = None,
+    secret: bool = False,
+) -> Any:
+    """`default` is text as an operator would write it; a secret's value is never quoted."""
+
+    def fall_back(known: Known) -> Any:
+        if default_from is not None:
+            return default_from(known)
+        return None if default is None else parse(default)
+
+    metadata = {
+        "doc": doc,
+        "default_doc": default_doc or (f"`{default}`" if default is not None else "none"),
+        "parse": parse,
+        "default": fall_back,
+        "is_secret": secret,
+    }
+    return field(metadata=metadata)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    data_dir: Path = _setting(
+        parse_path, "Database, media, generated secrets and outgoing mail.", default="./data"
+    )
+    database_url: Url = _setting(
+        parse_database_url,
+        "`sqlite:///relative/path`, `sqlite:////absolute/path` or `postgresql://…`.",
+        default_from=lambda known: Url(f"sqlite:///{known['data_dir']}/masthead.db"),
+        default_doc="SQLite: `masthead.db` in the data directory",
+        secret=True,
+    )
+    base_url: Url = _setting(
+        parse_base_url, "The address that links start with.", default="http://localhost:8000"
+    )
+    base_domain: str = _setting(
+        parse_domain, "Tenants are `<slug>.<base domain>`.", default="localhost"
+    )
+    default_tenant: str | None = _setting(
+        parse_slug, "Slug of the tenant that the bare host serves (a single-tenant install)."
+    )
+    secret_key: tuple[Secret, ...] | None = _setting(
+        parse_secret_keys,
+        "Root secret from which session, unsubscribe and encryption keys are derived; "
+        "a comma-separated list rotates: the first one writes, all of them read.",
+        default_doc="generated into `secret.key` in the data directory, mode 0600",
+        secret=True,
+    )
+    retry_policy: RetryPolicy = _setting(
+        parse_retry_policy,
+        "How webhook deliveries are retried: `a`, `b`, or delays in seconds such as "
+        "`60,300,900;disable_after=5`.",
+        default="a",
+    )
+    rate_limits: RateLimits = _setting(
+        parse_choice(RateLimits), "API rate limits: `a`, `b` or `off`.", default="a"
+    )
+    error_codes: ErrorCodes = _setting(
+        parse_choice(ErrorCodes), "Names of the API's error codes: `a` or `b`.", default="a"
+    )
+    storage_url: Url = _setting(
+        parse_storage_url,
+        "Where media live: `file:///path` or `s3://bucket/prefix` "
+        "(with the usual `AWS_*` variables).",
+        default_from=lambda known: Url(f"file://{quote(str(known['data_dir']))}/media"),
+        default_doc="`media` in the data directory",
+    )
+    redis_url: Url | None = _setting(
+        parse_redis_url,
+        "Shared rate-limit counters for several processes or machines.",
+        default_doc="none: counters live in the database or the single process",
+        secret=True,
+    )
+    smtp_url: SmtpServer | None = _setting(
+        parse_smtp_url,
+        "`smtp://user:pass@host:port`, `smtps://…`, or `smtp://…?starttls=1`.",
+        default_doc="none: each mail is written to `mail/*.eml` in the data directory",
+        secret=True,
+    )
+    mail_from: Address = _setting(
+        parse_address,
+        "Sender of every mail.",
+        default_from=lambda known: parse_address(f"Masthead <no-reply@{known['base_domain']}>"),
+        default_doc="`Masthead <no-reply@BASE_DOMAIN>`",
+    )
+    ai_provider: AiProvider | None = _setting(
+        parse_choice(AiProvider),
+        "The platform's AI: `openai` (any compatible server) or `anthropic`.",
+        default_doc="none: the stream says that AI is not configured",
+    )
+    ai_base_url: Url | None = _setting(
+        parse_http_url,
+        "The AI server; an OpenAI-style address ends in `/v1`.",
+        default_doc="the provider's own",
+    )
+    ai_key: Secret | None = _setting(parse_secret, "The platform's AI key.", secret=True)
+    ai_model: str | None = _setting(parse_text, "The platform's AI model.")
+    outbound_allow: tuple[Network, ...] = _setting(
+        parse_networks,
+        "Private networks that webhook deliveries and image downloads may reach all the same, "
+        "for example `127.0.0.0/8`; comma-separated.",
+        default="",
+        default_doc="none",
+    )
+    outbound_ca_file: Path | None = _setting(
+        parse_existing_file,
+        "Extra trusted CA bundle (PEM) for outgoing HTTPS.",
+        default_doc="the system's trust",
+    )
+    max_upload: int = _setting(
+        parse_size,
+        "Largest upload in bytes; `KiB`, `MiB` and `GiB` are understood.",
+        default="50MiB",
+    )
+    gdpr_header_auth: GdprHeaderAuth = _setting(
+        parse_choice(GdprHeaderAuth),
+        "What `x-tenant-id` alone may do at `/api/gdpr/*`: `off` (nothing), `limited` (start a "
+        "request that the owner confirms by mail) or `full` (everything; only behind a gateway "
+        "that sets the header itself).",
+        default="limited",
+    )
+    payment_webhook_secret: Secret | None = _setting(
+        parse_secret,
+        "Secret of the platform's payment receiver `/api/payment/webhook`.",
+        default_doc="none: the receiver answers 404",
+        secret=True,
+    )
+    require_https: bool = _setting(
+        parse_switch,
+        "`1` refuses `/api/v1` calls that arrived over plain HTTP.",
+        default="0",
+        default_doc="off",
+    )
+    trusted_proxies: tuple[Network, ...] = _setting(
+        parse_networks,
+        "Networks whose `X-Forwarded-*` headers are believed; comma-separated.",
+        default="",
+        default_doc="none",
+    )
+    log: LogFormat = _setting(
+        parse_choice(LogFormat),
+        "Log lines on standard error: `console` or `json`.",
+        default_from=lambda _: LogFormat.CONSOLE if sys.stderr.isatty() else LogFormat.JSON,
+        default_doc="`console` on a terminal, else `json`",
+    )
+
+    @classmethod
+    def from_environ(
+        cls,
+        environ: Mapping[str, str],
+        *,
+        data_dir: str | Path | None = None,
+        database_url: str | None = None,
+    ) -> Settings:
+        """Reads and checks every variable; an empty value counts as not set.
+
+        `data_dir` and `database_url` are the command line's and win over the environment.
+        """
+        _refuse_unknown(environ)
+        given = dict(environ)
+        if data_dir is not None:
+            given["MASTHEAD_DATA_DIR"] = str(data_dir)
+        if database_url is not None:
+            given["MASTHEAD_DATABASE_URL"] = database_url
+        values: dict[str, Any] = {}
+        for variable in VARIABLES:
+            values[variable.field] = _read(variable, given.get(variable.name, ""), values)
+        return cls(**values)
+
+    @property
+    def sqlite_path(self) -> Path | None:
+        """The database file, or None when the database is PostgreSQL."""
+        scheme, _, path = self.database_url.partition(":///")
+        return Path(path).absolute() if scheme == "sqlite" else None
+
+    def load_root_secrets(self) -> tuple[Secret, ...]:
+        """The root secrets, newest first; makes and stores one on the first call of an install."""
+        if self.secret_key is not None:
+            return self.secret_key
+        path = self.data_dir / "secret.key"
+        try:
+            return parse_secret_keys(root_secret.read_or_create(path))
+        except OSError as error:
+            raise SettingsError(
+                f"MASTHEAD_DATA_DIR must be a writable folder for {path.name} ({error.strerror})."
+            ) from error
+        except ValueError as error:
+            raise SettingsError(
+                f"The generated {path.name} in MASTHEAD_DATA_DIR is damaged: it {error}."
+            ) from error
+
+
+def _variable(declared: Field[Any]) -> Variable:
+    return Variable(name=PREFIX + declared.name.upper(), field=declared.name, **declared.metadata)
+
+
+VARIABLES: tuple[Variable, ...] = tuple(_variable(declared) for declared in fields(Settings))
+
+
+def _refuse_unknown(environ: Mapping[str, str]) -> None:
+    names = [variable.name for variable in VARIABLES]
+    unknown = sorted(name for name in environ if name.startswith(PREFIX) and name not in names)
+    if unknown:
+        nearest = difflib.get_close_matches(unknown[0], names, n=1, cutoff=0)
+        raise SettingsError(f"{unknown[0]} is not a setting; did you mean {nearest[0]}?")
+
+
+def _read(variable: Variable, text: str, known: Known) -> Any:
+    text = text.strip()
+    if not text:
+        return variable.default(known)
+    try:
+        return variable.parse(text)
+    except ValueError as error:
+        quoted = "" if variable.is_secret else f", not {text!r}"
+        raise SettingsError(f"{variable.name} {error}{quoted}.") from error
