@@ -1,0 +1,122 @@
+"""Request bodies: read under a size limit, and decoded into a JSON object that is safe to store.
+
+Every face that takes JSON calls these two; multipart bodies are read in `multipart.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable
+from typing import Any
+
+import msgspec
+from starlette.types import Receive, Scope
+
+from masthead.errors import BadRequest, TooLarge
+
+MAX_DEPTH = 128
+"""Nesting that any honest document stays under, and that recursive code below can walk."""
+
+_INT64 = range(-(2**63), 2**63)
+_DIGITS_OF_INT64 = 19
+_DIGITS_TO_ZERO = bytes.maketrans(b"123456789", b"0" * 9)
+_LONG_NUMBER = b"0" * _DIGITS_OF_INT64
+
+_decode = msgspec.json.Decoder().decode
+
+
+class ClientDisconnected(Exception):
+    """The client went away in the middle of its request; there is nobody left to answer."""
+
+
+async def read_body(scope: Scope, receive: Receive, *, limit: int) -> bytes:
+    """The whole body, or TooLarge as soon as it is known to be longer than `limit` bytes."""
+    chunks = [chunk async for chunk in body_chunks(scope, receive, limit=limit)]
+    return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+
+
+async def body_chunks(scope: Scope, receive: Receive, *, limit: int) -> AsyncIterator[bytes]:
+    """The body as it arrives. Raises TooLarge before reading on, ClientDisconnected on a cut."""
+    if _declared_length(scope["headers"]) > limit:
+        raise TooLarge(_too_large(limit))
+    received = 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnected
+        chunk: bytes = message.get("body", b"")
+        received += len(chunk)
+        if received > limit:
+            raise TooLarge(_too_large(limit))
+        if chunk:
+            yield chunk
+        if not message.get("more_body", False):
+            return
+
+
+def _declared_length(headers: Iterable[tuple[bytes, bytes]]) -> int:
+    for name, value in headers:
+        if name == b"content-length":
+            # The server has framed the body already, so a length that is no number can't be
+            # used against us here; the count of received bytes stands behind it. Twenty digits
+            # are more than any limit, and int() is slow or refuses on thousands.
+            return int(value[:20]) if value.isdigit() else 0
+    return 0
+
+
+def _too_large(limit: int) -> str:
+    return f"The request body is larger than the {limit:,} bytes accepted here."
+
+
+def decode_json_object(raw: bytes) -> dict[str, Any]:
+    """The JSON object in `raw`; anything else is BadRequest. Of a repeated name the last counts."""
+    try:
+        value = _decode(raw)
+    except RecursionError as error:
+        raise BadRequest(_TOO_DEEP) from error
+    except UnicodeDecodeError as error:
+        raise BadRequest("The request body is not valid UTF-8.") from error
+    except msgspec.DecodeError as error:
+        raise BadRequest(f"The request body is not valid JSON: {error}.") from error
+    if not isinstance(value, dict):
+        raise BadRequest("The request body must be a JSON object.")
+    if _is_suspect(raw):
+        _check(value)
+    return value
+
+
+_TOO_DEEP = f"The request body is nested deeper than {MAX_DEPTH} levels."
+
+
+def _is_suspect(raw: bytes) -> bool:
+    """Whether the text could hold what `_check` refuses; far cheaper than walking every body."""
+    return (
+        b"\\u0000" in raw
+        or raw.count(b"{") + raw.count(b"[") > MAX_DEPTH
+        or _LONG_NUMBER in raw.translate(_DIGITS_TO_ZERO)
+    )
+
+
+def _check(value: dict[str, Any]) -> None:
+    """Refuses what can't be stored: NUL in text, integers beyond 64 bits, endless nesting."""
+    level: list[Any] = [value]
+    for _ in range(MAX_DEPTH):
+        below: list[Any] = []
+        for item in level:
+            if isinstance(item, dict):
+                below += item
+                below += item.values()
+            elif isinstance(item, list):
+                below += item
+            elif isinstance(item, str):
+                _check_text(item)
+            elif type(item) is int and item not in _INT64:
+                raise BadRequest("The request body holds an integer of more than 64 bits.")
+        if not below:
+            return
+        level = below
+    raise BadRequest(_TOO_DEEP)
+
+
+def _check_text(text: str) -> None:
+    if "\0" in text:
+        raise BadRequest("The request body holds a NUL character, which text can't contain.")

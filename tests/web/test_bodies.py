@@ -1,0 +1,172 @@
+"""Reading bodies under a limit, and JSON that is refused with a sentence instead of a crash."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import time
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from starlette.types import Message, Scope
+
+from masthead.errors import BadRequest, TooLarge
+from masthead.web.bodies import MAX_DEPTH, ClientDisconnected, decode_json_object, read_body
+
+
+class Client:
+    """Sends the given chunks and counts how many the service took."""
+
+    def __init__(self, chunks: Iterable[bytes], *, hangs_up: bool = False) -> None:
+        self.messages: list[Message] = [
+            {"type": "http.request", "body": chunk, "more_body": True} for chunk in chunks
+        ]
+        self.messages.append(
+            {"type": "http.disconnect"} if hangs_up else {"type": "http.request", "body": b""}
+        )
+        self.taken = 0
+
+    async def __call__(self) -> Message:
+        self.taken += 1
+        return self.messages[self.taken - 1]
+
+
+def scope(**headers: str) -> Scope:
+    return {
+        "type": "http",
+        "headers": [(k.replace("_", "-").encode(), v.encode()) for k, v in headers.items()],
+    }
+
+
+async def test_a_body_in_pieces_is_joined() -> None:
+    assert await read_body(scope(), Client([b"ab", b"", b"cd"]), limit=4) == b"abcd"
+
+
+async def test_no_body_is_empty() -> None:
+    assert await read_body(scope(), Client([]), limit=4) == b""
+
+
+async def test_a_declared_length_over_the_limit_is_refused_unread() -> None:
+    client = Client([b"abcde"])
+    with pytest.raises(TooLarge):
+        await read_body(scope(content_length="5"), client, limit=4)
+    assert client.taken == 0
+
+
+@pytest.mark.parametrize("length", ["9" * 5000, "1" + "0" * 25])
+async def test_an_absurd_declared_length_is_refused(length: str) -> None:
+    with pytest.raises(TooLarge):
+        await read_body(scope(content_length=length), Client([]), limit=10**9)
+
+
+@pytest.mark.parametrize("length", ["", "-1", "x", "²"])
+async def test_a_declared_length_that_is_no_number_leaves_the_count(length: str) -> None:
+    client = Client([b"abc", b"de", b"never read"])
+    with pytest.raises(TooLarge):
+        await read_body(scope(content_length=length), client, limit=4)
+    assert client.taken == 2
+
+
+async def test_a_client_that_hangs_up_is_not_a_short_body() -> None:
+    with pytest.raises(ClientDisconnected):
+        await read_body(scope(), Client([b"ab"], hangs_up=True), limit=4)
+
+
+@pytest.mark.parametrize(
+    ("raw", "value"),
+    [
+        (b"{}", {}),
+        (b' {"a": [1, -2.5, null, true, "x"]} ', {"a": [1, -2.5, None, True, "x"]}),
+        (b'{"a": 1, "a": 2}', {"a": 2}),
+        (rb'{"a": "C:\\u0000"}', {"a": r"C:\u0000"}),
+        (rb'{"a": "\ud83d\ude00"}', {"a": "\N{GRINNING FACE}"}),
+        (b'{"a": 9223372036854775807}', {"a": 2**63 - 1}),
+        (b'{"a": "12345678901234567890123"}', {"a": "12345678901234567890123"}),
+        (b'{"a": 0.1234567890123456789012}', {"a": 0.1234567890123456789012}),
+    ],
+)
+def test_an_object_is_decoded(raw: bytes, value: dict[str, Any]) -> None:
+    assert decode_json_object(raw) == value
+
+
+@pytest.mark.parametrize(
+    ("raw", "says"),
+    [
+        (b"", "not valid JSON"),
+        (b"{", "not valid JSON"),
+        (b'{"a": NaN}', "not valid JSON"),
+        (b'{"a": -Infinity}', "not valid JSON"),
+        (b'{"a": 1e999}', "out of range"),
+        (b'{"a": 1} x', "not valid JSON"),
+        (b"[]", "must be a JSON object"),
+        (b'"text"', "must be a JSON object"),
+        (b"null", "must be a JSON object"),
+        (b'{"a": "\xff"}', "not valid UTF-8"),
+        (b'{"a": "\xed\xa0\x80"}', "not valid UTF-8"),
+        (rb'{"a": "\ud800"}', "not valid JSON"),
+        (rb'{"a": "\udc00x"}', "not valid JSON"),
+        (rb'{"\ud800": 1}', "not valid JSON"),
+        (rb'{"a": ["x\u0000"]}', "NUL"),
+        (rb'{"a\u0000": 1}', "NUL"),
+        (b'{"a": "\0"}', "not valid JSON"),
+        (b'{"a": 9223372036854775808}', "64 bits"),
+        (b'{"a": [-9223372036854775809]}', "64 bits"),
+        (b'{"a": ' + b"9" * 5000 + b"}", "out of range"),
+        (b'{"a": ' + b"[" * 10_000 + b"]" * 10_000 + b"}", "nested deeper"),
+        (b'{"a": ' * 10_000, "nested deeper"),
+        (b'{"a":' * 500 + b"1" + b"}" * 500, "nested deeper"),
+    ],
+)
+def test_what_is_no_storable_object_is_refused_with_a_reason(raw: bytes, says: str) -> None:
+    with pytest.raises(BadRequest, match=says):
+        decode_json_object(raw)
+
+
+def test_nesting_is_allowed_up_to_the_limit() -> None:
+    def nested(depth: int) -> bytes:
+        return b'{"a":' * (depth - 1) + b"{}" + b"}" * (depth - 1)
+
+    assert decode_json_object(nested(MAX_DEPTH))
+    with pytest.raises(BadRequest):
+        decode_json_object(nested(MAX_DEPTH + 1))
+
+
+@given(st.binary(max_size=200) | st.text(max_size=100).map(lambda t: t.encode("utf-8", "replace")))
+def test_random_bytes_are_an_object_or_a_bad_request(raw: bytes) -> None:
+    with contextlib.suppress(BadRequest):
+        assert isinstance(decode_json_object(raw), dict)
+
+
+json_values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**63 - 1)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.just("k"), inner),
+    max_leaves=20,
+)
+
+
+@given(st.dictionaries(st.sampled_from("abc"), json_values), st.booleans())
+def test_every_storable_object_survives(value: dict[str, Any], ascii_only: bool) -> None:
+    assert decode_json_object(json.dumps(value, ensure_ascii=ascii_only).encode()) == value
+
+
+def test_checks_cost_little_beside_decoding() -> None:
+    """The target is 10 µs for a post of 2 KB; the bound leaves room for a busy machine."""
+    text = "The quick brown fox jumps over the lazy dog. " * 40
+    raw = json.dumps({"title": "Hello", "status": "draft", "tags": ["a", "b"], "html": text})
+    body = raw.encode()
+    best = min(_seconds_for_a_hundred(body) for _ in range(20))
+    assert best / 100 < 50e-6
+
+
+def _seconds_for_a_hundred(body: bytes) -> float:
+    start = time.perf_counter()
+    for _ in range(100):
+        decode_json_object(body)
+    return time.perf_counter() - start
