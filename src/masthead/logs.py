@@ -1,0 +1,128 @@
+"""Log lines on standard error, for a person or for a machine, with the secrets taken out.
+
+`configure` is called once at start; everything else asks `structlog.get_logger()`. What the
+libraries log through `logging` takes the same way.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import secrets
+import sys
+from typing import Any, TextIO
+
+import msgspec
+import structlog
+from structlog.typing import EventDict, Processor, WrappedLogger
+
+from masthead.setting_values import LogFormat, Secret
+
+
+def configure(log_format: LogFormat, *, stream: TextIO | None = None) -> None:
+    stream = stream or sys.stderr
+    renderer = _renderer(log_format, is_terminal=stream.isatty())
+    structlog.configure(
+        processors=[*_ENRICH, renderer],
+        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
+        logger_factory=structlog.WriteLoggerFactory(stream),
+        cache_logger_on_first_use=False,
+    )
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=_ENRICH,
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer],
+        )
+    )
+    root = logging.getLogger()
+    root.handlers = [handler]
+    root.setLevel(logging.INFO)
+
+
+_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{8,64}\Z")
+
+
+def bind_request_id(incoming: str | None = None) -> str:
+    """Names the current request in every line that its task logs, and returns the name.
+
+    A proxy's own id is kept when it is plain; anything else could forge log lines.
+    """
+    plain = _REQUEST_ID.match(incoming or "")
+    request_id = plain[0] if plain else secrets.token_hex(8)
+    structlog.contextvars.bind_contextvars(request_id=request_id)
+    return request_id
+
+
+HIDDEN = "***"
+_HIDDEN_NAMES = re.compile(
+    r"(authorization|cookie|password|passwd|secret|token|api[_-]?key|signature|credential)",
+    re.IGNORECASE,
+)
+_HIDDEN_TEXT = (
+    # A query parameter that carries a credential: ?token=…, &api_key=…
+    (
+        re.compile(
+            r"([?&;][\w.-]*(?:token|key|secret|password|signature|code)[\w.-]*=)[^&;#\s\"']+",
+            re.IGNORECASE,
+        ),
+        rf"\1{HIDDEN}",
+    ),
+    (re.compile(r"\b(Bearer|Basic)\s+[^\s\"',]+", re.IGNORECASE), rf"\1 {HIDDEN}"),
+    # The credentials of a URL: postgresql://user:password@host
+    (re.compile(r"(://)[^/\s@\"']+@"), rf"\1{HIDDEN}@"),
+    # A session token wherever it stands.
+    (re.compile(r"\beyJ[\w-]+\.[\w-]+\.[\w-]+"), HIDDEN),
+)
+
+
+def hide_secrets(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+    """Replaces what must not be logged: by its name, or by its look inside other text."""
+    return {name: _hidden(name, value) for name, value in event.items()}
+
+
+def _hidden(name: str, value: Any) -> Any:
+    # The formatter's own entries (a LogRecord among them) are removed before rendering.
+    if name.startswith("_"):
+        return value
+    if _HIDDEN_NAMES.search(name):
+        return HIDDEN
+    return _cleaned(value)
+
+
+def _cleaned(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(name): _hidden(str(name), inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_cleaned(inner) for inner in value]
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    if isinstance(value, Secret):
+        return HIDDEN
+    text = str(value)
+    for pattern, replacement in _HIDDEN_TEXT:
+        text = pattern.sub(replacement, text)
+    return text
+
+
+_ENRICH: list[Processor] = [
+    structlog.contextvars.merge_contextvars,
+    structlog.processors.add_log_level,
+    structlog.stdlib.PositionalArgumentsFormatter(),
+    structlog.processors.TimeStamper(fmt="iso", utc=True),
+    structlog.processors.format_exc_info,
+    hide_secrets,
+]
+
+
+def _renderer(log_format: LogFormat, *, is_terminal: bool) -> Processor:
+    if log_format is LogFormat.JSON:
+        return structlog.processors.JSONRenderer(serializer=_to_json)
+    # Exceptions are text by now, formatted before the secrets were hidden.
+    return structlog.dev.ConsoleRenderer(
+        colors=is_terminal, exception_formatter=structlog.dev.plain_traceback
+    )
+
+
+def _to_json(event: EventDict, **_options: object) -> str:
+    return msgspec.json.encode(event).decode()

@@ -1,0 +1,110 @@
+"""Log lines: their two shapes, the request id, and what never appears in them."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import structlog
+
+from masthead import logs
+from masthead.setting_values import LogFormat, Secret, Url
+
+
+@pytest.fixture
+def stream() -> Iterator[io.StringIO]:
+    root = logging.getLogger()
+    handlers, level = root.handlers, root.level
+    yield io.StringIO()
+    root.handlers, root.level = handlers, level
+    structlog.reset_defaults()
+    structlog.contextvars.clear_contextvars()
+
+
+def json_line(stream: io.StringIO) -> dict[str, Any]:
+    (line,) = stream.getvalue().splitlines()
+    decoded: dict[str, Any] = json.loads(line)
+    return decoded
+
+
+def test_a_json_line_holds_the_event_its_fields_and_the_request_id(stream: io.StringIO) -> None:
+    logs.configure(LogFormat.JSON, stream=stream)
+    request_id = logs.bind_request_id()
+    structlog.get_logger().info("delivery sent", attempts=2)
+    line = json_line(stream)
+    assert line.pop("timestamp").endswith("Z")
+    assert line == {
+        "event": "delivery sent",
+        "level": "info",
+        "attempts": 2,
+        "request_id": request_id,
+    }
+
+
+def test_a_console_line_is_readable_and_without_colours_off_a_terminal(
+    stream: io.StringIO,
+) -> None:
+    logs.configure(LogFormat.CONSOLE, stream=stream)
+    structlog.get_logger().warning("mail refused", attempts=2)
+    assert "mail refused" in stream.getvalue()
+    assert "attempts=2" in stream.getvalue()
+    assert "\x1b" not in stream.getvalue()
+
+
+def test_what_a_library_logs_takes_the_same_shape(stream: io.StringIO) -> None:
+    logs.configure(LogFormat.JSON, stream=stream)
+    logging.getLogger("library").warning("got %s", "/x?token=abc")
+    line = json_line(stream)
+    assert line["event"] == "got /x?token=***"
+    assert line["level"] == "warning"
+
+
+@pytest.mark.parametrize(
+    ("incoming", "is_kept"),
+    [("a1b2c3d4-e5", True), ("short", False), ("line\nforged", False), ("x" * 65, False)],
+)
+def test_only_a_plain_incoming_request_id_is_kept(incoming: str, is_kept: bool) -> None:
+    assert (logs.bind_request_id(incoming) == incoming) is is_kept
+    structlog.contextvars.clear_contextvars()
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"authorization": "Bearer hunter2"},
+        {"headers": {"Cookie": "pb_auth=hunter2"}},
+        {"headers": {"Set-Cookie": "pb_auth=hunter2"}},
+        {"owner_password": "hunter2"},
+        {"url": "/api/gdpr/export/1?token=hunter2&x=1"},
+        {"query": "?a=1&api_key=hunter2"},
+        {"note": "sent Bearer hunter2 along"},
+        {"database": "postgresql://user:hunter2@host/db"},
+        {"paths": ["/x?token=hunter2"]},
+        {"value": Secret("hunter2")},
+        {"value": Url("redis://:hunter2@host")},
+        {"note": "eyJhbGciOiJIUzI1NiJ9.eyJodW50ZXIyIjoxfQ.hunter2"},
+    ],
+)
+@pytest.mark.parametrize("log_format", LogFormat)
+def test_a_secret_is_hidden(
+    stream: io.StringIO, log_format: LogFormat, fields: dict[str, Any]
+) -> None:
+    logs.configure(log_format, stream=stream)
+    structlog.get_logger().info("something", **fields)
+    assert "something" in stream.getvalue()
+    assert "hunter2" not in stream.getvalue()
+
+
+@pytest.mark.parametrize("log_format", LogFormat)
+def test_a_secret_in_an_exception_is_hidden(stream: io.StringIO, log_format: LogFormat) -> None:
+    logs.configure(log_format, stream=stream)
+    try:
+        raise ConnectionError("no answer from postgresql://user:" + "hunter" + "2@host/db")
+    except ConnectionError:
+        structlog.get_logger().exception("database failed")
+    assert "ConnectionError" in stream.getvalue()
+    assert "hunter2" not in stream.getvalue()
