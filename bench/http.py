@@ -1,0 +1,55 @@
+"""Request bytes for the load generator, and plain calls for what happens around a measurement."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+from typing import Any
+
+from bench.load import SERIAL
+
+
+def request_bytes(
+    method: str, path: str, headers: dict[str, str], body: dict[str, Any] | None = None
+) -> bytes:
+    payload = b"" if body is None else json.dumps(body).encode()
+    lines = [f"{method} {path} HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items())]
+    if body is not None:
+        lines += ["Content-Type: application/json", f"Content-Length: {len(payload)}"]
+    return "\r\n".join([*lines, "", ""]).encode() + payload
+
+
+def call(
+    port: int,
+    method: str,
+    path: str,
+    body: dict[str, Any] | None = None,
+    headers: dict[str, str] | None = None,
+) -> Any:
+    """The decoded answer; anything but success is an error with the server's own words."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    try:
+        payload = None if body is None else json.dumps(body)
+        sent = {"Content-Type": "application/json"} if body is not None else {}
+        connection.request(method, path, payload, sent | (headers or {}))
+        response = connection.getresponse()
+        answer = response.read()
+    finally:
+        connection.close()
+    if not 200 <= response.status < 300:
+        raise RuntimeError(f"{method} {path}: {response.status} {answer[:500].decode()}")
+    return json.loads(answer)
+
+
+def send(port: int, request: bytes, serial: int) -> Any:
+    """The decoded answer to one request of the load generator's, sent once."""
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
+        connection.sendall(request.replace(SERIAL, b"%08d" % serial))
+        with http.client.HTTPResponse(connection) as response:
+            response.begin()
+            answer = response.read()
+            if not 200 <= response.status < 300:
+                line = request.partition(b"\r\n")[0].decode()
+                raise RuntimeError(f"{line}: {response.status} {answer[:500].decode()}")
+    return json.loads(answer)

@@ -1,0 +1,165 @@
+"""The operations that are measured, what a right answer to each looks like, and the targets."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from bench import data
+from bench.load import SERIAL
+from bench.sides import Server
+
+PER_PAGE = 20
+LAST_PAGE = data.PUBLIC_PER_TENANT // PER_PAGE
+_RECORDS_IN_TURN = 1_000
+
+Check = Callable[[Any], bool]
+"""Whether a decoded answer is the right one."""
+
+
+@dataclass(frozen=True)
+class Request:
+    raw: bytes
+    is_right: Check
+
+
+@dataclass(frozen=True)
+class Operation:
+    name: str
+    requests: Callable[[Server], list[Request]]
+    target: float | None = None
+    """How many times PocketBase's rate ours must be; None where nothing is promised."""
+    is_repeatable: bool = True
+
+
+@cache
+def public_posts() -> dict[str, list[data.Post]]:
+    """What a guest of each tenant may see, newest first."""
+    found: dict[str, list[data.Post]] = {tenant: [] for tenant in data.tenant_names()}
+    for post in data.posts():
+        if post.is_public:
+            found[post.tenant].append(post)
+    for posts in found.values():
+        posts.reverse()
+    return found
+
+
+def _health(server: Server) -> list[Request]:
+    return [Request(server.health(), lambda answer: isinstance(answer, dict))]
+
+
+def _list(server: Server) -> list[Request]:
+    return [
+        Request(server.list_posts(tenant, perPage=PER_PAGE), _shows(posts[:PER_PAGE], len(posts)))
+        for tenant, posts in public_posts().items()
+    ]
+
+
+def _list_without_total(server: Server) -> list[Request]:
+    return [
+        Request(
+            server.list_posts(tenant, perPage=PER_PAGE, skipTotal=1), _shows(posts[:PER_PAGE], -1)
+        )
+        for tenant, posts in public_posts().items()
+    ]
+
+
+def _last_page(server: Server) -> list[Request]:
+    return [
+        Request(
+            server.list_posts(tenant, perPage=PER_PAGE, page=LAST_PAGE),
+            _shows(posts[-PER_PAGE:], len(posts)),
+        )
+        for tenant, posts in public_posts().items()
+    ]
+
+
+def _search(server: Server) -> list[Request]:
+    requests = []
+    for number, (tenant, posts) in enumerate(public_posts().items()):
+        word = data.WORDS[number % len(data.WORDS)]
+        matching = [post for post in posts if word in post.title.lower()]
+        requests.append(
+            Request(
+                server.list_posts(tenant, f"title ~ '{word}'", perPage=PER_PAGE),
+                _shows(matching[:PER_PAGE], len(matching)),
+            )
+        )
+    return requests
+
+
+def _view(server: Server) -> list[Request]:
+    return [Request(server.view_post(post), _is(post)) for post in _records_in_turn()]
+
+
+def _create(server: Server) -> list[Request]:
+    source = random.Random(data.VERSION)
+    return [
+        Request(server.create_post(tenant, _new_post(source)), _has_new_title)
+        for tenant in data.tenant_names()
+    ]
+
+
+def _update(server: Server) -> list[Request]:
+    title = {"title": f"Bench {SERIAL.decode()} renamed"}
+    return [Request(server.update_post(post, title), _has_new_title) for post in _records_in_turn()]
+
+
+OPERATIONS = (
+    Operation("health", _health),
+    Operation("list 20 with total", _list, target=15),
+    Operation("list 20 without total", _list_without_total),
+    Operation("list last page with total", _last_page, target=20),
+    Operation("list title ~ word", _search),
+    Operation("view one post", _view, target=1.5),
+    # What writes comes last, so that every read before it knows its answer.
+    Operation("update a title", _update, is_repeatable=False),
+    Operation("create a post", _create, target=1.5, is_repeatable=False),
+)
+
+
+def _records_in_turn() -> list[data.Post]:
+    """Posts from the whole age of each tenant; neighbours in the list belong to different ones."""
+    by_tenant = list(public_posts().values())
+    each = _RECORDS_IN_TURN // data.TENANTS
+    step = data.PUBLIC_PER_TENANT // each
+    return [posts[place * step] for place in range(each) for posts in by_tenant]
+
+
+def _shows(posts: list[data.Post], total: int) -> Check:
+    titles = [post.title for post in posts]
+
+    def check(answer: Any) -> bool:
+        return [item["title"] for item in answer["items"]] == titles and answer[
+            "totalItems"
+        ] == total
+
+    return check
+
+
+def _is(post: data.Post) -> Check:
+    def check(answer: Any) -> bool:
+        expected = (post.id, post.title, post.content_html, post.tags)
+        return expected == tuple(answer[key] for key in ("id", "title", "content_html", "tags"))
+
+    return check
+
+
+def _has_new_title(answer: Any) -> bool:
+    return bool(answer["title"].startswith("Bench ")) and bool(answer["id"])
+
+
+def _new_post(source: random.Random) -> dict[str, Any]:
+    return {
+        "title": f"Bench {SERIAL.decode()} {data.words(source, 5)}",
+        "slug": f"bench-{SERIAL.decode()}",
+        "status": "published",
+        "visibility": "public",
+        "tags": ["news", "bench"],
+        "excerpt": data.words(source, 25),
+        "content_html": f"<p>{data.words(source, 240)}</p>",
+        "published_at": "2024-06-01 12:00:00.000Z",
+    }

@@ -1,0 +1,106 @@
+"""Servers as child processes on loopback: started, awaited, weighed and ended by their id."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+_START_SECONDS = 60.0
+_STOP_SECONDS = 15.0
+_HEALTH = b"GET /api/health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@contextmanager
+def running(
+    command: list[str], port: int, log: Path, environment: dict[str, str] | None = None
+) -> Iterator[subprocess.Popen[bytes]]:
+    """The process once it answers its health check; ended on the way out, whatever happened."""
+    with log.open("ab") as output:
+        process = subprocess.Popen(
+            command, stdout=output, stderr=output, env=os.environ | (environment or {})
+        )
+    try:
+        _await_health(process, port, log)
+        yield process
+    finally:
+        _end(process)
+
+
+def pss_megabytes(pid: int) -> float:
+    """Proportional memory of a process and everything under it; pages they share count once."""
+    return sum(_pss_kilobytes(each) for each in [pid, *descendants(pid)]) / 1024
+
+
+def descendants(pid: int) -> list[int]:
+    children: dict[int, list[int]] = {}
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            # The name in parentheses may itself hold spaces and parentheses.
+            parent = int(status.read_text().rpartition(")")[2].split()[1])
+        except OSError:
+            continue
+        children.setdefault(parent, []).append(int(status.parent.name))
+    found: list[int] = []
+    waiting = [pid]
+    while waiting:
+        below = children.get(waiting.pop(), [])
+        found += below
+        waiting += below
+    return found
+
+
+def _pss_kilobytes(pid: int) -> int:
+    for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+        if line.startswith("Pss:"):
+            return int(line.split()[1])
+    return 0
+
+
+def _await_health(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
+    deadline = time.monotonic() + _START_SECONDS
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            raise RuntimeError(f"{process.args!r} ended with {process.returncode}:\n{_tail(log)}")
+        if _is_healthy(port):
+            return
+        time.sleep(0.005)
+    raise RuntimeError(f"{process.args!r} is not healthy:\n{_tail(log)}")
+
+
+def _is_healthy(port: int) -> bool:
+    try:
+        with socket.create_connection(("127.0.0.1", port), timeout=2) as connection:
+            connection.sendall(_HEALTH)
+            return connection.recv(64).startswith(b"HTTP/1.1 200")
+    except OSError:
+        return False
+
+
+def _tail(log: Path) -> str:
+    return "\n".join(log.read_text(errors="replace").splitlines()[-20:])
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    below = descendants(process.pid) if process.poll() is None else []
+    process.terminate()
+    try:
+        process.wait(_STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        for pid in [*below, process.pid]:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+        process.wait(_STOP_SECONDS)

@@ -1,0 +1,40 @@
+"""What the two measured services have in common: how a request of each kind is put to them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from bench.data import Post
+
+
+class Server(Protocol):
+    """A running service. Each method gives the bytes of one request."""
+
+    @property
+    def port(self) -> int: ...
+
+    @property
+    def pid(self) -> int: ...
+
+    def health(self) -> bytes: ...
+
+    def list_posts(self, tenant: str, filter_: str = "", **query: str | int) -> bytes:
+        """A guest's list, newest first."""
+
+    def view_post(self, post: Post) -> bytes: ...
+
+    def create_post(self, tenant: str, body: dict[str, Any]) -> bytes: ...
+
+    def update_post(self, post: Post, body: dict[str, Any]) -> bytes: ...
+
+
+@dataclass(frozen=True)
+class Side:
+    name: str
+    data_set: str
+    build: Callable[[Path], None]
+    serving: Callable[[Path], AbstractContextManager[Server]]
