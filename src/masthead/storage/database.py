@@ -43,7 +43,11 @@ class Statement:
 
 
 class Transaction(Protocol):
-    """One all-or-nothing change. Leaving the block returns only after the commit is durable."""
+    """One all-or-nothing change. Leaving the block returns only after the commit is durable.
+
+    A statement that fails spoils the transaction: catching its error inside the block saves
+    nothing, the block then ends with that error.
+    """
 
     async def fetch(self, statement: Statement, values: Sequence[object] = ()) -> list[Row]: ...
 
@@ -67,6 +71,14 @@ class Database(Protocol):
     """`sqlite` or `postgresql`."""
 
     def compile(self, statement: ClauseElement) -> Statement: ...
+
+    def list_value(self, values: Sequence[object]) -> object:
+        """A list as the one parameter of `dialects.any_of`."""
+        ...
+
+    def data_version(self) -> int | None:
+        """Changes whenever anyone commits; None where asking costs as much as reading."""
+        ...
 
     async def fetch(
         self,

@@ -1,0 +1,309 @@
+"""Where SQLite and PostgreSQL differ: compiling, column types, JSON and text verbs, upserts.
+
+Callers build SQLAlchemy Core expressions from what is here and never ask which database they have.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import JSONB, Insert, insert
+from sqlalchemy.dialects.postgresql.base import PGDialect
+from sqlalchemy.dialects.sqlite.base import SQLiteDialect
+from sqlalchemy.engine.interfaces import Dialect
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql import ClauseElement, ColumnElement
+from sqlalchemy.sql.compiler import SQLCompiler
+from sqlalchemy.sql.functions import FunctionElement
+from sqlalchemy.types import TypeDecorator, TypeEngine
+
+from masthead.storage.database import Statement
+
+SQLITE: Dialect = SQLiteDialect(paramstyle="qmark")
+# The base dialect, not a driver's: drivers' dialects cast every parameter (`$1::INTEGER`), which
+# narrows 64-bit numbers; the server infers the right type from the column beside the parameter.
+POSTGRESQL: Dialect = PGDialect(paramstyle="numeric_dollar")  # type: ignore[no-untyped-call]
+
+
+def compile_statement(statement: ClauseElement, dialect: Dialect) -> Statement:
+    """Every value becomes a parameter; those without a value in the statement stay open by name."""
+    compiled = statement.compile(dialect=dialect)
+    assert isinstance(compiled, SQLCompiler)
+    required = {name: None for name, bind in compiled.binds.items() if bind.required}
+    state = compiled.construct_expanded_state(required)
+    names = tuple(state.positiontup or ())
+    constants = {name: state.parameters[name] for name in names if name not in required}
+    return Statement(state.statement, names, constants)
+
+
+class Text(TypeDecorator[str]):
+    """Text ordered by code point on both databases."""
+
+    impl = sa.Text
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        collation = "C" if dialect.name == "postgresql" else None
+        return dialect.type_descriptor(sa.Text(collation=collation))
+
+
+class Json(TypeDecorator[str]):
+    """A JSON document. Values go in and come out as JSON text on both databases."""
+
+    impl = sa.Text
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        return dialect.type_descriptor(JSONB() if dialect.name == "postgresql" else sa.Text())
+
+
+class Flag(TypeDecorator[bool]):
+    """A boolean. SQLite gives it back as 0 or 1: the reader of the row applies `bool`."""
+
+    impl = sa.Boolean
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        # SQLite would accept BOOLEAN, but gives such a column NUMERIC affinity.
+        return dialect.type_descriptor(
+            sa.Boolean() if dialect.name == "postgresql" else sa.Integer()
+        )
+
+
+class Integer(TypeDecorator[int]):
+    """A signed 64-bit number."""
+
+    impl = sa.BigInteger
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        # Only a column called exactly INTEGER may be SQLite's rowid.
+        return dialect.type_descriptor(
+            sa.BigInteger() if dialect.name == "postgresql" else sa.Integer()
+        )
+
+
+class Real(TypeDecorator[float]):
+    impl = sa.Float
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        return dialect.type_descriptor(
+            sa.DOUBLE_PRECISION() if dialect.name == "postgresql" else sa.REAL()
+        )
+
+
+class Blob(TypeDecorator[bytes]):
+    impl = sa.LargeBinary
+    cache_ok = True
+
+
+def upsert_add(
+    table: sa.Table, key_columns: Sequence[str], add_column: str, *more_columns: str
+) -> Insert:
+    """Inserts a row, or adds the given numbers to those of the row with the same key.
+
+    The parameters are called as the columns.
+    """
+    adding = (add_column, *more_columns)
+    statement = _insert_of(table, (*key_columns, *adding))
+    return statement.on_conflict_do_update(
+        index_elements=list(key_columns),
+        set_={name: table.c[name] + statement.excluded[name] for name in adding},
+    )
+
+
+def upsert_set(table: sa.Table, key_columns: Sequence[str], set_columns: Sequence[str]) -> Insert:
+    """Inserts a row, or replaces the given columns of the row with the same key."""
+    statement = _insert_of(table, (*key_columns, *set_columns))
+    return statement.on_conflict_do_update(
+        index_elements=list(key_columns),
+        set_={name: statement.excluded[name] for name in set_columns},
+    )
+
+
+def insert_missing(table: sa.Table, key_columns: Sequence[str], columns: Sequence[str]) -> Insert:
+    """Inserts a row unless one with the same key exists; the row count says which it was."""
+    statement = _insert_of(table, (*key_columns, *columns))
+    return statement.on_conflict_do_nothing(index_elements=list(key_columns))
+
+
+def _insert_of(table: sa.Table, columns: Sequence[str]) -> Insert:
+    # PostgreSQL's construct compiles on both: SQLite took its ON CONFLICT clause from there.
+    return insert(table).values({name: sa.bindparam(name) for name in columns})
+
+
+def random_order() -> ColumnElement[Any]:
+    return sa.func.random()
+
+
+class _Verb(FunctionElement[Any]):
+    """An expression over its arguments that each database spells in its own way."""
+
+    inherit_cache = True
+
+
+class _Test(_Verb):
+    type = sa.Boolean()
+    # Else SQLAlchemy writes `(…) = 1` on SQLite, which hides the expression from the planner.
+    _is_implicitly_boolean = True
+
+
+def _spelling(verb: type[_Verb], *, sqlite: str, postgresql: str) -> None:
+    """Templates of a verb; `{0}` is its first argument."""
+    for dialect, template in (("sqlite", sqlite), ("postgresql", postgresql)):
+        compiles(verb, dialect)(_writer_of(template))
+
+
+def _writer_of(template: str) -> Callable[..., str]:
+    def write(element: _Verb, compiler: SQLCompiler, **kw: Any) -> str:
+        return template.format(*(compiler.process(clause, **kw) for clause in element.clauses))
+
+    return write
+
+
+class any_of(_Test):
+    """`any_of(column, values)`: IN over one parameter that `Database.list_value` encodes.
+
+    One parameter keeps the statement the same whatever the length, so that it is prepared once.
+    """
+
+
+_spelling(
+    any_of,
+    sqlite="({0} IN (SELECT value FROM json_each({1})))",
+    postgresql="({0} = ANY ({1}))",
+)
+
+
+class contains_text(_Test):
+    """`contains_text(column, pattern)`: LIKE that takes ASCII letters in either case.
+
+    `like_pattern` makes the pattern.
+    """
+
+
+_spelling(
+    contains_text,
+    sqlite="({0} LIKE {1} ESCAPE '\\')",
+    # Under "C" ILIKE folds A-Z only, as SQLite does.
+    postgresql="""({0} ILIKE {1} COLLATE "C" ESCAPE '\\')""",
+)
+
+
+def like_pattern(text: str) -> str:
+    """The pattern of PocketBase's `~`: the text anywhere, unless it holds a `%` of its own."""
+    if _FREE_PERCENT.search(text):
+        # A lone backslash at the end is an error on PostgreSQL.
+        trailing = len(text) - len(text.rstrip("\\"))
+        return text + "\\" if trailing % 2 else text
+    return "%" + re.sub(r"([\\%_])", r"\\\1", text.replace("\\%", "%").replace("\\_", "_")) + "%"
+
+
+_FREE_PERCENT = re.compile(r"(?<!\\)(?:\\\\)*%")
+
+
+class json_text_list_contains(_Test):
+    """`json_text_list_contains(column, value)`: a JSON array of strings has the text in it."""
+
+
+_spelling(
+    json_text_list_contains,
+    sqlite="(EXISTS (SELECT 1 FROM json_each({0}) WHERE json_each.value = {1}))",
+    postgresql="({0} @> jsonb_build_array(CAST({1} AS TEXT)))",
+)
+
+
+def json_any(
+    column: ColumnElement[Any], matches: Callable[[ColumnElement[Any]], ColumnElement[Any]]
+) -> ColumnElement[bool]:
+    """True when `matches` holds for the text of at least one element of a JSON array.
+
+    Anything but an array counts as an array of itself.
+    """
+    elements = _json_elements(column).table_valued("value", "type")
+    text = _element_text(elements.c.value, elements.c.type)
+    return sa.exists(sa.select(sa.literal_column("1")).select_from(elements).where(matches(text)))
+
+
+class _json_elements(_Verb):
+    name = "json_elements"
+
+
+_spelling(
+    _json_elements,
+    sqlite=("json_each(CASE json_type({0}) WHEN 'array' THEN {0} ELSE json_array(json({0})) END)"),
+    postgresql=(
+        "jsonb_array_elements_text(CASE jsonb_typeof({0}) WHEN 'array' THEN {0} "
+        "ELSE jsonb_build_array({0}) END)"
+    ),
+)
+
+# SQLite shows JSON's true and false as 1 and 0.
+_SCALAR_TEXT = (
+    "(CASE {kind} WHEN 'true' THEN 'true' WHEN 'false' THEN 'false' ELSE CAST({value} AS TEXT) END)"
+)
+
+
+class _element_text(_Verb):
+    type = sa.Text()
+
+
+_spelling(
+    _element_text,
+    sqlite=_SCALAR_TEXT.format(value="{0}", kind="{1}"),
+    postgresql='({0} COLLATE "C")',
+)
+
+
+class json_path_text(_Verb):
+    """`json_path_text(column, path)`: the scalar at the path as text, NULL where there is none.
+
+    `json_path` makes the path.
+    """
+
+    type = sa.Text()
+
+
+_spelling(
+    json_path_text,
+    sqlite=_SCALAR_TEXT.format(value="json_extract({0}, {1})", kind="json_type({0}, {1})"),
+    # strict: a lax path reaches into the elements of an array, SQLite's doesn't; the last
+    # argument, silent, makes a missing step NULL instead of an error.
+    postgresql=(
+        "((jsonb_path_query_first({0}, CAST('strict ' || CAST({1} AS TEXT) AS jsonpath), "
+        "'{{}}', true) #>> '{{}}') COLLATE \"C\")"
+    ),
+)
+
+
+def json_path(*steps: str | int) -> str:
+    """A path that both databases read: `json_path("a", 0)` is `$."a"[0]`.
+
+    Raises ValueError for a name that SQLite has no way to quote.
+    """
+    path = "$"
+    for step in steps:
+        if isinstance(step, int):
+            path += f"[{step}]"
+        elif '"' in step or "\\" in step:
+            raise ValueError("a JSON path can't hold a quote or a backslash")
+        else:
+            path += f'."{step}"'
+    return path
+
+
+class json_array_length(_Verb):
+    """`json_array_length(column)`: how many elements an array has; 0 for anything else."""
+
+    type = sa.BigInteger()
+
+
+_spelling(
+    json_array_length,
+    sqlite="coalesce(json_array_length({0}), 0)",
+    postgresql=("(CASE jsonb_typeof({0}) WHEN 'array' THEN jsonb_array_length({0}) ELSE 0 END)"),
+)

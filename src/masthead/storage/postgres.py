@@ -1,0 +1,287 @@
+"""PostgreSQL through an asyncpg pool, with row-level security as the wall behind the tenant filter.
+
+Each connection carries the scope it works for in the setting `masthead.tenant`, which the policies
+of `row_security` compare. The setting outlives a transaction, so that it costs a round trip only
+when a connection changes tenants.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Sequence
+from contextlib import asynccontextmanager, suppress
+from typing import Any, TypeVar
+
+import asyncpg
+from sqlalchemy.sql import ClauseElement
+
+from masthead.errors import StatementTimeout, Unavailable
+from masthead.storage.cancelling import completed
+from masthead.storage.database import (
+    ForeignKeyViolation,
+    Row,
+    Scope,
+    Statement,
+    Transaction,
+    UniqueViolation,
+)
+from masthead.storage.dialects import POSTGRESQL, compile_statement
+from masthead.storage.row_security import ROLE
+
+POOL_SIZE = 10
+PATIENCE_SECONDS = 2.0
+"""For a free connection, for a connection to come up, for a ping."""
+
+_CLOSE_SECONDS = 10.0
+
+Result = TypeVar("Result")
+
+
+async def open_postgres(
+    url: str, *, statement_seconds: float = 5.0, pool_size: int = POOL_SIZE
+) -> PostgresDatabase:
+    pool = await asyncpg.create_pool(
+        url,
+        # Nothing is opened ahead: a server that is down must not keep the service from starting.
+        min_size=0,
+        max_size=pool_size,
+        connection_class=_Connection,
+        init=_submit_to_policies,
+        reset=_keep_settings,
+        timeout=PATIENCE_SECONDS,
+        # A server that hangs can't enforce its own limit.
+        command_timeout=statement_seconds + PATIENCE_SECONDS,
+        statement_cache_size=512,
+        server_settings={
+            "application_name": "masthead",
+            "statement_timeout": str(int(statement_seconds * 1000)),
+            "jit": "off",
+        },
+    )
+    return PostgresDatabase(pool)
+
+
+class PostgresDatabase:
+    name = "postgresql"
+
+    def __init__(self, pool: Any) -> None:
+        self._pool = pool
+        self._indexes: dict[str, tuple[str, ...]] = {}
+
+    def compile(self, statement: ClauseElement) -> Statement:
+        return compile_statement(statement, POSTGRESQL)
+
+    def list_value(self, values: Sequence[object]) -> object:
+        return list(values)
+
+    def data_version(self) -> int | None:
+        return None
+
+    async def fetch(
+        self,
+        scope: Scope,
+        statement: Statement,
+        values: Sequence[object] = (),
+        *,
+        slow: bool = False,  # noqa: ARG002 - the server has processes of its own for that
+    ) -> list[Row]:
+        async with self._connection(scope) as connection:
+            rows: list[Row] = await self.ask(connection, connection.fetch(statement.text, *values))
+        return rows
+
+    @asynccontextmanager
+    async def transaction(self, scope: Scope) -> AsyncIterator[Transaction]:
+        async with self._connection(scope) as connection:
+            transaction = PostgresTransaction(self, connection)
+            await transaction.begin()
+            try:
+                yield transaction
+                transaction.check()
+            except BaseException:
+                await completed(transaction.roll_back())
+                raise
+            await completed(transaction.commit())
+
+    async def ping(self) -> None:
+        try:
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                connection = await self._acquire()
+                try:
+                    await connection.execute("SELECT 1")
+                finally:
+                    await self._pool.release(connection)
+        except FAILURES as error:
+            raise Unavailable from error
+
+    async def close(self) -> None:
+        try:
+            await asyncio.wait_for(self._pool.close(), _CLOSE_SECONDS)
+        except FAILURES:
+            self._pool.terminate()
+
+    async def ask(self, connection: Any, work: Awaitable[Any]) -> Any:
+        """What `work` on the connection gives, its errors in the words of the storage package."""
+        try:
+            return await work
+        except FAILURES as error:
+            raise await self._translated(connection, error) from error
+
+    @asynccontextmanager
+    async def _connection(self, scope: Scope) -> AsyncIterator[Any]:
+        connection = await self._acquire()
+        try:
+            if connection.scope != scope:
+                await self.ask(connection, connection.enter(scope))
+            yield connection
+        except BaseException:
+            # Whatever went wrong, the next user of the connection states the scope anew.
+            connection.forget_scope()
+            raise
+        finally:
+            await self._release(connection)
+
+    async def _acquire(self) -> Any:
+        try:
+            return await self._pool.acquire(timeout=PATIENCE_SECONDS)
+        except FAILURES as error:
+            raise Unavailable from error
+
+    async def _release(self, connection: Any) -> None:
+        # It may break on its way back: then asyncpg throws it away, and the work itself is done.
+        with suppress(*FAILURES):
+            await self._pool.release(connection, timeout=PATIENCE_SECONDS)
+
+    async def _translated(self, connection: Any, error: Exception) -> Exception:
+        """The storage-level meaning of an error, or the error itself when it is a bug of ours."""
+        if isinstance(error, asyncpg.UniqueViolationError):
+            columns = await self._columns_of(connection, error.constraint_name)
+            return UniqueViolation(error.table_name, columns)
+        if isinstance(error, asyncpg.ForeignKeyViolationError | asyncpg.RestrictViolationError):
+            return ForeignKeyViolation(str(error))
+        if isinstance(error, asyncpg.QueryCanceledError):
+            return StatementTimeout()
+        if isinstance(error, _PASSING) or connection.is_closed():
+            return Unavailable()
+        return error
+
+    async def _columns_of(self, connection: Any, index: str) -> tuple[str, ...]:
+        # From the catalogue: under row-level security the error keeps the key to itself.
+        if index not in self._indexes:
+            # Nothing more can be asked in the failed transaction, and nothing of it can be kept.
+            await self.ask(connection, connection.execute("ROLLBACK"))
+            rows = await self.ask(connection, connection.fetch(_INDEX_COLUMNS, index))
+            self._indexes[index] = tuple(row[0] for row in rows)
+        return self._indexes[index]
+
+
+_INDEX_COLUMNS = """
+SELECT pg_get_indexdef(i.indexrelid, position, true)
+FROM pg_index i
+JOIN pg_class c ON c.oid = i.indexrelid AND c.relnamespace = current_schema()::regnamespace
+CROSS JOIN generate_series(1, i.indnkeyatts) AS position
+WHERE c.relname = $1
+ORDER BY position
+"""
+
+
+class PostgresTransaction:
+    def __init__(self, database: PostgresDatabase, connection: Any) -> None:
+        self._database = database
+        self._connection = connection
+        self._failure: Exception | None = None
+
+    async def begin(self) -> None:
+        await self._ask(self._connection.execute("BEGIN"))
+
+    async def commit(self) -> None:
+        await self._ask(self._connection.execute("COMMIT"))
+
+    async def roll_back(self) -> None:
+        try:
+            await self._connection.execute("ROLLBACK")
+        except FAILURES:
+            self._connection.terminate()
+
+    def check(self) -> None:
+        # PostgreSQL answers COMMIT after a failed statement by rolling back, without an error.
+        if self._failure is not None:
+            raise self._failure
+
+    async def fetch(self, statement: Statement, values: Sequence[object] = ()) -> list[Row]:
+        self.check()
+        rows: list[Row] = await self._ask(self._connection.fetch(statement.text, *values))
+        return rows
+
+    async def execute(
+        self,
+        statement: Statement,
+        values: Sequence[object] = (),
+        *,
+        slow: bool = False,  # noqa: ARG002 - the server has processes of its own for that
+    ) -> int:
+        self.check()
+        status: str = await self._ask(self._connection.execute(statement.text, *values))
+        return int(status.rpartition(" ")[2])
+
+    async def execute_many(self, statement: Statement, rows: Sequence[Sequence[object]]) -> None:
+        self.check()
+        await self._ask(self._connection.executemany(statement.text, rows))
+
+    async def _ask(self, work: Awaitable[Any]) -> Any:
+        try:
+            return await self._database.ask(self._connection, work)
+        except Exception as error:
+            self._failure = error
+            raise
+
+
+class _Connection(asyncpg.Connection):  # type: ignore[misc]
+    """A connection that knows which scope the server side of it is in."""
+
+    __slots__ = ("scope",)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.scope: Scope | None = None
+
+    async def enter(self, scope: Scope) -> None:
+        self.scope = None  # unknown until the server has answered
+        await self.execute("SELECT set_config('masthead.tenant', $1, false)", scope)
+        self.scope = scope
+
+    def forget_scope(self) -> None:
+        self.scope = None
+
+
+async def _submit_to_policies(connection: Any) -> None:
+    if await connection.fetchval(
+        "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
+    ):
+        try:
+            await connection.execute(f"SET ROLE {ROLE}")
+        except asyncpg.PostgresError as error:
+            raise Unavailable(
+                "The database is not set up for row-level security. Run `masthead migrate`."
+            ) from error
+
+
+async def _keep_settings(_connection: Any) -> None:
+    """Instead of asyncpg's reset, which costs a round trip and drops the role and the scope."""
+
+
+FAILURES = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError)
+
+# A later try may go well: the server is away, starting, stopping, full or changed over, or the
+# transaction met another one.
+_PASSING = (
+    OSError,
+    asyncpg.PostgresConnectionError,
+    asyncpg.TransactionRollbackError,
+    asyncpg.LockNotAvailableError,
+    asyncpg.InsufficientResourcesError,
+    asyncpg.AdminShutdownError,
+    asyncpg.CrashShutdownError,
+    asyncpg.CannotConnectNowError,
+    asyncpg.InvalidCachedStatementError,
+    asyncpg.ReadOnlySQLTransactionError,
+)

@@ -1,0 +1,81 @@
+"""One connection to an SQLite file: how it is opened, and what its errors mean to the service."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from pathlib import Path
+
+from masthead.errors import StatementTimeout, Unavailable
+from masthead.storage.database import ForeignKeyViolation, UniqueViolation
+
+_SETTINGS = (
+    # An acknowledged write survives a power cut: the log is synced at each commit.
+    "PRAGMA synchronous = FULL",
+    "PRAGMA foreign_keys = ON",
+    "PRAGMA temp_store = MEMORY",
+    "PRAGMA cache_size = -32768",
+    "PRAGMA mmap_size = 268435456",
+)
+
+BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
+_BROKEN = BUSY | {
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_CORRUPT,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_NOMEM,
+    sqlite3.SQLITE_NOTADB,
+    sqlite3.SQLITE_PROTOCOL,
+    sqlite3.SQLITE_READONLY,
+}
+_UNIQUE = re.compile(r"UNIQUE constraint failed: (?:index '(?P<index>.*)'|(?P<columns>.*))")
+
+
+def connect(path: Path, *, busy_seconds: float, query_only: bool) -> sqlite3.Connection:
+    # The setting up may have to wait for another process that is opening the same file.
+    connection = sqlite3.connect(
+        path,
+        timeout=5,
+        isolation_level=None,
+        check_same_thread=False,
+        cached_statements=512,
+    )
+    connection.execute("PRAGMA journal_mode = WAL")
+    for setting in _SETTINGS:
+        connection.execute(setting)
+    if query_only:
+        connection.execute("PRAGMA query_only = ON")
+    connection.execute(f"PRAGMA busy_timeout = {int(busy_seconds * 1000)}")
+    return connection
+
+
+def code_of(error: sqlite3.Error) -> int:
+    """The primary result code; errors that Python itself raises have none."""
+    return (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF
+
+
+def translated(error: sqlite3.Error) -> Exception:
+    """The storage-level meaning of an error, or the error itself when it is a programming fault."""
+    code = code_of(error)
+    if code == sqlite3.SQLITE_INTERRUPT:
+        return StatementTimeout()
+    if code in _BROKEN:
+        return Unavailable()
+    if code == sqlite3.SQLITE_CONSTRAINT:
+        return _violation(error)
+    return error
+
+
+def _violation(error: sqlite3.Error) -> Exception:
+    message = str(error)
+    # Not by its extended code: a RESTRICT that fires has the code of a trigger.
+    if message.startswith("FOREIGN KEY"):
+        return ForeignKeyViolation(message)
+    match = _UNIQUE.match(message)
+    if match is None:
+        return error
+    if match["index"]:
+        return UniqueViolation("", (match["index"],))
+    names = [name.split(".", 1) for name in match["columns"].split(", ")]
+    return UniqueViolation(names[0][0], tuple(column for _, column in names))

@@ -1,0 +1,289 @@
+"""The one writer of an SQLite file, with group commit.
+
+Transactions take turns, first come first served. Each is a savepoint inside one SQLite transaction
+that stays open while others are ready to follow; then one COMMIT, in a thread because it waits for
+the disk, makes all of them durable, and only then is any of them acknowledged. So one `fsync` is
+shared by everybody who writes at the same moment.
+
+Constraints must not be DEFERRABLE: they would fail at the shared COMMIT, and take the others along.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import random
+import sqlite3
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TypeVar
+
+from masthead.errors import Unavailable
+from masthead.storage.cancelling import completed
+from masthead.storage.database import Row, Statement
+from masthead.storage.sqlite_connection import BUSY, code_of, connect, translated
+
+MAX_BATCH = 64
+_INLINE_READ_SECONDS = 0.001
+_INLINE_ROWS = 100
+_STEPS_PER_TICK = 25_000
+
+Result = TypeVar("Result")
+Acknowledgement = asyncio.Future[BaseException | None]
+"""Done once the commit is; its result is what made the commit fail."""
+
+
+class Writer:
+    def __init__(self, path: Path, *, patience_seconds: float) -> None:
+        # busy_seconds=0: a lock of another process is waited for by asking again, never by
+        # blocking the event loop.
+        self.connection = connect(path, busy_seconds=0, query_only=False)
+        self.connection.set_progress_handler(self._is_late, _STEPS_PER_TICK)
+        self.patience_seconds = patience_seconds
+        self._read_deadline = math.inf
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="sqlite-writer")
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._is_taken = False
+        self._owner: asyncio.Task[Any] | None = None
+        self._finished: list[Acknowledgement] = []
+        self._closing_soon = False
+
+    def transaction(self) -> SqliteTransaction:
+        return SqliteTransaction(self)
+
+    async def close(self) -> None:
+        with suppress(Unavailable):
+            async with self.transaction():
+                pass  # everyone before has been acknowledged once this one is
+        self._thread.shutdown()
+        self.connection.close()
+
+    async def take_turn(self) -> None:
+        task = asyncio.current_task()
+        if task is not None and task is self._owner:
+            raise RuntimeError("a transaction inside a transaction would wait for itself")
+        if self._is_taken:
+            await self._wait_for_turn()
+        self._is_taken = True
+        self._owner = task
+
+    async def begin(self, deadline: float) -> None:
+        while not self.connection.in_transaction:
+            try:
+                self.connection.execute("BEGIN IMMEDIATE")
+            except sqlite3.Error as error:
+                if code_of(error) not in BUSY or time.monotonic() > deadline:
+                    raise translated(error) from error
+                # Another process writes; uneven steps, so that two never keep missing each other.
+                await asyncio.sleep(random.uniform(0.0005, 0.004))  # noqa: S311
+        self.connection.execute("SAVEPOINT member")
+
+    def finish(self) -> Acknowledgement:
+        """Makes the savepoint part of the batch; the future says how its commit went."""
+        self.connection.execute("RELEASE member")
+        acknowledged = asyncio.get_running_loop().create_future()
+        self._finished.append(acknowledged)
+        return acknowledged
+
+    def undo(self) -> None:
+        # A full disk or an I/O error rolls back everything, also what others have done before.
+        if not self.connection.in_transaction:
+            return self._lose_batch(Unavailable())
+        try:
+            self.connection.execute("ROLLBACK TO member")
+            self.connection.execute("RELEASE member")
+        except sqlite3.Error as error:
+            self._lose_batch(error)
+
+    def pass_on(self) -> None:
+        self._owner = None
+        if len(self._finished) >= MAX_BATCH:
+            self._commit()
+        elif not self._give_turn() and not self._closing_soon:
+            # Those whom this round of the event loop has still to wake may join before the commit.
+            self._closing_soon = True
+            asyncio.get_running_loop().call_soon(self._close_batch)
+
+    def read(self, statement: Statement, values: Sequence[object], seconds: float) -> list[Row]:
+        self._read_deadline = time.monotonic() + seconds
+        try:
+            return self.connection.execute(statement.text, values).fetchall()
+        finally:
+            self._read_deadline = math.inf
+
+    async def in_thread(self, work: Callable[[], Result]) -> Result:
+        # Until the statement ends the connection belongs to the thread. A cancelled one is not
+        # interrupted either: SQLite answers that by rolling back the whole batch.
+        return await completed(asyncio.get_running_loop().run_in_executor(self._thread, work))
+
+    async def _wait_for_turn(self) -> None:
+        turn = asyncio.get_running_loop().create_future()
+        self._waiting.append(turn)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if not turn.cancelled():
+                self.pass_on()
+            raise
+
+    def _give_turn(self) -> bool:
+        while self._waiting:
+            turn = self._waiting.popleft()
+            if not turn.done():  # else its task was cancelled while it waited
+                turn.set_result(None)
+                return True
+        self._is_taken = False
+        return False
+
+    def _close_batch(self) -> None:
+        self._closing_soon = False
+        if not self._is_taken:
+            self._commit()
+
+    def _commit(self) -> None:
+        batch, self._finished = self._finished, []
+        if not batch:
+            self._roll_back()
+            self._give_turn()
+            return
+        self._is_taken = True
+        loop = asyncio.get_running_loop()
+        commit = loop.run_in_executor(self._thread, self.connection.execute, "COMMIT")
+        commit.add_done_callback(partial(self._committed, batch))
+
+    def _committed(
+        self,
+        batch: list[Acknowledgement],
+        commit: asyncio.Future[sqlite3.Cursor],
+    ) -> None:
+        failure = commit.exception()
+        if failure is not None:
+            self._roll_back()
+        _acknowledge(batch, failure)
+        self._give_turn()
+
+    def _lose_batch(self, failure: Exception) -> None:
+        self._roll_back()
+        batch, self._finished = self._finished, []
+        _acknowledge(batch, failure)
+
+    def _roll_back(self) -> None:
+        if self.connection.in_transaction:
+            # Only a broken disk makes this fail, and then the next BEGIN says so.
+            with suppress(sqlite3.Error):
+                self.connection.execute("ROLLBACK")
+
+    def _is_late(self) -> bool:
+        return time.monotonic() > self._read_deadline
+
+
+class SqliteTransaction:
+    """A statement that fails spoils its transaction, as on PostgreSQL: nothing of it is kept."""
+
+    def __init__(self, writer: Writer) -> None:
+        self._writer = writer
+        self._connection = writer.connection
+        self._failure: Exception | None = None
+
+    async def __aenter__(self) -> SqliteTransaction:
+        deadline = time.monotonic() + self._writer.patience_seconds
+        await self._writer.take_turn()
+        try:
+            await self._writer.begin(deadline)
+        except BaseException:
+            self._writer.pass_on()
+            raise
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        acknowledged = self._finish() if error is None else None
+        if acknowledged is None:
+            self._writer.undo()
+        self._writer.pass_on()
+        failure, self._failure = self._failure, RuntimeError("the transaction has ended")
+        if acknowledged is not None:
+            await _durable(acknowledged)
+        elif error is None and failure is not None:
+            raise failure
+
+    async def fetch(self, statement: Statement, values: Sequence[object] = ()) -> list[Row]:
+        self._check()
+        try:
+            if not statement.text.startswith("SELECT"):
+                return self._connection.execute(statement.text, values).fetchall()
+            return await self._read(statement, values)
+        except sqlite3.Error as error:
+            raise self._spoiled_by(error) from error
+
+    async def execute(
+        self, statement: Statement, values: Sequence[object] = (), *, slow: bool = False
+    ) -> int:
+        self._check()
+        run = partial(self._connection.execute, statement.text, values)
+        try:
+            cursor = await self._writer.in_thread(run) if slow else run()
+        except sqlite3.Error as error:
+            raise self._spoiled_by(error) from error
+        return cursor.rowcount
+
+    async def execute_many(self, statement: Statement, rows: Sequence[Sequence[object]]) -> None:
+        self._check()
+        run = partial(self._connection.executemany, statement.text, rows)
+        try:
+            if len(rows) > _INLINE_ROWS:
+                await self._writer.in_thread(run)
+            else:
+                run()
+        except sqlite3.Error as error:
+            raise self._spoiled_by(error) from error
+
+    async def _read(self, statement: Statement, values: Sequence[object]) -> list[Row]:
+        read = self._writer.read
+        try:
+            return read(statement, values, _INLINE_READ_SECONDS)
+        except sqlite3.OperationalError as error:
+            if code_of(error) != sqlite3.SQLITE_INTERRUPT:
+                raise
+        return await self._writer.in_thread(
+            partial(read, statement, values, self._writer.patience_seconds)
+        )
+
+    def _finish(self) -> Acknowledgement | None:
+        if self._failure is not None:
+            return None
+        try:
+            return self._writer.finish()
+        except sqlite3.Error as error:
+            self._failure = translated(error)
+            return None
+
+    def _check(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+
+    def _spoiled_by(self, error: sqlite3.Error) -> Exception:
+        self._failure = translated(error)
+        return self._failure
+
+
+def _acknowledge(batch: list[Acknowledgement], failure: BaseException | None) -> None:
+    for acknowledged in batch:
+        acknowledged.set_result(failure)
+
+
+async def _durable(acknowledged: Acknowledgement) -> None:
+    # Shielded: the commit goes on, for the others too, when this task is cancelled.
+    failure = await asyncio.shield(acknowledged)
+    if failure is not None:
+        raise Unavailable from failure
