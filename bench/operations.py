@@ -53,7 +53,7 @@ def _health(server: Server) -> list[Request]:
 
 def _list(server: Server) -> list[Request]:
     return [
-        Request(server.list_posts(tenant, perPage=PER_PAGE), _shows(posts[:PER_PAGE], len(posts)))
+        Request(server.list_posts(tenant, perPage=PER_PAGE), shows(posts[:PER_PAGE], len(posts)))
         for tenant, posts in public_posts().items()
     ]
 
@@ -61,7 +61,7 @@ def _list(server: Server) -> list[Request]:
 def _list_without_total(server: Server) -> list[Request]:
     return [
         Request(
-            server.list_posts(tenant, perPage=PER_PAGE, skipTotal=1), _shows(posts[:PER_PAGE], -1)
+            server.list_posts(tenant, perPage=PER_PAGE, skipTotal=1), shows(posts[:PER_PAGE], -1)
         )
         for tenant, posts in public_posts().items()
     ]
@@ -71,7 +71,7 @@ def _last_page(server: Server) -> list[Request]:
     return [
         Request(
             server.list_posts(tenant, perPage=PER_PAGE, page=LAST_PAGE),
-            _shows(posts[-PER_PAGE:], len(posts)),
+            shows(posts[-PER_PAGE:], len(posts)),
         )
         for tenant, posts in public_posts().items()
     ]
@@ -85,7 +85,7 @@ def _search(server: Server) -> list[Request]:
         requests.append(
             Request(
                 server.list_posts(tenant, f"title ~ '{word}'", perPage=PER_PAGE),
-                _shows(matching[:PER_PAGE], len(matching)),
+                shows(matching[:PER_PAGE], len(matching)),
             )
         )
     return requests
@@ -129,7 +129,7 @@ def _records_in_turn() -> list[data.Post]:
     return [posts[place * step] for place in range(each) for posts in by_tenant]
 
 
-def _shows(posts: list[data.Post], total: int) -> Check:
+def shows(posts: list[data.Post], total: int) -> Check:
     titles = [post.title for post in posts]
 
     def check(answer: Any) -> bool:

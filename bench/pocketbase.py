@@ -71,7 +71,7 @@ def serving(folder: Path) -> Iterator[PocketBase]:
         yield PocketBase(port, server.pid)
 
 
-def build(folder: Path) -> None:
+def build(folder: Path, posts: Iterable[data.Post]) -> None:
     """Makes the collection through the API, then fills its table while the server is stopped.
 
     Through the API each post would be created "now", so that the order of the lists would be
@@ -83,7 +83,7 @@ def build(folder: Path) -> None:
         signed = {"Authorization": server.token}
         call(server.port, "POST", "/api/collections", _collection(), signed)
         call(server.port, "PATCH", "/api/settings", {"rateLimits": {"enabled": False}}, signed)
-    _insert(folder / "data.db", data.posts())
+    _insert(folder / "data.db", posts)
 
 
 def _command(folder: Path, *arguments: str) -> list[str]:
@@ -157,4 +157,4 @@ def _stored_time(moment: datetime) -> str:
     return moment.strftime("%Y-%m-%d %H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"
 
 
-SIDE = Side("PocketBase", f"pocketbase-posts-{data.VERSION}", build, serving)
+SIDE = Side("PocketBase", build, serving)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,6 +35,6 @@ class Server(Protocol):
 @dataclass(frozen=True)
 class Side:
     name: str
-    data_set: str
-    build: Callable[[Path], None]
+    build: Callable[[Path, Iterable[Post]], None]
+    """Fills an empty folder with tenants and their posts."""
     serving: Callable[[Path], AbstractContextManager[Server]]
