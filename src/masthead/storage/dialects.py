@@ -165,6 +165,18 @@ def _writer_of(template: str) -> Callable[..., str]:
     return write
 
 
+class not_by_index(_Verb):
+    """`not_by_index(column)`: the same value, which SQLite's planner does not try an index for.
+
+    SQLite plans without knowing the data; PostgreSQL has statistics and needs no hint.
+    """
+
+    type = sa.Text()
+
+
+_spelling(not_by_index, sqlite="+{0}", postgresql="{0}")
+
+
 class any_of(_Test):
     """`any_of(column, values)`: IN over one parameter that `Database.list_value` encodes.
 

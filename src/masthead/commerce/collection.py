@@ -1,0 +1,144 @@
+"""Products, orders, carts and gift cards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from masthead.records.collection import Change, Collection, Counter, Event, Index, Record
+from masthead.records.fields.documents import Json
+from masthead.records.fields.relation import Relation
+from masthead.records.fields.text import Email, Slug, Text
+from masthead.records.fields.values import Date, Flag, Number, Select
+
+CURRENCY_MAX = 3
+
+
+def product_events(change: Change) -> Iterator[Event]:
+    if change.new is None:
+        return
+    product = change.new
+    yield Event(
+        "product.created" if change.old is None else "product.updated",
+        {
+            "product_id": product["id"],
+            "name": product["name"],
+            "slug": product["slug"],
+            "price": product["price"],
+            "currency": product["currency"],
+            "active": product["active"],
+            "tenant_id": product["tenant_id"],
+        },
+    )
+
+
+def _order_payload(order: Record) -> dict[str, Any]:
+    return {
+        "order_id": order["id"],
+        "email": order["email"],
+        "member_id": order["member_id"] or None,
+        "status": order["status"],
+        "items": order["items"],
+        "total": order["total"],
+        "currency": order["currency"],
+        "refunded_amount": order["refunded_amount"],
+        "tenant_id": order["tenant_id"],
+    }
+
+
+def order_events(change: Change) -> Iterator[Event]:
+    for status in ("paid", "refunded", "shipped"):
+        if change.became("status", status):
+            yield Event(f"order.{status}", _order_payload(change.record))
+
+
+def gift_card_events(change: Change) -> Iterator[Event]:
+    if change.old is None:
+        card = change.record
+        yield Event(
+            "gift_card.issued",
+            {
+                "gift_card_id": card["id"],
+                "amount": card["amount"],
+                "currency": card["currency"],
+                "email": card["email"] or None,
+                "tenant_id": card["tenant_id"],
+            },
+        )
+
+
+def cart_events(change: Change) -> Iterator[Event]:
+    """The worker marks a cart abandoned; the mark is what makes it happen once."""
+    if change.became("status", "abandoned"):
+        cart = change.record
+        yield Event(
+            "cart.abandoned",
+            {
+                "cart_id": cart["id"],
+                "email": cart["email"],
+                "items": cart["items"],
+                "last_activity": cart["last_activity"] or None,
+                "tenant_id": cart["tenant_id"],
+            },
+        )
+
+
+products = Collection(
+    "products",
+    (
+        Text(name="name", required=True, max=255),
+        Slug(name="slug", source="name"),
+        Text(name="description", max=50_000),
+        Number(name="price", min=0, help="In minor units, such as cents."),
+        Text(name="currency", max=CURRENCY_MAX),
+        Flag(name="active", default=True),
+        Text(name="payment_product_id", max=255),
+    ),
+    events=product_events,
+)
+
+orders = Collection(
+    "orders",
+    (
+        Email(name="email", required=True, personal=True),
+        Relation(name="member_id", to="blog_members"),
+        Select(
+            name="status",
+            values=("pending", "paid", "refunded", "shipped", "cancelled"),
+            default="pending",
+        ),
+        Json(name="items"),
+        Number(name="total", min=0),
+        Text(name="currency", max=CURRENCY_MAX),
+        Number(name="refunded_amount", min=0),
+        Text(name="payment_id", max=255),
+    ),
+    events=order_events,
+    counters=(Counter(by=("status",)),),
+    indexes=(Index(("payment_id",), skip_empty="payment_id"),),
+)
+
+carts = Collection(
+    "carts",
+    (
+        Email(name="email", required=True, personal=True),
+        Json(name="items"),
+        Select(name="status", values=("open", "paid", "abandoned"), default="open"),
+        Date(name="last_activity"),
+    ),
+    events=cart_events,
+    counters=(Counter(by=("status",)),),
+    indexes=(Index(("status", "last_activity")),),
+)
+
+gift_cards = Collection(
+    "gift_cards",
+    (
+        Text(name="code", required=True, max=100, unique=True),
+        Number(name="amount", min=0),
+        Text(name="currency", max=CURRENCY_MAX),
+        Email(name="email", personal=True),
+        Flag(name="redeemed"),
+    ),
+    events=gift_card_events,
+)

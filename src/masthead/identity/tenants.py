@@ -1,0 +1,54 @@
+"""Tenants and their administrators: the two collections that everything else belongs to."""
+
+from __future__ import annotations
+
+import re
+
+from masthead.identity.plans import Plan
+from masthead.records.accounts import ACCOUNT_FIELDS
+from masthead.records.collection import Collection, Index
+from masthead.records.fields.base import Access
+from masthead.records.fields.relation import Relation
+from masthead.records.fields.text import Email, Text
+from masthead.records.fields.values import Number, Select
+
+SLUG = re.compile(r"[a-z0-9-]{1,63}")
+
+superusers = Collection(
+    "_superusers",
+    (Email(name="email", required=True, unique=True, personal=True), *ACCOUNT_FIELDS),
+    is_auth=True,
+    # Platform operators are administrators without a tenant.
+    platform_records=True,
+    indexes=(Index(("email",), across_tenants=True),),
+    help="Administrators: owners of a tenant, and platform operators (no tenant).",
+)
+
+# A tenant's own row belongs to the tenant itself: `tenant_id` equals `id`, so that one rule holds
+# for every table.
+tenants = Collection(
+    "tenants",
+    (
+        Text(
+            name="slug",
+            required=True,
+            max=63,
+            pattern=SLUG,
+            immutable=True,
+            write=Access.PLATFORM,
+        ),
+        Text(name="name", required=True, max=255),
+        Select(
+            name="plan",
+            values=tuple(Plan),
+            default=Plan.FREE,
+            write=Access.PLATFORM,
+        ),
+        Relation(name="owner_id", to="_superusers", write=Access.PLATFORM),
+        Number(name="per_minute", nullable=True, min=0, write=Access.PLATFORM),
+        Number(name="per_hour", nullable=True, min=0, write=Access.PLATFORM),
+        Number(name="per_day", nullable=True, min=0, write=Access.PLATFORM),
+    ),
+    owner_may_delete=False,
+    indexes=(Index(("slug",), unique=True, across_tenants=True),),
+)

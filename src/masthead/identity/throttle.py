@@ -1,0 +1,122 @@
+"""Login throttling: how often an account and an address may try before they have to wait.
+
+An attempt is counted before the password is looked at and given back when it was right, so that a
+hundred guesses sent at once are a hundred attempts. The counts live in the database and hold for
+every process.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from datetime import timedelta
+
+import sqlalchemy as sa
+from sqlalchemy import Column, PrimaryKeyConstraint, Table
+
+from masthead import clock
+from masthead.errors import RateLimited
+from masthead.storage import dialects
+from masthead.storage.database import EVERY_TENANT, Database, Transaction
+from masthead.storage.metadata import metadata
+
+login_attempts = Table(
+    "login_attempts",
+    metadata,
+    Column("tenant_id", dialects.Text(), nullable=False),
+    # A digest: nobody's address or e-mail is kept for having mistyped a password.
+    Column("subject", dialects.Text(), nullable=False),
+    Column("attempts", dialects.Integer(), nullable=False),
+    Column("window_ends", dialects.Text(), nullable=False),
+    PrimaryKeyConstraint("tenant_id", "subject"),
+)
+
+WINDOW = timedelta(minutes=15)
+ATTEMPTS_PER_ACCOUNT = 10
+ATTEMPTS_PER_ADDRESS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """Who tries to sign in, from where; `tenant_id` is '' when the host names none."""
+
+    tenant_id: str
+    collection: str
+    identity: str
+    address: str
+
+    @property
+    def account_subject(self) -> str:
+        return _digest("account", self.tenant_id, self.collection, self.identity.lower())
+
+    @property
+    def address_subject(self) -> str:
+        return _digest("address", self.address)
+
+
+class LoginThrottle:
+    def __init__(self, database: Database, now: clock.Clock = clock.now) -> None:
+        self._database = database
+        self._clock = now
+        t = login_attempts.c
+        key = (t.tenant_id == "", t.subject == sa.bindparam("subject"))
+        self._read = database.compile(sa.select(t.attempts, t.window_ends).where(*key))
+        self._write = database.compile(
+            dialects.upsert_set(
+                login_attempts, ("tenant_id", "subject"), ("attempts", "window_ends")
+            )
+        )
+        self._forget = database.compile(sa.delete(login_attempts).where(*key))
+        self._give_back = database.compile(
+            sa.update(login_attempts).where(*key, t.attempts > 0).values(attempts=t.attempts - 1)
+        )
+        self._sweep = database.compile(
+            sa.delete(login_attempts).where(t.window_ends < sa.bindparam("now"))
+        )
+
+    async def admit(self, attempt: Attempt) -> None:
+        """Counts the attempt, or raises RateLimited with the seconds to wait."""
+        async with self._database.transaction(EVERY_TENANT) as tx:
+            waits = [
+                await self._count(tx, attempt.address_subject, ATTEMPTS_PER_ADDRESS),
+                await self._count(tx, attempt.account_subject, ATTEMPTS_PER_ACCOUNT),
+            ]
+        if max(waits) > 0:
+            raise RateLimited(max(waits), "Too many failed sign-ins. Wait a while and try again.")
+
+    async def succeeded(self, attempt: Attempt) -> None:
+        """The account starts afresh; the address gets this one attempt back."""
+        async with self._database.transaction(EVERY_TENANT) as tx:
+            await tx.execute(
+                self._give_back, self._give_back.bind({"subject": attempt.address_subject})
+            )
+            await tx.execute(self._forget, self._forget.bind({"subject": attempt.account_subject}))
+
+    async def sweep(self) -> None:
+        """Drops windows that are over; the worker calls it now and then."""
+        async with self._database.transaction(EVERY_TENANT) as tx:
+            now = clock.to_text(self._clock())
+            await tx.execute(self._sweep, self._sweep.bind({"now": now}), slow=True)
+
+    async def _count(self, tx: Transaction, subject: str, limit: int) -> int:
+        """Seconds to wait, 0 when admitted. Refused attempts do not prolong the wait."""
+        now = self._clock()
+        rows = await tx.fetch(self._read, self._read.bind({"subject": subject}))
+        attempts, window_ends = rows[0] if rows else (0, "")
+        if window_ends <= clock.to_text(now):
+            attempts, window_ends = 0, clock.to_text(now + WINDOW)
+        if attempts >= limit:
+            left = clock.from_text(window_ends) - now
+            return max(int(left.total_seconds()) + 1, 1)
+        values = {
+            "tenant_id": "",
+            "subject": subject,
+            "attempts": attempts + 1,
+            "window_ends": window_ends,
+        }
+        await tx.execute(self._write, self._write.bind(values))
+        return 0
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()

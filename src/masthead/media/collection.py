@@ -1,0 +1,48 @@
+"""Media: uploaded files and what is known of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from masthead.records.collection import Change, Collection, Counter, Event, Index
+from masthead.records.fields.base import Access
+from masthead.records.fields.file import File
+from masthead.records.fields.text import Text
+from masthead.records.fields.values import Number
+
+
+def media_events(change: Change) -> Iterator[Event]:
+    if change.old is None:
+        item = change.record
+        yield Event(
+            "media.uploaded",
+            {
+                "media_id": item["id"],
+                "filename": item["filename"],
+                "url": item["url"],
+                "mime_type": item["mime_type"],
+                "size": item["size"],
+                "tenant_id": item["tenant_id"],
+            },
+        )
+
+
+media = Collection(
+    "media",
+    (
+        File(name="file", required=True),
+        Text(name="url", max=2048, write=Access.ENGINE),
+        Text(name="filename", max=255, write=Access.ENGINE),
+        Text(name="mime_type", max=255, write=Access.ENGINE),
+        # The first half of the MIME type: what the `type` filter of the public API mostly asks for.
+        Text(name="mime_family", max=64, read=Access.ENGINE, write=Access.ENGINE),
+        Number(name="size", write=Access.ENGINE),
+        Number(name="width", nullable=True, write=Access.ENGINE),
+        Number(name="height", nullable=True, write=Access.ENGINE),
+        Text(name="alt", max=1000),
+        Text(name="sha256", max=64, read=Access.ENGINE, write=Access.ENGINE),
+    ),
+    events=media_events,
+    counters=(Counter(by=("mime_family",)),),
+    indexes=(Index(("mime_family", "created", "id")), Index(("sha256",))),
+)

@@ -1,0 +1,76 @@
+"""Members: the readers of a tenant, who may sign in, subscribe and pay."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from masthead.records.accounts import ACCOUNT_FIELDS
+from masthead.records.collection import Change, Collection, Counter, Event, Index, Record, Rules
+from masthead.records.fields.base import Access
+from masthead.records.fields.text import Email, Text
+from masthead.records.fields.values import Flag, Select
+
+SELF = "@request.auth.collectionName = 'blog_members' && @request.auth.id = id"
+
+
+def is_subscribed(member: Record | None) -> bool:
+    """Gets the newsletter: turned on, and not cancelled."""
+    return member is not None and member["newsletter"] and member["status"] != "cancelled"
+
+
+def _payload(member: Record) -> dict[str, Any]:
+    return {
+        "member_id": member["id"],
+        "email": member["email"],
+        "name": member["name"],
+        "tier": member["tier"],
+        "status": member["status"],
+        "newsletter": member["newsletter"],
+        "tenant_id": member["tenant_id"],
+    }
+
+
+def member_events(change: Change) -> Iterator[Event]:
+    payload = _payload(change.record)
+    if is_subscribed(change.new) and not is_subscribed(change.old):
+        yield Event("subscriber.added", payload)
+        yield Event("member.subscribed", payload)
+    elif _has_left(change):
+        yield Event("subscriber.removed", payload)
+        yield Event("member.unsubscribed", payload)
+    if change.old and change.new and change.old["tier"] != change.new["tier"]:
+        yield Event("member.tier_changed", {**payload, "previous_tier": change.old["tier"]})
+
+
+def _has_left(change: Change) -> bool:
+    """Unsubscribed, cancelled or deleted (spec 6.2 as decided); once, not once per reason."""
+    if change.old is None:
+        return False
+    if change.new is None:
+        return change.old["status"] != "cancelled" or is_subscribed(change.old)
+    if change.became("status", "cancelled"):
+        return True
+    return is_subscribed(change.old) and not is_subscribed(change.new)
+
+
+blog_members = Collection(
+    "blog_members",
+    (
+        Email(name="email", required=True, unique=True, personal=True),
+        Text(name="name", max=255, write=Access.MEMBER, personal=True),
+        Select(name="tier", values=("free", "paid"), default="free"),
+        Select(name="status", values=("active", "cancelled", "past_due"), default="active"),
+        Flag(name="newsletter", write=Access.MEMBER),
+        Text(name="payment_customer_id", max=255, personal=True),
+        *ACCOUNT_FIELDS,
+    ),
+    rules=Rules(read=SELF, update=SELF),
+    is_auth=True,
+    events=member_events,
+    counters=(Counter(by=("tier",)),),
+    indexes=(
+        Index(("tier", "created", "id")),
+        Index(("payment_customer_id",), skip_empty="payment_customer_id"),
+    ),
+)

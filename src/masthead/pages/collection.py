@@ -1,0 +1,45 @@
+"""Pages: standing texts beside the posts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from masthead.records.collection import Change, Collection, Event
+from masthead.records.fields.documents import Json
+from masthead.records.fields.text import Slug, Text
+from masthead.records.publication import PUBLISHED_AT, STATUS, stamp_publication, was_published
+
+
+def page_events(change: Change) -> Iterator[Event]:
+    if was_published(change):
+        page = change.record
+        yield Event(
+            "page.published",
+            {
+                "page_id": page["id"],
+                "title": page["title"],
+                "slug": page["slug"],
+                "published_at": page["published_at"],
+                "tenant_id": page["tenant_id"],
+            },
+        )
+
+
+pages = Collection(
+    "pages",
+    (
+        Text(name="title", required=True, max=255),
+        Slug(name="slug", source="title"),
+        Text(name="content_html", max=5_000_000),
+        Json(name="content_json"),
+        STATUS,
+        PUBLISHED_AT,
+    ),
+    before_save=stamp_publication,
+    events=page_events,
+)
+
+categories = Collection(
+    "categories",
+    (Text(name="name", required=True, max=255), Slug(name="slug", source="name")),
+)

@@ -1,0 +1,37 @@
+"""Which of the payment processor's products, customers and subscriptions are which of ours."""
+
+from __future__ import annotations
+
+from masthead.records.collection import Collection
+from masthead.records.fields.relation import OnDelete, Relation
+from masthead.records.fields.text import Text
+from masthead.records.fields.values import Date
+
+payment_products = Collection(
+    "payment_products",
+    (
+        Text(name="payment_product_id", required=True, max=255, unique=True),
+        Text(name="payment_price_id", max=255),
+        Relation(name="product_id", to="products", on_delete=OnDelete.CASCADE),
+    ),
+)
+
+payment_customers = Collection(
+    "payment_customers",
+    (
+        Text(name="payment_customer_id", required=True, max=255, unique=True, personal=True),
+        Relation(name="member_id", to="blog_members", on_delete=OnDelete.CASCADE),
+    ),
+)
+
+payment_subscriptions = Collection(
+    "payment_subscriptions",
+    (
+        Text(name="payment_subscription_id", required=True, max=255, unique=True),
+        Text(name="payment_customer_id", max=255, personal=True),
+        Relation(name="member_id", to="blog_members", on_delete=OnDelete.CASCADE),
+        Text(name="status", max=50),
+        Date(name="current_period_end"),
+        Date(name="event_created"),
+    ),
+)

@@ -1,0 +1,80 @@
+"""Posts: what a post is, who may read it, and which events its changes mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from masthead.records.collection import Change, Collection, Counter, Event, Index, Record, Rules
+from masthead.records.fields.documents import Json, TextList
+from masthead.records.fields.text import Slug, Text, Url
+from masthead.records.fields.values import Select
+from masthead.records.publication import (
+    PUBLISHED_AT,
+    STATUS,
+    stamp_publication,
+    stays_published,
+    was_published,
+    was_unpublished,
+)
+
+# Spec 2.12 names the first two conditions; without the others a draft or a scheduled post that is
+# public would be readable before its time.
+PUBLIC = (
+    "visibility = 'public' && published_at != '' && status = 'published' && published_at <= @now"
+)
+
+
+def _payload(record: Record) -> dict[str, Any]:
+    return {
+        "post_id": record["id"],
+        "title": record["title"],
+        "slug": record["slug"],
+        "published_at": record["published_at"] or None,
+        "tenant_id": record["tenant_id"],
+    }
+
+
+def post_events(change: Change) -> Iterator[Event]:
+    payload = _payload(change.record)
+    if change.new is None:
+        yield Event("post.deleted", payload)
+        return
+    if change.old is None:
+        yield Event("post.created", payload)
+    if was_published(change):
+        yield Event("post.published", payload)
+    elif was_unpublished(change):
+        yield Event("post.unpublished", payload)
+    elif stays_published(change):
+        yield Event("post.updated", payload)
+
+
+posts = Collection(
+    "posts",
+    (
+        Text(name="title", required=True, max=255),
+        Slug(name="slug", source="title"),
+        Text(name="content_html", max=5_000_000),
+        Json(name="content_json"),
+        Text(name="excerpt", max=500),
+        STATUS,
+        Select(name="visibility", values=("public", "members", "paid"), default="public"),
+        PUBLISHED_AT,
+        TextList(name="tags"),
+        Url(name="featured_image"),
+        Text(name="seo_title", max=60),
+        Text(name="seo_description", max=160),
+    ),
+    rules=Rules(read=PUBLIC),
+    before_save=stamp_publication,
+    events=post_events,
+    counters=(Counter(by=("status", "visibility"), late="published_at"),),
+    indexes=(
+        # The public list walks the first index alone, however deep the page; the second finds the
+        # posts that are not due yet, and serves the reader's site, which sorts by publication.
+        Index(("visibility", "status", "created", "id", "published_at")),
+        Index(("visibility", "status", "published_at", "id")),
+        Index(("status", "created", "id")),
+    ),
+)

@@ -1,0 +1,26 @@
+"""What a record needs to sign in: the fields that every auth collection shares."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+from masthead.records.fields.base import Field
+from masthead.records.fields.secrets import Hash
+from masthead.records.fields.values import Flag
+
+ACCOUNT_FIELDS: tuple[Field, ...] = (
+    Flag(name="verified"),
+    Hash(name="password_hash", max=255),
+    # Part of the key that signs the account's tokens: a new one ends every session.
+    Hash(name="token_key", max=64),
+)
+
+
+def new_token_key() -> str:
+    return secrets.token_urlsafe(32)
+
+
+def credentials(password_hash: str) -> dict[str, Any]:
+    """The values of a fresh password; every older session dies with the old token key."""
+    return {"password_hash": password_hash, "token_key": new_token_key()}

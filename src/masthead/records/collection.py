@@ -1,0 +1,227 @@
+"""A collection: everything the service knows of one kind of record, said once.
+
+Fields with their limits, access rules, the hooks that decide what is stamped and which events a
+change means, and the counters that keep totals cheap. Every face and the database tables read it.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from masthead.records.fields.base import Access, Field
+from masthead.records.fields.relation import Relation
+from masthead.records.fields.values import Date, Number
+
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """Access rules as filter expressions. None is locked: administrators only. '' is anyone."""
+
+    read: str | None = None
+    create: str | None = None
+    update: str | None = None
+    delete: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """What the tenant's own settings say about writing."""
+
+    read_only: bool = False
+    comments_enabled: bool = True
+    members_enabled: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Save:
+    """What a `before_save` hook sees: the record as it was and as it is about to be."""
+
+    old: Record | None
+    new: Record
+    given: frozenset[str]
+    """The fields the caller named."""
+    now: str
+    site: Site
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change that is being committed: created (no old), updated, or deleted (no new)."""
+
+    old: Record | None
+    new: Record | None
+
+    @property
+    def record(self) -> Record:
+        record = self.new if self.new is not None else self.old
+        assert record is not None
+        return record
+
+    def became(self, name: str, value: Any) -> bool:
+        """The field has the value now and did not have it before."""
+        if self.new is None or self.new[name] != value:
+            return False
+        return self.old is None or self.old[name] != value
+
+    def left(self, name: str, value: Any) -> bool:
+        """The field had the value before and, the record still being there, has it no more."""
+        return bool(
+            self.old is not None
+            and self.new is not None
+            and self.old[name] == value
+            and self.new[name] != value
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    name: str
+    payload: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Counter:
+    """Totals kept per combination of the named fields' values, so that no list has to count.
+
+    `late` names a date that may lie in the future: lists that only show what is due subtract the
+    (few, indexed) records that are not due yet.
+    """
+
+    by: tuple[str, ...]
+    late: str = ""
+
+    @property
+    def name(self) -> str:
+        return ",".join(self.by)
+
+    def bucket(self, record: Mapping[str, Any]) -> str:
+        return "\x1f".join(str(record[name]) for name in self.by)
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    fields: tuple[str, ...]
+    unique: bool = False
+    across_tenants: bool = False
+    """The index does not start with the tenant (for look-ups that find the tenant)."""
+    skip_empty: str = ""
+    """Leave records out whose field of this name is empty."""
+
+
+def collection_id(name: str, is_auth: bool) -> str:
+    kind = "auth" if is_auth else "base"
+    return f"pbc_{zlib.crc32((kind + name).encode())}"
+
+
+def _nothing_to_stamp(_: Save) -> Mapping[str, Any]:
+    return {}
+
+
+def _no_events(_: Change) -> Iterable[Event]:
+    return ()
+
+
+TENANT_ID = Relation(
+    name="tenant_id",
+    to="tenants",
+    required=True,
+    read=Access.ADMIN,
+    write=Access.PLATFORM,
+    immutable=True,
+)
+CREATED = Date(name="created", write=Access.ENGINE)
+UPDATED = Date(name="updated", write=Access.ENGINE)
+VERSION = Number(name="version", read=Access.ENGINE, write=Access.ENGINE, default=1)
+
+
+@dataclass(frozen=True)
+class Collection:
+    name: str
+    fields: tuple[Field, ...]
+    rules: Rules = Rules()
+    is_auth: bool = False
+    """Its records can sign in."""
+    platform_records: bool = False
+    """Some records belong to the platform itself, with an empty tenant."""
+    owner_may_delete: bool = True
+    before_save: Callable[[Save], Mapping[str, Any]] = _nothing_to_stamp
+    events: Callable[[Change], Iterable[Event]] = _no_events
+    counters: tuple[Counter, ...] = (Counter(by=()),)
+    indexes: tuple[Index, ...] = ()
+    help: str = ""
+    id_field: str = field(default="id", init=False)
+
+    @cached_property
+    def id(self) -> str:
+        """Derived from type and name as PocketBase does; its clients know some by heart."""
+        return collection_id(self.name, self.is_auth)
+
+    @cached_property
+    def all_fields(self) -> tuple[Field, ...]:
+        """The declared fields between those that every collection has."""
+        return (ID, TENANT_ID, *self.fields, CREATED, UPDATED, VERSION)
+
+    @cached_property
+    def by_name(self) -> Mapping[str, Field]:
+        return {each.name: each for each in self.all_fields}
+
+    @cached_property
+    def relations(self) -> tuple[Relation, ...]:
+        return tuple(each for each in self.fields if isinstance(each, Relation))
+
+    def readable(self, access: Access) -> tuple[Field, ...]:
+        return tuple(each for each in self.all_fields if each.read <= access)
+
+
+class _Id(Field):
+    """The record's own id: given by the client at creation or made by the engine."""
+
+    kind = "text"
+
+
+ID = _Id(name="id", write=Access.ADMIN, immutable=True)
+
+
+class Registry:
+    """All collections by name and id, and which fields of others point at each."""
+
+    def __init__(self, collections: Iterable[Collection]) -> None:
+        self.collections = tuple(collections)
+        self._by_key: dict[str, Collection] = {}
+        for collection in self.collections:
+            self._by_key[collection.name] = collection
+            self._by_key[collection.id] = collection
+        self.referrers: dict[str, tuple[tuple[Collection, Relation], ...]] = {
+            target.name: tuple(
+                (source, relation)
+                for source in self.collections
+                for relation in source.relations
+                if relation.to == target.name
+            )
+            for target in self.collections
+        }
+
+    def find(self, key: str) -> Collection | None:
+        """By name or by collection id, as PocketBase's clients use either."""
+        return self._by_key.get(key)
+
+    def __getitem__(self, name: str) -> Collection:
+        return self._by_key[name]
+
+    def back_relation(
+        self, collection: Collection, name: str
+    ) -> tuple[Collection, Relation] | None:
+        """`comments_via_post_id` seen from posts: the comments whose post_id is the record."""
+        source_name, separator, field_name = name.partition("_via_")
+        if not separator:
+            return None
+        for source, relation in self.referrers[collection.name]:
+            if source.name == source_name and relation.name == field_name:
+                return source, relation
+        return None

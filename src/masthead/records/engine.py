@@ -1,0 +1,322 @@
+"""The records engine: the one way to read and change what a tenant owns."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from masthead import clock
+from masthead.caller import Caller, Kind
+from masthead.errors import BadRequest, Forbidden, NotFound, Unauthenticated
+from masthead.ids import TenantId
+from masthead.keyring import KeyRing
+from masthead.records.collection import Collection, Record, Registry
+from masthead.records.expand import Expansion, expand_records
+from masthead.records.fields.base import Access
+from masthead.records.filter.parser import ParsedFilter, parse_cached
+from masthead.records.query import Context, PreparedTotal, Queries, Shape, access_of, decoded
+from masthead.records.sorting import SortKey, parse_sort
+from masthead.records.unit import Parts, Unit, secret_context
+from masthead.records.writes import Writes
+from masthead.storage.database import EVERY_TENANT, Database, Scope, scope_of
+
+MAX_OFFSET = 2**53
+
+
+@dataclass(frozen=True, slots=True)
+class ListRequest:
+    page: int = 1
+    per_page: int = 30
+    filter: str = ""
+    sort: str = ""
+    expand: str = ""
+    names: frozenset[str] | None = None
+    """The only fields the answer will show; None is all of them."""
+    skip_total: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    items: list[Record]
+    page: int
+    per_page: int
+    total: int
+    """-1 when it was not asked for."""
+
+    @property
+    def total_pages(self) -> int:
+        return -1 if self.total < 0 else -(-self.total // self.per_page)
+
+
+class Records:
+    def __init__(
+        self,
+        database: Database,
+        registry: Registry,
+        tables: Mapping[str, sa.Table],
+        keyring: KeyRing,
+        now: clock.Clock = clock.now,
+    ) -> None:
+        self.database = database
+        self.registry = registry
+        self.clock = now
+        self._keyring = keyring
+        self._queries = Queries(database, registry, tables)
+        self._writes = Writes(database, tables)
+        self._parts = Parts(registry, self._queries, self._writes, keyring, now)
+
+    async def page(self, caller: Caller, collection: Collection, wanted: ListRequest) -> Page:
+        access = self._may_read(caller, collection)
+        parsed = parse_cached(wanted.filter) if wanted.filter.strip() else None
+        expansion = Expansion.parse(wanted.expand)
+        shape = Shape(
+            collection.name,
+            access,
+            caller.tenant_id is not None,
+            parsed.shape if parsed else None,
+            _sort_keys(wanted.sort),
+            _with_relations(collection, wanted.names, expansion),
+        )
+        context = Context(caller, self.clock())
+        items = await self._items(caller, shape, parsed, context, wanted)
+        total = -1 if wanted.skip_total else await self._total(caller, shape, parsed, context)
+        if expansion and items:
+            await expand_records(self, caller, collection, items, expansion)
+        return Page(items, wanted.page, wanted.per_page, total)
+
+    async def get(
+        self,
+        caller: Caller,
+        collection: Collection,
+        record_id: str,
+        *,
+        expand: str = "",
+        names: frozenset[str] | None = None,
+    ) -> Record:
+        access = self._may_read(caller, collection)
+        expansion = Expansion.parse(expand)
+        names = _with_relations(collection, names, expansion)
+        shape = Shape(collection.name, access, caller.tenant_id is not None, names=names)
+        prepared = self._queries.one(shape)
+        values: dict[str, Any] = {"id": record_id, "tenant": caller.tenant_id}
+        Context(caller, self.clock()).fill(prepared.statement.names, values)
+        rows = await self.database.fetch(
+            _scope(caller), prepared.statement, prepared.statement.bind(values)
+        )
+        if not rows:
+            raise NotFound
+        record = prepared.rows.record(rows[0])
+        if expansion:
+            await expand_records(self, caller, collection, [record], expansion)
+        return record
+
+    async def create(
+        self,
+        caller: Caller,
+        collection: Collection,
+        given: Mapping[str, Any],
+        *,
+        stamped: Mapping[str, Any] | None = None,
+    ) -> Record:
+        async with self.unit(caller) as unit:
+            return await unit.create(collection, given, stamped=stamped)
+
+    async def update(
+        self,
+        caller: Caller,
+        collection: Collection,
+        record_id: str,
+        given: Mapping[str, Any],
+        *,
+        stamped: Mapping[str, Any] | None = None,
+        expected_version: int | None = None,
+    ) -> Record:
+        caller = await self._at_home(caller, collection, record_id)
+        async with self.unit(caller) as unit:
+            return await unit.update(
+                collection, record_id, given, stamped=stamped, expected_version=expected_version
+            )
+
+    async def delete(
+        self,
+        caller: Caller,
+        collection: Collection,
+        record_id: str,
+        *,
+        expected_version: int | None = None,
+    ) -> Record:
+        caller = await self._at_home(caller, collection, record_id)
+        async with self.unit(caller) as unit:
+            return await unit.delete(collection, record_id, expected_version=expected_version)
+
+    @asynccontextmanager
+    async def unit(self, caller: Caller, *, emit_events: bool = True) -> AsyncIterator[Unit]:
+        """Several changes of one tenant that commit together.
+
+        A caller above the tenants without one changes the platform's own records. Events are left
+        out only where a migration must not page every subscriber.
+        """
+        if caller.tenant_id is None and not caller.is_platform:
+            raise _no_tenant(caller)
+        tenant_id = caller.tenant_id or TenantId("")
+        async with self.database.transaction(scope_of(tenant_id)) as transaction:
+            unit = Unit(transaction, caller, tenant_id, self._parts, emit_events=emit_events)
+            await unit.begin()
+            yield unit
+
+    async def find(
+        self,
+        collection: Collection,
+        equals: Mapping[str, Any],
+        *,
+        tenant_id: TenantId | None = None,
+        limit: int = 1,
+    ) -> list[Record]:
+        """Trusted look-up by equality, hidden fields included, in one tenant or in all of them."""
+        statement = self._writes.find(collection, tuple(equals), tenant_id is not None)
+        values = {**equals, "tenant": tenant_id, "limit": limit}
+        scope = EVERY_TENANT if tenant_id is None else scope_of(tenant_id)
+        rows = await self.database.fetch(scope, statement, statement.bind(values))
+        to_record = decoded(collection.all_fields).record
+        return [to_record(row) for row in rows]
+
+    def reveal(self, collection: Collection, record: Record, name: str) -> str:
+        """The plain text of a secret field, for the code that has to use it."""
+        stored = record[name]
+        if not stored:
+            return ""
+        return self._keyring.decrypt(
+            "record-secret", stored, secret_context(collection, record, name)
+        )
+
+    async def related(
+        self,
+        caller: Caller,
+        collection: Collection,
+        by: str,
+        keys: Sequence[str],
+        limit: int,
+    ) -> list[Record]:
+        """The records a caller may see whose field `by` holds one of the keys."""
+        if not caller.is_admin and collection.rules.read is None:
+            return []
+        # A tenant's own row is found by id; it is in the same scope as everything of the tenant.
+        shape = Shape(collection.name, access_of(caller), caller.tenant_id is not None)
+        prepared = self._queries.some(shape, by)
+        values: dict[str, Any] = {
+            "tenant": caller.tenant_id,
+            "keys": self.database.list_value(keys),
+            "limit": limit,
+        }
+        Context(caller, self.clock()).fill(prepared.statement.names, values)
+        rows = await self.database.fetch(
+            _scope(caller), prepared.statement, prepared.statement.bind(values)
+        )
+        return [prepared.rows.record(row) for row in rows]
+
+    async def _items(
+        self,
+        caller: Caller,
+        shape: Shape,
+        parsed: ParsedFilter | None,
+        context: Context,
+        wanted: ListRequest,
+    ) -> list[Record]:
+        prepared = self._queries.page(shape, parsed)
+        offset = (wanted.page - 1) * wanted.per_page
+        if offset > MAX_OFFSET:
+            return []
+        values: dict[str, Any] = {
+            "tenant": caller.tenant_id,
+            "limit": wanted.per_page,
+            "offset": offset,
+        }
+        if parsed:
+            for slot in prepared.slots:
+                values[slot.parameter] = slot.coerce(parsed.values[slot.position])
+        statement = prepared.statement
+        context.fill(statement.names, values)
+        rows = await self.database.fetch(_scope(caller), statement, statement.bind(values))
+        to_record = prepared.rows.record
+        return [to_record(row) for row in rows]
+
+    async def _total(
+        self, caller: Caller, shape: Shape, parsed: ParsedFilter | None, context: Context
+    ) -> int:
+        # A total does not depend on the order or on which fields are shown.
+        bare = Shape(shape.collection, shape.access, shape.has_tenant, shape.filter)
+        prepared = self._queries.total(bare, parsed)
+        literals = parsed.values if parsed else ()
+        values = self._total_values(prepared, literals)
+        values["tenant"] = caller.tenant_id
+        context.fill(prepared.statement.names, values)
+        rows = await self.database.fetch(
+            _scope(caller), prepared.statement, prepared.statement.bind(values)
+        )
+        return max(int(rows[0][0]), 0)
+
+    def _total_values(self, prepared: PreparedTotal, literals: tuple[Any, ...]) -> dict[str, Any]:
+        if prepared.plan:
+            buckets = prepared.plan.buckets(literals) if prepared.plan.fixed else []
+            return {
+                **prepared.plan.values(literals),
+                "buckets": self.database.list_value(buckets),
+            }
+        return {slot.parameter: slot.coerce(literals[slot.position]) for slot in prepared.slots}
+
+    def _may_read(self, caller: Caller, collection: Collection) -> Access:
+        if not caller.is_admin and collection.rules.read is None:
+            if caller.kind is Kind.GUEST:
+                raise Unauthenticated
+            raise Forbidden("Only administrators can perform this action.")
+        return access_of(caller)
+
+    async def _at_home(self, caller: Caller, collection: Collection, record_id: str) -> Caller:
+        """An operator without a tenant acts in the tenant that the record belongs to."""
+        if caller.tenant_id is not None:
+            return caller
+        if not caller.is_platform:
+            raise _no_tenant(caller)
+        found = await self.find(collection, {"id": record_id})
+        if not found:
+            raise NotFound
+        return in_tenant(caller, TenantId(found[0]["tenant_id"]))
+
+
+def in_tenant(caller: Caller, tenant_id: TenantId) -> Caller:
+    return Caller(caller.kind, tenant_id, caller.id, caller.email, caller.collection, caller.scopes)
+
+
+def _no_tenant(caller: Caller) -> Exception:
+    if caller.kind is Kind.GUEST:
+        return Unauthenticated()
+    return BadRequest("Say which tenant: use its host name or the x-tenant-id header.")
+
+
+def _scope(caller: Caller) -> Scope:
+    return EVERY_TENANT if caller.tenant_id is None else scope_of(caller.tenant_id)
+
+
+_SORTS: dict[str, tuple[SortKey, ...]] = {}
+
+
+def _sort_keys(text: str) -> tuple[SortKey, ...]:
+    keys = _SORTS.get(text)
+    if keys is None:
+        keys = parse_sort(text)
+        if len(_SORTS) < 1_000:
+            _SORTS[text] = keys
+    return keys
+
+
+def _with_relations(
+    collection: Collection, names: frozenset[str] | None, expansion: Expansion | None
+) -> frozenset[str] | None:
+    """Expanding reads relation fields even where the answer leaves them out."""
+    if names is None or expansion is None:
+        return names
+    return names | {each.name for each in collection.relations} | {"tenant_id"}

@@ -1,0 +1,121 @@
+"""Expanding relations: related records beside those that point at them, as far as may be seen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from masthead.errors import BadRequest
+from masthead.records.collection import Collection, Record
+from masthead.records.fields.relation import Relation
+from masthead.records.query import access_of
+
+if TYPE_CHECKING:
+    from masthead.caller import Caller
+    from masthead.records.engine import Records
+
+MAX_DEPTH = 6
+MAX_PATHS = 50
+MAX_CHARACTERS = 3_500
+MAX_BACK_RELATED = 1_000
+"""How many records one back-relation brings in all; more are for a list of their own."""
+
+
+@dataclass(slots=True)
+class Expansion:
+    """`post_id.tenant_id,comments_via_post_id` as a tree of names."""
+
+    steps: dict[str, Expansion] = field(default_factory=dict)
+
+    @classmethod
+    def parse(cls, text: str) -> Expansion | None:
+        if not text.strip():
+            return None
+        if len(text) > MAX_CHARACTERS or text.count(",") >= MAX_PATHS:
+            raise BadRequest(f"Expand at most {MAX_PATHS} relations.")
+        root = cls()
+        for path in text.split(","):
+            names = [name.strip() for name in path.split(".")]
+            if len(names) > MAX_DEPTH:
+                raise BadRequest(f"Expand relations at most {MAX_DEPTH} levels deep.")
+            level = root
+            for name in names:
+                level = level.steps.setdefault(name, cls())
+        return root
+
+
+async def expand_records(
+    records: Records,
+    caller: Caller,
+    collection: Collection,
+    items: Sequence[Record],
+    expansion: Expansion,
+) -> None:
+    """Adds `expand` to the items in place. Unknown, hidden and locked relations are left out."""
+    for name, deeper in expansion.steps.items():
+        relation = collection.by_name.get(name)
+        if isinstance(relation, Relation):
+            if relation.read <= access_of(caller):
+                await _expand_forward(records, caller, relation, items, deeper)
+            continue
+        back = records.registry.back_relation(collection, name)
+        if back and back[1].read <= access_of(caller):
+            await _expand_backward(records, caller, *back, items, deeper)
+
+
+async def _expand_forward(
+    records: Records,
+    caller: Caller,
+    relation: Relation,
+    items: Sequence[Record],
+    deeper: Expansion,
+) -> None:
+    keys = list({item[relation.name] for item in items if item.get(relation.name)})
+    if not keys:
+        return
+    target = records.registry[relation.to]
+    found = await records.related(caller, target, "id", keys, len(keys))
+    await _go_deeper(records, caller, target, found, deeper)
+    by_id = {record["id"]: record for record in found}
+    for item in items:
+        record = by_id.get(item.get(relation.name, ""))
+        if record is not None:
+            _add(item, relation.name, record)
+
+
+async def _expand_backward(
+    records: Records,
+    caller: Caller,
+    source: Collection,
+    relation: Relation,
+    items: Sequence[Record],
+    deeper: Expansion,
+) -> None:
+    keys = [item["id"] for item in items]
+    found = await records.related(caller, source, relation.name, keys, MAX_BACK_RELATED)
+    await _go_deeper(records, caller, source, found, deeper)
+    grouped: dict[str, list[Record]] = {}
+    for record in found:
+        grouped.setdefault(record[relation.name], []).append(record)
+    for item in items:
+        if item["id"] in grouped:
+            _add(item, f"{source.name}_via_{relation.name}", grouped[item["id"]])
+
+
+async def _go_deeper(
+    records: Records,
+    caller: Caller,
+    collection: Collection,
+    found: Sequence[Record],
+    deeper: Expansion,
+) -> None:
+    for record in found:
+        record["collectionId"] = collection.id
+        record["collectionName"] = collection.name
+    if deeper.steps and found:
+        await expand_records(records, caller, collection, found, deeper)
+
+
+def _add(item: Record, name: str, value: Record | list[Record]) -> None:
+    item.setdefault("expand", {})[name] = value

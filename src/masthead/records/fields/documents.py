@@ -1,0 +1,121 @@
+"""Fields that hold JSON: free documents and lists of short texts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import msgspec
+from sqlalchemy import Column, text
+
+from masthead.records.fields.base import Decoder, Field, refuse
+from masthead.storage import dialects
+
+MAX_BYTES = 2 * 1024 * 1024
+
+
+def _raw(stored: Any) -> Any:
+    """JSON text goes into an answer as it is: no decoding, no encoding."""
+    return None if stored is None else msgspec.Raw(stored.encode())
+
+
+def _decode(stored: Any) -> Any:
+    return None if stored is None else msgspec.json.decode(stored)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Json(Field):
+    max_bytes: int = MAX_BYTES
+
+    kind: ClassVar[str] = "json"
+    decode: ClassVar[Decoder | None] = staticmethod(_decode)
+    present: ClassVar[Decoder | None] = staticmethod(_raw)
+
+    def column(self) -> Column[Any]:
+        return Column(self.name, dialects.Json(), nullable=True)
+
+    def empty(self) -> Any:
+        return None
+
+    def coerce(self, value: Any) -> Any:
+        """A form sends JSON as text; text that is not JSON is kept as a JSON string."""
+        if not isinstance(value, str):
+            return value
+        if not value.strip():
+            return None
+        try:
+            return msgspec.json.decode(value)
+        except (msgspec.DecodeError, RecursionError, UnicodeError):
+            return value
+
+    def parse(self, value: Any) -> Any:
+        if len(self._written(value)) > self.max_bytes:
+            raise refuse(
+                "validation_json_size_limit",
+                f"Must be no more than {self.max_bytes} bytes of JSON.",
+                max=self.max_bytes,
+            )
+        return value
+
+    def encode(self, value: Any) -> Any:
+        return None if value is None else self._written(value).decode()
+
+    def _written(self, value: Any) -> bytes:
+        try:
+            written = msgspec.json.encode(value)
+        except (TypeError, ValueError, RecursionError, UnicodeError) as error:
+            raise refuse("validation_invalid_json", "Must be a valid json value.") from error
+        # jsonb refuses an escaped NUL, and no text column could hold it either.
+        if b"\\u0000" in written:
+            raise refuse("validation_invalid_json", "Contains a character that can't be stored.")
+        return written
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextList(Json):
+    """Tags and the like: a list of distinct short texts, in the order given."""
+
+    max_items: int = 100
+    max_length: int = 100
+    values: tuple[str, ...] = ()
+
+    kind: ClassVar[str] = "list"
+
+    def column(self) -> Column[Any]:
+        return Column(self.name, dialects.Json(), nullable=False, server_default=text("'[]'"))
+
+    def empty(self) -> Any:
+        return []
+
+    def coerce(self, value: Any) -> Any:
+        value = super().coerce(value)
+        return [value] if isinstance(value, str) else value
+
+    def parse(self, value: Any) -> list[str]:
+        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+            raise refuse("validation_invalid_type", "Must be a list of texts.")
+        items = list(dict.fromkeys(item.strip() for item in value))
+        if len(items) > self.max_items:
+            raise refuse(
+                "validation_max_items_constraint",
+                f"Must be no more than {self.max_items} item(s).",
+                max=self.max_items,
+            )
+        for item in items:
+            self._check_item(item)
+        super().parse(items)
+        return items
+
+    def _check_item(self, item: str) -> None:
+        if not item:
+            raise refuse("validation_required", "An item cannot be blank.")
+        if len(item) > self.max_length:
+            raise refuse(
+                "validation_max_text_constraint",
+                f"Each item must be no more than {self.max_length} character(s).",
+                max=self.max_length,
+            )
+        if self.values and item not in self.values:
+            raise refuse(
+                "validation_invalid_value", f"Each item must be one of: {', '.join(self.values)}."
+            )

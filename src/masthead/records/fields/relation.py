@@ -1,0 +1,57 @@
+"""A field that points at a record of another collection, within the same tenant."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, ClassVar
+
+from sqlalchemy import Column
+
+from masthead import ids
+from masthead.records.fields.base import Decoder, Field, refuse
+from masthead.storage import dialects
+
+
+class OnDelete(StrEnum):
+    CASCADE = "cascade"
+    """The record goes with the one it points at, with its own events."""
+    CLEAR = "clear"
+    """The record stays and the field becomes empty."""
+
+
+def missing_relation() -> Exception:
+    return refuse(
+        "validation_missing_rel_records",
+        "Failed to find all relation records with the provided ids.",
+    )
+
+
+def _or_blank(stored: Any) -> Any:
+    return stored or ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Relation(Field):
+    to: str
+    on_delete: OnDelete = OnDelete.CLEAR
+    same: tuple[str, ...] = ()
+    """Fields in which the record and the one it points at must agree."""
+
+    kind: ClassVar[str] = "relation"
+    decode: ClassVar[Decoder | None] = staticmethod(_or_blank)
+    present: ClassVar[Decoder | None] = staticmethod(_or_blank)
+
+    def column(self) -> Column[Any]:
+        # NULL rather than '' when empty, because a foreign key stands behind it.
+        return Column(self.name, dialects.Text(), nullable=not self.required)
+
+    def parse(self, value: Any) -> str:
+        if not isinstance(value, str):
+            raise refuse("validation_invalid_type", "Must be the id of a record.")
+        if not ids.is_id(value):
+            raise missing_relation()
+        return value
+
+    def encode(self, value: Any) -> Any:
+        return value or None

@@ -1,0 +1,116 @@
+"""Fields that hold text: plain, slugs, e-mail addresses and URLs."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any, ClassVar
+from urllib.parse import urlsplit
+
+from sqlalchemy import Column, text
+
+from masthead.records.fields.base import Field, refuse
+from masthead.storage import dialects
+
+_EMAIL = re.compile(
+    r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@"
+    r"(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)*"
+    r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\Z"
+)
+_UNSAFE = re.compile("[\x00\ud800-\udfff]")
+
+
+def not_text() -> Exception:
+    return refuse("validation_invalid_type", "Must be text.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Text(Field):
+    max: int = 5000
+    min: int = 0
+    pattern: re.Pattern[str] | None = None
+    default: str = ""
+
+    kind: ClassVar[str] = "text"
+
+    def column(self) -> Column[Any]:
+        return Column(self.name, dialects.Text(), nullable=False, server_default=text("''"))
+
+    def default_value(self) -> str:
+        return self.default
+
+    def coerce(self, value: Any) -> Any:
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        if isinstance(value, int | float):
+            return str(value)
+        return value
+
+    def parse(self, value: Any) -> str:
+        if not isinstance(value, str):
+            raise not_text()
+        # PostgreSQL can't store NUL, and lone surrogates have no UTF-8 form.
+        if _UNSAFE.search(value):
+            raise refuse("validation_invalid_text", "Contains a character that can't be stored.")
+        if len(value) > self.max:
+            raise refuse(
+                "validation_max_text_constraint",
+                f"Must be no more than {self.max} character(s).",
+                max=self.max,
+            )
+        if len(value) < self.min:
+            raise refuse(
+                "validation_min_text_constraint",
+                f"Must be at least {self.min} character(s).",
+                min=self.min,
+            )
+        if self.pattern and not self.pattern.fullmatch(value):
+            raise refuse("validation_invalid_format", "Invalid value format.")
+        return value
+
+
+@dataclass(frozen=True, kw_only=True)
+class Slug(Text):
+    """A unique URL part, made from another field when none is given."""
+
+    source: str
+    max: int = 255
+    unique: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Email(Text):
+    """Stored lower-cased, so that one mailbox is one value."""
+
+    max: int = 254
+
+    def parse(self, value: Any) -> str:
+        address = super().parse(value).strip().lower()
+        if not _EMAIL.match(address):
+            raise refuse("validation_is_email", "Must be a valid email address.")
+        return address
+
+
+@dataclass(frozen=True, kw_only=True)
+class Url(Text):
+    """An absolute http(s) address, or a path on the tenant's own site."""
+
+    max: int = 2048
+
+    def parse(self, value: Any) -> str:
+        address = super().parse(value)
+        if not is_web_address(address):
+            raise refuse("validation_invalid_url", "Must be a valid url.")
+        return address
+
+
+def is_web_address(address: str) -> bool:
+    if any(character <= " " or character in '\\"<>' for character in address):
+        return False
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return False
+    if parts.scheme in ("http", "https"):
+        return bool(parts.hostname)
+    return not parts.scheme and not parts.netloc and address.startswith("/")

@@ -1,0 +1,296 @@
+"""Reading: lists and single records as statements, compiled once per shape and then reused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+import sqlalchemy as sa
+
+from masthead import clock
+from masthead.caller import Caller, Kind
+from masthead.records.collection import Collection, Record, Registry, collection_id
+from masthead.records.fields.base import Access, Decoder, Field
+from masthead.records.filter.ast import conjuncts
+from masthead.records.filter.parser import ParsedFilter, parse
+from masthead.records.sorting import SortKey
+from masthead.records.totals import TotalPlan, plan_total
+from masthead.records.where import Place, Slot, WhereCompiler
+from masthead.storage import dialects
+from masthead.storage.database import Database, Row, Statement
+
+MAX_PREPARED = 2_000
+
+_ACCESS = {
+    Kind.GUEST: Access.PUBLIC,
+    Kind.MEMBER: Access.MEMBER,
+    Kind.OWNER: Access.ADMIN,
+    Kind.KEY: Access.ADMIN,
+    Kind.OPERATOR: Access.PLATFORM,
+    Kind.SYSTEM: Access.PLATFORM,
+}
+
+
+def access_of(caller: Caller) -> Access:
+    return _ACCESS[caller.kind]
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Everything that decides the text of a read, and nothing that only decides its values."""
+
+    collection: str
+    access: Access
+    has_tenant: bool
+    filter: Hashable = None
+    sort: tuple[SortKey, ...] = ()
+    names: frozenset[str] | None = None
+
+
+class Rows:
+    """Turns rows of known columns into records."""
+
+    __slots__ = ("_fixups", "names")
+
+    def __init__(
+        self, fields: tuple[Field, ...], decoder: Callable[[Field], Decoder | None]
+    ) -> None:
+        self.names = tuple(each.name for each in fields)
+        self._fixups = tuple(
+            (each.name, decode) for each in fields if (decode := decoder(each)) is not None
+        )
+
+    def record(self, row: Row) -> Record:
+        record = dict(zip(self.names, row, strict=False))
+        for name, decode in self._fixups:
+            record[name] = decode(record[name])
+        return record
+
+
+def presented(fields: tuple[Field, ...]) -> Rows:
+    """For answers: JSON stays text that is copied into the answer as it is."""
+    return Rows(fields, lambda field: field.present)
+
+
+def decoded(fields: tuple[Field, ...]) -> Rows:
+    """For the engine and its hooks: plain Python values."""
+    return Rows(fields, lambda field: field.decode)
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    statement: Statement
+    slots: tuple[Slot, ...]
+    rows: Rows
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedTotal:
+    statement: Statement
+    slots: tuple[Slot, ...]
+    plan: TotalPlan | None
+
+
+class Context:
+    """The values of a read that come from its circumstances: who asks, and when."""
+
+    __slots__ = ("_caller", "_now")
+
+    def __init__(self, caller: Caller, now: datetime) -> None:
+        self._caller = caller
+        self._now = now
+
+    def fill(self, names: tuple[str, ...], values: dict[str, Any]) -> None:
+        for name in names:
+            if name.startswith("macro_"):
+                values[name] = macro_value(name[6:], self._now)
+            elif name.startswith("auth_"):
+                values[name] = self._auth(name[5:])
+
+    def _auth(self, name: str) -> str:
+        caller = self._caller
+        match name:
+            case "id":
+                return caller.id
+            case "email":
+                return caller.email
+            case "tenant_id":
+                return caller.tenant_id or ""
+            case "collectionName":
+                return caller.collection
+            case _:
+                return collection_id(caller.collection, True) if caller.collection else ""
+
+
+class Queries:
+    """Compiles and remembers the statements that reads need."""
+
+    def __init__(
+        self, database: Database, registry: Registry, tables: Mapping[str, sa.Table]
+    ) -> None:
+        self._database = database
+        self._registry = registry
+        self._tables = tables
+        self._prepared: dict[Hashable, Any] = {}
+
+    def page(self, shape: Shape, wanted: ParsedFilter | None) -> Prepared:
+        return self._remember(("page", shape), lambda: self._compile_page(shape, wanted))
+
+    def total(self, shape: Shape, wanted: ParsedFilter | None) -> PreparedTotal:
+        return self._remember(("total", shape), lambda: self._compile_total(shape, wanted))
+
+    def one(self, shape: Shape) -> Prepared:
+        return self._remember(("one", shape), lambda: self._compile_one(shape))
+
+    def allowed(self, shape: Shape, rule: str) -> Statement:
+        """Finds the record `id` only if the rule (of the caller's doing) lets it pass."""
+        return self._remember(("allowed", shape, rule), lambda: self._compile_allowed(shape, rule))
+
+    def some(self, shape: Shape, by: str) -> Prepared:
+        """The records whose field `by` is one of the `keys`: what expanding a relation reads."""
+        return self._remember(("some", shape, by), lambda: self._compile_some(shape, by))
+
+    def _remember(self, key: Hashable, make: Callable[[], Any]) -> Any:
+        prepared = self._prepared.get(key)
+        if prepared is None:
+            prepared = make()
+            if len(self._prepared) >= MAX_PREPARED:
+                # Shapes come from clients; forgetting the oldest bounds what they can fill.
+                del self._prepared[next(iter(self._prepared))]
+            self._prepared[key] = prepared
+        return prepared
+
+    def _compile_page(self, shape: Shape, wanted: ParsedFilter | None) -> Prepared:
+        compiler, place, query = self._select(shape)
+        if wanted:
+            query = query.where(compiler.filter(wanted.expression, place))
+        query = query.order_by(*self._order(shape.sort, compiler, place))
+        query = query.limit(sa.bindparam("limit", required=True, type_=dialects.Integer()))
+        query = query.offset(sa.bindparam("offset", required=True, type_=dialects.Integer()))
+        return self._finish(query, compiler, shape)
+
+    def _compile_one(self, shape: Shape) -> Prepared:
+        compiler, place, query = self._select(shape)
+        query = query.where(place.table.c.id == sa.bindparam("id", required=True))
+        return self._finish(query, compiler, shape)
+
+    def _compile_allowed(self, shape: Shape, rule: str) -> Statement:
+        compiler, place, query = self._select(shape)
+        query = query.where(place.table.c.id == sa.bindparam("id", required=True))
+        if rule:
+            query = query.where(compiler.trusted(rule, place))
+        return self._database.compile(query.with_only_columns(place.table.c.id))
+
+    def _compile_some(self, shape: Shape, by: str) -> Prepared:
+        compiler, place, query = self._select(shape)
+        query = query.where(dialects.any_of(place.table.c[by], sa.bindparam("keys", required=True)))
+        query = query.order_by(place.table.c.created, place.table.c.id)
+        query = query.limit(sa.bindparam("limit", required=True, type_=dialects.Integer()))
+        return self._finish(query, compiler, shape)
+
+    def _compile_total(self, shape: Shape, wanted: ParsedFilter | None) -> PreparedTotal:
+        collection = self._registry[shape.collection]
+        table = self._tables[shape.collection]
+        plan = self._plan(collection, shape.access, wanted)
+        if plan:
+            statement = plan.statement(collection, table, shape.has_tenant)
+            return PreparedTotal(self._database.compile(statement), (), plan)
+        compiler, place, query = self._select(shape)
+        if wanted:
+            query = query.where(compiler.filter(wanted.expression, place))
+        query = query.with_only_columns(sa.func.count(), maintain_column_froms=True)
+        return PreparedTotal(self._database.compile(query), tuple(compiler.slots), None)
+
+    def _plan(
+        self, collection: Collection, access: Access, wanted: ParsedFilter | None
+    ) -> TotalPlan | None:
+        rule = collection.rules.read if access < Access.ADMIN else ""
+        return plan_total(
+            collection,
+            conjuncts(parse(rule)) if rule else (),
+            conjuncts(wanted.expression) if wanted else (),
+        )
+
+    def _select(self, shape: Shape) -> tuple[WhereCompiler, Place, sa.Select[Any]]:
+        collection = self._registry[shape.collection]
+        table = self._tables[shape.collection]
+        place = Place(collection, table)
+        compiler = WhereCompiler(self._registry, self._tables, shape.access)
+        query = sa.select(*(table.c[each.name] for each in self.fields(shape)))
+        if shape.has_tenant:
+            query = query.where(table.c.tenant_id == sa.bindparam("tenant", required=True))
+        rule = compiler.rule(collection, table)
+        if rule is not None:
+            query = query.where(rule)
+        return compiler, place, query
+
+    def fields(self, shape: Shape) -> tuple[Field, ...]:
+        readable = self._registry[shape.collection].readable(shape.access)
+        if shape.names is None:
+            return readable
+        # The id is always read: expanding needs it.
+        return tuple(each for each in readable if each.name in shape.names or each.name == "id")
+
+    def _order(self, sort: tuple[SortKey, ...], compiler: WhereCompiler, place: Place) -> list[Any]:
+        order: list[Any] = []
+        for key in sort or (SortKey(("created",), descending=True),):
+            if key.random:
+                order.append(dialects.random_order())
+                continue
+            path = ("created",) if key.path == ("@rowid",) else key.path
+            column = compiler.sort_key(path, place)
+            order.append(column.desc() if key.descending else column.asc())
+        # Ties by id, in the direction of the first key, so that one index serves both.
+        last = place.table.c.id
+        order.append(last.desc() if not sort or sort[0].descending else last.asc())
+        return order
+
+    def _finish(self, query: sa.Select[Any], compiler: WhereCompiler, shape: Shape) -> Prepared:
+        return Prepared(
+            self._database.compile(query), tuple(compiler.slots), presented(self.fields(shape))
+        )
+
+
+def macro_value(name: str, now: datetime) -> Any:
+    """The filter language's moments (UTC) and their parts."""
+    if name == "now":
+        return clock.to_text(now)
+    if name in _PARTS:
+        return float(_PARTS[name](now))
+    return clock.to_text(_MOMENTS[name](now))
+
+
+def _day_start(now: datetime) -> datetime:
+    return now.replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def _day_end(now: datetime) -> datetime:
+    return now.replace(hour=23, minute=59, second=59, microsecond=999_000)
+
+
+def _month_end(now: datetime) -> datetime:
+    return _day_end((now.replace(day=28) + timedelta(days=4)).replace(day=1) - timedelta(days=1))
+
+
+_PARTS: dict[str, Callable[[datetime], int]] = {
+    "second": lambda now: now.second,
+    "minute": lambda now: now.minute,
+    "hour": lambda now: now.hour,
+    "weekday": lambda now: now.isoweekday() % 7,
+    "day": lambda now: now.day,
+    "month": lambda now: now.month,
+    "year": lambda now: now.year,
+}
+
+_MOMENTS: dict[str, Callable[[datetime], datetime]] = {
+    "yesterday": lambda now: now - timedelta(days=1),
+    "tomorrow": lambda now: now + timedelta(days=1),
+    "todayStart": _day_start,
+    "todayEnd": _day_end,
+    "monthStart": lambda now: _day_start(now.replace(day=1)),
+    "monthEnd": _month_end,
+    "yearStart": lambda now: _day_start(now.replace(month=1, day=1)),
+    "yearEnd": lambda now: _day_end(now.replace(month=12, day=31)),
+}

@@ -1,0 +1,42 @@
+"""Slugs: the readable part of an address, made from a title."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable
+
+from anyascii import anyascii
+
+_NOT_SLUG = re.compile(r"[^a-z0-9]+")
+FALLBACK = "untitled"
+
+
+def slugify(title: str, max_length: int = 255) -> str:
+    """`hello-big-world`: transliterated, lower case, hyphens; never empty."""
+    words = _NOT_SLUG.sub("-", anyascii(title).lower().replace("'", "")).strip("-")
+    return words[:max_length].strip("-") or FALLBACK
+
+
+async def free_slug(base: str, is_taken: Callable[[str], Awaitable[bool]], max_length: int) -> str:
+    """The base itself, or the base with the next number: `-2`, `-3` …
+
+    The number is found by doubling and halving instead of trying one after another, so that the
+    ten-thousandth post of the same title costs two dozen look-ups and not ten thousand.
+    """
+    if not await is_taken(base):
+        return base
+    taken, free = 1, 2
+    while await is_taken(_numbered(base, free, max_length)):
+        taken, free = free, free * 2
+    while free - taken > 1:
+        middle = (taken + free) // 2
+        if await is_taken(_numbered(base, middle, max_length)):
+            taken = middle
+        else:
+            free = middle
+    return _numbered(base, free, max_length)
+
+
+def _numbered(base: str, number: int, max_length: int) -> str:
+    suffix = f"-{number}"
+    return base[: max_length - len(suffix)].rstrip("-") + suffix

@@ -1,0 +1,95 @@
+"""Tables made from the collections' declarations, and those of the engine's own bookkeeping."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import Column, ForeignKeyConstraint, PrimaryKeyConstraint, Table, text
+from sqlalchemy import Index as SqlIndex
+from sqlalchemy.sql.elements import ColumnElement
+
+from masthead.records.collection import CREATED, UPDATED, VERSION, Collection, Index, Registry
+from masthead.storage import dialects
+from masthead.storage.metadata import metadata
+
+tenant_states = Table(
+    "tenant_states",
+    metadata,
+    Column("tenant_id", dialects.Text(), nullable=False),
+    # Grows by one with every change of the tenant's content, in the change's own transaction. It
+    # orders the tenant's events, tells caches what is stale, and its row is the lock that makes
+    # writes of one tenant take turns on PostgreSQL.
+    Column("version", dialects.Integer(), nullable=False, server_default=text("0")),
+    PrimaryKeyConstraint("tenant_id"),
+)
+
+record_counts = Table(
+    "record_counts",
+    metadata,
+    Column("tenant_id", dialects.Text(), nullable=False),
+    Column("collection", dialects.Text(), nullable=False),
+    Column("counter", dialects.Text(), nullable=False),
+    Column("bucket", dialects.Text(), nullable=False),
+    Column("total", dialects.Integer(), nullable=False, server_default=text("0")),
+    PrimaryKeyConstraint("tenant_id", "collection", "counter", "bucket"),
+    SqlIndex(None, "collection", "counter", "bucket", "total"),
+)
+
+
+def build_tables(registry: Registry) -> dict[str, Table]:
+    return {each.name: _build_table(each) for each in registry.collections}
+
+
+def _build_table(collection: Collection) -> Table:
+    table = Table(
+        collection.name,
+        metadata,
+        Column("tenant_id", dialects.Text(), nullable=False),
+        Column("id", dialects.Text(), nullable=False),
+        *(each.column() for each in collection.fields),
+        CREATED.column(),
+        UPDATED.column(),
+        VERSION.column(),
+        PrimaryKeyConstraint("tenant_id", "id"),
+        *_foreign_keys(collection),
+    )
+    _add_indexes(table, collection)
+    return table
+
+
+def _foreign_keys(collection: Collection) -> list[ForeignKeyConstraint]:
+    """Composite keys: a record can't point into another tenant even by mistake."""
+    keys = [
+        ForeignKeyConstraint(["tenant_id", each.name], [f"{each.to}.tenant_id", f"{each.to}.id"])
+        for each in collection.relations
+    ]
+    if collection.name != "tenants" and not collection.platform_records:
+        keys.append(ForeignKeyConstraint(["tenant_id"], ["tenants.id"]))
+    return keys
+
+
+def _add_indexes(table: Table, collection: Collection) -> None:
+    # By id alone: for callers that stand above the tenants. Tenant ids are unique on their own.
+    SqlIndex(None, table.c.id, unique=collection.name == "tenants")
+    SqlIndex(None, table.c.tenant_id, table.c.created, table.c.id)
+    for each in collection.fields:
+        if each.unique:
+            _add_index(table, Index((each.name,), unique=True, skip_empty=each.name))
+    covered = {index.fields[0] for index in collection.indexes if index.fields}
+    for relation in collection.relations:
+        if relation.name not in covered:
+            _add_index(table, Index((relation.name,)))
+    for index in collection.indexes:
+        _add_index(table, index)
+
+
+def _add_index(table: Table, index: Index) -> None:
+    columns = [table.c[name] for name in index.fields]
+    if not index.across_tenants:
+        columns.insert(0, table.c.tenant_id)
+    where = _not_empty(table.c[index.skip_empty]) if index.skip_empty else None
+    SqlIndex(None, *columns, unique=index.unique, sqlite_where=where, postgresql_where=where)
+
+
+def _not_empty(column: Column[Any]) -> ColumnElement[bool]:
+    return column != text("''")

@@ -1,0 +1,159 @@
+"""Totals without counting: which lists the kept counters can answer, and with what statement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import sqlalchemy as sa
+
+from masthead.records.collection import Collection, Counter
+from masthead.records.fields.values import Select
+from masthead.records.filter.ast import Comparison, Expression, Identifier, Literal, Macro
+from masthead.records.tables import record_counts
+from masthead.storage import dialects
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """The value a counted field is held to: a constant of a rule, or a literal of the filter."""
+
+    constant: str = ""
+    position: int = -1
+
+    def value(self, literals: tuple[Any, ...]) -> str:
+        return self.constant if self.position < 0 else str(literals[self.position])
+
+
+@dataclass(frozen=True, slots=True)
+class TotalPlan:
+    """How a list's total is the sum of some of a counter's buckets, less what is not due yet."""
+
+    counter: Counter
+    fixed: Mapping[str, Fixed]
+    only_due: bool
+    choices: tuple[tuple[str, ...], ...]
+    """For each counted field the values it may have, empty where the list fixes one."""
+
+    def buckets(self, literals: tuple[Any, ...]) -> list[str]:
+        options = [
+            (self.fixed[name].value(literals),) if name in self.fixed else choice
+            for name, choice in zip(self.counter.by, self.choices, strict=True)
+        ]
+        return ["\x1f".join(combination) for combination in product(*options)]
+
+    def statement(
+        self, collection: Collection, table: sa.Table, has_tenant: bool
+    ) -> sa.Select[Any]:
+        """Parameters: `tenant`, `buckets` (when fields are fixed), and for late ones `macro_now`
+        and `fixed_<field>`."""
+        counted = sa.select(sa.func.coalesce(sa.func.sum(record_counts.c.total), 0)).where(
+            record_counts.c.collection == collection.name,
+            record_counts.c.counter == self.counter.name,
+        )
+        if self.fixed:
+            counted = counted.where(
+                dialects.any_of(record_counts.c.bucket, sa.bindparam("buckets", required=True))
+            )
+        if has_tenant:
+            counted = counted.where(
+                record_counts.c.tenant_id == sa.bindparam("tenant", required=True)
+            )
+        total: Any = sa.cast(counted.scalar_subquery(), dialects.Integer())
+        if self.only_due:
+            total = total - self._not_due(table, has_tenant).scalar_subquery()
+        return sa.select(total)
+
+    def _not_due(self, table: sa.Table, has_tenant: bool) -> sa.Select[Any]:
+        late = sa.select(sa.func.count()).select_from(table)
+        for name in self.fixed:
+            late = late.where(table.c[name] == sa.bindparam(f"fixed_{name}", required=True))
+        late = late.where(table.c[self.counter.late] > sa.bindparam("macro_now", required=True))
+        if has_tenant:
+            late = late.where(table.c.tenant_id == sa.bindparam("tenant", required=True))
+        return late
+
+    def values(self, literals: tuple[Any, ...]) -> dict[str, Any]:
+        return {f"fixed_{name}": fixed.value(literals) for name, fixed in self.fixed.items()}
+
+
+def plan_total(
+    collection: Collection, rule: Iterable[Expression], wanted: Iterable[Expression]
+) -> TotalPlan | None:
+    """A plan where every condition is one that a counter knows; None means: count the rows."""
+    conditions = _Conditions()
+    for part in rule:
+        if not conditions.add(part, constant=True):
+            return None
+    for part in wanted:
+        if not conditions.add(part, constant=False):
+            return None
+    for counter in collection.counters:
+        plan = _fit(collection, counter, conditions)
+        if plan:
+            return plan
+    return None
+
+
+class _Conditions:
+    """What a conjunction says, in the only words a counter understands."""
+
+    def __init__(self) -> None:
+        self.fixed: dict[str, Fixed] = {}
+        self.due: set[str] = set()
+        self.dated: set[str] = set()
+        self._position = 0
+
+    def add(self, part: Expression, constant: bool) -> bool:
+        if not isinstance(part, Comparison):
+            return False
+        left, right = part.left, part.right
+        if not (isinstance(left, Identifier) and len(left.path) == 1 and not left.modifier):
+            return False
+        name = left.path[0]
+        if isinstance(right, Macro):
+            self.due.add(name)
+            return part.op == "<=" and right.name == "@now"
+        if not isinstance(right, Literal) or not isinstance(right.value, str):
+            return False
+        position = -1 if constant else self._position
+        self._position += 0 if constant else 1
+        if part.op == "!=" and right.value == "":
+            self.dated.add(name)
+            return True
+        return part.op == "=" and right.value != "" and self._fix(name, right.value, position)
+
+    def _fix(self, name: str, value: str, position: int) -> bool:
+        if name in self.fixed:
+            return False
+        self.fixed[name] = Fixed(value) if position < 0 else Fixed(position=position)
+        return True
+
+
+def _fit(collection: Collection, counter: Counter, conditions: _Conditions) -> TotalPlan | None:
+    if not conditions.fixed.keys() <= set(counter.by):
+        return None
+    if not conditions.due <= {counter.late} or not conditions.dated <= {counter.late}:
+        return None
+    # "Has a date at all" is only implied for records that are published, and only published ones
+    # are ever asked to be due; any other mixture is counted the plain way.
+    if conditions.dated and not conditions.due:
+        return None
+    if conditions.due and conditions.fixed.get("status") != Fixed("published"):
+        return None
+    choices = tuple(
+        () if name in conditions.fixed else _choices(collection, name) for name in counter.by
+    )
+    if conditions.fixed and any(
+        not choice and name not in conditions.fixed
+        for name, choice in zip(counter.by, choices, strict=True)
+    ):
+        return None
+    return TotalPlan(counter, conditions.fixed, bool(conditions.due), choices)
+
+
+def _choices(collection: Collection, name: str) -> tuple[str, ...]:
+    field = collection.by_name[name]
+    return (*field.values, "") if isinstance(field, Select) else ()

@@ -1,0 +1,429 @@
+"""One change of a tenant's records: rows, counters, events and jobs in one transaction.
+
+Everything durable goes through here, whichever face asked: access, validation, the collection's
+hooks, the row, the outbox. A unit may hold several changes; they commit together or not at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from masthead import clock, ids
+from masthead.caller import Caller, Kind
+from masthead.errors import (
+    BadRequest,
+    Conflict,
+    Forbidden,
+    Invalid,
+    NotFound,
+    Problem,
+    Unauthenticated,
+)
+from masthead.ids import TenantId
+from masthead.keyring import KeyRing
+from masthead.records.collection import Change, Collection, Event, Record, Registry, Save, Site
+from masthead.records.fields.base import FieldError
+from masthead.records.fields.file import File
+from masthead.records.fields.relation import OnDelete, Relation, missing_relation
+from masthead.records.fields.secrets import Secret
+from masthead.records.fields.text import Slug
+from masthead.records.query import Context, Queries, Shape, access_of, decoded
+from masthead.records.slugs import free_slug, slugify
+from masthead.records.validation import check_changes, check_new
+from masthead.records.writes import Writes
+from masthead.storage.database import ForeignKeyViolation, Transaction, UniqueViolation
+
+NOT_UNIQUE = Problem("validation_not_unique", "Value must be unique.")
+CASCADE_STEP = 500
+
+
+class Unit:
+    """Made by `Records.unit`, which also opens and ends the transaction."""
+
+    def __init__(
+        self,
+        transaction: Transaction,
+        caller: Caller,
+        tenant_id: TenantId,
+        parts: Parts,
+        *,
+        emit_events: bool,
+    ) -> None:
+        self.tenant_id = tenant_id
+        self._tx = transaction
+        self._caller = caller
+        self._access = access_of(caller)
+        self._parts = parts
+        self._emit_events = emit_events
+        self._moment = parts.clock()
+        self._now = clock.to_text(self._moment)
+        self._version = 0
+        self._ordinal = 0
+        self._site = Site()
+
+    async def begin(self) -> None:
+        """Takes the tenant's turn to write and refuses where the tenant takes no changes."""
+        statement = self._parts.writes.next_version
+        (row,) = await self._tx.fetch(
+            statement, statement.bind({"tenant_id": self.tenant_id, "version": 1})
+        )
+        version, read_only, deleted_at, comments_enabled, members_enabled = row
+        self._version = version
+        self._site = Site(
+            read_only=bool(read_only or deleted_at),
+            comments_enabled=comments_enabled is None or bool(comments_enabled),
+            members_enabled=members_enabled is None or bool(members_enabled),
+        )
+        if self._site.read_only and not self._caller.is_platform:
+            raise Forbidden("This site is read-only. Nothing can be changed until that is lifted.")
+
+    async def create(
+        self,
+        collection: Collection,
+        given: Mapping[str, Any],
+        *,
+        stamped: Mapping[str, Any] | None = None,
+    ) -> Record:
+        """`stamped` are values that trusted code sets where no caller may (hashes, file facts)."""
+        self._allow(collection.rules.create)
+        record_id = _chosen_id(given)
+        fields, named = check_new(collection, given, self._access)
+        record: Record = {
+            "id": record_id or ids.new_id(),
+            "tenant_id": self._tenant_of(collection, record_id),
+            **fields,
+            **(stamped or {}),
+            "created": self._now,
+            "updated": self._now,
+            "version": 1,
+        }
+        await self._make_slugs(collection, None, record)
+        record.update(collection.before_save(Save(None, record, named, self._now, self._site)))
+        await self._check_agreement(record, collection.relations)
+        await self._insert(collection, record)
+        await self._record_change(collection, Change(None, record))
+        return record
+
+    async def update(
+        self,
+        collection: Collection,
+        record_id: str,
+        given: Mapping[str, Any],
+        *,
+        stamped: Mapping[str, Any] | None = None,
+        expected_version: int | None = None,
+    ) -> Record:
+        """Changes what was given and differs; nothing different means no new version, no event."""
+        old = await self._visible(collection, record_id, collection.rules.update)
+        if expected_version is not None and old["version"] != expected_version:
+            raise Conflict
+        changes = {**check_changes(collection, given, self._access, old), **(stamped or {})}
+        record: Record = {**old, **changes}
+        await self._make_slugs(collection, old, record)
+        if all(record[name] == old[name] for name in record):
+            return old
+        record.update(
+            collection.before_save(Save(old, record, frozenset(changes), self._now, self._site))
+        )
+        changed = tuple(name for name in record if record[name] != old[name])
+        if not changed:
+            return old
+        record.update(updated=self._now, version=old["version"] + 1)
+        pointing = tuple(each for each in collection.relations if each.name in changed)
+        await self._check_agreement(record, pointing)
+        await self._update(collection, record, (*changed, "updated", "version"))
+        await self._remove_files(collection, _dropped_files(collection, old, record), record_id)
+        await self._record_change(collection, Change(old, record))
+        return record
+
+    async def delete(
+        self, collection: Collection, record_id: str, *, expected_version: int | None = None
+    ) -> Record:
+        if not collection.owner_may_delete and not self._caller.is_platform:
+            self._allow(None)
+            raise Forbidden("Only a platform operator can delete this record.")
+        old = await self._visible(collection, record_id, collection.rules.delete)
+        if expected_version is not None and old["version"] != expected_version:
+            raise Conflict
+        await self._delete(collection, old)
+        return old
+
+    async def enqueue(self, kind: str, payload: Mapping[str, Any], run_at: str = "") -> str:
+        """A job that runs after this change has committed, and only if it does."""
+        job_id = ids.new_id()
+        values = {
+            "tenant_id": self.tenant_id,
+            "id": job_id,
+            "kind": kind,
+            "payload": msgspec.json.encode(payload).decode(),
+            "run_at": run_at or self._now,
+            "attempts": 0,
+            "leased_until": "",
+            "failed_at": "",
+            "error": "",
+            "created": self._now,
+        }
+        statement = self._parts.writes.job
+        await self._tx.execute(statement, statement.bind(values))
+        return job_id
+
+    def _allow(self, rule: str | None) -> None:
+        """Locked means administrators only; anyone else learns which door they stand at."""
+        if self._caller.is_admin or rule is not None:
+            return
+        if self._caller.kind is Kind.GUEST:
+            raise Unauthenticated
+        raise Forbidden("Only administrators can perform this action.")
+
+    def _tenant_of(self, collection: Collection, record_id: str) -> str:
+        # A tenant's own row belongs to itself, so whoever makes one has chosen its id before.
+        if collection.name == "tenants" and record_id != self.tenant_id:
+            raise Forbidden("Tenants are created with `masthead tenant create`.")
+        return self.tenant_id
+
+    async def _visible(self, collection: Collection, record_id: str, rule: str | None) -> Record:
+        """The record as the engine sees it, if the caller's rule lets it be seen at all."""
+        self._allow(rule)
+        if not self._caller.is_admin and not await self._passes(collection, record_id, rule or ""):
+            raise NotFound
+        found = await self.find(collection, {"id": record_id}, limit=1)
+        if not found:
+            raise NotFound
+        return found[0]
+
+    async def _passes(self, collection: Collection, record_id: str, rule: str) -> bool:
+        shape = Shape(collection.name, self._access, has_tenant=True)
+        prepared = self._parts.queries.allowed(shape, rule)
+        values: dict[str, Any] = {"tenant": self.tenant_id, "id": record_id}
+        Context(self._caller, self._moment).fill(prepared.names, values)
+        return bool(await self._tx.fetch(prepared, prepared.bind(values)))
+
+    async def find(
+        self, collection: Collection, equals: Mapping[str, Any], limit: int
+    ) -> list[Record]:
+        """Records of this tenant by equality, hidden fields included."""
+        statement = self._parts.writes.find(collection, tuple(equals), True)
+        values = {**equals, "tenant": self.tenant_id, "limit": limit}
+        rows = await self._tx.fetch(statement, statement.bind(values))
+        to_record = decoded(collection.all_fields).record
+        return [to_record(row) for row in rows]
+
+    async def _make_slugs(self, collection: Collection, old: Record | None, record: Record) -> None:
+        for field in collection.fields:
+            if isinstance(field, Slug) and not record[field.name]:
+                kept = old[field.name] if old else ""
+                record[field.name] = kept or await self._free_slug(collection, field, record)
+
+    async def _free_slug(self, collection: Collection, field: Slug, record: Record) -> str:
+        statement = self._parts.writes.is_taken(collection, field.name)
+
+        async def is_taken(value: str) -> bool:
+            bound = statement.bind({"tenant": self.tenant_id, "value": value})
+            return bool(await self._tx.fetch(statement, bound))
+
+        return await free_slug(slugify(record[field.source], field.max), is_taken, field.max)
+
+    async def _check_agreement(self, record: Record, relations: Iterable[Relation]) -> None:
+        """A reply's parent must stand under the same post, and the like."""
+        for relation in relations:
+            if not relation.same or not record[relation.name]:
+                continue
+            target = self._parts.registry[relation.to]
+            found = await self.find(target, {"id": record[relation.name]}, limit=1)
+            if not found or any(found[0][name] != record[name] for name in relation.same):
+                raise _relation_problem(relation)
+
+    async def _insert(self, collection: Collection, record: Record) -> None:
+        statement = self._parts.writes.insert(collection)
+        values = self._encoded(collection, record, tuple(record))
+        try:
+            await self._tx.execute(statement, statement.bind(values))
+        except UniqueViolation as error:
+            raise _taken(error) from None
+        except ForeignKeyViolation:
+            raise await self._missing(collection, record) from None
+
+    async def _update(self, collection: Collection, record: Record, names: tuple[str, ...]) -> None:
+        names = tuple(sorted(set(names)))
+        statement = self._parts.writes.update(collection, names)
+        encoded = self._encoded(collection, record, names)
+        values = {f"new_{name}": value for name, value in encoded.items()}
+        values.update(key_tenant=self.tenant_id, key_id=record["id"])
+        try:
+            await self._tx.execute(statement, statement.bind(values))
+        except UniqueViolation as error:
+            raise _taken(error) from None
+        except ForeignKeyViolation:
+            raise await self._missing(collection, record) from None
+
+    def _encoded(
+        self, collection: Collection, record: Record, names: tuple[str, ...]
+    ) -> dict[str, Any]:
+        by_name = collection.by_name
+        values = {}
+        for name in names:
+            field = by_name[name]
+            value = field.encode(record[name])
+            if isinstance(field, Secret) and value:
+                value = self._parts.keyring.encrypt(
+                    "record-secret", value, secret_context(collection, record, name)
+                )
+            values[name] = value
+        return values
+
+    async def _missing(self, collection: Collection, record: Record) -> Exception:
+        """Which relation it was that pointed at nothing; the database only says that one did."""
+        for relation in collection.relations:
+            if not record[relation.name]:
+                continue
+            target = self._parts.registry[relation.to]
+            if not await self.find(target, {"id": record[relation.name]}, limit=1):
+                return _relation_problem(relation)
+        return NotFound()
+
+    async def _delete(self, collection: Collection, record: Record) -> None:
+        await self._release(collection, record)
+        statement = self._parts.writes.delete(collection)
+        bound = statement.bind({"key_tenant": self.tenant_id, "key_id": record["id"]})
+        try:
+            await self._tx.execute(statement, bound)
+        except ForeignKeyViolation:
+            raise BadRequest(
+                "Other records still belong to this one. Delete those first."
+            ) from None
+        files = [record[each.name] for each in collection.fields if isinstance(each, File)]
+        await self._remove_files(collection, files, record["id"])
+        await self._record_change(collection, Change(record, None))
+
+    async def _release(self, collection: Collection, record: Record) -> None:
+        """Deletes or detaches what points at the record, each as a change of its own."""
+        for source, relation in self._parts.registry.referrers[collection.name]:
+            pointing = {relation.name: record["id"]}
+            while found := await self.find(source, pointing, limit=CASCADE_STEP):
+                for dependent in found:
+                    if relation.on_delete is OnDelete.CASCADE or relation.required:
+                        await self._delete(source, dependent)
+                    else:
+                        await self._detach(source, relation, dependent)
+
+    async def _detach(self, source: Collection, relation: Relation, dependent: Record) -> None:
+        record = {
+            **dependent,
+            relation.name: "",
+            "updated": self._now,
+            "version": dependent["version"] + 1,
+        }
+        await self._update(source, record, (relation.name, "updated", "version"))
+        await self._record_change(source, Change(dependent, record))
+
+    async def _remove_files(
+        self, collection: Collection, names: Iterable[str], record_id: str
+    ) -> None:
+        names = [name for name in names if name]
+        if names:
+            keys = [file_key(self.tenant_id, collection, record_id, name) for name in names]
+            await self.enqueue("files.remove", {"keys": keys})
+
+    async def _record_change(self, collection: Collection, change: Change) -> None:
+        await self._count(collection, change)
+        if not self._emit_events:
+            return
+        for event in collection.events(change):
+            await self._write_event(collection, change.record["id"], event)
+
+    async def _write_event(self, collection: Collection, record_id: str, event: Event) -> None:
+        statement = self._parts.writes.event
+        values = {
+            "tenant_id": self.tenant_id,
+            "version": self._version,
+            "ordinal": self._ordinal,
+            "id": ids.new_id(),
+            "name": event.name,
+            "collection": collection.name,
+            "record_id": record_id,
+            "payload": msgspec.json.encode(event.payload).decode(),
+            "created": self._now,
+        }
+        self._ordinal += 1
+        await self._tx.execute(statement, statement.bind(values))
+
+    async def _count(self, collection: Collection, change: Change) -> None:
+        statement = self._parts.writes.count
+        for counter in collection.counters:
+            before = counter.bucket(change.old) if change.old is not None else None
+            after = counter.bucket(change.new) if change.new is not None else None
+            if before == after:
+                continue
+            # Buckets in a fixed order, so that two changes can't wait for each other.
+            steps = [(before, -1), (after, 1)]
+            for bucket, step in sorted((b, s) for b, s in steps if b is not None):
+                values = {
+                    "tenant_id": self.tenant_id,
+                    "collection": collection.name,
+                    "counter": counter.name,
+                    "bucket": bucket,
+                    "total": step,
+                }
+                await self._tx.execute(statement, statement.bind(values))
+
+
+class Parts:
+    """What every unit needs of its engine."""
+
+    __slots__ = ("clock", "keyring", "queries", "registry", "writes")
+
+    def __init__(
+        self,
+        registry: Registry,
+        queries: Queries,
+        writes: Writes,
+        keyring: KeyRing,
+        clock: clock.Clock,
+    ) -> None:
+        self.registry = registry
+        self.queries = queries
+        self.writes = writes
+        self.keyring = keyring
+        self.clock = clock
+
+
+def file_key(tenant_id: str, collection: Collection, record_id: str, name: str) -> str:
+    """Where the object store keeps a record's file."""
+    return f"{tenant_id}/{collection.name}/{record_id}/{name}"
+
+
+def secret_context(collection: Collection, record: Record, name: str) -> str:
+    """Binds a ciphertext to its place, so that a copied one does not decrypt elsewhere."""
+    return f"{record['tenant_id']}/{collection.name}/{record['id']}/{name}"
+
+
+def _chosen_id(given: Mapping[str, Any]) -> str:
+    chosen = given.get("id")
+    if chosen in (None, ""):
+        return ""
+    if not isinstance(chosen, str) or not ids.is_id(chosen):
+        problem = Problem("validation_invalid_format", "Must be 15 characters of a-z and 0-9.")
+        raise Invalid({"id": problem})
+    return chosen
+
+
+def _dropped_files(collection: Collection, old: Record, new: Record) -> list[str]:
+    return [
+        old[each.name]
+        for each in collection.fields
+        if isinstance(each, File) and old[each.name] != new[each.name]
+    ]
+
+
+def _taken(error: UniqueViolation) -> Invalid:
+    fields = [name for name in error.columns if name != "tenant_id"]
+    return Invalid(dict.fromkeys(fields or ["tenant_id"], NOT_UNIQUE))
+
+
+def _relation_problem(relation: Relation) -> Invalid:
+    error = missing_relation()
+    assert isinstance(error, FieldError)
+    return Invalid({relation.name: error.problem})

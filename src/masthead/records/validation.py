@@ -1,0 +1,125 @@
+"""Checks what a caller sends against a collection's fields, once for every face."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from masthead.errors import Forbidden, Invalid, Problem
+from masthead.records.collection import Collection, Record
+from masthead.records.fields.base import REQUIRED, Access, Field, FieldError
+from masthead.records.fields.documents import TextList
+from masthead.records.fields.text import Slug
+from masthead.records.fields.values import Number
+
+
+@dataclass(frozen=True, slots=True)
+class Add:
+    """`{"price+": 3}` or `{"tags+": "news"}`: a change relative to what is stored."""
+
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Remove:
+    value: Any
+
+
+def check_new(
+    collection: Collection, given: Mapping[str, Any], access: Access
+) -> tuple[Record, frozenset[str]]:
+    """All declared fields of a record to be, defaults filled in, and which of them were given."""
+    checker = _Checker(collection, access)
+    record: Record = {}
+    for field in collection.fields:
+        if field.name in given and checker.may_set(field, given[field.name], field.default_value()):
+            record[field.name] = checker.check(field, given[field.name])
+            checker.given.add(field.name)
+        else:
+            record[field.name] = field.default_value()
+            checker.require(field, record)
+    checker.finish()
+    return record, frozenset(checker.given)
+
+
+def check_changes(
+    collection: Collection, given: Mapping[str, Any], access: Access, old: Record
+) -> Record:
+    """Only the fields that were given, checked; unknown names are ignored."""
+    checker = _Checker(collection, access)
+    changes: Record = {}
+    for name, value in given.items():
+        field = collection.by_name.get(name)
+        if field is None or not checker.may_set(field, value, old.get(name)):
+            continue
+        value = checker.relative(field, value, old)
+        changes[name] = checker.check(field, value)
+        if field.immutable and changes[name] != old[name]:
+            checker.problems[name] = _IMMUTABLE
+    checker.finish()
+    return changes
+
+
+_IMMUTABLE = Problem("validation_immutable", "Can't be changed.")
+_NOT_RELATIVE = Problem("validation_invalid_modifier", "Can't be changed by + or -.")
+
+
+class _Checker:
+    def __init__(self, collection: Collection, access: Access) -> None:
+        self.collection = collection
+        self.access = access
+        self.problems: dict[str, Problem] = {}
+        self.given: set[str] = set()
+
+    def may_set(self, field: Field, value: Any, current: Any) -> bool:
+        """Clients send whole records back: what only the engine sets is passed over, and what the
+        caller may not set is passed over as long as it stays as it is."""
+        if field.write <= self.access:
+            return True
+        if field.write is Access.ENGINE or value == current or (not value and not current):
+            return False
+        raise Forbidden(f"You are not allowed to set {field.name}.")
+
+    def check(self, field: Field, value: Any) -> Any:
+        try:
+            if isinstance(field, Slug) and value in (None, ""):
+                return ""
+            return field.check(value)
+        except FieldError as error:
+            self.problems[field.name] = error.problem
+            return value
+
+    def require(self, field: Field, record: Record) -> None:
+        # Engine-set fields are filled in later; a slug is made from its source.
+        if (
+            field.required
+            and field.write is not Access.ENGINE
+            and field.is_empty(record[field.name])
+        ):
+            self.problems[field.name] = REQUIRED
+
+    def relative(self, field: Field, value: Any, old: Record) -> Any:
+        if not isinstance(value, Add | Remove):
+            return value
+        try:
+            return _applied(field, value, old[field.name])
+        except FieldError as error:
+            self.problems[field.name] = error.problem
+            return old[field.name]
+
+    def finish(self) -> None:
+        if self.problems:
+            raise Invalid(self.problems)
+
+
+def _applied(field: Field, change: Add | Remove, current: Any) -> Any:
+    if isinstance(field, Number):
+        amount = field.check(field.coerce(change.value)) or 0
+        return (current or 0) + (amount if isinstance(change, Add) else -amount)
+    if isinstance(field, TextList):
+        items = change.value if isinstance(change.value, list) else [change.value]
+        if isinstance(change, Add):
+            return [*current, *items]
+        return [item for item in current if item not in items]
+    raise FieldError(_NOT_RELATIVE)

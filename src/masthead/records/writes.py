@@ -1,0 +1,101 @@
+"""The statements that change records, compiled once per collection and set of columns."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+import sqlalchemy as sa
+
+from masthead.events.outbox import events
+from masthead.jobs.queue import jobs
+from masthead.records.collection import Collection
+from masthead.records.tables import record_counts, tenant_states
+from masthead.storage import dialects
+from masthead.storage.database import Database, Statement
+
+
+class Writes:
+    def __init__(self, database: Database, tables: Mapping[str, sa.Table]) -> None:
+        self._database = database
+        self._tables = tables
+        self._prepared: dict[Hashable, Statement] = {}
+        self.next_version = database.compile(_next_version(tables["site_settings"]))
+        self.count = database.compile(
+            dialects.upsert_add(
+                record_counts, ("tenant_id", "collection", "counter", "bucket"), "total"
+            )
+        )
+        self.event = database.compile(sa.insert(events))
+        self.job = database.compile(sa.insert(jobs))
+
+    def insert(self, collection: Collection) -> Statement:
+        return self._remember(
+            ("insert", collection.name), lambda: sa.insert(self._tables[collection.name])
+        )
+
+    def update(self, collection: Collection, names: tuple[str, ...]) -> Statement:
+        def build() -> sa.Update:
+            table = self._tables[collection.name]
+            return (
+                sa.update(table)
+                .where(*_key(table))
+                .values({name: sa.bindparam(f"new_{name}", required=True) for name in names})
+            )
+
+        return self._remember(("update", collection.name, names), build)
+
+    def delete(self, collection: Collection) -> Statement:
+        def build() -> sa.Delete:
+            table = self._tables[collection.name]
+            return sa.delete(table).where(*_key(table))
+
+        return self._remember(("delete", collection.name), build)
+
+    def find(self, collection: Collection, names: tuple[str, ...], has_tenant: bool) -> Statement:
+        """Whole rows by equality, hidden columns included: for the engine and identity alone."""
+
+        def build() -> sa.Select[Any]:
+            table = self._tables[collection.name]
+            query = sa.select(*(table.c[each.name] for each in collection.all_fields))
+            query = query.where(*(table.c[name] == sa.bindparam(name) for name in names))
+            if has_tenant:
+                query = query.where(table.c.tenant_id == sa.bindparam("tenant"))
+            return query.order_by(table.c.created, table.c.id).limit(sa.bindparam("limit"))
+
+        return self._remember(("find", collection.name, names, has_tenant), build)
+
+    def is_taken(self, collection: Collection, name: str) -> Statement:
+        def build() -> sa.Select[Any]:
+            table = self._tables[collection.name]
+            return sa.select(table.c.id).where(
+                table.c.tenant_id == sa.bindparam("tenant"), table.c[name] == sa.bindparam("value")
+            )
+
+        return self._remember(("taken", collection.name, name), build)
+
+    def _remember(self, key: Hashable, build: Any) -> Statement:
+        statement = self._prepared.get(key)
+        if statement is None:
+            statement = self._prepared[key] = self._database.compile(build())
+        return statement
+
+
+def _key(table: sa.Table) -> tuple[Any, Any]:
+    return (
+        table.c.tenant_id == sa.bindparam("key_tenant", required=True),
+        table.c.id == sa.bindparam("key_id", required=True),
+    )
+
+
+def _next_version(site_settings: sa.Table) -> Any:
+    """Takes the tenant's next version, and with it the tenant's turn to write; what the tenant's
+    settings say about writing comes along, for it is needed by every change."""
+    settings = [
+        sa.select(site_settings.c[name])
+        .where(site_settings.c.tenant_id == sa.bindparam("tenant_id"))
+        .scalar_subquery()
+        for name in ("read_only_mode", "deleted_at", "comments_enabled", "members_enabled")
+    ]
+    upsert = dialects.upsert_add(tenant_states, ("tenant_id",), "version")
+    return upsert.returning(tenant_states.c.version, *settings)

@@ -1,0 +1,57 @@
+"""Every collection of the service and its tables: the composition root of the data model."""
+
+from __future__ import annotations
+
+from masthead.comments.collection import comments
+from masthead.commerce.collection import carts, gift_cards, orders, products
+from masthead.events.outbox import events
+from masthead.identity.api_keys import api_keys
+from masthead.identity.tenants import superusers, tenants
+from masthead.identity.throttle import login_attempts
+from masthead.jobs.queue import jobs
+from masthead.media.collection import media
+from masthead.members.collection import blog_members
+from masthead.pages.collection import categories, pages
+from masthead.payments.collection import (
+    payment_customers,
+    payment_products,
+    payment_subscriptions,
+)
+from masthead.posts.collection import posts
+from masthead.privacy.collection import gdpr_requests
+from masthead.records.collection import Registry
+from masthead.records.tables import build_tables, record_counts, tenant_states
+from masthead.site.collection import site_settings
+from masthead.storage.metadata import metadata
+from masthead.webhooks.collection import webhook_deliveries, webhook_subscriptions
+
+__all__ = ["bookkeeping", "metadata", "registry", "tables"]
+
+registry = Registry(
+    (
+        superusers,
+        tenants,
+        site_settings,
+        blog_members,
+        posts,
+        pages,
+        categories,
+        comments,
+        media,
+        products,
+        orders,
+        carts,
+        gift_cards,
+        payment_products,
+        payment_customers,
+        payment_subscriptions,
+        api_keys,
+        webhook_subscriptions,
+        webhook_deliveries,
+        gdpr_requests,
+    )
+)
+
+tables = build_tables(registry)
+
+bookkeeping = (tenant_states, record_counts, events, jobs, login_attempts)
