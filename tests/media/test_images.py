@@ -16,6 +16,7 @@ from tests.media.pictures import exif, picture, png, png_bomb, saved, with_frame
 from masthead.errors import Unavailable
 from masthead.media.images import (
     MAX_PIXELS,
+    MAX_PIXELS_OF,
     BadImage,
     Crop,
     ImagePool,
@@ -220,6 +221,25 @@ def test_an_animation_gives_its_first_frame() -> None:
     image = thumb(source, "10x10")
     assert getattr(image, "n_frames", 1) == 1
     assert is_near(image.convert("RGB").getpixel((5, 5)), RED)
+
+
+@pytest.mark.parametrize("kind", ["PNG", "GIF", "WEBP"])
+def test_what_must_be_decoded_whole_may_not_be_as_large(kind: str) -> None:
+    height = MAX_PIXELS_OF[kind] // 10_000 + 1
+    source = saved(Image.new("P", (10_000, height)), kind, method=0)
+    assert dimensions(io.BytesIO(source)) == (10_000, height)
+    with pytest.raises(BadImage, match="million"):
+        make_thumb(io.BytesIO(source), ThumbSpec(10, 10))
+
+
+@pytest.mark.parametrize("kind", ["PNG", "JPEG"])
+@pytest.mark.parametrize("orientation", [1, 6])
+def test_a_large_photo_is_cropped_where_a_small_one_is(kind: str, orientation: int) -> None:
+    source = picture(kind, (1999, 1001), exif=exif(orientation=orientation))
+    image = thumb(source, "40x40t").convert("RGB")
+    red, blue = ((3, 3), (36, 3)) if orientation == 1 else ((36, 3), (3, 3))
+    assert is_near(image.getpixel(red), RED)
+    assert is_near(image.getpixel(blue), BLUE)
 
 
 def test_a_strip_is_not_blown_up() -> None:

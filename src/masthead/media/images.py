@@ -23,6 +23,8 @@ from masthead.errors import Unavailable
 
 MAX_PIXELS = 80_000_000
 """Larger pictures are never decoded. Below Pillow's own limit, whose warning thus never shows."""
+MAX_PIXELS_OF = {"PNG": 40_000_000, "GIF": 40_000_000, "WEBP": 25_000_000}
+"""For thumbs of what can only be decoded whole: 4 bytes a pixel, in WebP's case 15."""
 MAX_THUMB_SIDE = 4096
 MAX_THUMB_PIXELS = MAX_THUMB_SIDE * MAX_THUMB_SIDE
 
@@ -118,27 +120,18 @@ def parse_thumb(text: str) -> ThumbSpec | None:
 def make_thumb(source: BinaryIO, spec: ThumbSpec) -> bytes:
     """A still copy of the picture in its own format, without its metadata. Raises BadImage."""
     with _opened(source, _THUMBED) as image:
-        if image.format not in _JPEG:
+        kind = "JPEG" if image.format in _JPEG else image.format or ""
+        if kind in MAX_PIXELS_OF:
             # Only JPEG gains from a plan before decoding; PNG may tell its orientation at the end.
+            _refuse_larger(image, MAX_PIXELS_OF[kind])
             image.load()
         plan = _plan(_shown_size(image), spec)
-        _decode_no_larger_than_needed(image, plan)
+        image.draft(None, _coarse_size(image, plan))
         image.load()
-        _refuse_huge(image)
-        kind = "JPEG" if image.format in _JPEG else image.format
-        icc = image.info.get("icc_profile", b"")
-        upright = ImageOps.exif_transpose(_workable(image))
-        scale_x, scale_y = upright.width / plan.source[0], upright.height / plan.source[1]
-        left, top, right, bottom = plan.box
-        thumb = upright.resize(
-            plan.size,
-            Image.Resampling.LANCZOS,
-            box=(left * scale_x, top * scale_y, right * scale_x, bottom * scale_y),
-            reducing_gap=2.0,
-        )
+        _refuse_larger(image, MAX_PIXELS)
         # A profile describes the colours of the source; converted ones it would distort.
-        keeps_profile = image.mode in ("RGB", "RGBA") and len(icc) <= _MAX_ICC_BYTES
-        return _encoded(thumb, kind, icc if keeps_profile else b"")
+        icc = image.info.get("icc_profile", b"") if image.mode in ("RGB", "RGBA") else b""
+        return _encoded(_drawn(image, plan), kind, icc)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,11 +169,28 @@ def _scaled(source: tuple[int, int], scale: float) -> tuple[int, int]:
     return width, height
 
 
-def _decode_no_larger_than_needed(image: Image.Image, plan: _Plan) -> None:
-    """JPEG can be decoded at a half, a quarter or an eighth, for a fraction of time and memory."""
+def _coarse_size(image: Image.Image, plan: _Plan) -> tuple[int, int]:
+    """Twice as fine as the thumb: what to decode JPEG at, and to reduce others to, for speed."""
     left, top, right, bottom = plan.box
-    scale = max(plan.size[0] / (right - left), plan.size[1] / (bottom - top))
-    image.draft(None, (round(image.width * scale * 2) or 1, round(image.height * scale * 2) or 1))
+    scale = 2 * max(plan.size[0] / (right - left), plan.size[1] / (bottom - top))
+    return max(1, round(image.width * scale)), max(1, round(image.height * scale))
+
+
+def _drawn(image: Image.Image, plan: _Plan) -> Image.Image:
+    coarse = _workable(image)
+    factor = min(a // b for a, b in zip(coarse.size, _coarse_size(image, plan), strict=True))
+    if factor > 1:
+        coarse = coarse.reduce(factor)
+    upright = ImageOps.exif_transpose(coarse)
+    across, down = upright.width / plan.source[0], upright.height / plan.source[1]
+    left, top, right, bottom = plan.box
+    box = (
+        left * across,
+        top * down,
+        min(right * across, upright.width),
+        min(bottom * down, upright.height),
+    )
+    return upright.resize(plan.size, Image.Resampling.LANCZOS, box=box)
 
 
 def _workable(image: Image.Image) -> Image.Image:
@@ -193,14 +203,17 @@ def _workable(image: Image.Image) -> Image.Image:
     return image.convert("RGBA" if image.has_transparency_data else "RGB")
 
 
-def _encoded(thumb: Image.Image, kind: str | None, icc: bytes) -> bytes:
+def _encoded(thumb: Image.Image, kind: str, icc: bytes) -> bytes:
     out = io.BytesIO()
+    profile = icc if len(icc) <= _MAX_ICC_BYTES else None
     if kind == "JPEG":
-        thumb.convert("RGB").save(out, "JPEG", quality=85, optimize=True, icc_profile=icc or None)
+        thumb.convert("RGB").save(
+            out, "JPEG", quality=85, optimize=True, icc_profile=profile or None
+        )
     elif kind == "WEBP":
-        thumb.save(out, "WEBP", quality=82, icc_profile=icc or None)
+        thumb.save(out, "WEBP", quality=82, icc_profile=profile or None)
     elif kind == "PNG":
-        thumb.save(out, "PNG", icc_profile=icc or None)
+        thumb.save(out, "PNG", icc_profile=profile or None)
     else:
         thumb.save(out, "GIF")
     return out.getvalue()
@@ -212,7 +225,7 @@ def _opened(file: BinaryIO, formats: tuple[str, ...]) -> Iterator[Image.Image]:
     try:
         # Not as a context of its own: that would close the caller's file.
         image = Image.open(file, formats=formats)
-        _refuse_huge(image)
+        _refuse_larger(image, MAX_PIXELS)
         yield image
     except BadImage:
         raise
@@ -222,9 +235,9 @@ def _opened(file: BinaryIO, formats: tuple[str, ...]) -> Iterator[Image.Image]:
         raise BadImage("The file is not a picture that can be read.") from error
 
 
-def _refuse_huge(image: Image.Image) -> None:
-    if image.width * image.height > MAX_PIXELS:
-        raise BadImage(f"The picture has more than {MAX_PIXELS // 1_000_000} million pixels.")
+def _refuse_larger(image: Image.Image, pixels: int) -> None:
+    if image.width * image.height > pixels:
+        raise BadImage(f"The picture has more than {pixels // 1_000_000} million pixels.")
 
 
 def _shown_size(image: Image.Image) -> tuple[int, int]:
