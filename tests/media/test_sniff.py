@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from masthead.media.sniff import EXTENSIONS, HEAD_BYTES, SAFE_INLINE, is_safe_inline, sniff
+from masthead.media.sniff import EXTENSIONS, HEAD_BYTES, sniff
+from masthead.web.files import SAFE_INLINE, is_safe_inline
 
 ACTIVE = ("text/html", "image/svg+xml", "application/xml", "text/xml", "application/xhtml+xml")
 

@@ -1,8 +1,8 @@
 """What a file is, told from its first bytes; what the client says about it is never believed.
 
 The rule behind the table is safety: markup of any kind is recognised as such whatever the file is
-called, and only types on `SAFE_INLINE` may ever be shown by a browser under our name. A table of
-our own rather than a library: the libraries know hundreds of formats, but not this rule.
+called, so that it's never served as something to show. A table of our own rather than a library:
+the libraries know hundreds of formats, but not this rule.
 """
 
 from __future__ import annotations
@@ -20,16 +20,6 @@ TEXT = "text/plain; charset=utf-8"
 HTML = "text/html; charset=utf-8"
 XML = "application/xml"
 SVG = "image/svg+xml"
-
-SAFE_INLINE = frozenset(
-    {
-        *("image/png", "image/jpeg", "image/gif", "image/webp", "image/avif", "image/bmp"),
-        *("image/x-icon", "video/mp4", "video/webm", "video/ogg", "video/quicktime"),
-        *("audio/mpeg", "audio/mp4", "audio/ogg", "audio/wav", "audio/flac", "audio/aac"),
-        *("audio/webm", "application/pdf"),
-    }
-)
-"""Raster images, sound, film and PDF: nothing here can run a script in our origin."""
 
 EXTENSIONS = {
     "image/png": ".png",
@@ -78,10 +68,6 @@ def sniff(head: bytes, filename: str = "") -> str:
     """
     head = head[:HEAD_BYTES]
     return _by_magic(head) or _as_text(head, filename) or OCTETS
-
-
-def is_safe_inline(content_type: str) -> bool:
-    return content_type.partition(";")[0].strip().lower() in SAFE_INLINE
 
 
 def _by_magic(head: bytes) -> str | None:
