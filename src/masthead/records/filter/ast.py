@@ -1,0 +1,75 @@
+"""The tree of a parsed filter, which the compiler turns into a WHERE clause.
+
+`And` and `Or` hold two items or more and never an item of their own kind: parentheses that change
+nothing leave no trace.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+LiteralValue: TypeAlias = str | int | float | bool | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Literal:
+    value: LiteralValue
+
+    # To Python 1, 1.0 and True are equal; trees that hold them must not pass for one another.
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Literal):
+            return NotImplemented
+        return type(self.value) is type(other.value) and self.value == other.value
+
+    def __hash__(self) -> int:
+        return hash((type(self.value), self.value))
+
+
+@dataclass(frozen=True, slots=True)
+class Identifier:
+    """A field, a relation path or an `@request` path; `modifier` is what follows the colon."""
+
+    path: tuple[str, ...]
+    modifier: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Macro:
+    """A moment or a part of one that is known only when the query runs, such as `@now`."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    name: str
+    arguments: tuple[Operand, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    left: Operand
+    op: str
+    right: Operand
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    items: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    items: tuple[Expression, ...]
+
+
+Operand: TypeAlias = Literal | Identifier | Macro | Function
+Expression: TypeAlias = Comparison | And | Or
+
+
+def conjuncts(expression: Expression) -> tuple[Expression, ...]:
+    """The conditions that must all hold, also where a caller has put one `And` into another."""
+    if not isinstance(expression, And):
+        return (expression,)
+    return tuple(part for item in expression.items for part in conjuncts(item))

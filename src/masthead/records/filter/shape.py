@@ -1,0 +1,58 @@
+"""What stays the same when only the values of a filter change: the key for compiled statements."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import TypeAlias
+
+from masthead.records.filter.ast import (
+    And,
+    Comparison,
+    Expression,
+    Identifier,
+    Literal,
+    LiteralValue,
+    Macro,
+    Operand,
+)
+
+Values: TypeAlias = tuple[str | int | float, ...]
+
+
+def shape(expression: Expression) -> tuple[Hashable, Values]:
+    """The expression with a slot for each text and number, and their values from left to right.
+
+    A slot keeps the kind of its value (`text`, `empty`, `integer`, `float`), because the empty
+    text compares as null does and a database column takes the two kinds of number differently.
+    Booleans, nulls and macros belong to the shape and are not among the values.
+    """
+    values: list[str | int | float] = []
+    return _of_expression(expression, values), tuple(values)
+
+
+def _of_expression(node: Expression, values: list[str | int | float]) -> Hashable:
+    if isinstance(node, Comparison):
+        return (node.op, _of_operand(node.left, values), _of_operand(node.right, values))
+    joined = "&&" if isinstance(node, And) else "||"
+    return (joined, *[_of_expression(item, values) for item in node.items])
+
+
+def _of_operand(node: Operand, values: list[str | int | float]) -> Hashable:
+    if isinstance(node, Identifier):
+        return ("field", node.path, node.modifier)
+    if isinstance(node, Literal):
+        return _of_literal(node.value, values)
+    if isinstance(node, Macro):
+        return ("macro", node.name)
+    return ("call", node.name, *[_of_operand(argument, values) for argument in node.arguments])
+
+
+def _of_literal(value: LiteralValue, values: list[str | int | float]) -> Hashable:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    values.append(value)
+    if isinstance(value, str):
+        return "text" if value else "empty"
+    return "integer" if isinstance(value, int) else "float"
