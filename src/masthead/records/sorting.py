@@ -1,0 +1,46 @@
+"""Reads the `sort` parameter of a list: comma-separated fields, each with a direction."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from masthead.errors import BadRequest
+
+MAX_SORT_KEYS: Final = 8
+MAX_PATH_STEPS: Final = 6
+
+_RANDOM: Final = "@random"
+# `@rowid` is the insertion order of PocketBase; whether a collection offers it is not known here.
+_PATH: Final = re.compile(r"@rowid|[A-Za-z_]\w*+(?:\.[A-Za-z_]\w*+)*+", re.ASCII)
+# Eight whole paths fit with room to spare; more is not worth splitting.
+_MAX_CHARACTERS: Final = 3_500
+
+
+@dataclass(frozen=True, slots=True)
+class SortKey:
+    """One field or relation path to order by; a random key has no path and no direction."""
+
+    path: tuple[str, ...]
+    descending: bool = False
+    random: bool = False
+
+
+def parse_sort(text: str) -> tuple[SortKey, ...]:
+    """The keys in order of weight, none for an empty text. Raises `BadRequest`."""
+    if not text:
+        return ()
+    if len(text) > _MAX_CHARACTERS or text.count(",") >= MAX_SORT_KEYS:
+        raise BadRequest(f"Sort by at most {MAX_SORT_KEYS} fields.")
+    return tuple(_sort_key(part.strip()) for part in text.split(","))
+
+
+def _sort_key(part: str) -> SortKey:
+    name = part[1:] if part.startswith(("-", "+")) else part
+    if name == _RANDOM:
+        return SortKey((), random=True)
+    path = tuple(name.split("."))
+    if not _PATH.fullmatch(name) or len(path) > MAX_PATH_STEPS:
+        raise BadRequest(f"{part[:40]!r} can't be sorted by. Name a field, with - to descend.")
+    return SortKey(path, descending=part.startswith("-"))
