@@ -1,0 +1,120 @@
+"""The `fields` parameter: which parts of a record an answer shows, and `:excerpt` of long ones."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from masthead.errors import BadRequest
+from masthead.records.plain_text import plain_text
+
+MAX_CHARACTERS: Final = 3_500
+MAX_FIELDS: Final = 200
+MAX_PATH_STEPS: Final = 16
+
+_FIELD: Final = re.compile(
+    r"(?P<path>[^,():]*+)(?P<modifier>:[^,():]*+(?:\([^()]*+\)[ \t\n]*+)?)?(?:,|\Z)"
+)
+_EXCERPT: Final = re.compile(
+    r":\s*+excerpt\s*+\(\s*+(?P<length>[0-9]{1,9})\s*+(?:,\s*+(?P<ellipsis>\w*+)\s*+)?\)\s*+"
+)
+# What Go's strconv.ParseBool takes for true; everything else is false, as in PocketBase.
+_TRUE: Final = frozenset({"1", "t", "T", "true", "TRUE", "True"})
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """Plain text of at most `length` characters out of a value that may be HTML."""
+
+    length: int
+    with_ellipsis: bool = False
+
+    def of(self, value: object) -> object:
+        if not isinstance(value, str):
+            return value
+        text = plain_text(value, self.length)
+        if len(text) <= self.length:
+            return text
+        return text[: self.length].strip() + ("..." if self.with_ellipsis else "")
+
+
+@dataclass(slots=True)
+class _Level:
+    """What is wanted of one value: all of it (`whole`) or the named parts of it."""
+
+    parts: dict[str, _Level] = field(default_factory=dict)
+    whole: bool = False
+    excerpt: Excerpt | None = None
+
+    def pick(self, value: object) -> object:
+        if self.whole:
+            return self.excerpt.of(value) if self.excerpt else value
+        if isinstance(value, Mapping):
+            return self.pick_parts(value)
+        if isinstance(value, list):
+            return [self.pick(item) for item in value]
+        return value
+
+    def pick_parts(self, record: Mapping[str, object]) -> dict[str, object]:
+        rest = self.parts.get("*")
+        picked = {}
+        for name, value in record.items():
+            part = self.parts.get(name, rest)
+            if part is not None:
+                picked[name] = part.pick(value)
+        return picked
+
+
+class Projection:
+    """A parsed `fields` parameter. Built by `parse`, then applied to each record of an answer."""
+
+    __slots__ = ("_root",)
+
+    def __init__(self, root: _Level) -> None:
+        self._root = root
+
+    @classmethod
+    def parse(cls, text: str) -> Projection | None:
+        """None when nothing is asked for, so that records are shown whole. Raises `BadRequest`."""
+        if len(text) > MAX_CHARACTERS:
+            raise BadRequest(f"The fields parameter is over {MAX_CHARACTERS} characters.")
+        root = _Level()
+        wanted, position = 0, 0
+        while position < len(text):
+            match = _FIELD.match(text, position)
+            if match is None:
+                raise BadRequest("The fields parameter has a parenthesis or colon too many.")
+            position = match.end()
+            path, modifier = match["path"].strip(), match["modifier"]
+            if not path and not modifier:
+                continue
+            wanted += 1
+            if wanted > MAX_FIELDS:
+                raise BadRequest(f"Ask for at most {MAX_FIELDS} fields.")
+            _add(root, path.split("."), _excerpt(modifier) if modifier else None)
+        return cls(root) if wanted else None
+
+    def apply(self, record: Mapping[str, object]) -> dict[str, object]:
+        return self._root.pick_parts(record)
+
+    def top_level_names(self) -> frozenset[str] | None:
+        """The fields of the record itself that `apply` looks at; None when it is all of them."""
+        names = self._root.parts.keys()
+        return None if "*" in names else frozenset(names)
+
+
+def _add(level: _Level, steps: list[str], excerpt: Excerpt | None) -> None:
+    if len(steps) > MAX_PATH_STEPS:
+        raise BadRequest(f"A path in the fields parameter has over {MAX_PATH_STEPS} steps.")
+    for step in steps:
+        level = level.parts.setdefault(step, _Level())
+    level.whole, level.excerpt = True, excerpt
+
+
+def _excerpt(modifier: str) -> Excerpt:
+    match = _EXCERPT.fullmatch(modifier)
+    if match is None or int(match["length"]) == 0:
+        raise BadRequest(f"Expected :excerpt(length, ellipsis?), found {modifier[:40]!r}.")
+    return Excerpt(int(match["length"]), match["ellipsis"] in _TRUE)
