@@ -1,0 +1,171 @@
+"""Session tokens and their cookies, shaped like PocketBase's: three-part JWTs with `exp`.
+
+A token is signed with a key made from the account's `token_key` and a root secret. Changing the
+`token_key` (a new password, a logout everywhere, an erasure) therefore ends every token at once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from urllib.parse import unquote
+
+import jwt
+import msgspec
+
+from masthead import clock
+from masthead.clock import Clock
+from masthead.keyring import KeyRing
+
+ADMIN_COOKIE = "pb_auth"
+MEMBER_COOKIE = "pb_member_auth"
+
+_ALGORITHM = "HS256"
+_MAXIMUM_TOKEN_LENGTH = 4096
+
+
+class TokenType(StrEnum):
+    AUTH = "auth"
+    FILE = "file"
+    """Opens protected files by a query parameter; short-lived, and good for nothing else."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    id: str
+    type: TokenType
+    collection_id: str
+    expires: datetime
+    refreshable: bool
+
+
+def issue(
+    keyring: KeyRing,
+    *,
+    account_id: str,
+    collection_id: str,
+    token_key: str,
+    lifetime: timedelta,
+    token_type: TokenType = TokenType.AUTH,
+    refreshable: bool = True,
+    now: Clock = clock.now,
+) -> str:
+    if not token_key:
+        raise ValueError("an account without a token key can't have sessions")
+    claims: dict[str, object] = {
+        "id": account_id,
+        "type": token_type.value,
+        "collectionId": collection_id,
+        "exp": int((now() + lifetime).timestamp()),
+    }
+    if token_type is TokenType.AUTH:
+        claims["refreshable"] = refreshable
+    key = _signing_key(keyring.derive("sessions"), token_key)
+    return jwt.encode(claims, key, algorithm=_ALGORITHM)
+
+
+def peek(token: str) -> Claims | None:
+    """What a token claims, unverified: only good for finding the account to verify it with."""
+    if len(token) > _MAXIMUM_TOKEN_LENGTH:
+        return None
+    try:
+        return _claims(jwt.decode(token, options={"verify_signature": False}))
+    except (jwt.InvalidTokenError, ValueError):
+        return None
+
+
+def verify(
+    keyring: KeyRing,
+    token: str,
+    token_key: str,
+    *,
+    token_type: TokenType = TokenType.AUTH,
+    now: Clock = clock.now,
+) -> Claims | None:
+    """The claims of a token that this account's key signed, that is of this type and not expired.
+
+    `token_key` must be that of the account which the claims name, id and collection alike.
+    """
+    if not token_key or len(token) > _MAXIMUM_TOKEN_LENGTH:
+        return None
+    for secret in keyring.derive_all("sessions"):
+        claims = _verified(token, _signing_key(secret, token_key))
+        if claims is not None:
+            is_good = claims.type is token_type and claims.expires > now()
+            return claims if is_good else None
+    return None
+
+
+def set_cookie(name: str, token: str, *, lifetime: timedelta, secure: bool) -> str:
+    """A `Set-Cookie` value: host-only, so that no tenant's site can read another's."""
+    age = int(lifetime.total_seconds())
+    attributes = f"Max-Age={age}; Path=/; HttpOnly; SameSite=Lax"
+    return f"{name}={token}; {attributes}" + ("; Secure" if secure else "")
+
+
+def clear_cookie(name: str, *, secure: bool) -> str:
+    return set_cookie(name, "", lifetime=timedelta(0), secure=secure)
+
+
+def read_cookie(cookie_header: str, name: str) -> str | None:
+    """The token of the named cookie: bare, or inside the JSON that PocketBase's client writes."""
+    for pair in cookie_header.split(";"):
+        found, _, value = pair.strip().partition("=")
+        if found == name:
+            return _token_in(value.strip().strip('"'))
+    return None
+
+
+def _signing_key(secret: bytes, token_key: str) -> bytes:
+    return hmac.digest(secret, token_key.encode(), hashlib.sha256)
+
+
+def _verified(token: str, key: bytes) -> Claims | None:
+    try:
+        # The time is compared by the caller, with the service's own clock.
+        payload = jwt.decode(token, key, algorithms=[_ALGORITHM], options={"verify_exp": False})
+        return _claims(payload)
+    except (jwt.InvalidTokenError, ValueError):
+        return None
+
+
+def _claims(payload: dict[str, object]) -> Claims:
+    """Raises `ValueError` unless every claim is there and of its type."""
+    account_id, collection_id = payload.get("id"), payload.get("collectionId")
+    expires = payload.get("exp")
+    if not (isinstance(account_id, str) and isinstance(collection_id, str)):
+        raise ValueError("no account")
+    if not isinstance(expires, int) or isinstance(expires, bool):
+        raise ValueError("no expiry")
+    try:
+        moment = datetime.fromtimestamp(expires, UTC)
+    except (OverflowError, OSError) as error:
+        raise ValueError("an expiry out of range") from error
+    return Claims(
+        id=account_id,
+        type=TokenType(str(payload.get("type"))),
+        collection_id=collection_id,
+        expires=moment,
+        refreshable=payload.get("refreshable") is True,
+    )
+
+
+class _ClientCookie(msgspec.Struct):
+    token: str
+
+
+_TOKEN = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\Z")
+
+
+def _token_in(value: str) -> str | None:
+    text = unquote(value)
+    if text.startswith("{"):
+        try:
+            text = msgspec.json.decode(text, type=_ClientCookie).token
+        except (msgspec.DecodeError, UnicodeEncodeError):
+            return None
+    return text if _TOKEN.match(text) else None

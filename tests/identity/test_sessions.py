@@ -1,0 +1,174 @@
+"""Session tokens die with their token key, their time and their root secret; cookies stay home."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from urllib.parse import quote
+
+import jwt
+import pytest
+from jwt.warnings import InsecureKeyLengthWarning
+
+from masthead.identity import sessions
+from masthead.identity.sessions import ADMIN_COOKIE, MEMBER_COOKIE, Claims, TokenType
+from masthead.keyring import KeyRing
+
+RING = KeyRing(["a root secret of an install"])
+NOW = datetime(2026, 11, 14, 9, 30, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+
+
+def issue(**changes: Any) -> str:
+    details: dict[str, Any] = {
+        "account_id": "abcdefghij12345",
+        "collection_id": "pbc_1",
+        "token_key": "key-1",
+        "lifetime": HOUR,
+        "now": lambda: NOW,
+        **changes,
+    }
+    return sessions.issue(RING, **details)
+
+
+def verify(token: str, token_key: str = "key-1", **changes: Any) -> Claims | None:
+    return sessions.verify(RING, token, token_key, **{"now": lambda: NOW, **changes})
+
+
+def forged(key: bytes = b"k" * 32, algorithm: str = "HS256", **changes: object) -> str:
+    claims = {"id": "a", "type": "auth", "collectionId": "c", "exp": 4_000_000_000, **changes}
+    present = {name: value for name, value in claims.items() if value is not None}
+    return jwt.encode(present, key, algorithm=algorithm)
+
+
+def test_a_token_carries_pocketbases_claims() -> None:
+    claims = jwt.decode(issue(), options={"verify_signature": False})
+    assert claims == {
+        "id": "abcdefghij12345",
+        "type": "auth",
+        "collectionId": "pbc_1",
+        "exp": int((NOW + HOUR).timestamp()),
+        "refreshable": True,
+    }
+    file_token = issue(token_type=TokenType.FILE)
+    assert "refreshable" not in jwt.decode(file_token, options={"verify_signature": False})
+
+
+def test_a_good_token_verifies() -> None:
+    expected = Claims("abcdefghij12345", TokenType.AUTH, "pbc_1", NOW + HOUR, True)
+    assert verify(issue()) == expected
+    assert sessions.peek(issue()) == expected
+
+
+def test_a_token_dies_with_its_token_key() -> None:
+    assert verify(issue(), "key-2") is None
+
+
+def test_an_account_without_a_token_key_has_no_sessions() -> None:
+    with pytest.raises(ValueError):
+        issue(token_key="")
+    assert verify(issue(), "") is None
+
+
+@pytest.mark.parametrize(("later", "is_good"), [(HOUR - timedelta(seconds=1), True), (HOUR, False)])
+def test_a_token_ends_at_its_expiry(later: timedelta, is_good: bool) -> None:
+    assert (verify(issue(), now=lambda: NOW + later) is not None) is is_good
+
+
+def test_one_type_of_token_does_not_pass_for_another() -> None:
+    file_token = issue(token_type=TokenType.FILE)
+    assert verify(file_token) is None
+    assert verify(file_token, token_type=TokenType.FILE) is not None
+    assert verify(issue(), token_type=TokenType.FILE) is None
+
+
+def test_rotated_roots_still_verify_until_they_are_dropped() -> None:
+    token = issue()
+    rotated = KeyRing(["a newer root secret here", "a root secret of an install"])
+    dropped = KeyRing(["a newer root secret here"])
+    assert sessions.verify(rotated, token, "key-1", now=lambda: NOW) is not None
+    assert sessions.verify(dropped, token, "key-1", now=lambda: NOW) is None
+
+
+def test_a_changed_token_is_refused() -> None:
+    header, _, signature = issue().split(".")
+    payload = issue(account_id="someone-else").split(".")[1]
+    assert verify(f"{header}.{payload}.{signature}") is None
+
+
+def test_an_unsigned_token_is_refused() -> None:
+    unsigned = jwt.encode({"id": "a"}, "", algorithm="none")
+    _, payload, _ = issue().split(".")
+    assert verify(unsigned.split(".")[0] + "." + payload + ".") is None
+
+
+def test_the_algorithm_is_pinned() -> None:
+    key = sessions._signing_key(RING.derive("sessions"), "key-1")
+    assert verify(forged(key, "HS256")) is not None
+    with warnings.catch_warnings():
+        # PyJWT finds the key short for this algorithm, which is not ours anyway.
+        warnings.simplefilter("ignore", InsecureKeyLengthWarning)
+        assert verify(forged(key, "HS512")) is None
+
+
+@pytest.mark.parametrize(
+    "token",
+    [
+        "",
+        "x",
+        "a.b.c",
+        "é.é.é",
+        "x" * 5000,
+        forged(id=None),
+        forged(id=1),
+        forged(collectionId=None),
+        forged(exp=None),
+        forged(exp=10**30),
+        forged(type="verification"),
+        forged(type=None),
+    ],
+)
+def test_what_is_no_token_of_ours_claims_nothing(token: str) -> None:
+    assert sessions.peek(token) is None
+    assert verify(token) is None
+
+
+class TestCookies:
+    def test_a_cookie_is_host_only_and_out_of_scripts_reach(self) -> None:
+        cookie = sessions.set_cookie(ADMIN_COOKIE, "a.b.c", lifetime=HOUR, secure=True)
+        assert cookie == "pb_auth=a.b.c; Max-Age=3600; Path=/; HttpOnly; SameSite=Lax; Secure"
+
+    def test_plain_http_can_not_be_secure(self) -> None:
+        cookie = sessions.set_cookie(MEMBER_COOKIE, "a.b.c", lifetime=HOUR, secure=False)
+        assert cookie == "pb_member_auth=a.b.c; Max-Age=3600; Path=/; HttpOnly; SameSite=Lax"
+
+    def test_clearing_ends_the_cookie(self) -> None:
+        cookie = sessions.clear_cookie(ADMIN_COOKIE, secure=False)
+        assert cookie.startswith("pb_auth=; Max-Age=0; Path=/")
+
+    @pytest.mark.parametrize(
+        ("header", "token"),
+        [
+            ("pb_auth=a.b.c", "a.b.c"),
+            ("x=1; pb_auth=a.b.c; y=2", "a.b.c"),
+            ('pb_auth="a.b.c"', "a.b.c"),
+            ("pb_auth=" + quote(json.dumps({"token": "a.b.c", "record": {"id": "1"}})), "a.b.c"),
+            ("pb_auth=" + quote(json.dumps({"token": "a.b.c", "model": None})), "a.b.c"),
+            ("pb_auth=" + quote(json.dumps({"record": None})), None),
+            ("pb_auth=" + quote(json.dumps({"token": 1})), None),
+            ("pb_auth=%7Bbroken", None),
+            ("pb_auth=", None),
+            ("pb_auth=not a token", None),
+            ("pb_member_auth=a.b.c", None),
+            ("xpb_auth=a.b.c", None),
+            ("", None),
+        ],
+    )
+    def test_both_forms_are_read(self, header: str, token: str | None) -> None:
+        assert sessions.read_cookie(header, ADMIN_COOKIE) == token
+
+    def test_a_cookie_that_was_set_can_be_read(self) -> None:
+        cookie = sessions.set_cookie(MEMBER_COOKIE, issue(), lifetime=HOUR, secure=True)
+        assert sessions.read_cookie(cookie.partition(";")[0], MEMBER_COOKIE) == issue()
