@@ -5,6 +5,8 @@ from __future__ import annotations
 import ipaddress
 import re
 from dataclasses import dataclass
+from functools import lru_cache
+from urllib.parse import urlsplit
 
 from masthead.errors import BadRequest, Problem
 
@@ -83,11 +85,10 @@ def parse_host(raw: str) -> Host:
     return Host(name, port)
 
 
-def tenant_name(
-    host: Host, base_domain: str, *, base_url_host: str = ""
-) -> Subdomain | BareHost | Foreign:
-    """`base_url_host` is the name in MASTHEAD_BASE_URL, which is the service itself too."""
-    if host.name in {base_domain, base_url_host, "localhost"} or _is_loopback(host.name):
+def tenant_name(host: Host, base_domain: str, base_url: str) -> Subdomain | BareHost | Foreign:
+    """The base domain, the base URL's host and loopback addresses are the service itself."""
+    own_names = (base_domain, _host_of(base_url), "localhost")
+    if host.name in own_names or _is_loopback(host.name):
         return BareHost()
     slug, dot, rest = host.name.partition(".")
     if dot and rest == base_domain:
@@ -140,6 +141,11 @@ def _ipv4(name: str) -> str:
         return str(ipaddress.IPv4Address(name))
     except ValueError as error:
         raise BadHost from error
+
+
+@lru_cache(maxsize=16)
+def _host_of(url: str) -> str:
+    return parse_host(urlsplit(url).netloc).name
 
 
 def _is_loopback(name: str) -> bool:
