@@ -55,5 +55,5 @@ $(VENV)/.installed-test: requirements-test.lock $(VENV)/.installed
 
 # PocketBase's own JavaScript client, run by the Node.js that the Python lock brings.
 $(NODE_MODULES)/.installed: tests/clients/package-lock.json $(VENV)/.installed-test
-	cd tests/clients && ../../$(BIN)/npm ci --no-audit --no-fund --silent
+	$(BIN)/python tests/clients/node.py ci --silent
 	touch $@
