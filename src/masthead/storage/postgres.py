@@ -83,7 +83,7 @@ class PostgresDatabase:
         statement: Statement,
         values: Sequence[object] = (),
         *,
-        slow: bool = False,  # noqa: ARG002 - the server has processes of its own for that
+        slow: bool = False,  # the server has processes of its own for that
     ) -> list[Row]:
         async with self._connection(scope) as connection:
             rows: list[Row] = await self.ask(connection, connection.fetch(statement.text, *values))
@@ -97,19 +97,21 @@ class PostgresDatabase:
             try:
                 yield transaction
                 transaction.check()
+                await completed(transaction.commit())
             except BaseException:
                 await completed(transaction.roll_back())
                 raise
-            await completed(transaction.commit())
+            finally:
+                transaction.end()
 
     async def ping(self) -> None:
         try:
             async with asyncio.timeout(PATIENCE_SECONDS):
-                connection = await self._acquire()
+                lease = await self._acquire()
                 try:
-                    await connection.execute("SELECT 1")
+                    await lease.itself().execute("SELECT 1")
                 finally:
-                    await self._pool.release(connection)
+                    await self._release(lease)
         except FAILURES as error:
             raise Unavailable from error
 
@@ -128,17 +130,19 @@ class PostgresDatabase:
 
     @asynccontextmanager
     async def _connection(self, scope: Scope) -> AsyncIterator[Any]:
-        connection = await self._acquire()
+        lease = await self._acquire()
+        # Not through the lease: that lets go of a connection, and of its state, once it breaks.
+        connection = lease.itself()
         try:
             if connection.scope != scope:
                 await self.ask(connection, connection.enter(scope))
             yield connection
         except BaseException:
             # Whatever went wrong, the next user of the connection states the scope anew.
-            connection.forget_scope()
+            connection.scope = None
             raise
         finally:
-            await self._release(connection)
+            await self._release(lease)
 
     async def _acquire(self) -> Any:
         try:
@@ -146,10 +150,10 @@ class PostgresDatabase:
         except FAILURES as error:
             raise Unavailable from error
 
-    async def _release(self, connection: Any) -> None:
+    async def _release(self, lease: Any) -> None:
         # It may break on its way back: then asyncpg throws it away, and the work itself is done.
         with suppress(*FAILURES):
-            await self._pool.release(connection, timeout=PATIENCE_SECONDS)
+            await self._pool.release(lease, timeout=PATIENCE_SECONDS)
 
     async def _translated(self, connection: Any, error: Exception) -> Exception:
         """The storage-level meaning of an error, or the error itself when it is a bug of ours."""
@@ -202,6 +206,10 @@ class PostgresTransaction:
         except FAILURES:
             self._connection.terminate()
 
+    def end(self) -> None:
+        # The connection is about to be somebody else's.
+        self._failure = RuntimeError("the transaction has ended")
+
     def check(self) -> None:
         # PostgreSQL answers COMMIT after a failed statement by rolling back, without an error.
         if self._failure is not None:
@@ -217,7 +225,7 @@ class PostgresTransaction:
         statement: Statement,
         values: Sequence[object] = (),
         *,
-        slow: bool = False,  # noqa: ARG002 - the server has processes of its own for that
+        slow: bool = False,  # the server has processes of its own for that
     ) -> int:
         self.check()
         status: str = await self._ask(self._connection.execute(statement.text, *values))
@@ -249,8 +257,8 @@ class _Connection(asyncpg.Connection):  # type: ignore[misc]
         await self.execute("SELECT set_config('masthead.tenant', $1, false)", scope)
         self.scope = scope
 
-    def forget_scope(self) -> None:
-        self.scope = None
+    def itself(self) -> _Connection:
+        return self
 
 
 async def _submit_to_policies(connection: Any) -> None:

@@ -10,6 +10,9 @@ ROLE = "masthead_tenant_rls"
 """What a connection becomes when its own role would pass every policy (a superuser, BYPASSRLS)."""
 
 
+TENANT_COLUMN = "tenant_id"
+
+
 def create_role() -> str:
     # Roles belong to the whole server: another database's migration may be creating it right now.
     return f"""
@@ -43,7 +46,7 @@ BEGIN
 END $$"""
 
 
-def protect(table: str, tenant_column: str = "tenant_id") -> tuple[str, ...]:
+def protect(table: str, tenant_column: str = TENANT_COLUMN) -> tuple[str, ...]:
     # FORCE: without it the owner of the table, which is who usually connects, is let through.
     visible = (
         f"{tenant_column} = current_setting('masthead.tenant', true) "

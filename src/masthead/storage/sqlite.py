@@ -58,7 +58,7 @@ class SqliteDatabase:
 
     async def fetch(
         self,
-        scope: Scope,  # noqa: ARG002 - no row-level security here; the statement holds the tenant
+        scope: Scope,  # no row-level security here; the statement holds the tenant
         statement: Statement,
         values: Sequence[object] = (),
         *,
@@ -73,7 +73,7 @@ class SqliteDatabase:
                 return await self._fetch_in_thread(statement, values)
             raise translated(error) from error
 
-    def transaction(self, scope: Scope) -> AbstractAsyncContextManager[Transaction]:  # noqa: ARG002
+    def transaction(self, scope: Scope) -> AbstractAsyncContextManager[Transaction]:
         return self._writer.transaction()
 
     def data_version(self) -> int:

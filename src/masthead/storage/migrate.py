@@ -1,0 +1,102 @@
+"""Brings a database to the current schema. Alembic is loaded only when there is something to do."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from masthead.errors import MastheadError, Unavailable
+from masthead.storage.sqlite_connection import translated
+from masthead.storage.urls import sqlite_path
+
+HEAD = "0001"
+"""The newest revision. Kept here so that a start need not search for it."""
+
+_LOCK_KEY = 7_306_086_967  # of PostgreSQL's advisory lock; the same in every version
+_CONNECT_SECONDS = 2.0
+
+
+class NewerDatabase(MastheadError):
+    message = "The database was migrated by a newer version of Masthead. Upgrade this one."
+
+
+async def migrate(url: str) -> str:
+    """Does nothing on a current database; any number of processes may call it at once."""
+    if await revision_of(url) != HEAD:
+        path = sqlite_path(url)
+        if path is None:
+            await _migrate_postgres(url)
+        else:
+            await asyncio.to_thread(_migrate_sqlite, path)
+    return HEAD
+
+
+async def revision_of(url: str) -> str | None:
+    """None is a database that was never migrated, or an SQLite file that does not exist."""
+    path = sqlite_path(url)
+    if path is not None:
+        return _sqlite_revision(path)
+    connection = await _connect(url)
+    try:
+        return await _postgres_revision(connection)
+    finally:
+        await connection.close()
+
+
+def _sqlite_revision(path: Path) -> str | None:
+    if not path.exists():
+        return None
+    try:
+        with closing(sqlite3.connect(path)) as connection:
+            if not connection.execute(
+                "SELECT 1 FROM sqlite_master WHERE name = 'alembic_version'"
+            ).fetchone():
+                return None
+            row = connection.execute("SELECT version_num FROM alembic_version").fetchone()
+    except sqlite3.Error as error:
+        raise translated(error) from error
+    return row[0] if row else None
+
+
+async def _postgres_revision(connection: Any) -> str | None:
+    if await connection.fetchval("SELECT to_regclass('alembic_version')") is None:
+        return None
+    revision: str | None = await connection.fetchval("SELECT version_num FROM alembic_version")
+    return revision
+
+
+def _migrate_sqlite(path: Path) -> None:
+    from masthead.storage.migrations.run import upgrade_sqlite
+
+    try:
+        upgrade_sqlite(path)
+    except sqlite3.Error as error:
+        raise translated(error) from error
+
+
+async def _migrate_postgres(url: str) -> None:
+    from masthead.storage.migrations.run import postgres_script
+    from masthead.storage.row_security import create_role
+
+    connection = await _connect(url)
+    try:
+        async with connection.transaction():
+            await connection.execute("SELECT pg_advisory_xact_lock($1)", _LOCK_KEY)
+            revision = await _postgres_revision(connection)
+            if revision != HEAD:
+                await connection.execute(create_role())
+                await connection.execute(postgres_script(revision))
+    finally:
+        await connection.close()
+
+
+async def _connect(url: str) -> Any:
+    import asyncpg
+
+    try:
+        return await asyncpg.connect(url, timeout=_CONNECT_SECONDS)
+    except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+        raise Unavailable from error

@@ -1,0 +1,21 @@
+"""What Alembic runs for each command; `run.py` says which connection, if any, it gets."""
+
+from __future__ import annotations
+
+from alembic import context
+
+if context.is_offline_mode():
+    # "named", because the usual style would double every percent sign of the SQL.
+    context.configure(dialect_name="postgresql", dialect_opts={"paramstyle": "named"})
+else:
+    attributes = context.config.attributes
+    context.configure(
+        connection=attributes["connection"],
+        target_metadata=attributes.get("metadata"),
+        process_revision_directives=attributes.get("process_revision_directives"),
+        render_item=attributes.get("render_item"),
+        user_module_prefix="types.",
+    )
+
+# No transaction of Alembic's own: the caller holds one, together with the lock.
+context.run_migrations()

@@ -1,0 +1,92 @@
+"""Runs Alembic without its command line or its ini file.
+
+SQLite is upgraded through a connection. For PostgreSQL Alembic writes the SQL, which is then sent
+in one go; so no second driver is needed, and a migration must be plain SQL operations.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import StringIO
+from pathlib import Path
+
+from alembic import command
+from alembic.config import Config
+from alembic.script import ScriptDirectory
+from alembic.script.revision import ResolutionError
+from alembic.util import CommandError
+from sqlalchemy import Connection, create_engine, event
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.pool import NullPool
+
+from masthead.storage.migrate import NewerDatabase
+
+VERSIONS = Path(__file__).parent / "versions"
+_LOCK_SECONDS = 60
+"""How long a start waits for another process that is migrating the same file."""
+
+
+def upgrade_sqlite(path: Path) -> None:
+    with sqlite_connection(path) as connection:
+        config = configuration()
+        config.attributes["connection"] = connection
+        try:
+            command.upgrade(config, "head")
+        except CommandError as error:
+            raise _explained(error) from error
+
+
+def postgres_script(revision: str | None) -> str:
+    config = configuration(StringIO())
+    try:
+        command.upgrade(config, f"{revision}:head" if revision else "head", sql=True)
+    except CommandError as error:
+        raise _explained(error) from error
+    assert isinstance(config.output_buffer, StringIO)
+    return config.output_buffer.getvalue()
+
+
+def configuration(output: StringIO | None = None) -> Config:
+    config = Config(output_buffer=output)
+    config.set_main_option("script_location", str(Path(__file__).parent))
+    config.set_main_option("file_template", "r%%(rev)s_%%(slug)s")
+    config.set_main_option("path_separator", "os")
+    return config
+
+
+def newest_revision() -> str | None:
+    return ScriptDirectory.from_config(configuration()).get_current_head()
+
+
+@contextmanager
+def sqlite_connection(path: Path) -> Iterator[Connection]:
+    """Holds the file's write lock, so that two processes that start at once take turns."""
+    engine = create_engine("sqlite://", creator=lambda: _open(path), poolclass=NullPool)
+    event.listen(engine, "begin", _begin)
+    try:
+        with engine.begin() as connection:
+            yield connection
+    except DBAPIError as error:
+        if isinstance(error.orig, sqlite3.Error):
+            raise error.orig from error
+        raise
+    finally:
+        engine.dispose()
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, isolation_level=None, timeout=_LOCK_SECONDS)
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = FULL")
+    return connection
+
+
+def _begin(connection: Connection) -> None:
+    connection.exec_driver_sql("BEGIN EXCLUSIVE")
+
+
+def _explained(error: CommandError) -> Exception:
+    is_unknown = isinstance(error.__cause__, ResolutionError)
+    return NewerDatabase() if is_unknown else error

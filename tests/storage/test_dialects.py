@@ -1,0 +1,208 @@
+"""Every verb means the same on both databases."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from sqlalchemy.sql import ColumnElement
+from tests.storage.notebook import ANN, Notebook, notes
+
+from masthead.storage.dialects import (
+    any_of,
+    contains_text,
+    insert_missing,
+    json_any,
+    json_array_length,
+    json_path,
+    json_path_text,
+    json_text_list_contains,
+    like_pattern,
+    random_order,
+    upsert_add,
+    upsert_set,
+)
+
+VALUE: sa.BindParameter[Any] = sa.bindparam("value")
+TAGS = {
+    "array": ["red", "Blue", "50%"],
+    "empty": [],
+    "mixed": [7, True, None, "x"],
+    "number": 7,
+    "object": {"a": {"b c": [10, "deep"]}, "on": True, "off": False, "half": 0.5, "none": None},
+    "text": "red",
+}
+
+
+async def fill(notebook: Notebook) -> None:
+    adding = notebook.db.compile(
+        notes.insert().values({k: sa.bindparam(k) for k in ("tenant_id", "id", "slug", "tags")})
+    )
+    rows = [(ANN, name, name.upper(), json.dumps(tags)) for name, tags in TAGS.items()]
+    async with notebook.db.transaction(ANN) as tx:
+        await tx.execute_many(adding, rows)
+
+
+async def matching(notebook: Notebook, test: ColumnElement[Any], value: object = None) -> list[str]:
+    statement = notebook.db.compile(sa.select(notes.c.id).where(test).order_by(notes.c.id))
+    rows = await notebook.db.fetch(ANN, statement, statement.bind({"value": value}))
+    return [row[0] for row in rows]
+
+
+@pytest.mark.parametrize(("value", "expected"), [("red", ["array"]), ("RED", []), ("7", [])])
+async def test_a_list_contains_a_text(notebook: Notebook, value: str, expected: list[str]) -> None:
+    await fill(notebook)
+    only_lists = notes.c.id.in_(["array", "empty", "mixed"])
+    test = sa.and_(only_lists, json_text_list_contains(notes.c.tags, VALUE))
+    assert await matching(notebook, test, value) == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [("red", ["array", "text"]), ("7", ["mixed", "number"]), ("true", ["mixed"]), ("1", [])],
+)
+async def test_any_element_equals(notebook: Notebook, value: str, expected: list[str]) -> None:
+    await fill(notebook)
+    only_plain = notes.c.id != "object"
+    test = sa.and_(only_plain, json_any(notes.c.tags, lambda element: element == VALUE))
+    assert await matching(notebook, test, value) == expected
+
+
+async def test_any_element_compared_by_other_operators(notebook: Notebook) -> None:
+    await fill(notebook)
+    is_array = notes.c.id == "array"
+    below = sa.and_(is_array, json_any(notes.c.tags, lambda element: element < VALUE))
+    like = sa.and_(is_array, json_any(notes.c.tags, lambda element: contains_text(element, VALUE)))
+    assert await matching(notebook, below, "6") == ["array"]
+    assert await matching(notebook, below, "5") == []
+    assert await matching(notebook, like, like_pattern("BLU")) == ["array"]
+    assert await matching(notebook, sa.not_(like), like_pattern("BLU")) == [
+        name for name in TAGS if name != "array"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        (json_path("a", "b c", 0), "10"),
+        (json_path("a", "b c", 1), "deep"),
+        (json_path("on"), "true"),
+        (json_path("off"), "false"),
+        (json_path("half"), "0.5"),
+        (json_path("none"), None),
+        (json_path("missing", "too"), None),
+        (json_path("a", "b c", 9), None),
+    ],
+)
+async def test_the_text_at_a_path(notebook: Notebook, path: str, expected: str | None) -> None:
+    await fill(notebook)
+    statement = notebook.db.compile(
+        sa.select(json_path_text(notes.c.tags, VALUE)).where(notes.c.id == "object")
+    )
+    rows = await notebook.db.fetch(ANN, statement, statement.bind({"value": path}))
+    assert rows[0][0] == expected
+
+
+@pytest.mark.parametrize("name", ['a"b', "a\\b"])
+def test_a_path_that_cannot_be_quoted_is_refused(name: str) -> None:
+    with pytest.raises(ValueError, match="quote"):
+        json_path(name)
+
+
+async def test_array_lengths(notebook: Notebook) -> None:
+    await fill(notebook)
+    statement = notebook.db.compile(
+        sa.select(notes.c.id, json_array_length(notes.c.tags)).order_by(notes.c.id)
+    )
+    rows = await notebook.db.fetch(ANN, statement)
+    assert {row[0]: row[1] for row in rows} == {
+        name: len(tags) if isinstance(tags, list) else 0 for name, tags in TAGS.items()
+    }
+
+
+@pytest.mark.parametrize("wanted", [[], ["text"], ["array", "text", "unknown", 'it\'s "quoted"']])
+async def test_a_column_in_one_bound_list(notebook: Notebook, wanted: list[str]) -> None:
+    await fill(notebook)
+    test = any_of(notes.c.id, VALUE)
+    found = await matching(notebook, test, notebook.db.list_value(wanted))
+    assert found == sorted(set(wanted) & set(TAGS))
+
+
+async def test_a_list_written_into_the_statement(notebook: Notebook) -> None:
+    await fill(notebook)
+    assert await matching(notebook, notes.c.id.in_(["text", "array"])) == ["array", "text"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "pattern"),
+    [
+        ("abc", "%abc%"),
+        ("a_c", r"%a\_c%"),
+        ("a%", "a%"),
+        (r"a\%c", r"%a\%c%"),
+        (r"a\c", r"%a\\c%"),
+        ("%a\\", "%a\\\\"),
+        ("", "%%"),
+    ],
+)
+def test_like_patterns(typed: str, pattern: str) -> None:
+    assert like_pattern(typed) == pattern
+
+
+async def test_like_folds_ascii_letters_only(notebook: Notebook) -> None:
+    async with notebook.db.transaction(ANN) as tx:
+        for number, slug in enumerate(["ÄPFEL 50%", "a_c", "abc", "back\\slash"]):
+            await tx.execute(notebook.add, (ANN, str(number), slug))
+    test = contains_text(notes.c.slug, VALUE)
+    expectations = {"pfel": ["0"], "äpfel": [], "50\\%": ["0"], "A_C": ["1"], "A%C": ["1", "2"]}
+    for typed, expected in expectations.items():
+        assert await matching(notebook, test, like_pattern(typed)) == expected
+    assert await matching(notebook, test, like_pattern("k\\s")) == ["3"]
+    assert await matching(notebook, test, like_pattern("%slash\\")) == []
+
+
+async def test_text_is_ordered_by_code_point(notebook: Notebook) -> None:
+    ids = ["a", "B", "ä", "Z", "_", "1", "é", "z"]
+    async with notebook.db.transaction(ANN) as tx:
+        await tx.execute_many(notebook.add, [(ANN, each, each) for each in ids])
+    assert await notebook.ids_of(ANN) == sorted(ids)
+
+
+async def test_flags_and_big_numbers_come_back(notebook: Notebook) -> None:
+    columns = ("tenant_id", "id", "slug", "likes", "pinned")
+    adding = notebook.db.compile(notes.insert().values({k: sa.bindparam(k) for k in columns}))
+    async with notebook.db.transaction(ANN) as tx:
+        await tx.execute(adding, (ANN, "1", "one", 2**62, True))
+        await tx.execute(adding, (ANN, "2", "two", -(2**62), False))
+    statement = notebook.db.compile(sa.select(notes.c.likes).where(notes.c.pinned))
+    assert [tuple(row) for row in await notebook.db.fetch(ANN, statement)] == [(2**62,)]
+    unpinned = sa.and_(notes.c.pinned == sa.false(), notes.c.likes < -(2**61))
+    assert await matching(notebook, unpinned) == ["2"]
+
+
+async def test_upserts(notebook: Notebook) -> None:
+    key = ("tenant_id", "id")
+    count = notebook.db.compile(upsert_add(notes, (*key,), "likes").values(slug="s"))
+    name = notebook.db.compile(upsert_set(notes, key, ["slug"]))
+    missing = notebook.db.compile(insert_missing(notes, key, ["slug"]))
+    async with notebook.db.transaction(ANN) as tx:
+        for likes in (2, 3):
+            await tx.execute(count, count.bind({"tenant_id": ANN, "id": "1", "likes": likes}))
+        for slug in ("first", "second"):
+            await tx.execute(name, (ANN, "1", slug))
+        assert await tx.execute(missing, (ANN, "1", "third")) == 0
+        assert await tx.execute(missing, (ANN, "2", "third")) == 1
+    statement = notebook.db.compile(sa.select(notes.c.slug, notes.c.likes).order_by(notes.c.id))
+    rows = await notebook.db.fetch(ANN, statement)
+    assert [tuple(row) for row in rows] == [("second", 5), ("third", 0)]
+
+
+async def test_limits_are_parameters_and_random_order_works(notebook: Notebook) -> None:
+    await fill(notebook)
+    statement = notebook.db.compile(
+        sa.select(notes.c.id).order_by(random_order()).limit(sa.bindparam("most")).offset(1)
+    )
+    rows = await notebook.db.fetch(ANN, statement, statement.bind({"most": 3}))
+    assert len({row[0] for row in rows}) == 3

@@ -1,0 +1,162 @@
+"""A migrated database equals one made from today's declarations, and starts may race."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import pytest
+from tests.databases import create_tables, empty_postgres_url
+from tests.storage import notebook
+
+from masthead.errors import Unavailable
+from masthead.schema import metadata
+from masthead.storage.migrate import HEAD, NewerDatabase, migrate, revision_of
+from masthead.storage.migrations.render import render_source
+from masthead.storage.migrations.run import newest_revision
+from masthead.storage.urls import sqlite_path
+
+CATALOGUE = {
+    "columns": """
+        SELECT table_name, column_name, data_type, collation_name, is_nullable, column_default
+        FROM information_schema.columns WHERE table_schema = 'public'
+    """,
+    "indexes": "SELECT indexdef FROM pg_indexes WHERE schemaname = 'public'",
+    "constraints": """
+        SELECT conrelid::regclass::text, conname::text, pg_get_constraintdef(oid)
+        FROM pg_constraint WHERE connamespace = 'public'::regnamespace
+    """,
+    "policies": """
+        SELECT tablename::text, policyname::text, cmd, qual, with_check
+        FROM pg_policies WHERE schemaname = 'public'
+    """,
+    "row security and grants": """
+        SELECT relname::text, relrowsecurity, relforcerowsecurity, relacl::text
+        FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r'
+    """,
+}
+
+
+def empty_url(engine: str, tmp_path: Path, name: str = "empty") -> str:
+    if engine == "postgresql":
+        return empty_postgres_url()
+    return f"sqlite:///{tmp_path / name}.db"
+
+
+async def schema_of(url: str) -> dict[str, list[Any]]:
+    path = sqlite_path(url)
+    return _sqlite_schema(path) if path is not None else await _postgres_schema(url)
+
+
+def _sqlite_schema(path: Path) -> dict[str, list[Any]]:
+    with closing(sqlite3.connect(path)) as connection:
+        rows = connection.execute(
+            "SELECT type, name, sql FROM sqlite_master "
+            "WHERE tbl_name != 'alembic_version' AND sql IS NOT NULL"
+        ).fetchall()
+    return {f"{kind} {name}": _parts(sql) for kind, name, sql in rows}
+
+
+def _parts(sql: str) -> list[str]:
+    """The lines of a definition; the order of a table's constraints means nothing."""
+    return sorted(re.sub(r"\s+", " ", line).strip(" ,") for line in sql.splitlines())
+
+
+async def _postgres_schema(url: str) -> dict[str, list[Any]]:
+    connection = await asyncpg.connect(url)
+    try:
+        found = {kind: await connection.fetch(query) for kind, query in CATALOGUE.items()}
+    finally:
+        await connection.close()
+    return {
+        kind: sorted(str(tuple(row)) for row in rows if "alembic_version" not in str(tuple(row)))
+        for kind, rows in found.items()
+    }
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def engine(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+async def test_fresh_equals_migrated(engine: str, tmp_path: Path) -> None:
+    fresh, migrated = empty_url(engine, tmp_path, "fresh"), empty_url(engine, tmp_path, "migrated")
+    create_tables(fresh, metadata)
+    await migrate(migrated)
+
+    expected = await schema_of(fresh)
+
+    assert await schema_of(migrated) == expected
+    assert all(expected.values())
+
+
+async def test_the_revision_before_and_after(engine: str, tmp_path: Path) -> None:
+    url = empty_url(engine, tmp_path)
+    assert await revision_of(url) is None
+    assert await migrate(url) == HEAD
+    assert await revision_of(url) == HEAD
+    assert await migrate(url) == HEAD
+
+
+async def test_several_starts_at_once(engine: str, tmp_path: Path) -> None:
+    url = empty_url(engine, tmp_path)
+    assert await asyncio.gather(*(migrate(url) for _ in range(4))) == [HEAD] * 4
+
+
+async def test_a_database_from_the_future_is_left_alone(engine: str, tmp_path: Path) -> None:
+    url = empty_url(engine, tmp_path)
+    await migrate(url)
+    await _run(url, "UPDATE alembic_version SET version_num = '9999'")
+    with pytest.raises(NewerDatabase):
+        await migrate(url)
+    assert await revision_of(url) == "9999"
+
+
+async def _run(url: str, text: str) -> None:
+    path = sqlite_path(url)
+    if path is not None:
+        with closing(sqlite3.connect(path)) as connection, connection:
+            connection.execute(text)
+        return
+    connection = await asyncpg.connect(url)
+    await connection.execute(text)
+    await connection.close()
+
+
+async def test_a_server_that_is_away_is_unavailable(tmp_path: Path) -> None:
+    with pytest.raises(Unavailable):
+        await migrate(f"postgresql://nobody@/nothing?host={tmp_path}")
+
+
+def test_head_is_the_newest_revision() -> None:
+    assert newest_revision() == HEAD
+
+
+def test_a_current_database_loads_no_alembic(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'x.db'}"
+    script = (
+        "import asyncio, sys; from masthead.storage.migrate import migrate;"
+        f"asyncio.run(migrate({url!r})); sys.exit('alembic' in sys.modules)"
+    )
+    first, second = (subprocess.run([sys.executable, "-c", script]).returncode for _ in range(2))
+    assert (first, second) == (1, 0)
+
+
+def test_every_table_of_a_tenant_is_protected_by_what_is_rendered() -> None:
+    source = render_source(notebook.metadata, "notes")
+    assert "op.create_table('notes'" in source
+    assert "sa.Column('tags', types.Json()" in source
+    assert "share('notes', 'tenant_id')" in source
+    compile(source, "rendered", "exec")
+
+
+def test_nothing_is_left_to_render() -> None:
+    """Whoever changes a declaration writes the migration with it."""
+    assert "op." not in render_source(metadata, "nothing").partition("def upgrade")[2]

@@ -1,0 +1,178 @@
+"""What only PostgreSQL has: row-level security, a server that goes away, time limits of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import asyncpg
+import pytest
+from tests.databases import create_tables, start_postgres_server
+from tests.storage.notebook import ANN, BOB, Notebook, metadata, new_url, open_notebook
+
+from masthead.errors import StatementTimeout, Unavailable
+from masthead.storage.database import EVERY_TENANT, Scope, Statement
+from masthead.storage.postgres import open_postgres
+
+
+@pytest.fixture
+async def postgres(tmp_path: Path) -> AsyncIterator[Notebook]:
+    opened = await open_notebook(new_url("postgresql", tmp_path))
+    async with opened.db.transaction(EVERY_TENANT) as tx:
+        await tx.execute(opened.add, (ANN, "a", "of-ann"))
+        await tx.execute(opened.add, (BOB, "b", "of-bob"))
+    yield opened
+    await opened.db.close()
+
+
+def sql(text: str) -> Statement:
+    return Statement(text, (), {})
+
+
+class TestRowLevelSecurity:
+    async def test_a_tenant_reads_only_its_own_rows(self, postgres: Notebook) -> None:
+        for scope, expected in ((ANN, ["a"]), (BOB, ["b"]), (EVERY_TENANT, ["a", "b"])):
+            rows = await postgres.db.fetch(scope, sql("SELECT id FROM notes ORDER BY id"))
+            assert [row[0] for row in rows] == expected
+
+    async def test_no_scope_reads_nothing(self, postgres: Notebook) -> None:
+        assert await postgres.db.fetch(Scope(""), sql("SELECT id FROM notes")) == []
+
+    async def test_a_tenant_cannot_change_or_remove_rows_of_another(
+        self, postgres: Notebook
+    ) -> None:
+        async with postgres.db.transaction(ANN) as tx:
+            assert await tx.execute(sql("UPDATE notes SET likes = 9 WHERE id = 'b'")) == 0
+            assert await tx.execute(sql("DELETE FROM notes WHERE id = 'b'")) == 0
+        assert await postgres.likes_of(BOB, "b") == 0
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "INSERT INTO notes (tenant_id, id, slug) VALUES ('bob', 'x', 'x')",
+            "UPDATE notes SET tenant_id = 'bob' WHERE id = 'a'",
+        ],
+    )
+    async def test_a_tenant_cannot_write_rows_into_another(
+        self, postgres: Notebook, text: str
+    ) -> None:
+        with pytest.raises(asyncpg.InsufficientPrivilegeError):
+            async with postgres.db.transaction(ANN) as tx:
+                await tx.execute(sql(text))
+        assert await postgres.ids_of(BOB) == ["b"]
+
+    async def test_the_scope_follows_the_call_and_not_the_connection(
+        self, postgres: Notebook
+    ) -> None:
+        one_connection = await open_postgres(postgres.url, pool_size=1)
+
+        async def visible(scope: Scope) -> list[str]:
+            rows = await one_connection.fetch(scope, sql("SELECT id FROM notes ORDER BY id"))
+            return [row[0] for row in rows]
+
+        for _ in range(2):
+            assert await visible(ANN) == ["a"]
+            with pytest.raises(LookupError):
+                async with one_connection.transaction(BOB):
+                    raise LookupError
+            assert await visible(ANN) == ["a"]
+            assert await visible(EVERY_TENANT) == ["a", "b"]
+        await one_connection.close()
+
+    async def test_an_ordinary_owner_is_bound_by_the_policies_too(self, postgres: Notebook) -> None:
+        owner = await asyncpg.connect(postgres.url)
+        await owner.execute(
+            "DROP ROLE IF EXISTS plain_owner; CREATE ROLE plain_owner LOGIN;"
+            "GRANT ALL ON SCHEMA public TO plain_owner;"
+            "ALTER TABLE replies OWNER TO plain_owner; ALTER TABLE notes OWNER TO plain_owner"
+        )
+        db = await open_postgres(postgres.url.replace("//postgres:", "//plain_owner:"))
+        rows = await db.fetch(ANN, sql("SELECT current_user::text, id FROM notes"))
+        assert [tuple(row) for row in rows] == [("plain_owner", "a")]
+        await db.close()
+        await owner.execute(
+            "REASSIGN OWNED BY plain_owner TO postgres; DROP OWNED BY plain_owner;"
+            "DROP ROLE plain_owner"
+        )
+        await owner.close()
+
+
+async def test_a_statement_over_its_limit_is_stopped(postgres: Notebook) -> None:
+    db = await open_postgres(postgres.url, statement_seconds=0.1)
+    started = time.monotonic()
+    with pytest.raises(StatementTimeout):
+        await db.fetch(ANN, sql("SELECT pg_sleep(30)"))
+    assert time.monotonic() - started < 2
+    await db.ping()
+    await db.close()
+
+
+async def test_a_deadlock_is_a_passing_trouble(postgres: Notebook) -> None:
+    async with postgres.db.transaction(ANN) as tx:
+        await tx.execute(postgres.add, (ANN, "c", "second"))
+    both_hold_one = asyncio.Barrier(2)
+
+    async def like(first: str, second: str) -> None:
+        async with postgres.db.transaction(ANN) as tx:
+            await tx.execute(postgres.like, postgres.like.bind({"tenant": ANN, "note": first}))
+            await both_hold_one.wait()
+            await tx.execute(postgres.like, postgres.like.bind({"tenant": ANN, "note": second}))
+
+    outcomes = await asyncio.gather(like("a", "c"), like("c", "a"), return_exceptions=True)
+
+    assert sorted(type(each).__name__ for each in outcomes) == ["NoneType", "Unavailable"]
+
+
+async def test_a_full_pool_says_so_within_its_patience(postgres: Notebook) -> None:
+    db = await open_postgres(postgres.url, pool_size=1)
+    async with db.transaction(ANN):
+        started = time.monotonic()
+        with pytest.raises(Unavailable):
+            await db.fetch(ANN, sql("SELECT 1"))
+        assert time.monotonic() - started < 3
+    await db.close()
+
+
+async def test_a_stopped_server_is_noticed_at_once_and_found_again() -> None:
+    server = start_postgres_server(durable=True)
+    url = server.get_uri()
+    create_tables(url, metadata)
+    notebook = await open_notebook(url)
+    async with notebook.db.transaction(ANN) as tx:
+        await tx.execute(notebook.add, (ANN, "1", "one"))
+
+    server.stop()
+    started = time.monotonic()
+    with pytest.raises(Unavailable):
+        await notebook.db.fetch(ANN, notebook.ids, (ANN,))
+    with pytest.raises(Unavailable):
+        async with notebook.db.transaction(ANN):
+            pass
+    with pytest.raises(Unavailable):
+        await notebook.db.ping()
+    assert time.monotonic() - started < 2
+
+    server.ensure_postgres_running()
+    assert await notebook.ids_of(ANN) == ["1"]
+    async with notebook.db.transaction(ANN) as tx:
+        await tx.execute(notebook.add, (ANN, "2", "two"))
+    await notebook.db.close()
+    server.stop()
+
+
+async def test_a_server_that_dies_inside_a_transaction(postgres: Notebook) -> None:
+    killer = await asyncpg.connect(postgres.url)
+
+    async def write() -> None:
+        async with postgres.db.transaction(ANN) as tx:
+            pid = (await tx.fetch(sql("SELECT pg_backend_pid()")))[0][0]
+            await tx.execute(postgres.add, (ANN, "x", "x"))
+            await killer.execute("SELECT pg_terminate_backend($1)", pid)
+            await tx.execute(postgres.add, (ANN, "y", "y"))
+
+    with pytest.raises(Unavailable):
+        await write()
+    assert await postgres.ids_of(ANN) == ["a"]
+    await killer.close()

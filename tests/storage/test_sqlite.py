@@ -1,0 +1,215 @@
+"""What only SQLite has: reads on the event loop, group commit, several processes on one file."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import time
+from collections.abc import AsyncIterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from tests.storage.notebook import ANN, Notebook, new_url, open_notebook
+
+from masthead.errors import StatementTimeout, Unavailable
+from masthead.storage.database import Statement, UniqueViolation
+from masthead.storage.open import open_database
+from masthead.storage.sqlite import SqliteDatabase
+from masthead.storage.sqlite_writer import MAX_BATCH
+from masthead.storage.urls import sqlite_path
+
+COUNT = """
+SELECT count(*) FROM (
+  WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {}) SELECT i FROM n
+)"""
+LONG = Statement(COUNT.format(500_000).strip(), (), {})
+ENDLESS = Statement(COUNT.format(10**12).strip(), (), {})
+
+
+@pytest.fixture
+async def sqlite(tmp_path: Path) -> AsyncIterator[Notebook]:
+    opened = await open_notebook(new_url("sqlite", tmp_path))
+    yield opened
+    await opened.db.close()
+
+
+def traced(notebook: Notebook) -> list[str]:
+    """Every statement that the writer runs from now on."""
+    assert isinstance(notebook.db, SqliteDatabase)
+    statements: list[str] = []
+    notebook.db._writer.connection.set_trace_callback(statements.append)
+    return statements
+
+
+async def add(notebook: Notebook, name: str) -> None:
+    async with notebook.db.transaction(ANN) as tx:
+        await tx.execute(notebook.add, (ANN, name, name))
+
+
+async def add_many(notebook: Notebook, prefix: str, count: int) -> list[BaseException | None]:
+    adding = (add(notebook, f"{prefix}{number}") for number in range(count))
+    return await asyncio.gather(*adding, return_exceptions=True)
+
+
+class TestReads:
+    async def test_a_long_read_is_finished_without_holding_the_loop(self, sqlite: Notebook) -> None:
+        turns = 0
+
+        async def count_turns() -> None:
+            nonlocal turns
+            while True:
+                turns += 1
+                await asyncio.sleep(0)
+
+        counting = asyncio.create_task(count_turns())
+        rows = await sqlite.db.fetch(ANN, LONG)
+        counting.cancel()
+
+        assert rows == [(500_000,)]
+        assert turns > 10
+
+    async def test_the_same_short_read_is_never_mistaken_for_a_long_one(
+        self, sqlite: Notebook
+    ) -> None:
+        """SQLite's count of steps goes on over the runs of a prepared statement."""
+        for _ in range(5_000):
+            assert await sqlite.db.fetch(ANN, sqlite.ids, (ANN,)) == []
+        assert isinstance(sqlite.db, SqliteDatabase)
+        assert sqlite.db._idle == []  # no reader thread was needed
+
+    @pytest.mark.parametrize("slow", [False, True])
+    async def test_an_endless_read_runs_into_the_limit(self, tmp_path: Path, slow: bool) -> None:
+        db = await open_database(f"sqlite:///{tmp_path / 'x.db'}", statement_seconds=0.1)
+        started = time.monotonic()
+        with pytest.raises(StatementTimeout):
+            await db.fetch(ANN, ENDLESS, slow=slow)
+        assert time.monotonic() - started < 2
+        await db.close()
+
+    async def test_more_endless_reads_than_threads_all_end(self, tmp_path: Path) -> None:
+        db = await open_database(f"sqlite:///{tmp_path / 'x.db'}", statement_seconds=0.1)
+        outcomes = await asyncio.gather(
+            *(db.fetch(ANN, ENDLESS, slow=True) for _ in range(20)), return_exceptions=True
+        )
+        assert {type(each) for each in outcomes} == {StatementTimeout}
+        await db.close()
+
+    async def test_a_cancelled_read_frees_its_thread(self, sqlite: Notebook) -> None:
+        reads = [asyncio.create_task(sqlite.db.fetch(ANN, ENDLESS, slow=True)) for _ in range(8)]
+        await asyncio.sleep(0)
+        for read in reads:
+            read.cancel()
+        await asyncio.wait(reads)
+        started = time.monotonic()
+        assert await sqlite.db.fetch(ANN, LONG, slow=True) == [(500_000,)]
+        assert time.monotonic() - started < 3
+
+    async def test_a_read_cannot_write(self, sqlite: Notebook) -> None:
+        for slow in (False, True):
+            with pytest.raises(Unavailable):
+                await sqlite.db.fetch(ANN, sqlite.add, (ANN, "1", "one"), slow=slow)
+
+    async def test_the_data_version_moves_with_every_commit_of_anyone(
+        self, sqlite: Notebook
+    ) -> None:
+        before = sqlite.db.data_version()
+        assert sqlite.db.data_version() == before
+        await add_many(sqlite, "own", 1)
+        between = sqlite.db.data_version()
+        with closing(sqlite3.connect(str(sqlite_path(sqlite.url)))) as other, other:
+            other.execute("DELETE FROM notes")
+        assert len({before, between, sqlite.db.data_version()}) == 3
+
+
+class TestGroupCommit:
+    async def test_concurrent_transactions_share_commits(self, sqlite: Notebook) -> None:
+        statements = traced(sqlite)
+        assert set(await add_many(sqlite, "n", 200)) == {None}
+        assert statements.count("COMMIT") == -(-200 // MAX_BATCH)
+
+    async def test_a_commit_that_fails_fails_its_whole_batch(self, sqlite: Notebook) -> None:
+        async def orphan() -> None:
+            async with sqlite.db.transaction(ANN) as tx:
+                # Lets the missing key fail at COMMIT, as a full disk would.
+                await tx.execute(Statement("PRAGMA defer_foreign_keys = ON", (), {}))
+                await tx.execute(sqlite.reply, (ANN, "r", "missing"))
+
+        outcomes = await asyncio.gather(
+            add(sqlite, "before"), orphan(), add(sqlite, "after"), return_exceptions=True
+        )
+        assert [type(each) for each in outcomes] == [Unavailable] * 3
+        assert await sqlite.ids_of(ANN) == []
+        assert await add_many(sqlite, "again", 1) == [None]
+
+    async def test_an_error_that_rolls_everything_back_fails_the_earlier_members(
+        self, sqlite: Notebook
+    ) -> None:
+        async def roll_back() -> None:
+            async with sqlite.db.transaction(ANN) as tx:
+                await tx.execute(sqlite.add, (ANN, "first", "taken"))
+                # What SQLite does by itself when the disk is full or broken.
+                text = sqlite.add.text.replace("INSERT", "INSERT OR ROLLBACK")
+                await tx.execute(Statement(text, (), {}), (ANN, "second", "taken"))
+
+        outcomes = await asyncio.gather(
+            add(sqlite, "before"), roll_back(), add(sqlite, "after"), return_exceptions=True
+        )
+        assert [type(each) for each in outcomes] == [Unavailable, UniqueViolation, type(None)]
+        assert await sqlite.ids_of(ANN) == ["after"]
+        assert await add_many(sqlite, "again", 2) == [None, None]
+
+    async def test_cancelling_while_waiting_for_the_turn(self, sqlite: Notebook) -> None:
+        release = asyncio.Event()
+
+        async def hold() -> None:
+            async with sqlite.db.transaction(ANN):
+                await release.wait()
+
+        holding = asyncio.create_task(hold())
+        waiting = [asyncio.create_task(add(sqlite, f"w{i}")) for i in range(3)]
+        await asyncio.sleep(0)
+        waiting[0].cancel()
+        release.set()
+        await asyncio.wait([holding, *waiting])
+        assert await sqlite.ids_of(ANN) == ["w1", "w2"]
+
+    async def test_a_transaction_inside_a_transaction_is_refused(self, sqlite: Notebook) -> None:
+        with pytest.raises(RuntimeError, match="inside a transaction"):
+            async with sqlite.db.transaction(ANN), sqlite.db.transaction(ANN):
+                pass
+        assert await add_many(sqlite, "n", 1) == [None]
+
+    async def test_a_long_read_inside_leaves_the_transaction_whole(self, sqlite: Notebook) -> None:
+        async with sqlite.db.transaction(ANN) as tx:
+            await tx.execute(sqlite.add, (ANN, "1", "one"))
+            assert await tx.fetch(LONG) == [(500_000,)]
+        assert await sqlite.ids_of(ANN) == ["1"]
+
+
+class TestSeveralProcesses:
+    async def test_two_databases_on_one_file_write_at_once(self, sqlite: Notebook) -> None:
+        other = await open_notebook(sqlite.url)
+        outcomes = await asyncio.gather(add_many(sqlite, "a", 150), add_many(other, "b", 150))
+        assert {each for both in outcomes for each in both} == {None}
+        assert len(await sqlite.ids_of(ANN)) == 300
+        await other.db.close()
+
+    async def test_a_lock_that_is_not_given_up_is_unavailable(self, sqlite: Notebook) -> None:
+        impatient = await open_notebook(sqlite.url, statement_seconds=0.05)
+        with closing(sqlite3.connect(str(sqlite_path(sqlite.url)))) as other:
+            other.execute("BEGIN IMMEDIATE")
+            assert [type(each) for each in await add_many(impatient, "n", 3)] == [Unavailable] * 3
+        assert await add_many(impatient, "n", 1) == [None]
+        await impatient.db.close()
+
+
+async def test_a_file_that_cannot_be_opened_is_unavailable(tmp_path: Path) -> None:
+    with pytest.raises(Unavailable):
+        await open_database(f"sqlite:///{tmp_path / 'missing' / 'x.db'}")
+
+
+@pytest.mark.parametrize("url", ["mysql://x", "sqlite:///", "x.db"])
+async def test_only_the_two_databases_have_urls(url: str) -> None:
+    with pytest.raises(ValueError, match="sqlite:///"):
+        await open_database(url)

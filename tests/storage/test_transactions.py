@@ -1,0 +1,179 @@
+"""Both databases keep the same promises about transactions."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from tests.storage.notebook import ANN, Notebook, open_notebook
+
+from masthead.storage.database import (
+    EVERY_TENANT,
+    ForeignKeyViolation,
+    Statement,
+    UniqueViolation,
+)
+
+
+async def test_a_finished_transaction_is_seen_by_the_next_read(notebook: Notebook) -> None:
+    async with notebook.db.transaction(ANN) as tx:
+        assert await tx.execute(notebook.add, (ANN, "1", "one")) == 1
+        assert [tuple(row) for row in await tx.fetch(notebook.ids, (ANN,))] == [("1",)]
+    assert await notebook.ids_of(ANN) == ["1"]
+
+
+async def test_a_raising_block_keeps_nothing(notebook: Notebook) -> None:
+    async def write() -> None:
+        async with notebook.db.transaction(ANN) as tx:
+            await tx.execute(notebook.add, (ANN, "1", "one"))
+            raise LookupError
+
+    with pytest.raises(LookupError):
+        await write()
+    assert await notebook.ids_of(ANN) == []
+
+
+async def test_many_rows_at_once(notebook: Notebook) -> None:
+    async with notebook.db.transaction(ANN) as tx:
+        await tx.execute_many(notebook.add, [(ANN, f"{i:03}", f"s{i}") for i in range(300)])
+        await tx.execute_many(notebook.add, [(ANN, "few", "few")])
+    assert len(await notebook.ids_of(ANN)) == 301
+
+
+async def test_one_failing_among_concurrent_ones_fails_alone(notebook: Notebook) -> None:
+    async def write(number: int) -> None:
+        async with notebook.db.transaction(ANN) as tx:
+            await tx.execute(notebook.add, (ANN, f"{number:02}", f"s{number}"))
+            if number % 5 == 2:
+                raise LookupError
+
+    outcomes = await asyncio.gather(*(write(i) for i in range(20)), return_exceptions=True)
+
+    assert [i for i, each in enumerate(outcomes) if each is not None] == [2, 7, 12, 17]
+    assert await notebook.ids_of(ANN) == [f"{i:02}" for i in range(20) if i % 5 != 2]
+
+
+async def test_two_hundred_concurrent_transactions_are_all_counted_and_durable(
+    notebook: Notebook,
+) -> None:
+    async with notebook.db.transaction(ANN) as tx:
+        await tx.execute(notebook.add, (ANN, "1", "one"))
+
+    async def like() -> None:
+        async with notebook.db.transaction(ANN) as tx:
+            await tx.execute(notebook.like, notebook.like.bind({"tenant": ANN, "note": "1"}))
+
+    await asyncio.gather(*(like() for _ in range(200)))
+
+    elsewhere = await open_notebook(notebook.url)
+    assert await elsewhere.likes_of(ANN, "1") == 200
+    await elsewhere.db.close()
+
+
+async def test_a_cancelled_transaction_keeps_nothing_and_hinders_nobody(
+    notebook: Notebook,
+) -> None:
+    is_inside = asyncio.Event()
+
+    async def hang() -> None:
+        async with notebook.db.transaction(ANN) as tx:
+            await tx.execute(notebook.add, (ANN, "1", "one"))
+            is_inside.set()
+            await asyncio.Event().wait()
+
+    hanging = asyncio.create_task(hang())
+    await is_inside.wait()
+    hanging.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await hanging
+
+    async with notebook.db.transaction(ANN) as tx:
+        await tx.execute(notebook.add, (ANN, "2", "two"))
+    assert await notebook.ids_of(ANN) == ["2"]
+
+
+async def test_cancelling_at_any_moment_leaves_all_or_nothing(notebook: Notebook) -> None:
+    async def write(number: int) -> None:
+        async with notebook.db.transaction(ANN) as tx:
+            await tx.execute(notebook.add, (ANN, f"{number:02}a", f"a{number}"))
+            await asyncio.sleep(0)
+            await tx.execute(notebook.add, (ANN, f"{number:02}b", f"b{number}"), slow=True)
+
+    tasks = [asyncio.create_task(write(i)) for i in range(40)]
+    for task in tasks:
+        await asyncio.sleep(0)
+        task.cancel()
+    await asyncio.wait(tasks)
+    async with notebook.db.transaction(ANN) as tx:
+        await tx.execute(notebook.add, (ANN, "end", "end"))
+
+    ids = await notebook.ids_of(ANN)
+    assert {i[:2] for i in ids if i.endswith("a")} == {i[:2] for i in ids if i.endswith("b")}
+    assert "end" in ids
+    kept = {f"{i:02}" for i, task in enumerate(tasks) if not task.cancelled()}
+    assert kept <= {i[:2] for i in ids}
+
+
+async def test_a_taken_key_names_its_table_and_columns(notebook: Notebook) -> None:
+    async with notebook.db.transaction(ANN) as tx:
+        await tx.execute(notebook.add, (ANN, "1", "one"))
+
+    with pytest.raises(UniqueViolation) as by_slug:
+        async with notebook.db.transaction(ANN) as tx:
+            await tx.execute(notebook.add, (ANN, "2", "one"))
+    with pytest.raises(UniqueViolation) as by_id:
+        async with notebook.db.transaction(ANN) as tx:
+            await tx.execute(notebook.add, (ANN, "1", "two"))
+
+    assert (by_slug.value.table, by_slug.value.columns) == ("notes", ("tenant_id", "slug"))
+    assert (by_id.value.table, by_id.value.columns) == ("notes", ("tenant_id", "id"))
+    assert await notebook.ids_of(ANN) == ["1"]
+
+
+async def test_foreign_keys_hold_in_both_directions(notebook: Notebook) -> None:
+    with pytest.raises(ForeignKeyViolation):
+        async with notebook.db.transaction(ANN) as tx:
+            await tx.execute(notebook.reply, (ANN, "r", "missing"))
+    async with notebook.db.transaction(ANN) as tx:
+        await tx.execute(notebook.add, (ANN, "1", "one"))
+        await tx.execute(notebook.reply, (ANN, "r", "1"))
+    with pytest.raises(ForeignKeyViolation):
+        async with notebook.db.transaction(ANN) as tx:
+            await tx.execute(notebook.drop, (ANN, "1"))
+
+
+async def test_an_error_caught_inside_the_block_still_fails_it(notebook: Notebook) -> None:
+    async def write() -> None:
+        async with notebook.db.transaction(ANN) as tx:
+            await tx.execute(notebook.add, (ANN, "1", "one"))
+            with pytest.raises(UniqueViolation):
+                await tx.execute(notebook.add, (ANN, "2", "one"))
+            with pytest.raises(UniqueViolation):
+                await tx.execute(notebook.add, (ANN, "3", "three"))
+
+    with pytest.raises(UniqueViolation):
+        await write()
+    assert await notebook.ids_of(ANN) == []
+
+
+async def test_a_transaction_that_has_ended_takes_no_more(notebook: Notebook) -> None:
+    async with notebook.db.transaction(ANN) as tx:
+        pass
+    with pytest.raises(RuntimeError, match="ended"):
+        await tx.execute(notebook.add, (ANN, "1", "one"))
+
+
+async def test_a_faulty_statement_is_not_dressed_up(notebook: Notebook) -> None:
+    with pytest.raises(Exception, match="nowhere"):
+        await notebook.db.fetch(ANN, Statement("SELECT * FROM nowhere", (), {}))
+    await notebook.db.ping()
+
+
+async def test_the_platform_sees_every_tenant(notebook: Notebook) -> None:
+    async with notebook.db.transaction(EVERY_TENANT) as tx:
+        await tx.execute(notebook.add, ("ann", "1", "one"))
+        await tx.execute(notebook.add, ("bob", "2", "two"))
+    rows = await notebook.db.fetch(
+        EVERY_TENANT, Statement("SELECT id FROM notes ORDER BY id", (), {})
+    )
+    assert [row[0] for row in rows] == ["1", "2"]
