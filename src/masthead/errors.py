@@ -21,7 +21,7 @@ class MastheadError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What is wrong with one field: a stable code, a sentence, and the values the sentence names."""
+    """What is wrong with one field: a stable code, a sentence, and the values it names."""
 
     code: str
     message: str
@@ -39,7 +39,7 @@ class Invalid(MastheadError):
 
 
 class BadRequest(MastheadError):
-    """The request can't be read at all: broken JSON, broken multipart, a filter that does not parse."""
+    """The request can't be read at all: broken JSON or multipart, a filter that does not parse."""
 
     message = "The request can't be read."
 

@@ -30,7 +30,11 @@ def media_events(change: Change) -> Iterator[Event]:
 media = Collection(
     "media",
     (
-        File(name="file", required=True),
+        File(
+            name="file",
+            required=True,
+            thumbs=("100x100", "300x0", "600x0", "1200x0", "400x400", "800x800f"),
+        ),
         Text(name="url", max=2048, write=Access.ENGINE),
         Text(name="filename", max=255, write=Access.ENGINE),
         Text(name="mime_type", max=255, write=Access.ENGINE),

@@ -114,6 +114,11 @@ class Records:
             await expand_records(self, caller, collection, [record], expansion)
         return record
 
+    def check_may_create(self, caller: Caller, collection: Collection) -> None:
+        """Refuses before a large body is read."""
+        if not caller.is_admin and collection.rules.create is None:
+            raise _locked(caller)
+
     async def create(
         self,
         caller: Caller,
@@ -181,7 +186,7 @@ class Records:
         values = {**equals, "tenant": tenant_id, "limit": limit}
         scope = EVERY_TENANT if tenant_id is None else scope_of(tenant_id)
         rows = await self.database.fetch(scope, statement, statement.bind(values))
-        to_record = decoded(collection.all_fields).record
+        to_record = decoded(collection).record
         return [to_record(row) for row in rows]
 
     def reveal(self, collection: Collection, record: Record, name: str) -> str:
@@ -270,9 +275,7 @@ class Records:
 
     def _may_read(self, caller: Caller, collection: Collection) -> Access:
         if not caller.is_admin and collection.rules.read is None:
-            if caller.kind is Kind.GUEST:
-                raise Unauthenticated
-            raise Forbidden("Only administrators can perform this action.")
+            raise _locked(caller)
         return access_of(caller)
 
     async def _at_home(self, caller: Caller, collection: Collection, record_id: str) -> Caller:
@@ -289,6 +292,12 @@ class Records:
 
 def in_tenant(caller: Caller, tenant_id: TenantId) -> Caller:
     return Caller(caller.kind, tenant_id, caller.id, caller.email, caller.collection, caller.scopes)
+
+
+def _locked(caller: Caller) -> Exception:
+    if caller.kind is Kind.GUEST:
+        return Unauthenticated()
+    return Forbidden("Only administrators can perform this action.")
 
 
 def _no_tenant(caller: Caller) -> Exception:

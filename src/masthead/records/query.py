@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
@@ -22,6 +22,8 @@ from masthead.storage import dialects
 from masthead.storage.database import Database, Row, Statement
 
 MAX_PREPARED = 2_000
+
+T = TypeVar("T")
 
 _ACCESS = {
     Kind.GUEST: Access.PUBLIC,
@@ -54,12 +56,10 @@ class Rows:
 
     __slots__ = ("_fixups", "names")
 
-    def __init__(
-        self, fields: tuple[Field, ...], decoder: Callable[[Field], Decoder | None]
-    ) -> None:
-        self.names = tuple(each.name for each in fields)
+    def __init__(self, decoders: Mapping[str, Decoder | None]) -> None:
+        self.names = tuple(decoders)
         self._fixups = tuple(
-            (each.name, decode) for each in fields if (decode := decoder(each)) is not None
+            (name, decode) for name, decode in decoders.items() if decode is not None
         )
 
     def record(self, row: Row) -> Record:
@@ -71,12 +71,19 @@ class Rows:
 
 def presented(fields: tuple[Field, ...]) -> Rows:
     """For answers: JSON stays text that is copied into the answer as it is."""
-    return Rows(fields, lambda field: field.present)
+    return Rows({each.name: type(each).present for each in fields})
 
 
-def decoded(fields: tuple[Field, ...]) -> Rows:
-    """For the engine and its hooks: plain Python values."""
-    return Rows(fields, lambda field: field.decode)
+def decoded(collection: Collection) -> Rows:
+    """For the engine and its hooks: all fields, as plain Python values."""
+    rows = _decoded.get(collection.name)
+    if rows is None:
+        rows = Rows({each.name: type(each).decode for each in collection.all_fields})
+        _decoded[collection.name] = rows
+    return rows
+
+
+_decoded: dict[str, Rows] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,8 +159,8 @@ class Queries:
         """The records whose field `by` is one of the `keys`: what expanding a relation reads."""
         return self._remember(("some", shape, by), lambda: self._compile_some(shape, by))
 
-    def _remember(self, key: Hashable, make: Callable[[], Any]) -> Any:
-        prepared = self._prepared.get(key)
+    def _remember(self, key: Hashable, make: Callable[[], T]) -> T:
+        prepared: T | None = self._prepared.get(key)
         if prepared is None:
             prepared = make()
             if len(self._prepared) >= MAX_PREPARED:

@@ -208,7 +208,7 @@ class Unit:
         statement = self._parts.writes.find(collection, tuple(equals), True)
         values = {**equals, "tenant": self.tenant_id, "limit": limit}
         rows = await self._tx.fetch(statement, statement.bind(values))
-        to_record = decoded(collection.all_fields).record
+        to_record = decoded(collection).record
         return [to_record(row) for row in rows]
 
     async def _make_slugs(self, collection: Collection, old: Record | None, record: Record) -> None:

@@ -364,7 +364,7 @@ def _exists(
     test: ColumnElement[bool],
     place: Place,
 ) -> ColumnElement[bool]:
-    found = sa.select(sa.literal_column("1")).select_from(*rows).where(*joins, test)
+    found: sa.Select[Any] = sa.select(sa.literal_column("1")).select_from(*rows).where(*joins, test)
     return sa.exists(found.correlate(place.table))
 
 

@@ -1,4 +1,4 @@
-"""The one MetaData that every table of the service hangs on, with names that both databases share."""
+"""The one MetaData that every table hangs on, with names that both databases share."""
 
 from __future__ import annotations
 

@@ -11,5 +11,8 @@ from masthead.records.fields.text import Text
 @dataclass(frozen=True, kw_only=True)
 class File(Text):
     max: int = 255
+    thumbs: tuple[str, ...] = ()
+    """The only sizes made of pictures: any other request gets the original, so that nobody can
+    fill the store by asking for ten thousand sizes."""
 
     is_file: ClassVar[bool] = True

@@ -1,0 +1,159 @@
+"""The composition root: builds every part from the settings, mounts the faces, starts and stops
+the background worker. Nothing else in the package opens a connection or a file at import."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from starlette.routing import Route, Router
+from starlette.types import Receive, Scope, Send
+
+from masthead import clock, logs
+from masthead.errors import NotFound
+from masthead.identity.accounts import Accounts
+from masthead.identity.directory import TenantDirectory
+from masthead.identity.throttle import LoginThrottle
+from masthead.jobs.runner import Handler, JobRunner
+from masthead.keyring import KeyRing
+from masthead.media import jobs as media_jobs
+from masthead.media.images import ImagePool
+from masthead.record_api.call import Services as RecordServices
+from masthead.record_api.routes import routes as record_routes
+from masthead.records.engine import Records
+from masthead.schema import registry, tables
+from masthead.settings import Settings
+from masthead.site.collection import site_settings
+from masthead.storage.database import Database
+from masthead.storage.migrate import migrate
+from masthead.storage.objects import ObjectStore, open_object_store
+from masthead.storage.open import open_database
+from masthead.web.front_door import FrontDoor
+from masthead.web.health import Health, build_revision
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Everything that is built once and shared: what the faces, the worker and the commands use."""
+
+    settings: Settings
+    database: Database
+    objects: ObjectStore
+    images: ImagePool
+    keyring: KeyRing
+    records: Records
+    directory: TenantDirectory
+    accounts: Accounts
+    throttle: LoginThrottle
+
+    async def close(self) -> None:
+        self.images.close()
+        await self.database.close()
+
+
+async def build(settings: Settings, now: clock.Clock = clock.now) -> Parts:
+    """Opens what the settings name. The database must have the current schema already."""
+    keyring = KeyRing([str(secret) for secret in settings.load_root_secrets()])
+    database = await open_database(settings.database_url)
+    records = Records(database, registry, tables, keyring, now)
+    throttle = LoginThrottle(database, now)
+    return Parts(
+        settings=settings,
+        database=database,
+        objects=open_object_store(settings.storage_url),
+        images=ImagePool(),
+        keyring=keyring,
+        records=records,
+        directory=TenantDirectory(records, site_settings),
+        accounts=Accounts(records, keyring, throttle),
+        throttle=throttle,
+    )
+
+
+async def bring_up_to_date(settings: Settings) -> str:
+    """Migrates the database; returns its revision."""
+    settings.data_dir.mkdir(parents=True, exist_ok=True)
+    return await migrate(settings.database_url)
+
+
+def job_handlers(parts: Parts) -> Mapping[str, Handler]:
+    return {**media_jobs.handlers(parts.records, parts.objects)}
+
+
+def http_app(parts: Parts) -> FrontDoor:
+    """All faces behind the front door."""
+    services = RecordServices(
+        parts.records, parts.accounts, parts.objects, parts.images, parts.settings
+    )
+    router = Router(
+        [
+            *record_routes(services),
+            Route("/api/health", Health(parts.database, build_revision(), parts.records.clock)),
+        ],
+        redirect_slashes=False,
+        default=_nothing_here,
+    )
+    return FrontDoor(router, parts.directory, parts.settings)
+
+
+class Service:
+    """The ASGI application of one server process, with its background worker."""
+
+    def __init__(self, settings: Settings, *, with_worker: bool = True) -> None:
+        self._settings = settings
+        self._with_worker = with_worker
+        self._parts: Parts | None = None
+        self._http: FrontDoor | None = None
+        self._worker: JobRunner | None = None
+        self._working: asyncio.Task[None] | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._lifespan(receive, send)
+        elif scope["type"] == "http":
+            assert self._http is not None
+            await self._http(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1000})
+
+    async def start(self) -> Parts:
+        self._parts = parts = await build(self._settings)
+        self._http = http_app(parts)
+        if self._with_worker:
+            self._worker = JobRunner(parts.database, job_handlers(parts))
+            self._working = asyncio.create_task(self._worker.run_forever())
+        return parts
+
+    async def stop(self) -> None:
+        """The job in hand is finished, nothing new is begun, then everything is closed."""
+        if self._worker and self._working:
+            self._worker.stop()
+            await self._working
+        if self._parts:
+            await self._parts.close()
+
+    async def _lifespan(self, receive: Receive, send: Send) -> None:
+        while True:
+            message = await receive()
+            if message["type"] == "lifespan.startup":
+                await self.start()
+                await send({"type": "lifespan.startup.complete"})
+            else:
+                with contextlib.suppress(asyncio.CancelledError):
+                    await self.stop()
+                await send({"type": "lifespan.shutdown.complete"})
+                return
+
+
+def create_app() -> Service:
+    """For any ASGI server: `uvicorn --factory masthead.app:create_app`. Migrate first."""
+    settings = Settings.from_environ(os.environ)
+    logs.configure(settings.log)
+    return Service(settings)
+
+
+async def _nothing_here(_scope: Scope, _receive: Receive, _send: Send) -> None:
+    raise NotFound

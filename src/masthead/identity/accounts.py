@@ -1,0 +1,193 @@
+"""Signing in: who an account is, how it proves it, and what a token of it is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from masthead.caller import Caller, Kind
+from masthead.errors import BadRequest, Invalid, Problem
+from masthead.identity import passwords, sessions
+from masthead.identity.sessions import TokenType
+from masthead.identity.tenants import superusers
+from masthead.identity.throttle import Attempt, LoginThrottle
+from masthead.ids import TenantId
+from masthead.keyring import KeyRing
+from masthead.records.accounts import credentials, new_token_key
+from masthead.records.collection import Collection, Record
+from masthead.records.engine import Records
+from masthead.records.fields.base import REQUIRED
+
+ADMIN_SESSION = timedelta(days=1)
+MEMBER_SESSION = timedelta(days=14)
+FILE_TOKEN = timedelta(minutes=3)
+MAX_NAMESAKES = 5
+"""How many accounts of one e-mail are tried where the host does not say which tenant is meant."""
+MAX_VERIFIED = 10_000
+
+FAILED = "Failed to authenticate. Check the e-mail address and the password."
+
+
+@dataclass(frozen=True, slots=True)
+class SignedIn:
+    token: str
+    caller: Caller
+
+
+class Accounts:
+    def __init__(self, records: Records, keyring: KeyRing, throttle: LoginThrottle) -> None:
+        self._records = records
+        self._keyring = keyring
+        self._throttle = throttle
+        self._verified: dict[str, tuple[str, sessions.Claims]] = {}
+
+    async def sign_in(
+        self,
+        collection: Collection,
+        tenant_id: TenantId | None,
+        identity: str,
+        password: str,
+        address: str,
+    ) -> SignedIn:
+        attempt = Attempt(tenant_id or "", collection.name, identity, address)
+        await self._throttle.admit(attempt)
+        account = await self._matching(collection, tenant_id, identity.strip().lower(), password)
+        if account is None:
+            raise BadRequest(FAILED)
+        await self._throttle.succeeded(attempt)
+        await self._renew_hash(collection, account, password)
+        return self._signed_in(collection, account)
+
+    async def refresh(self, collection: Collection, caller: Caller) -> SignedIn | None:
+        """A new token for a live session; None when the caller has none in this collection."""
+        if caller.collection != collection.name:
+            return None
+        found = await self._records.find(collection, {"id": caller.id})
+        return self._signed_in(collection, found[0]) if found else None
+
+    async def file_token(self, collection: Collection, caller: Caller) -> str | None:
+        found = await self._records.find(collection, {"id": caller.id})
+        return self._issue(collection, found[0], TokenType.FILE, FILE_TOKEN) if found else None
+
+    async def caller_of(self, token: str, token_type: TokenType = TokenType.AUTH) -> Caller | None:
+        """Whose token this is, if it is alive: its account exists and has the same token key."""
+        known = self._verified.get(token)
+        claims = known[1] if known else sessions.peek(token)
+        if claims is None or claims.type is not token_type:
+            return None
+        collection = self._records.registry.find(claims.collection_id)
+        if collection is None or not collection.is_auth:
+            return None
+        found = await self._records.find(collection, {"id": claims.id})
+        if not found or not self._is_genuine(token, token_type, found[0]["token_key"]):
+            return None
+        return account_caller(collection, found[0])
+
+    async def end_sessions(self, collection: Collection, record: Record) -> None:
+        """Every token of the account dies at once."""
+        system = Caller(Kind.SYSTEM, TenantId(record["tenant_id"]))
+        await self._records.update(
+            system, collection, record["id"], {}, stamped={"token_key": new_token_key()}
+        )
+
+    def _is_genuine(self, token: str, token_type: TokenType, token_key: str) -> bool:
+        """Checking a signature costs more than the rest of a small request, so each is checked
+        once; the key it was checked with is part of what is remembered."""
+        known = self._verified.get(token)
+        if known is not None and known[0] == token_key:
+            return known[1].expires > self._records.clock()
+        claims = sessions.verify(
+            self._keyring, token, token_key, token_type=token_type, now=self._records.clock
+        )
+        if claims is None:
+            return False
+        if len(self._verified) >= MAX_VERIFIED:
+            self._verified.clear()
+        self._verified[token] = (token_key, claims)
+        return True
+
+    async def _matching(
+        self, collection: Collection, tenant_id: TenantId | None, email: str, password: str
+    ) -> Record | None:
+        candidates = await self._candidates(collection, tenant_id, email)
+        if not candidates:
+            # An unknown address takes as long as a wrong password.
+            await passwords.verify_dummy(password)
+            return None
+        matching = [
+            each
+            for each in candidates
+            if await passwords.verify_password(each["password_hash"], password)
+        ]
+        return matching[0] if len(matching) == 1 else None
+
+    async def _candidates(
+        self, collection: Collection, tenant_id: TenantId | None, email: str
+    ) -> list[Record]:
+        if tenant_id is None:
+            return await self._records.find(collection, {"email": email}, limit=MAX_NAMESAKES)
+        found = await self._records.find(collection, {"email": email}, tenant_id=tenant_id)
+        if not found and collection is superusers:
+            # Operators sign in on any tenant's host.
+            found = await self._records.find(collection, {"email": email}, tenant_id=TenantId(""))
+        return found
+
+    async def _renew_hash(self, collection: Collection, account: Record, password: str) -> None:
+        """Hashes made with weaker parameters are replaced while the password is at hand."""
+        if not passwords.needs_rehash(account["password_hash"]):
+            return
+        renewed = await passwords.hash_password(password)
+        system = Caller(Kind.SYSTEM, TenantId(account["tenant_id"]))
+        await self._records.update(
+            system, collection, account["id"], {}, stamped={"password_hash": renewed}
+        )
+
+    def _signed_in(self, collection: Collection, account: Record) -> SignedIn:
+        token = self._issue(collection, account, TokenType.AUTH, session_lifetime(collection))
+        return SignedIn(token, account_caller(collection, account))
+
+    def _issue(
+        self, collection: Collection, account: Record, kind: TokenType, lifetime: timedelta
+    ) -> str:
+        return sessions.issue(
+            self._keyring,
+            account_id=account["id"],
+            collection_id=collection.id,
+            token_key=account["token_key"],
+            token_type=kind,
+            lifetime=lifetime,
+            now=self._records.clock,
+        )
+
+
+def session_lifetime(collection: Collection) -> timedelta:
+    return ADMIN_SESSION if collection is superusers else MEMBER_SESSION
+
+
+def account_caller(collection: Collection, account: Record) -> Caller:
+    tenant_id = TenantId(account["tenant_id"]) if account["tenant_id"] else None
+    if collection is superusers:
+        kind = Kind.OPERATOR if tenant_id is None else Kind.OWNER
+    else:
+        kind = Kind.MEMBER
+    return Caller(kind, tenant_id, account["id"], account["email"], collection.name)
+
+
+async def new_credentials(given: Mapping[str, Any], *, required: bool) -> dict[str, Any]:
+    """The engine's values for the `password` in a body, checked against `passwordConfirm`."""
+    password = given.get("password")
+    if password in (None, ""):
+        if required:
+            raise Invalid({"password": REQUIRED})
+        return {"token_key": new_token_key()}
+    if not isinstance(password, str):
+        raise Invalid({"password": Problem("validation_invalid_type", "Must be text.")})
+    if "passwordConfirm" in given and given["passwordConfirm"] != password:
+        mismatch = Problem("validation_values_mismatch", "Values don't match.")
+        raise Invalid({"passwordConfirm": mismatch})
+    problem = passwords.check_password(password)
+    if problem:
+        raise Invalid({"password": problem})
+    return credentials(await passwords.hash_password(password))

@@ -1,0 +1,43 @@
+"""What happens to stored files later: removal with their record, and sweeping up after crashes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from masthead.jobs.runner import Handler, Job
+from masthead.records.engine import Records
+from masthead.records.fields.file import File
+from masthead.storage.objects import ObjectStore
+
+THUMBS = "thumbs_"
+"""Thumbs of `a.jpg` are kept beside it, under `thumbs_a.jpg/`."""
+
+
+def handlers(records: Records, store: ObjectStore) -> Mapping[str, Handler]:
+    async def remove(job: Job) -> None:
+        """`files.remove`: the record is gone or holds another file now."""
+        for key in job.payload["keys"]:
+            await _remove(store, key)
+
+    async def sweep(job: Job) -> None:
+        """`files.sweep`: an upload was begun; without a record that names it, it is rubbish."""
+        collection = records.registry[job.payload["collection"]]
+        key = job.payload["key"]
+        found = await records.find(
+            collection, {"id": job.payload["record_id"]}, tenant_id=job.tenant_id
+        )
+        names = (
+            [found[0][each.name] for each in collection.fields if isinstance(each, File)]
+            if found
+            else []
+        )
+        if key.rpartition("/")[2] not in names:
+            await _remove(store, key)
+
+    return {"files.remove": remove, "files.sweep": sweep}
+
+
+async def _remove(store: ObjectStore, key: str) -> None:
+    folder, _, name = key.rpartition("/")
+    await store.delete(key)
+    await store.delete_prefix(f"{folder}/{THUMBS}{name}/")

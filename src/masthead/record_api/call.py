@@ -1,0 +1,141 @@
+"""One request to the record store: the visit, who is calling, and what the face may use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from starlette.types import Receive, Scope, Send
+
+from masthead.caller import Caller, Kind, guest
+from masthead.errors import NotFound
+from masthead.identity.accounts import Accounts
+from masthead.identity.hosts import parse_host
+from masthead.identity.sessions import ADMIN_COOKIE, MEMBER_COOKIE, read_cookie
+from masthead.identity.tenants import superusers
+from masthead.media.images import ImagePool
+from masthead.records.collection import Collection
+from masthead.records.engine import Records, in_tenant
+from masthead.settings import Settings
+from masthead.storage.objects import ObjectStore
+from masthead.web.answers import header
+from masthead.web.bodies import decode_json_object, read_body
+from masthead.web.visit import Visit, visit_of
+
+MAX_JSON_BYTES = 8 * 1024 * 1024
+
+_SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    records: Records
+    accounts: Accounts
+    objects: ObjectStore
+    images: ImagePool
+    settings: Settings
+
+
+class Call:
+    __slots__ = ("caller", "receive", "scope", "send", "services", "visit")
+
+    def __init__(
+        self, services: Services, scope: Scope, receive: Receive, send: Send, caller: Caller
+    ) -> None:
+        self.services = services
+        self.scope = scope
+        self.receive = receive
+        self.send = send
+        self.caller = caller
+        self.visit: Visit = visit_of(scope)
+
+    @property
+    def records(self) -> Records:
+        return self.services.records
+
+    def collection(self) -> Collection:
+        found = self.records.registry.find(self.scope["path_params"]["collection"])
+        if found is None:
+            raise NotFound("Missing collection context.")
+        return found
+
+    @property
+    def record_id(self) -> str:
+        record_id: str = self.scope["path_params"]["id"]
+        return record_id
+
+    @property
+    def is_multipart(self) -> bool:
+        return (header(self.scope, b"content-type") or "").lower().startswith("multipart/")
+
+    async def json(self) -> dict[str, Any]:
+        raw = await read_body(self.scope, self.receive, limit=MAX_JSON_BYTES)
+        # PocketBase's clients refresh a session with an empty body.
+        return decode_json_object(raw) if raw.strip() else {}
+
+
+async def identify(services: Services, scope: Scope) -> Caller:
+    """The caller by token or cookie, on the tenant that the host names.
+
+    A token that is no good is as none at all (PocketBase answers so, and its clients expect it),
+    and so is one of another tenant than the host's.
+    """
+    visit = visit_of(scope)
+    for name, _ in scope["headers"]:
+        if name in (b"authorization", b"cookie"):
+            break
+    else:
+        return guest(visit.tenant_id)
+    caller = await _by_header(services, scope) or await _by_cookie(services, scope)
+    if caller is None:
+        return guest(visit.tenant_id)
+    if caller.kind is Kind.OPERATOR:
+        return in_tenant(caller, visit.tenant.id) if visit.tenant else caller
+    if visit.tenant_id not in (None, caller.tenant_id):
+        return guest(visit.tenant_id)
+    return caller
+
+
+async def _by_header(services: Services, scope: Scope) -> Caller | None:
+    value = header(scope, b"authorization")
+    if not value:
+        return None
+    scheme, _, token = value.partition(" ")
+    if not token:
+        token = scheme
+    elif scheme.lower() != "bearer":
+        return None
+    return await services.accounts.caller_of(token.strip())
+
+
+async def _by_cookie(services: Services, scope: Scope) -> Caller | None:
+    cookies = header(scope, b"cookie")
+    if not cookies or not _is_own_request(scope):
+        return None
+    for name, wants_admin in ((ADMIN_COOKIE, True), (MEMBER_COOKIE, False)):
+        token = read_cookie(cookies, name)
+        caller = await services.accounts.caller_of(token) if token else None
+        # Each cookie carries its own kind of session and never the other.
+        if caller and (caller.collection == superusers.name) is wants_admin:
+            return caller
+    return None
+
+
+def _is_own_request(scope: Scope) -> bool:
+    """A browser sends cookies along with forms of sibling sites, too: tenants share a parent
+    domain. What would change something has to come from the very same origin."""
+    if scope["method"] in _SAFE_METHODS:
+        return True
+    fetch_site = header(scope, b"sec-fetch-site")
+    if fetch_site is not None:
+        return fetch_site in ("same-origin", "none")
+    origin = header(scope, b"origin")
+    if origin is None:
+        return True
+    host = parse_host(header(scope, b"host") or "")
+    try:
+        parts = urlsplit(origin)
+        return (parts.hostname, parts.port) == (host.name, host.port)
+    except ValueError:
+        return False

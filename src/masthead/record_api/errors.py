@@ -1,0 +1,49 @@
+"""The record store's error envelope: PocketBase's shape with the named code of spec part 7."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.types import Scope, Send
+
+from masthead import errors
+from masthead.errors import MastheadError
+from masthead.web.answers import send_json
+from masthead.web.errors import InternalError
+
+# The first matching row answers. A query that runs into the time limit is the caller's to mend.
+TABLE: tuple[tuple[type[MastheadError], int, str], ...] = (
+    (errors.Invalid, 400, "validation_invalid_data"),
+    (errors.BadRequest, 400, "validation_invalid_data"),
+    (errors.StatementTimeout, 400, "validation_invalid_data"),
+    (errors.Unauthenticated, 401, "unauthorized"),
+    (errors.Forbidden, 403, "forbidden"),
+    (errors.NotFound, 404, "not_found"),
+    (errors.Conflict, 412, "conflict"),
+    (errors.TooLarge, 413, "validation_invalid_data"),
+    (errors.RateLimited, 429, "rate_limited"),
+    (errors.Unavailable, 503, "unavailable"),
+    (InternalError, 500, "internal_error"),
+)
+
+
+async def send_error(_scope: Scope, send: Send, error: MastheadError) -> None:
+    status, code = next(
+        ((status, code) for kind, status, code in TABLE if isinstance(error, kind)),
+        (500, "internal_error"),
+    )
+    headers = []
+    if isinstance(error, errors.RateLimited):
+        headers.append((b"retry-after", str(error.retry_after_seconds).encode()))
+    body = {"status": status, "code": code, "message": str(error), "data": _data(error)}
+    await send_json(send, status, body, headers)
+
+
+def _data(error: MastheadError) -> dict[str, Any]:
+    if not isinstance(error, errors.Invalid):
+        return {}
+    return {
+        name: {"code": problem.code, "message": problem.message}
+        | ({"params": problem.params} if problem.params else {})
+        for name, problem in error.problems.items()
+    }

@@ -1,0 +1,95 @@
+"""The query parameters of the record store, read once per distinct query string."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from urllib.parse import parse_qsl
+
+from masthead.errors import BadRequest
+from masthead.records.engine import ListRequest
+from masthead.records.projection import Projection
+
+DEFAULT_PER_PAGE = 30
+MAX_PER_PAGE = 1_000
+MAX_QUERY_BYTES = 16_000
+
+
+@dataclass(frozen=True, slots=True)
+class ListParameters:
+    request: ListRequest
+    projection: Projection | None
+
+
+@dataclass(frozen=True, slots=True)
+class ViewParameters:
+    expand: str
+    projection: Projection | None
+
+    @property
+    def names(self) -> frozenset[str] | None:
+        return self.projection.top_level_names() if self.projection else None
+
+
+def read_list_parameters(query_string: bytes) -> ListParameters:
+    return _list_parameters(query_string) if query_string else _PLAIN
+
+
+def read_view_parameters(query_string: bytes) -> ViewParameters:
+    return _view_parameters(query_string) if query_string else _WHOLE
+
+
+@lru_cache(maxsize=1_024)
+def _list_parameters(query_string: bytes) -> ListParameters:
+    given = query_parameters(query_string)
+    projection = Projection.parse(given.get("fields", ""))
+    per_page = _number(given, "perPage", DEFAULT_PER_PAGE)
+    return ListParameters(
+        ListRequest(
+            page=_number(given, "page", 1),
+            per_page=min(per_page, MAX_PER_PAGE),
+            filter=given.get("filter", ""),
+            sort=given.get("sort", ""),
+            expand=given.get("expand", ""),
+            names=projection.top_level_names() if projection else None,
+            skip_total=given.get("skipTotal", "").lower() in ("1", "true", "t"),
+        ),
+        projection,
+    )
+
+
+@lru_cache(maxsize=1_024)
+def _view_parameters(query_string: bytes) -> ViewParameters:
+    given = query_parameters(query_string)
+    return ViewParameters(given.get("expand", ""), Projection.parse(given.get("fields", "")))
+
+
+def query_parameters(query_string: bytes) -> dict[str, str]:
+    """The first value of each name, as PocketBase takes it."""
+    if len(query_string) > MAX_QUERY_BYTES:
+        raise BadRequest("The query string is too long.")
+    try:
+        pairs = parse_qsl(
+            query_string.decode("latin-1"), keep_blank_values=True, max_num_fields=100
+        )
+    except ValueError:
+        raise BadRequest("The query string has too many parameters.") from None
+    given: dict[str, str] = {}
+    for name, value in pairs:
+        given.setdefault(name, value)
+    return given
+
+
+def _number(given: dict[str, str], name: str, default: int) -> int:
+    text = given.get(name, "")
+    if not text:
+        return default
+    try:
+        number = int(text)
+    except ValueError:
+        raise BadRequest(f"{name} must be a whole number.") from None
+    return number if number >= 1 else default
+
+
+_PLAIN = ListParameters(ListRequest(), None)
+_WHOLE = ViewParameters("", None)

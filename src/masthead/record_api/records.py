@@ -1,0 +1,188 @@
+"""List, view, create, update and delete on any collection (spec 4.11)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from typing import Any
+
+from masthead.caller import Caller, Kind
+from masthead.errors import BadRequest, Forbidden, Invalid, Problem
+from masthead.identity import passwords
+from masthead.identity.accounts import new_credentials
+from masthead.ids import TenantId
+from masthead.media.upload import file_field, store_upload
+from masthead.record_api.call import Call
+from masthead.record_api.parameters import read_list_parameters, read_view_parameters
+from masthead.records.collection import Collection, Record
+from masthead.records.engine import in_tenant
+from masthead.records.fields.base import REQUIRED
+from masthead.records.projection import Projection
+from masthead.records.validation import Add, Remove
+from masthead.web.answers import send_empty, send_json
+from masthead.web.multipart import Upload, form_to_object, read_form
+
+FORM_OVERHEAD = 1024 * 1024
+
+
+async def list_records(call: Call) -> None:
+    collection = call.collection()
+    wanted = read_list_parameters(call.scope["query_string"])
+    page = await call.records.page(call.caller, collection, wanted.request)
+    items = [shown(collection, item, wanted.projection) for item in page.items]
+    body = {
+        "page": page.page,
+        "perPage": page.per_page,
+        "totalItems": page.total,
+        "totalPages": page.total_pages,
+        "items": items,
+    }
+    await send_json(call.send, 200, body)
+
+
+async def view_record(call: Call) -> None:
+    collection = call.collection()
+    await send_json(call.send, 200, await _viewed(call, collection, call.caller, call.record_id))
+
+
+async def create_record(call: Call) -> None:
+    collection = call.collection()
+    call.records.check_may_create(call.caller, collection)
+    async with AsyncExitStack() as stack:
+        given, uploads = await _read_body(call, collection, stack)
+        caller = await _in_named_tenant(call, given)
+        try:
+            record = await _create(call, caller, collection, given, uploads)
+        except Invalid as error:
+            raise Invalid(error.problems, "Failed to create record.") from None
+    await send_json(call.send, 200, await _viewed(call, collection, caller, record["id"]))
+
+
+async def update_record(call: Call) -> None:
+    collection = call.collection()
+    async with AsyncExitStack() as stack:
+        given, uploads = await _read_body(call, collection, stack)
+        if uploads:
+            raise BadRequest("A file can't be replaced. Upload a new one and delete this one.")
+        try:
+            await _update(call, collection, given)
+        except Invalid as error:
+            raise Invalid(error.problems, "Failed to update record.") from None
+    await send_json(call.send, 200, await _viewed(call, collection, call.caller, call.record_id))
+
+
+async def delete_record(call: Call) -> None:
+    await call.records.delete(call.caller, call.collection(), call.record_id)
+    await send_empty(call.send)
+
+
+def shown(collection: Collection, record: Record, projection: Projection | None) -> Record:
+    record["collectionId"] = collection.id
+    record["collectionName"] = collection.name
+    return projection.apply(record) if projection else record
+
+
+async def _viewed(call: Call, collection: Collection, caller: Caller, record_id: str) -> Record:
+    wanted = read_view_parameters(call.scope["query_string"])
+    record = await call.records.get(
+        caller, collection, record_id, expand=wanted.expand, names=wanted.names
+    )
+    return shown(collection, record, wanted.projection)
+
+
+async def _create(
+    call: Call,
+    caller: Caller,
+    collection: Collection,
+    given: dict[str, Any],
+    uploads: list[Upload],
+) -> Record:
+    if file_field(collection):
+        return await store_upload(call.services, caller, collection, given, uploads)
+    stamped = None
+    if collection.is_auth:
+        stamped = await new_credentials(given, required=collection.platform_records)
+    return await call.records.create(caller, collection, given, stamped=stamped)
+
+
+async def _update(call: Call, collection: Collection, given: dict[str, Any]) -> None:
+    stamped = None
+    if collection.is_auth and given.get("password"):
+        await _check_old_password(call, collection, given)
+        stamped = await new_credentials(given, required=True)
+    if call.caller.kind is Kind.MEMBER:
+        _refuse_email(call, given)
+    await call.records.update(call.caller, collection, call.record_id, given, stamped=stamped)
+
+
+async def _check_old_password(call: Call, collection: Collection, given: dict[str, Any]) -> None:
+    """An administrator may reset a member's password; everyone else must know their own."""
+    if call.caller.is_admin and call.caller.id != call.record_id:
+        return
+    if call.caller.id != call.record_id:
+        raise Forbidden
+    found = await call.records.find(collection, {"id": call.record_id})
+    old = given.get("oldPassword")
+    if not isinstance(old, str) or not old:
+        raise Invalid({"oldPassword": REQUIRED})
+    if not found or not await passwords.verify_password(found[0]["password_hash"], old):
+        wrong = Problem("validation_invalid_old_password", "Missing or invalid old password.")
+        raise Invalid({"oldPassword": wrong})
+
+
+def _refuse_email(call: Call, given: Mapping[str, Any]) -> None:
+    """A new address counts only once its mailbox has confirmed it."""
+    if "email" in given and given["email"] != call.caller.email:
+        raise Invalid(
+            {
+                "email": Problem(
+                    "validation_unconfirmed_email",
+                    "A new e-mail address has to be confirmed by mail first.",
+                )
+            }
+        )
+
+
+async def _read_body(
+    call: Call, collection: Collection, stack: AsyncExitStack
+) -> tuple[dict[str, Any], list[Upload]]:
+    if not call.is_multipart:
+        return _with_modifiers(collection, await call.json()), []
+    limit = call.services.settings.max_upload + FORM_OVERHEAD
+    form = await stack.enter_async_context(read_form(call.scope, call.receive, limit=limit))
+    return _with_modifiers(collection, form_to_object(form)), form.files
+
+
+def _with_modifiers(collection: Collection, given: dict[str, Any]) -> dict[str, Any]:
+    """PocketBase's `price+` and `tags-`, and the leniency its clients count on."""
+    values: dict[str, Any] = {}
+    for name, value in given.items():
+        field = collection.by_name.get(name)
+        if field is not None:
+            values[name] = field.coerce(value)
+        elif name[-1:] in ("+", "-") and name[:-1] in collection.by_name:
+            values[name[:-1]] = Add(value) if name.endswith("+") else Remove(value)
+        else:
+            values[name] = value
+    return values
+
+
+async def _in_named_tenant(call: Call, given: dict[str, Any]) -> Caller:
+    """`tenant_id` in a body: an operator chooses with it, anyone else can only repeat their own."""
+    named = given.pop("tenant_id", None)
+    caller = call.caller
+    if named in (None, "") or named == caller.tenant_id:
+        return caller
+    if caller.kind is Kind.OPERATOR and isinstance(named, str):
+        tenants = call.records.registry["tenants"]
+        if await call.records.find(tenants, {"id": named}):
+            return in_tenant(caller, TenantId(named))
+    raise Invalid(
+        {
+            "tenant_id": Problem(
+                "validation_missing_rel_records",
+                "Failed to find all relation records with the provided ids.",
+            )
+        },
+        "Failed to create record.",
+    )

@@ -1,0 +1,67 @@
+"""The record store's table of contents: PocketBase's addresses, over our own engine."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from masthead.errors import NotFound
+from masthead.record_api import files, records, sign_in
+from masthead.record_api.call import Call, Services, identify
+from masthead.record_api.errors import send_error
+from masthead.web.errors import answers_under
+
+Handler = Callable[[Call], Awaitable[None]]
+
+RECORDS = "/api/collections/{collection}/records"
+RECORD = "/api/collections/{collection}/records/{id}"
+AUTH = "/api/collections/{collection}"
+
+
+def routes(services: Services) -> list[Route]:
+    answers_under("/api/", send_error)
+    answers_under("/", send_error)
+    return [
+        _route(services, RECORDS, GET=records.list_records, POST=records.create_record),
+        _route(
+            services,
+            RECORD,
+            GET=records.view_record,
+            PATCH=records.update_record,
+            DELETE=records.delete_record,
+        ),
+        _route(services, f"{AUTH}/auth-with-password", POST=sign_in.auth_with_password),
+        _route(services, f"{AUTH}/auth-refresh", POST=sign_in.auth_refresh),
+        _route(services, f"{AUTH}/auth-methods", GET=sign_in.auth_methods),
+        _route(services, "/api/admins/auth-with-password", POST=sign_in.admin_auth_with_password),
+        _route(services, "/api/admins/auth-refresh", POST=sign_in.admin_auth_refresh),
+        _route(services, "/api/files/token", POST=sign_in.file_token),
+        _route(
+            services,
+            "/api/files/{collection}/{id}/{name}",
+            GET=files.serve_file,
+            HEAD=files.serve_file,
+        ),
+    ]
+
+
+def _route(services: Services, path: str, **handlers: Handler) -> Route:
+    return Route(path, _Endpoint(services, handlers), include_in_schema=False)
+
+
+class _Endpoint:
+    """Plain ASGI: these paths are hot, and a request object would only be in the way."""
+
+    def __init__(self, services: Services, handlers: dict[str, Handler]) -> None:
+        self._services = services
+        self._handlers = handlers
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        handler = self._handlers.get(scope["method"])
+        if handler is None:
+            # PocketBase knows no 405.
+            raise NotFound
+        caller = await identify(self._services, scope)
+        await handler(Call(self._services, scope, receive, send, caller))

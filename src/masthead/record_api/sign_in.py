@@ -1,0 +1,105 @@
+"""Logins and refresh for administrators and members, as PocketBase's clients call them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from masthead.errors import Invalid, NotFound, Unauthenticated
+from masthead.identity.accounts import SignedIn, session_lifetime
+from masthead.identity.sessions import ADMIN_COOKIE, MEMBER_COOKIE, set_cookie
+from masthead.identity.tenants import superusers
+from masthead.record_api.call import Call
+from masthead.record_api.parameters import read_view_parameters
+from masthead.record_api.records import shown
+from masthead.records.collection import Collection
+from masthead.records.fields.base import REQUIRED
+from masthead.web.answers import send_json
+
+
+async def auth_with_password(call: Call) -> None:
+    await _sign_in(call, _auth_collection(call), with_admin=False)
+
+
+async def admin_auth_with_password(call: Call) -> None:
+    """The address of PocketBase before 0.23; its clients read `admin` instead of `record`."""
+    await _sign_in(call, superusers, with_admin=True)
+
+
+async def auth_refresh(call: Call) -> None:
+    await _refresh(call, _auth_collection(call), with_admin=False)
+
+
+async def admin_auth_refresh(call: Call) -> None:
+    await _refresh(call, superusers, with_admin=True)
+
+
+async def auth_methods(call: Call) -> None:
+    _auth_collection(call)
+    body = {
+        "password": {"identityFields": ["email"], "enabled": True},
+        "oauth2": {"providers": [], "enabled": False},
+        "mfa": {"enabled": False, "duration": 0},
+        "otp": {"enabled": False, "duration": 0},
+    }
+    await send_json(call.send, 200, body)
+
+
+async def file_token(call: Call) -> None:
+    collection = call.records.registry.find(call.caller.collection)
+    token = await call.services.accounts.file_token(collection, call.caller) if collection else None
+    if token is None:
+        raise Unauthenticated
+    await send_json(call.send, 200, {"token": token})
+
+
+async def _sign_in(call: Call, collection: Collection, *, with_admin: bool) -> None:
+    given = await call.json()
+    identity, password = given.get("identity"), given.get("password")
+    blank = {
+        name: REQUIRED
+        for name, value in (("identity", identity), ("password", password))
+        if not isinstance(value, str) or not value
+    }
+    if blank or not isinstance(identity, str) or not isinstance(password, str):
+        raise Invalid(blank, "An error occurred while validating the submitted data.")
+    signed_in = await call.services.accounts.sign_in(
+        collection, call.visit.tenant_id, identity, password, call.visit.address
+    )
+    await _answer(call, collection, signed_in, with_admin=with_admin)
+
+
+async def _refresh(call: Call, collection: Collection, *, with_admin: bool) -> None:
+    signed_in = await call.services.accounts.refresh(collection, call.caller)
+    if signed_in is None:
+        raise Unauthenticated
+    await _answer(call, collection, signed_in, with_admin=with_admin)
+
+
+async def _answer(
+    call: Call, collection: Collection, signed_in: SignedIn, *, with_admin: bool
+) -> None:
+    wanted = read_view_parameters(call.scope["query_string"])
+    record = await call.records.get(
+        signed_in.caller, collection, signed_in.caller.id, expand=wanted.expand
+    )
+    record = shown(collection, record, None)
+    body: dict[str, Any] = {"token": signed_in.token, "record": record}
+    if with_admin:
+        body["admin"] = record
+    if wanted.projection:
+        body = wanted.projection.apply(body)
+    cookie = set_cookie(
+        ADMIN_COOKIE if collection is superusers else MEMBER_COOKIE,
+        signed_in.token,
+        lifetime=session_lifetime(collection),
+        secure=call.visit.is_https,
+    )
+    headers = ((b"set-cookie", cookie.encode()), (b"cache-control", b"no-store"))
+    await send_json(call.send, 200, body, headers)
+
+
+def _auth_collection(call: Call) -> Collection:
+    collection = call.collection()
+    if not collection.is_auth:
+        raise NotFound("This collection has no accounts.")
+    return collection

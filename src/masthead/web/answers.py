@@ -1,0 +1,46 @@
+"""Sending an answer: bytes and headers straight to ASGI, without a response object in between."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+from starlette.types import Scope, Send
+
+RawHeaders = list[tuple[bytes, bytes]]
+
+_encoder = msgspec.json.Encoder()
+_JSON = (b"content-type", b"application/json")
+
+
+def encode(value: Any) -> bytes:
+    return _encoder.encode(value)
+
+
+async def send_json(
+    send: Send, status: int, value: Any, headers: Iterable[tuple[bytes, bytes]] = ()
+) -> None:
+    await send_bytes(send, status, _encoder.encode(value), (_JSON, *headers))
+
+
+async def send_empty(
+    send: Send, status: int = 204, headers: Iterable[tuple[bytes, bytes]] = ()
+) -> None:
+    await send_bytes(send, status, b"", headers)
+
+
+async def send_bytes(
+    send: Send, status: int, body: bytes, headers: Iterable[tuple[bytes, bytes]]
+) -> None:
+    raw: RawHeaders = [*headers]
+    if status not in (204, 304):
+        raw.append((b"content-length", str(len(body)).encode()))
+    await send({"type": "http.response.start", "status": status, "headers": raw})
+    await send({"type": "http.response.body", "body": body})
+
+
+def header(scope: Scope, name: bytes) -> str | None:
+    """One request header, if it came exactly once; a repeated one is as good as none."""
+    values = [value for key, value in scope["headers"] if key == name]
+    return values[0].decode("latin-1") if len(values) == 1 else None

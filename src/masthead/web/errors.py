@@ -1,0 +1,38 @@
+"""Which face answers for an error: each part of the address space has its own envelope."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TypeAlias
+
+from starlette.types import Scope, Send
+
+from masthead.errors import MastheadError
+
+ErrorAnswer: TypeAlias = Callable[[Scope, Send, MastheadError], Awaitable[None]]
+
+
+class InternalError(MastheadError):
+    """Something broke that should not have; the log has the cause under the request id."""
+
+    message = (
+        "Something went wrong on our side. The request id helps the operator to find out what."
+    )
+
+
+_by_prefix: list[tuple[str, ErrorAnswer]] = []
+
+
+def answers_under(prefix: str, answer: ErrorAnswer) -> None:
+    """Registers a face's envelope for its addresses; the longest prefix wins."""
+    if (prefix, answer) not in _by_prefix:
+        _by_prefix.append((prefix, answer))
+        _by_prefix.sort(key=lambda entry: -len(entry[0]))
+
+
+async def send_error(scope: Scope, send: Send, error: MastheadError) -> None:
+    for prefix, answer in _by_prefix:
+        if scope["path"].startswith(prefix):
+            await answer(scope, send, error)
+            return
+    raise error

@@ -1,0 +1,126 @@
+"""The one layer before every face: request id, host to tenant, and the last resort for errors.
+
+Pure ASGI and small on purpose: every request pays for it.
+"""
+
+from __future__ import annotations
+
+import secrets
+from functools import lru_cache
+
+import structlog
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from masthead.errors import BadRequest, MastheadError, NotFound
+from masthead.identity.directory import Tenant, TenantDirectory
+from masthead.identity.hosts import BareHost, Subdomain, parse_host, tenant_name
+from masthead.settings import Settings
+from masthead.web import errors
+from masthead.web.answers import header
+from masthead.web.bodies import ClientDisconnected
+from masthead.web.proxies import arrived_over_https, client_address
+from masthead.web.visit import Visit
+
+log = structlog.get_logger()
+
+HEALTH = "/api/health"
+UNKNOWN_HOST = (
+    "No site is served at this address. "
+    "The operator sets MASTHEAD_BASE_DOMAIN, or the site's custom domain."
+)
+
+
+class FrontDoor:
+    def __init__(self, app: ASGIApp, directory: TenantDirectory, settings: Settings) -> None:
+        self._app = app
+        self._directory = directory
+        self._settings = settings
+        self._place = lru_cache(maxsize=4_096)(self._placed)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request_id = secrets.token_hex(8)
+        answer = _Answer(send, request_id)
+        try:
+            scope["masthead.visit"] = await self._visit(scope, request_id)
+            await self._app(scope, receive, answer.send)
+        except ClientDisconnected:
+            return
+        except MastheadError as error:
+            await self._refuse(scope, answer, error)
+        # One of the service's three outermost edges: nothing a request does may take it down.
+        except Exception:
+            log.exception("request.failed", request_id=request_id, path=scope["path"])
+            await self._refuse(scope, answer, errors.InternalError())
+
+    async def _refuse(self, scope: Scope, answer: _Answer, error: MastheadError) -> None:
+        if answer.has_started:
+            # Too late for another status: cutting the connection is the only honest answer left.
+            raise error
+        await errors.send_error(scope, answer.send, error)
+
+    async def _visit(self, scope: Scope, request_id: str) -> Visit:
+        trusted = self._settings.trusted_proxies
+        return Visit(
+            request_id,
+            await self._tenant(scope),
+            client_address(scope, trusted),
+            arrived_over_https(scope, trusted),
+        )
+
+    async def _tenant(self, scope: Scope) -> Tenant | None:
+        raw = header(scope, b"host")
+        if raw is None:
+            raise BadRequest("The request needs exactly one Host header.")
+        place = self._place(raw)
+        if scope["path"] == HEALTH:
+            # A load balancer asks by whatever name it knows.
+            return None
+        tenant = await self._tenant_at(place)
+        named = header(scope, b"x-tenant-id")
+        return await self._tenant_named(named, tenant) if named else tenant
+
+    def _placed(self, raw_host: str) -> object:
+        return tenant_name(
+            parse_host(raw_host), self._settings.base_domain, self._settings.base_url
+        )
+
+    async def _tenant_at(self, place: object) -> Tenant | None:
+        if isinstance(place, BareHost):
+            slug = self._settings.default_tenant
+            return await self._directory.by_slug(slug) if slug else None
+        if isinstance(place, Subdomain):
+            tenant = await self._directory.by_slug(place.slug)
+        else:
+            tenant = await self._directory.by_domain(place.domain)  # type: ignore[attr-defined]
+        if tenant is None:
+            raise NotFound(UNKNOWN_HOST)
+        return tenant
+
+    async def _tenant_named(self, named: str, at_host: Tenant | None) -> Tenant:
+        """`x-tenant-id` chooses where the host does not, and may not contradict where it does."""
+        tenant = at_host if at_host and at_host.id == named else await self._directory.by_id(named)
+        if tenant is None:
+            raise BadRequest("The x-tenant-id header names no tenant.")
+        if at_host is not None and at_host.id != tenant.id:
+            raise BadRequest("The x-tenant-id header names another tenant than the host does.")
+        return tenant
+
+
+class _Answer:
+    """Adds the request id to the answer, and knows whether one was begun."""
+
+    __slots__ = ("_header", "_send", "has_started")
+
+    def __init__(self, send: Send, request_id: str) -> None:
+        self._send = send
+        self._header = (b"x-request-id", request_id.encode())
+        self.has_started = False
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.has_started = True
+            message["headers"] = [*message["headers"], self._header]
+        await self._send(message)

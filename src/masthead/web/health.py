@@ -1,0 +1,70 @@
+"""`GET /api/health`: the service's own word, with the record store's real state (spec 4.1)."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import structlog
+from starlette.types import Receive, Scope, Send
+
+import masthead
+from masthead import clock
+from masthead.errors import Unavailable
+from masthead.storage.database import Database
+from masthead.web.answers import send_json
+
+log = structlog.get_logger()
+
+NO_STORE = ((b"cache-control", b"no-store"),)
+
+
+class Health:
+    def __init__(self, database: Database, build: str, now: clock.Clock = clock.now) -> None:
+        self._database = database
+        self._build = build
+        self._clock = now
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        status, body = await self._state()
+        await send_json(send, status, body, NO_STORE)
+
+    async def _state(self) -> tuple[int, dict[str, Any]]:
+        body: dict[str, Any] = {
+            "status": "ok",
+            "ts": clock.to_text(self._clock()),
+            "pb": "ok",
+            "build": self._build,
+        }
+        try:
+            await self._database.ping()
+        except Unavailable as error:
+            log.warning("health.record_store_down", cause=str(error.__cause__ or error))
+            # Never the cause itself: it may name a host, a path or a user.
+            body.update(status="degraded", pb="down", error="The record store does not answer.")
+            return 503, body
+        return 200, body
+
+
+def build_revision() -> str:
+    """The revision baked in at packaging time, that of a checkout, or the package's version."""
+    baked = os.environ.get("SOURCE_REVISION", "")
+    if baked:
+        return baked[:12]
+    root = Path(masthead.__file__).parents[2]
+    if not (root / ".git").exists():
+        return masthead.__version__
+    try:
+        found = subprocess.run(
+            ["git", "rev-parse", "--short=12", "HEAD"],  # noqa: S607
+            cwd=root,
+            capture_output=True,
+            text=True,
+            timeout=2,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return masthead.__version__
+    return found.stdout.strip() or masthead.__version__

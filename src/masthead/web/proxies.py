@@ -1,0 +1,54 @@
+"""Where a request really came from, when it came through proxies that are trusted to say so."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from starlette.types import Scope
+
+from masthead.web.answers import header
+
+Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+
+def client_address(scope: Scope, trusted: Sequence[Network]) -> str:
+    """The peer itself, or behind trusted proxies the right-most address that is not one of them:
+    everything to its left was written by somebody nobody vouches for."""
+    peer = scope["client"][0] if scope.get("client") else ""
+    if not trusted or not _is_trusted(peer, trusted):
+        return peer
+    forwarded = header(scope, b"x-forwarded-for") or ""
+    address = peer
+    for hop in reversed([part.strip() for part in forwarded.split(",") if part.strip()]):
+        if _parsed(hop) is None:
+            return address
+        address = hop
+        if not _is_trusted(hop, trusted):
+            return address
+    return address
+
+
+def arrived_over_https(scope: Scope, trusted: Sequence[Network]) -> bool:
+    if scope["scheme"] == "https":
+        return True
+    peer = scope["client"][0] if scope.get("client") else ""
+    if not trusted or not _is_trusted(peer, trusted):
+        return False
+    return (header(scope, b"x-forwarded-proto") or "").split(",")[-1].strip().lower() == "https"
+
+
+def _is_trusted(address: str, trusted: Sequence[Network]) -> bool:
+    parsed = _parsed(address)
+    return parsed is not None and any(parsed in network for network in trusted)
+
+
+def _parsed(address: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return None
+    if isinstance(parsed, ipaddress.IPv6Address) and parsed.ipv4_mapped:
+        return parsed.ipv4_mapped
+    return parsed
