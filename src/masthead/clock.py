@@ -14,8 +14,9 @@ def now() -> datetime:
 
 def to_text(moment: datetime) -> str:
     """`2026-11-14T09:30:00.123Z`: fixed width, so that text order is time order."""
-    moment = moment.astimezone(UTC)
-    return f"{moment:%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03d}Z"
+    if moment.tzinfo is not UTC:
+        moment = moment.astimezone(UTC)
+    return moment.isoformat(timespec="milliseconds")[:23] + "Z"
 
 
 def from_text(text: str) -> datetime:

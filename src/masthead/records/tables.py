@@ -9,6 +9,8 @@ from sqlalchemy import Index as SqlIndex
 from sqlalchemy.sql.elements import ColumnElement
 
 from masthead.records.collection import CREATED, UPDATED, VERSION, Collection, Index, Registry
+from masthead.records.fields.base import Field
+from masthead.records.fields.text import Slug
 from masthead.storage import dialects
 from masthead.storage.metadata import metadata
 
@@ -74,7 +76,7 @@ def _add_indexes(table: Table, collection: Collection) -> None:
     SqlIndex(None, table.c.tenant_id, table.c.created, table.c.id)
     for each in collection.fields:
         if each.unique:
-            _add_index(table, Index((each.name,), unique=True, skip_empty=each.name))
+            _add_index(table, unique_index(each))
     covered = {index.fields[0] for index in collection.indexes if index.fields}
     for relation in collection.relations:
         if relation.name not in covered:
@@ -83,13 +85,20 @@ def _add_indexes(table: Table, collection: Collection) -> None:
         _add_index(table, index)
 
 
+def unique_index(field: Field) -> Index:
+    """Of a field that may stay empty only the others are unique."""
+    always_set = field.required or isinstance(field, Slug)
+    return Index((field.name,), unique=True, skip_empty="" if always_set else field.name)
+
+
+def not_empty(column: ColumnElement[Any]) -> ColumnElement[bool]:
+    """As an index that skips empty values says it: a query must say the same to be served by it."""
+    return column != text("''")
+
+
 def _add_index(table: Table, index: Index) -> None:
     columns = [table.c[name] for name in index.fields]
     if not index.across_tenants:
         columns.insert(0, table.c.tenant_id)
-    where = _not_empty(table.c[index.skip_empty]) if index.skip_empty else None
+    where = not_empty(table.c[index.skip_empty]) if index.skip_empty else None
     SqlIndex(None, *columns, unique=index.unique, sqlite_where=where, postgresql_where=where)
-
-
-def _not_empty(column: Column[Any]) -> ColumnElement[bool]:
-    return column != text("''")

@@ -102,7 +102,7 @@ class Unit:
         }
         await self._make_slugs(collection, None, record)
         record.update(collection.before_save(Save(None, record, named, self._now, self._site)))
-        await self._check_agreement(record, collection.relations)
+        await self._check_relations(record, collection.relations)
         await self._insert(collection, record)
         await self._record_change(collection, Change(None, record))
         return record
@@ -133,7 +133,7 @@ class Unit:
             return old
         record.update(updated=self._now, version=old["version"] + 1)
         pointing = tuple(each for each in collection.relations if each.name in changed)
-        await self._check_agreement(record, pointing)
+        await self._check_relations(record, pointing)
         await self._update(collection, record, (*changed, "updated", "version"))
         await self._remove_files(collection, _dropped_files(collection, old, record), record_id)
         await self._record_change(collection, Change(old, record))
@@ -226,10 +226,14 @@ class Unit:
 
         return await free_slug(slugify(record[field.source], field.max), is_taken, field.max)
 
-    async def _check_agreement(self, record: Record, relations: Iterable[Relation]) -> None:
-        """A reply's parent must stand under the same post, and the like."""
+    async def _check_relations(self, record: Record, relations: Iterable[Relation]) -> None:
+        """What is pointed at exists, and agrees: a reply's parent stands under the same post.
+
+        Asked beforehand, because a database only says that some foreign key failed, and after a
+        failed statement the transaction is of no more use.
+        """
         for relation in relations:
-            if not relation.same or not record[relation.name]:
+            if not record[relation.name]:
                 continue
             target = self._parts.registry[relation.to]
             found = await self.find(target, {"id": record[relation.name]}, limit=1)
@@ -244,7 +248,8 @@ class Unit:
         except UniqueViolation as error:
             raise _taken(error) from None
         except ForeignKeyViolation:
-            raise await self._missing(collection, record) from None
+            # The relations were there a moment ago: what is missing is the tenant itself.
+            raise NotFound from None
 
     async def _update(self, collection: Collection, record: Record, names: tuple[str, ...]) -> None:
         names = tuple(sorted(set(names)))
@@ -257,7 +262,8 @@ class Unit:
         except UniqueViolation as error:
             raise _taken(error) from None
         except ForeignKeyViolation:
-            raise await self._missing(collection, record) from None
+            # The relations were there a moment ago: what is missing is the tenant itself.
+            raise NotFound from None
 
     def _encoded(
         self, collection: Collection, record: Record, names: tuple[str, ...]
@@ -273,16 +279,6 @@ class Unit:
                 )
             values[name] = value
         return values
-
-    async def _missing(self, collection: Collection, record: Record) -> Exception:
-        """Which relation it was that pointed at nothing; the database only says that one did."""
-        for relation in collection.relations:
-            if not record[relation.name]:
-                continue
-            target = self._parts.registry[relation.to]
-            if not await self.find(target, {"id": record[relation.name]}, limit=1):
-                return _relation_problem(relation)
-        return NotFound()
 
     async def _delete(self, collection: Collection, record: Record) -> None:
         await self._release(collection, record)

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from masthead.events.outbox import events
 from masthead.jobs.queue import jobs
 from masthead.records.collection import Collection
-from masthead.records.tables import record_counts, tenant_states
+from masthead.records.tables import not_empty, record_counts, tenant_states
 from masthead.storage import dialects
 from masthead.storage.database import Database, Statement
 
@@ -55,10 +55,13 @@ class Writes:
     def find(self, collection: Collection, names: tuple[str, ...], has_tenant: bool) -> Statement:
         """Whole rows by equality, hidden columns included: for the engine and identity alone."""
 
+        skipped = {index.skip_empty for index in collection.indexes if index.skip_empty}
+
         def build() -> sa.Select[Any]:
             table = self._tables[collection.name]
             query = sa.select(*(table.c[each.name] for each in collection.all_fields))
             query = query.where(*(table.c[name] == sa.bindparam(name) for name in names))
+            query = query.where(*(not_empty(table.c[name]) for name in skipped if name in names))
             if has_tenant:
                 query = query.where(table.c.tenant_id == sa.bindparam("tenant"))
             return query.order_by(table.c.created, table.c.id).limit(sa.bindparam("limit"))

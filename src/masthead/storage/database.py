@@ -38,8 +38,9 @@ class Statement:
     constants: Mapping[str, object]
 
     def bind(self, values: Mapping[str, object]) -> tuple[object, ...]:
-        constants = self.constants
-        return tuple(values[name] if name in values else constants[name] for name in self.names)
+        if self.constants:
+            values = {**self.constants, **values}
+        return tuple(map(values.__getitem__, self.names))
 
 
 class Transaction(Protocol):

@@ -50,7 +50,7 @@ class Text(Field):
         if not isinstance(value, str):
             raise not_text()
         # PostgreSQL can't store NUL, and lone surrogates have no UTF-8 form.
-        if _UNSAFE.search(value):
+        if ("\x00" in value) if value.isascii() else _UNSAFE.search(value):
             raise refuse("validation_invalid_text", "Contains a character that can't be stored.")
         if len(value) > self.max:
             raise refuse(
