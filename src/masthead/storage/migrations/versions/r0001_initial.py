@@ -47,8 +47,8 @@ def upgrade() -> None:
         "_superusers",
         ["tenant_id", "email"],
         unique=True,
-        sqlite_where=sa.text("email != ''"),
-        postgresql_where=sa.text("email != ''"),
+        sqlite_where=None,
+        postgresql_where=None,
     )
     op.create_table(
         "events",
@@ -227,8 +227,8 @@ def upgrade() -> None:
         "blog_members",
         ["tenant_id", "email"],
         unique=True,
-        sqlite_where=sa.text("email != ''"),
-        postgresql_where=sa.text("email != ''"),
+        sqlite_where=None,
+        postgresql_where=None,
     )
     op.create_index(
         op.f("ix_blog_members__tenant_id_payment_customer_id"),
@@ -301,8 +301,8 @@ def upgrade() -> None:
         "categories",
         ["tenant_id", "slug"],
         unique=True,
-        sqlite_where=sa.text("slug != ''"),
-        postgresql_where=sa.text("slug != ''"),
+        sqlite_where=None,
+        postgresql_where=None,
     )
     op.create_table(
         "gdpr_requests",
@@ -362,8 +362,8 @@ def upgrade() -> None:
         "gift_cards",
         ["tenant_id", "code"],
         unique=True,
-        sqlite_where=sa.text("code != ''"),
-        postgresql_where=sa.text("code != ''"),
+        sqlite_where=None,
+        postgresql_where=None,
     )
     op.create_index(
         op.f("ix_gift_cards__tenant_id_created_id"),
@@ -442,8 +442,8 @@ def upgrade() -> None:
         "pages",
         ["tenant_id", "slug"],
         unique=True,
-        sqlite_where=sa.text("slug != ''"),
-        postgresql_where=sa.text("slug != ''"),
+        sqlite_where=None,
+        postgresql_where=None,
     )
     op.create_table(
         "posts",
@@ -479,8 +479,8 @@ def upgrade() -> None:
         "posts",
         ["tenant_id", "slug"],
         unique=True,
-        sqlite_where=sa.text("slug != ''"),
-        postgresql_where=sa.text("slug != ''"),
+        sqlite_where=None,
+        postgresql_where=None,
     )
     op.create_index(
         op.f("ix_posts__tenant_id_status_created_id"),
@@ -535,8 +535,8 @@ def upgrade() -> None:
         "products",
         ["tenant_id", "slug"],
         unique=True,
-        sqlite_where=sa.text("slug != ''"),
-        postgresql_where=sa.text("slug != ''"),
+        sqlite_where=None,
+        postgresql_where=None,
     )
     op.create_table(
         "site_settings",
@@ -773,8 +773,8 @@ def upgrade() -> None:
         "payment_customers",
         ["tenant_id", "payment_customer_id"],
         unique=True,
-        sqlite_where=sa.text("payment_customer_id != ''"),
-        postgresql_where=sa.text("payment_customer_id != ''"),
+        sqlite_where=None,
+        postgresql_where=None,
     )
     op.create_table(
         "payment_products",
@@ -808,8 +808,8 @@ def upgrade() -> None:
         "payment_products",
         ["tenant_id", "payment_product_id"],
         unique=True,
-        sqlite_where=sa.text("payment_product_id != ''"),
-        postgresql_where=sa.text("payment_product_id != ''"),
+        sqlite_where=None,
+        postgresql_where=None,
     )
     op.create_index(
         op.f("ix_payment_products__tenant_id_product_id"),
@@ -868,8 +868,8 @@ def upgrade() -> None:
         "payment_subscriptions",
         ["tenant_id", "payment_subscription_id"],
         unique=True,
-        sqlite_where=sa.text("payment_subscription_id != ''"),
-        postgresql_where=sa.text("payment_subscription_id != ''"),
+        sqlite_where=None,
+        postgresql_where=None,
     )
     op.create_table(
         "webhook_deliveries",
