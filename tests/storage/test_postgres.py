@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
 
 import asyncpg
@@ -162,17 +163,60 @@ async def test_a_stopped_server_is_noticed_at_once_and_found_again() -> None:
     server.stop()
 
 
-async def test_a_server_that_dies_inside_a_transaction(postgres: Notebook) -> None:
-    killer = await asyncpg.connect(postgres.url)
+@pytest.fixture
+async def killer(postgres: Notebook) -> AsyncIterator[asyncpg.Connection]:
+    connection = await asyncpg.connect(postgres.url)
+    yield connection
+    await connection.close()
 
-    async def write() -> None:
-        async with postgres.db.transaction(ANN) as tx:
-            pid = (await tx.fetch(sql("SELECT pg_backend_pid()")))[0][0]
-            await tx.execute(postgres.add, (ANN, "x", "x"))
-            await killer.execute("SELECT pg_terminate_backend($1)", pid)
-            await tx.execute(postgres.add, (ANN, "y", "y"))
 
-    with pytest.raises(Unavailable):
-        await write()
-    assert await postgres.ids_of(ANN) == ["a"]
-    await killer.close()
+async def kill(killer: asyncpg.Connection, pid: int) -> None:
+    """Returns once the server process has said farewell and is gone."""
+    await killer.execute("SELECT pg_terminate_backend($1, 5000)", pid)
+
+
+# The farewell, the end of the connection and the next statement may meet in any order.
+@pytest.mark.parametrize("turns_of_the_loop", range(6))
+class TestAServerProcessThatDies:
+    async def test_inside_a_transaction(
+        self, postgres: Notebook, killer: asyncpg.Connection, turns_of_the_loop: int
+    ) -> None:
+        async def write() -> None:
+            async with postgres.db.transaction(ANN) as tx:
+                pid = (await tx.fetch(sql("SELECT pg_backend_pid()")))[0][0]
+                await tx.execute(postgres.add, (ANN, "x", "x"))
+                await kill(killer, pid)
+                for _ in range(turns_of_the_loop):
+                    await asyncio.sleep(0)
+                await tx.execute(postgres.add, (ANN, "y", "y"))
+
+        with pytest.raises(Unavailable):
+            await write()
+        assert await postgres.ids_of(ANN) == ["a"]
+
+    async def test_between_the_last_statement_and_the_commit(
+        self, postgres: Notebook, killer: asyncpg.Connection, turns_of_the_loop: int
+    ) -> None:
+        async def write() -> None:
+            async with postgres.db.transaction(ANN) as tx:
+                pid = (await tx.fetch(sql("SELECT pg_backend_pid()")))[0][0]
+                await tx.execute(postgres.add, (ANN, "x", "x"))
+                await kill(killer, pid)
+                for _ in range(turns_of_the_loop):
+                    await asyncio.sleep(0)
+
+        with pytest.raises(Unavailable):
+            await write()
+        assert await postgres.ids_of(ANN) == ["a"]
+
+    async def test_while_its_connection_rests_in_the_pool(
+        self, postgres: Notebook, killer: asyncpg.Connection, turns_of_the_loop: int
+    ) -> None:
+        """At most one call notices; the connection is never handed out again."""
+        pid = (await postgres.db.fetch(ANN, sql("SELECT pg_backend_pid()")))[0][0]
+        await kill(killer, pid)
+        for _ in range(turns_of_the_loop):
+            await asyncio.sleep(0)
+        with suppress(Unavailable):
+            await postgres.ids_of(ANN)
+        assert await postgres.ids_of(ANN) == ["a"]

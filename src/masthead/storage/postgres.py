@@ -164,6 +164,10 @@ class PostgresDatabase:
             return ForeignKeyViolation(str(error))
         if isinstance(error, asyncpg.QueryCanceledError):
             return StatementTimeout()
+        if isinstance(error, asyncpg.InternalClientError):
+            # A farewell of the server on an idle connection leaves asyncpg waiting for the rest of
+            # an error. It refuses statements, but the pool would keep such a connection.
+            connection.terminate()
         if isinstance(error, _PASSING) or connection.is_closed():
             return Unavailable()
         return error
@@ -277,12 +281,18 @@ async def _keep_settings(_connection: Any) -> None:
     """Instead of asyncpg's reset, which costs a round trip and drops the role and the scope."""
 
 
-FAILURES = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError)
+FAILURES = (
+    asyncpg.PostgresError,
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,
+    OSError,
+)
 
 # A later try may go well: the server is away, starting, stopping, full or changed over, or the
 # transaction met another one.
 _PASSING = (
     OSError,
+    asyncpg.InternalClientError,
     asyncpg.PostgresConnectionError,
     asyncpg.TransactionRollbackError,
     asyncpg.LockNotAvailableError,
