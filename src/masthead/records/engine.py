@@ -17,7 +17,9 @@ from masthead.keyring import KeyRing
 from masthead.records.collection import Collection, Record, Registry
 from masthead.records.expand import Expansion, expand_records
 from masthead.records.fields.base import Access
+from masthead.records.filter.ast import Expression
 from masthead.records.filter.parser import ParsedFilter, parse_cached
+from masthead.records.filter.shape import shape as shape_of
 from masthead.records.query import Context, PreparedTotal, Queries, Shape, access_of, decoded
 from masthead.records.sorting import SortKey, parse_sort
 from masthead.records.unit import Parts, Unit, secret_context
@@ -31,7 +33,10 @@ MAX_OFFSET = 2**53
 class ListRequest:
     page: int = 1
     per_page: int = 30
-    filter: str = ""
+    filter: str | Expression = ""
+    """In the filter language, or already as a tree where the face built it itself."""
+    after: tuple[str, str] | None = None
+    """Only what comes after the record of this `created` and `id` in the default order."""
     sort: str = ""
     expand: str = ""
     names: frozenset[str] | None = None
@@ -71,7 +76,7 @@ class Records:
 
     async def page(self, caller: Caller, collection: Collection, wanted: ListRequest) -> Page:
         access = self._may_read(caller, collection)
-        parsed = parse_cached(wanted.filter) if wanted.filter.strip() else None
+        parsed = _parsed(wanted.filter)
         expansion = Expansion.parse(wanted.expand)
         shape = Shape(
             collection.name,
@@ -80,6 +85,7 @@ class Records:
             parsed.shape if parsed else None,
             _sort_keys(wanted.sort),
             _with_relations(collection, wanted.names, expansion),
+            wanted.after is not None,
         )
         context = Context(caller, self.clock())
         items = await self._items(caller, shape, parsed, context, wanted)
@@ -240,6 +246,8 @@ class Records:
             "limit": wanted.per_page,
             "offset": offset,
         }
+        if wanted.after:
+            values["after_created"], values["after_id"] = wanted.after
         if parsed:
             for slot in prepared.slots:
                 values[slot.parameter] = slot.coerce(parsed.values[slot.position])
@@ -308,6 +316,12 @@ def _no_tenant(caller: Caller) -> Exception:
 
 def _scope(caller: Caller) -> Scope:
     return EVERY_TENANT if caller.tenant_id is None else scope_of(caller.tenant_id)
+
+
+def _parsed(wanted: str | Expression) -> ParsedFilter | None:
+    if isinstance(wanted, str):
+        return parse_cached(wanted) if wanted.strip() else None
+    return ParsedFilter(wanted, *shape_of(wanted))
 
 
 _SORTS: dict[str, tuple[SortKey, ...]] = {}

@@ -8,6 +8,8 @@ from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
+from sqlalchemy.sql import ColumnElement
+from sqlalchemy.sql.selectable import FromClause
 
 from masthead import clock
 from masthead.caller import Caller, Kind
@@ -49,6 +51,7 @@ class Shape:
     filter: Hashable = None
     sort: tuple[SortKey, ...] = ()
     names: frozenset[str] | None = None
+    after: bool = False
 
 
 class Rows:
@@ -173,6 +176,8 @@ class Queries:
         compiler, place, query = self._select(shape)
         if wanted:
             query = query.where(compiler.filter(wanted.expression, place))
+        if shape.after:
+            query = query.where(_comes_after(place.table))
         query = query.order_by(*self._order(shape.sort, compiler, place))
         query = query.limit(sa.bindparam("limit", required=True, type_=dialects.Integer()))
         query = query.offset(sa.bindparam("offset", required=True, type_=dialects.Integer()))
@@ -258,6 +263,14 @@ class Queries:
         return Prepared(
             self._database.compile(query), tuple(compiler.slots), presented(self.fields(shape))
         )
+
+
+def _comes_after(table: FromClause) -> ColumnElement[bool]:
+    position = (
+        sa.bindparam("after_created", required=True, type_=dialects.Text()),
+        sa.bindparam("after_id", required=True, type_=dialects.Text()),
+    )
+    return sa.tuple_(table.c.created, table.c.id) < sa.tuple_(*position)
 
 
 def macro_value(name: str, now: datetime) -> Any:

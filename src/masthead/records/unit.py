@@ -65,7 +65,7 @@ class Unit:
         self._site = Site()
 
     async def begin(self) -> None:
-        """Takes the tenant's turn to write and refuses where the tenant takes no changes."""
+        """Takes the tenant's turn to write, and learns what its settings say about writing."""
         statement = self._parts.writes.next_version
         (row,) = await self._tx.fetch(
             statement, statement.bind({"tenant_id": self.tenant_id, "version": 1})
@@ -77,6 +77,9 @@ class Unit:
             comments_enabled=comments_enabled is None or bool(comments_enabled),
             members_enabled=members_enabled is None or bool(members_enabled),
         )
+
+    def _refuse_if_read_only(self) -> None:
+        """Told last: what is wrong with the request itself comes first."""
         if self._site.read_only and not self._caller.is_platform:
             raise Forbidden("This site is read-only. Nothing can be changed until that is lifted.")
 
@@ -101,8 +104,9 @@ class Unit:
             "version": 1,
         }
         await self._make_slugs(collection, None, record)
-        record.update(collection.before_save(Save(None, record, named, self._now, self._site)))
         await self._check_relations(record, collection.relations)
+        self._refuse_if_read_only()
+        record.update(collection.before_save(Save(None, record, named, self._now, self._site)))
         await self._insert(collection, record)
         await self._record_change(collection, Change(None, record))
         return record
@@ -121,6 +125,7 @@ class Unit:
         if expected_version is not None and old["version"] != expected_version:
             raise Conflict
         changes = {**check_changes(collection, given, self._access, old), **(stamped or {})}
+        self._refuse_if_read_only()
         record: Record = {**old, **changes}
         await self._make_slugs(collection, old, record)
         if all(record[name] == old[name] for name in record):
@@ -148,6 +153,7 @@ class Unit:
         old = await self._visible(collection, record_id, collection.rules.delete)
         if expected_version is not None and old["version"] != expected_version:
             raise Conflict
+        self._refuse_if_read_only()
         await self._delete(collection, old)
         return old
 

@@ -54,4 +54,5 @@ class Relation(Field):
         return value
 
     def encode(self, value: Any) -> Any:
-        return value or None
+        # The platform's own records have the empty tenant, which no foreign key stands behind.
+        return value or ("" if self.required else None)

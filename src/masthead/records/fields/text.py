@@ -76,6 +76,8 @@ class Slug(Text):
     source: str
     max: int = 255
     unique: bool = True
+    # Any script, but nothing that would end or split the path it becomes a part of.
+    pattern: re.Pattern[str] | None = re.compile(r"[^\s/?#\\\x00-\x1f]+")
 
 
 @dataclass(frozen=True, kw_only=True)
