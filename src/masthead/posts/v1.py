@@ -1,0 +1,122 @@
+"""The public API of posts (spec 4.2)."""
+
+from __future__ import annotations
+
+from masthead.posts.collection import posts
+from masthead.records.collection import Record
+from masthead.records.engine import Page
+from masthead.web.v1.call import Call, equals, has_item, newer
+from masthead.web.v1.parameters import Parameter
+from masthead.web.v1.routes import delete, get, list_of, patch, post, put
+from masthead.web.v1.schema import Body, View
+
+NULLABLE = frozenset({"excerpt", "published_at", "seo_title", "seo_description"})
+
+SUMMARY = View(
+    "PostSummary",
+    posts,
+    ("id", "title", "slug", "status", "excerpt", "tags", "published_at", "created", "updated"),
+    nullable=NULLABLE & {"excerpt", "published_at"},
+)
+POST = View(
+    "Post",
+    posts,
+    (*SUMMARY.fields, "content_html", "content_json", "seo_title", "seo_description"),
+    nullable=NULLABLE,
+)
+
+FIELDS = (
+    "title",
+    "slug",
+    "content_html",
+    "content_json",
+    "excerpt",
+    "status",
+    "tags",
+    "seo_title",
+    "seo_description",
+)
+CREATE = Body(
+    "PostCreate",
+    posts,
+    FIELDS,
+    required=frozenset({"title"}),
+    nullable=NULLABLE | {"content_json"},
+)
+UPDATE = Body(
+    "PostUpdate",
+    posts,
+    FIELDS,
+    required=frozenset({"title"}),
+    nullable=NULLABLE | {"content_json"},
+    partial=True,
+)
+
+STATUS = Parameter("status", "Only posts in this state.", "choice", choices=("draft", "published"))
+TAG = Parameter("tag", "Only posts with this tag.", maximum=100)
+UPDATED_SINCE = Parameter("updated_since", "Only posts changed after this moment.", "moment")
+
+
+async def list_posts(call: Call) -> Page:
+    conditions = []
+    if call.query["status"]:
+        conditions.append(equals("status", call.query["status"]))
+    if call.query["tag"]:
+        conditions.append(has_item("tags", call.query["tag"]))
+    if call.query["updated_since"]:
+        conditions.append(newer("updated", call.query["updated_since"]))
+    return await call.page(posts, *conditions)
+
+
+async def create_post(call: Call) -> Record:
+    return await call.create(posts, call.body)
+
+
+async def get_post(call: Call) -> Record:
+    return await call.get(posts)
+
+
+async def update_post(call: Call) -> Record:
+    return await call.update(posts, call.body)
+
+
+async def delete_post(call: Call) -> None:
+    await call.delete(posts)
+
+
+routes = (
+    list_of(
+        "/posts",
+        list_posts,
+        scope="posts:read",
+        view=SUMMARY,
+        filters=(STATUS, TAG, UPDATED_SINCE),
+        summary="List posts, newest first",
+    ),
+    post(
+        "/posts",
+        create_post,
+        scope="posts:write",
+        view=POST,
+        body=CREATE,
+        summary="Create a post",
+    ),
+    get("/posts/{id}", get_post, scope="posts:read", view=POST, summary="View a post"),
+    patch(
+        "/posts/{id}",
+        update_post,
+        scope="posts:write",
+        view=POST,
+        body=UPDATE,
+        summary="Change a post",
+    ),
+    put(
+        "/posts/{id}",
+        update_post,
+        scope="posts:write",
+        view=POST,
+        body=UPDATE,
+        summary="Change a post (same as PATCH)",
+    ),
+    delete("/posts/{id}", delete_post, scope="posts:write", summary="Delete a post for good"),
+)

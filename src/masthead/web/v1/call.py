@@ -1,0 +1,130 @@
+"""One call of the public API: who calls, what they ask for, and the engine on their behalf."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.types import Receive, Scope
+
+from masthead.caller import Caller
+from masthead.errors import Invalid, NotFound, Problem
+from masthead.identity.directory import Tenant
+from masthead.media.images import ImagePool
+from masthead.records.collection import Collection, Record
+from masthead.records.engine import ListRequest, Page, Records
+from masthead.records.filter.ast import And, Comparison, Expression, Identifier, Literal
+from masthead.records.unit import Unit
+from masthead.settings import Settings
+from masthead.storage.objects import ObjectStore
+from masthead.web.v1.routes import Route
+from masthead.web.v1.schema import View
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    records: Records
+    objects: ObjectStore
+    images: ImagePool
+    settings: Settings
+
+
+@dataclass(slots=True)
+class Call:
+    services: Services
+    route: Route
+    scope: Scope
+    receive: Receive
+    caller: Caller
+    tenant: Tenant
+    query: Mapping[str, Any]
+    body: Mapping[str, Any]
+    """The checked values of the route's declared body; empty without one."""
+    expected_version: int | None = None
+    """The version an `If-Match` header insists on."""
+    unit: Unit | None = None
+    """The transaction this call runs in, where the answer has to be remembered with it."""
+
+    @property
+    def records(self) -> Records:
+        return self.services.records
+
+    @property
+    def record_id(self) -> str:
+        record_id: str = self.scope["path_params"]["id"]
+        return record_id
+
+    async def page(self, collection: Collection, *conditions: Expression) -> Page:
+        """A page of the route's view, newest first, by number or after a cursor."""
+        assert self.route.view is not None
+        cursor = self.query["cursor"]
+        wanted = ListRequest(
+            page=1 if cursor else self.query["page"],
+            per_page=self.query["per_page"],
+            filter=all_of(conditions) or "",
+            after=cursor,
+            names=self.route.view.names,
+        )
+        return await self.records.page(self.caller, collection, wanted)
+
+    async def get(self, collection: Collection) -> Record:
+        """The record with its version, which becomes the answer's ETag."""
+        found = await self.records.find(
+            collection, {"id": self.record_id}, tenant_id=self.tenant.id
+        )
+        if not found:
+            raise NotFound("There is no such record. It may have been deleted.")
+        return found[0]
+
+    async def create(
+        self,
+        collection: Collection,
+        values: Mapping[str, Any],
+        *,
+        stamped: Mapping[str, Any] | None = None,
+    ) -> Record:
+        if self.unit:
+            return await self.unit.create(collection, values, stamped=stamped)
+        return await self.records.create(self.caller, collection, values, stamped=stamped)
+
+    async def update(self, collection: Collection, values: Mapping[str, Any]) -> Record:
+        return await self.records.update(
+            self.caller,
+            collection,
+            self.record_id,
+            values,
+            expected_version=self.expected_version,
+        )
+
+    async def delete(self, collection: Collection) -> None:
+        await self.records.delete(
+            self.caller, collection, self.record_id, expected_version=self.expected_version
+        )
+
+
+def equals(name: str, value: str) -> Expression:
+    return Comparison(Identifier((name,)), "=", Literal(value))
+
+
+def newer(name: str, moment: str) -> Expression:
+    return Comparison(Identifier((name,)), ">", Literal(moment))
+
+
+def has_item(name: str, value: str) -> Expression:
+    return Comparison(Identifier((name,)), "?=", Literal(value))
+
+
+def all_of(conditions: Sequence[Expression]) -> Expression | None:
+    if len(conditions) < 2:
+        return conditions[0] if conditions else None
+    return And(tuple(conditions))
+
+
+def invalid(name: str, message: str) -> Invalid:
+    return Invalid({name: Problem("validation_invalid_value", message)})
+
+
+def shown(view: View | None, record: Record) -> Record:
+    assert view is not None
+    return view.of(record)

@@ -1,0 +1,260 @@
+"""What happens to every v1 call before and after its handler, in the one order that is decided:
+HTTPS, key, plan, limits, scope, query and body, then the handler."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+from urllib.parse import urlencode
+
+import msgspec
+from starlette.types import Receive, Scope, Send
+
+from masthead import errors
+from masthead.caller import Caller, Kind
+from masthead.errors import BadRequest, Unauthenticated
+from masthead.identity.keys import ApiKey, ApiKeys
+from masthead.identity.rate_limits import Decision
+from masthead.records.engine import Page
+from masthead.web.answers import RawHeaders, encode, header, send_bytes, send_empty
+from masthead.web.bodies import decode_json_object, read_body
+from masthead.web.v1.cache import AnswerCache
+from masthead.web.v1.call import Call, Services, shown
+from masthead.web.v1.errors import (
+    HttpsRequired,
+    InvalidScope,
+    MethodNotAllowed,
+    PlanRequired,
+    QuotaExceeded,
+)
+from masthead.web.v1.etags import etag, expected_version, is_unchanged
+from masthead.web.v1.idempotency import (
+    MAX_LENGTH,
+    Answer,
+    Idempotency,
+    fingerprint_of,
+    subject_of,
+)
+from masthead.web.v1.parameters import read_query, write_cursor
+from masthead.web.v1.routes import Route, Shape
+from masthead.web.visit import visit_of
+
+MAX_JSON_BYTES = 8 * 1024 * 1024
+
+_JSON = (b"content-type", b"application/json")
+_PRIVATE = (b"cache-control", b"private, no-cache")
+
+
+class Limiter(Protocol):
+    async def admit(self, key: ApiKey) -> Decision | None:
+        """None where limits are off."""
+        ...
+
+
+class Endpoint:
+    """One path of the API with its methods."""
+
+    def __init__(
+        self,
+        routes: Mapping[str, Route],
+        services: Services,
+        keys: ApiKeys,
+        limiter: Limiter,
+        idempotency: Idempotency,
+        cache: AnswerCache,
+    ) -> None:
+        self._routes = routes
+        self._services = services
+        self._keys = keys
+        self._limiter = limiter
+        self._idempotency = idempotency
+        self._cache = cache
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers: RawHeaders = []
+        scope["masthead.headers"] = headers
+        key = await self._admit(scope, headers)
+        method = "GET" if scope["method"] == "HEAD" else scope["method"]
+        route = self._routes.get(method)
+        if route is None:
+            raise MethodNotAllowed(tuple(self._routes))
+        if route.scope not in key.scopes:
+            raise InvalidScope(f"This key lacks the scope {route.scope}. Add it in the admin.")
+        if route.is_cacheable:
+            await self._read(route, key, scope, receive, send, headers)
+        else:
+            await self._change(route, key, scope, receive, send, headers)
+
+    async def _admit(self, scope: Scope, headers: RawHeaders) -> ApiKey:
+        visit = visit_of(scope)
+        if self._services.settings.require_https and not visit.is_https:
+            raise HttpsRequired
+        key = await self._authenticate(scope)
+        if visit.tenant_id not in (None, key.tenant.id):
+            raise Unauthenticated("This key belongs to another site than the one addressed.")
+        if not key.tenant.plan.has_api:
+            raise PlanRequired
+        decision = await self._limiter.admit(key)
+        if decision is not None:
+            headers.extend(_limit_headers(decision))
+            if not decision.allowed:
+                raise _refusal(decision)
+        return key
+
+    async def _authenticate(self, scope: Scope) -> ApiKey:
+        given = header(scope, b"authorization") or ""
+        scheme, _, token = given.partition(" ")
+        key = await self._keys.authenticate(token.strip()) if scheme.lower() == "bearer" else None
+        if key is None:
+            raise Unauthenticated(
+                "The API key is missing, wrong, expired or revoked. "
+                "Send it as `Authorization: Bearer <key>`."
+            )
+        return key
+
+    async def _read(
+        self,
+        route: Route,
+        key: ApiKey,
+        scope: Scope,
+        receive: Receive,
+        send: Send,
+        headers: RawHeaders,
+    ) -> None:
+        """GETs: from the cache while the tenant's version holds, 304 where the client has it."""
+        place = (key.tenant.id, scope["path"], scope["query_string"])
+        cached = await self._cache.recall(place)
+        if cached is None:
+            version = await self._cache.version(key.tenant.id)
+            call = self._call(route, key, scope, receive, {})
+            body, tag, links = await self._answer(call, version)
+            cached = self._cache.remember(place, version, body, tag, links)
+        headers.extend(((b"etag", cached.tag), _PRIVATE, *cached.links))
+        if is_unchanged(header(scope, b"if-none-match"), cached.tag):
+            await send_empty(send, 304, headers)
+            return
+        await send_bytes(send, 200, cached.body, (_JSON, *headers))
+
+    async def _answer(self, call: Call, version: int) -> tuple[bytes, bytes, RawHeaders]:
+        result = await call.route.handler(call)
+        if isinstance(result, Page):
+            return encode(_page_body(call, result)), etag(version), _links(call, result)
+        return encode(shown(call.route.view, result)), etag(result["version"]), []
+
+    async def _change(
+        self,
+        route: Route,
+        key: ApiKey,
+        scope: Scope,
+        receive: Receive,
+        send: Send,
+        headers: RawHeaders,
+    ) -> None:
+        body = await self._body(route, scope, receive)
+        call = self._call(route, key, scope, receive, body)
+        call.expected_version = expected_version(header(scope, b"if-match"))
+        once = header(scope, b"idempotency-key") if route.method == "POST" else None
+        answer = await (self._once(call, key, once) if once else self._run(call, headers))
+        if answer.status == 204:
+            await send_empty(send, 204, headers)
+        else:
+            await send_bytes(send, answer.status, answer.body, (_JSON, *headers))
+
+    async def _run(self, call: Call, headers: RawHeaders) -> Answer:
+        result = await call.route.handler(call)
+        if call.route.shape is Shape.EMPTY:
+            return Answer(call.route.status, b"")
+        if isinstance(result, Mapping) and "version" in result:
+            headers.append((b"etag", etag(result["version"])))
+        return Answer(call.route.status, encode(_wrapped(call, result)))
+
+    async def _once(self, call: Call, key: ApiKey, once: str) -> Answer:
+        if not 0 < len(once) <= MAX_LENGTH:
+            raise BadRequest(f"An Idempotency-Key has 1 to {MAX_LENGTH} characters.")
+        subject = subject_of(key.id, call.route.method, call.scope["path"], once)
+        fingerprint = fingerprint_of(msgspec.json.encode(call.body, order="sorted").decode())
+        async with self._services.records.unit(call.caller) as unit:
+            earlier = await self._idempotency.recall(unit, subject, fingerprint)
+            if earlier is not None:
+                return earlier
+            call.unit = unit
+            answer = await self._run(call, [])
+            await self._idempotency.remember(unit, subject, fingerprint, answer)
+        return answer
+
+    async def _body(self, route: Route, scope: Scope, receive: Receive) -> Mapping[str, Any]:
+        if route.body is None or route.is_upload:
+            return {}
+        content_type = (header(scope, b"content-type") or "").partition(";")[0].strip().lower()
+        if content_type != "application/json" and not content_type.endswith("+json"):
+            raise BadRequest("Send the body as JSON, with `Content-Type: application/json`.")
+        raw = await read_body(scope, receive, limit=MAX_JSON_BYTES)
+        return route.body.read(decode_json_object(raw))
+
+    def _call(
+        self,
+        route: Route,
+        key: ApiKey,
+        scope: Scope,
+        receive: Receive,
+        body: Mapping[str, Any],
+    ) -> Call:
+        query = read_query(scope["query_string"], route.parameters) if route.parameters else {}
+        caller = Caller(Kind.KEY, key.tenant.id, key.id, scopes=key.scopes)
+        return Call(self._services, route, scope, receive, caller, key.tenant, query, body)
+
+
+def _wrapped(call: Call, result: Any) -> Any:
+    if call.route.shape is Shape.DATA:
+        return {"data": shown(call.route.view, result)}
+    return result
+
+
+def _page_body(call: Call, page: Page) -> dict[str, Any]:
+    return {
+        "items": [shown(call.route.view, item) for item in page.items],
+        "page": page.page,
+        "per_page": page.per_page,
+        "total": page.total,
+        "total_pages": page.total_pages,
+    }
+
+
+def _links(call: Call, page: Page) -> RawHeaders:
+    """`Link` with the neighbouring pages, and the cursor that goes on after this one."""
+    path, query = call.scope["path"], {k: v for k, v in call.query.items() if v is not None}
+    query.pop("cursor", None)
+
+    def link(rel: str, **changed: Any) -> str:
+        return f'<{path}?{urlencode({**query, **changed})}>; rel="{rel}"'
+
+    links = []
+    if call.query["cursor"] is None and page.total_pages > 0:
+        links.append(link("first", page=1))
+        if page.page > 1:
+            links.append(link("prev", page=min(page.page - 1, page.total_pages)))
+        if page.page < page.total_pages:
+            links.append(link("next", page=page.page + 1))
+        links.append(link("last", page=page.total_pages))
+    if len(page.items) == page.per_page:
+        last = page.items[-1]
+        query.pop("page", None)
+        rel = "next" if call.query["cursor"] is not None else "next-cursor"
+        links.append(link(rel, cursor=write_cursor(last["created"], last["id"])))
+    return [(b"link", ", ".join(links).encode())] if links else []
+
+
+def _limit_headers(decision: Decision) -> RawHeaders:
+    return [
+        (b"x-ratelimit-limit", str(decision.limit).encode()),
+        (b"x-ratelimit-remaining", str(decision.remaining).encode()),
+        (b"x-ratelimit-reset", str(decision.reset).encode()),
+    ]
+
+
+def _refusal(decision: Decision) -> errors.RateLimited:
+    if decision.reason == "day":
+        return QuotaExceeded(decision.retry_after)
+    return errors.RateLimited(
+        decision.retry_after, f"Too many calls. Try again in {decision.retry_after} seconds."
+    )

@@ -1,0 +1,97 @@
+"""The v1 error envelope and its one table from error to status and code (spec part 7)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.types import Scope, Send
+
+from masthead import errors
+from masthead.errors import MastheadError
+from masthead.setting_values import ErrorCodes
+from masthead.web.answers import RawHeaders, send_json
+from masthead.web.errors import ErrorAnswer, InternalError
+
+
+class InvalidScope(MastheadError):
+    """The key lacks the scope that the endpoint asks for."""
+
+
+class PlanRequired(MastheadError):
+    message = "The API is part of the Pro plan and above. Upgrade the plan to use it."
+
+
+class QuotaExceeded(errors.RateLimited):
+    message = "The plan's daily quota is used up. It starts anew at midnight UTC."
+
+
+class HttpsRequired(MastheadError):
+    message = "This API answers over HTTPS only. Repeat the call with https://."
+
+
+class MethodNotAllowed(MastheadError):
+    message = "This address does not take that method."
+
+    def __init__(self, allowed: tuple[str, ...]) -> None:
+        super().__init__(f"This address takes {', '.join(allowed)} only.")
+        self.allowed = allowed
+
+
+# The first matching row answers.
+TABLE: tuple[tuple[type[MastheadError], int, str], ...] = (
+    (HttpsRequired, 403, "HTTPS_REQUIRED"),
+    (errors.Unauthenticated, 401, "UNAUTHORIZED"),
+    (PlanRequired, 403, "PLAN_UPGRADE_REQUIRED"),
+    (QuotaExceeded, 429, "QUOTA_EXCEEDED"),
+    (errors.RateLimited, 429, "RATE_LIMITED"),
+    (InvalidScope, 403, "INVALID_SCOPE"),
+    (errors.TooLarge, 413, "BAD_REQUEST"),
+    (errors.StatementTimeout, 400, "BAD_REQUEST"),
+    (errors.BadRequest, 400, "BAD_REQUEST"),
+    (errors.Invalid, 422, "VALIDATION_ERROR"),
+    (errors.NotFound, 404, "NOT_FOUND"),
+    (MethodNotAllowed, 405, "METHOD_NOT_ALLOWED"),
+    (errors.Conflict, 412, "PRECONDITION_FAILED"),
+    (errors.Forbidden, 403, "FORBIDDEN"),
+    (errors.Unavailable, 503, "INTERNAL_ERROR"),
+    (InternalError, 500, "INTERNAL_ERROR"),
+)
+
+# Spec part 7, variant B: the same errors under other names.
+RENAMED_IN_B = {"RATE_LIMITED": "RATE_LIMIT_EXCEEDED", "INTERNAL_ERROR": "INTERNAL_SERVER_ERROR"}
+
+
+def error_answer(codes: ErrorCodes) -> ErrorAnswer:
+    renamed = RENAMED_IN_B if codes is ErrorCodes.B else {}
+
+    async def answer(scope: Scope, send: Send, error: MastheadError) -> None:
+        status, code = next(
+            ((status, code) for kind, status, code in TABLE if isinstance(error, kind)),
+            (500, "INTERNAL_ERROR"),
+        )
+        body = {
+            "error": {
+                "code": renamed.get(code, code),
+                "message": str(error),
+                "details": _details(error),
+            }
+        }
+        await send_json(send, status, body, [*scope.get("masthead.headers", ()), *_headers(error)])
+
+    return answer
+
+
+def _headers(error: MastheadError) -> RawHeaders:
+    if isinstance(error, errors.RateLimited):
+        return [(b"retry-after", str(error.retry_after_seconds).encode())]
+    if isinstance(error, MethodNotAllowed):
+        return [(b"allow", ", ".join(error.allowed).encode())]
+    if isinstance(error, errors.Unauthenticated):
+        return [(b"www-authenticate", b"Bearer")]
+    return []
+
+
+def _details(error: MastheadError) -> dict[str, Any]:
+    if not isinstance(error, errors.Invalid):
+        return {}
+    return {name: [problem.message] for name, problem in error.problems.items()}

@@ -1,0 +1,37 @@
+"""ETags: a record's version, or a list's tenant version, and the conditions clients put on them."""
+
+from __future__ import annotations
+
+import re
+
+from masthead.errors import Conflict
+
+_TAG = re.compile(r'(?:W/)?"([^"]*)"')
+
+
+def etag(version: int) -> bytes:
+    return b'"%d"' % version
+
+
+def is_unchanged(if_none_match: str | None, tag: bytes) -> bool:
+    """For GET: the client has this very answer already."""
+    if if_none_match is None:
+        return False
+    if if_none_match.strip() == "*":
+        return True
+    wanted = tag.decode().strip('"')
+    return wanted in _TAG.findall(if_none_match)
+
+
+def expected_version(if_match: str | None) -> int | None:
+    """For changes: the version the client insists on. `*` insists on nothing but existence.
+
+    A header that names no version of ours can't be met. Weak tags are taken as well: a proxy that
+    compresses answers makes ours weak.
+    """
+    if if_match is None or if_match.strip() == "*":
+        return None
+    tags = _TAG.findall(if_match)
+    if len(tags) != 1 or not tags[0].isascii() or not tags[0].isdigit():
+        raise Conflict("The If-Match header names no version of this record. Read it again.")
+    return int(tags[0])

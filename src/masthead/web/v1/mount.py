@@ -1,0 +1,44 @@
+"""Puts the capabilities' route tables under `/api/v1`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from starlette.routing import Route as Mounted
+from starlette.types import Receive, Scope, Send
+
+from masthead.errors import NotFound
+from masthead.identity.keys import ApiKeys
+from masthead.web.errors import answers_under
+from masthead.web.v1.cache import AnswerCache
+from masthead.web.v1.call import Services
+from masthead.web.v1.endpoint import Endpoint, Limiter
+from masthead.web.v1.errors import error_answer
+from masthead.web.v1.idempotency import Idempotency
+from masthead.web.v1.routes import PREFIX, Route
+
+
+def mount(
+    table: Iterable[Route],
+    services: Services,
+    keys: ApiKeys,
+    limiter: Limiter,
+    idempotency: Idempotency,
+    cache: AnswerCache,
+) -> list[Mounted]:
+    answers_under(PREFIX, error_answer(services.settings.error_codes))
+    by_path: dict[str, dict[str, Route]] = {}
+    for route in table:
+        by_path.setdefault(route.path, {})[route.method] = route
+    mounted = [
+        Mounted(PREFIX + path, Endpoint(methods, services, keys, limiter, idempotency, cache))
+        for path, methods in by_path.items()
+    ]
+    return [*mounted, Mounted(PREFIX + "/{rest:path}", _Nothing())]
+
+
+class _Nothing:
+    """An unknown address below the prefix is answered in the API's own envelope."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        raise NotFound("There is no such endpoint. The reference is at /api/v1/docs.")

@@ -1,0 +1,121 @@
+"""Query parameters: declared with their routes, read strictly, described in OpenAPI."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qsl
+
+from masthead import ids
+from masthead.errors import BadRequest, Invalid, Problem
+from masthead.records.fields.values import read_moment
+
+MAX_QUERY_BYTES = 16_000
+MAX_PAGE = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    name: str
+    help: str
+    kind: str = "text"
+    """`text`, `integer`, `choice`, `moment` or `cursor`."""
+    choices: tuple[str, ...] = ()
+    minimum: int = 0
+    maximum: int = 0
+    default: Any = None
+    example: Any = None
+
+    def read(self, text: str) -> Any:
+        """The typed value; raises ValueError with a sentence for the caller."""
+        match self.kind:
+            case "integer":
+                return self._integer(text)
+            case "choice":
+                if text not in self.choices:
+                    raise ValueError(f"Must be one of: {', '.join(self.choices)}.")
+            case "moment":
+                moment = read_moment(text)
+                if moment is None:
+                    raise ValueError("Must be an ISO 8601 date-time such as 2026-11-14T09:30:00Z.")
+                return moment
+            case "cursor":
+                return read_cursor(text)
+            case _:
+                if len(text) > self.maximum or "\x00" in text:
+                    raise ValueError(f"Must be no more than {self.maximum} characters of text.")
+        return text
+
+    def _integer(self, text: str) -> int:
+        try:
+            number = int(text) if len(text) <= 12 else self.maximum + 1
+        except ValueError:
+            raise ValueError("Must be a whole number.") from None
+        if not self.minimum <= number <= self.maximum:
+            raise ValueError(f"Must be between {self.minimum} and {self.maximum}.")
+        return number
+
+
+PAGE = Parameter("page", "Which page, from 1.", "integer", minimum=1, maximum=MAX_PAGE, default=1)
+PER_PAGE = Parameter(
+    "per_page", "How many items a page holds.", "integer", minimum=1, maximum=100, default=20
+)
+CURSOR = Parameter(
+    "cursor",
+    'Continue after the last item of an earlier answer, as its `Link: rel="next"` header says. '
+    "Costs the same however deep, and never skips or repeats an item. `page` is then ignored.",
+    "cursor",
+)
+PAGING = (PAGE, PER_PAGE, CURSOR)
+
+
+def read_query(query_string: bytes, declared: Sequence[Parameter]) -> dict[str, Any]:
+    """All declared parameters, defaults filled in; others are ignored."""
+    given = _pairs(query_string) if query_string else {}
+    values: dict[str, Any] = {}
+    problems: dict[str, Problem] = {}
+    for parameter in declared:
+        if parameter.name not in given:
+            values[parameter.name] = parameter.default
+            continue
+        try:
+            values[parameter.name] = parameter.read(given[parameter.name])
+        except ValueError as error:
+            problems[parameter.name] = Problem("validation_invalid_value", str(error))
+    if problems:
+        raise Invalid(problems, "A query parameter is not valid.")
+    return values
+
+
+def _pairs(query_string: bytes) -> dict[str, str]:
+    if len(query_string) > MAX_QUERY_BYTES:
+        raise BadRequest("The query string is too long.")
+    try:
+        pairs = parse_qsl(
+            query_string.decode("latin-1"), keep_blank_values=True, max_num_fields=100
+        )
+    except ValueError:
+        raise BadRequest("The query string has too many parameters.") from None
+    given: dict[str, str] = {}
+    for name, value in pairs:
+        given.setdefault(name, value)
+    return given
+
+
+def write_cursor(created: str, record_id: str) -> str:
+    return base64.urlsafe_b64encode(f"{created}|{record_id}".encode()).decode().rstrip("=")
+
+
+def read_cursor(text: str) -> tuple[str, str]:
+    """A cursor is a place in the list, not a secret: it shows no more than its holder has seen."""
+    try:
+        padded = text + "=" * (-len(text) % 4)
+        created, _, record_id = base64.urlsafe_b64decode(padded).decode().partition("|")
+    except (binascii.Error, UnicodeError, ValueError):
+        created = record_id = ""
+    if read_moment(created) != created or not ids.is_id(record_id):
+        raise ValueError("Is not a cursor of this API. Take it from a Link header.")
+    return created, record_id

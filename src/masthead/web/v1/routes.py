@@ -1,0 +1,93 @@
+"""How a v1 endpoint is declared: one line of a table that the router, the scope check, OpenAPI and
+the tests all read."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from masthead.web.v1.parameters import PAGING, Parameter
+from masthead.web.v1.schema import Body, View
+
+if TYPE_CHECKING:
+    from masthead.web.v1.call import Call
+
+PREFIX = "/api/v1"
+
+Handler = Callable[["Call"], Awaitable[Any]]
+
+
+class Shape(StrEnum):
+    """How an answer wraps its record (spec part 4, conventions)."""
+
+    PAGE = "page"
+    RECORD = "record"
+    DATA = "data"
+    BARE = "bare"
+    EMPTY = "empty"
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    method: str
+    path: str
+    handler: Handler
+    scope: str
+    shape: Shape
+    status: int = 200
+    view: View | None = None
+    body: Body | None = None
+    parameters: tuple[Parameter, ...] = ()
+    is_upload: bool = False
+    is_cacheable: bool = False
+    summary: str = ""
+    tag: str = ""
+
+    @property
+    def has_id(self) -> bool:
+        return "{id}" in self.path
+
+
+def list_of(
+    path: str,
+    handler: Handler,
+    *,
+    scope: str,
+    view: View,
+    filters: tuple[Parameter, ...] = (),
+    **more: Any,
+) -> Route:
+    return Route(
+        "GET",
+        path,
+        handler,
+        scope,
+        Shape.PAGE,
+        view=view,
+        parameters=(*PAGING, *filters),
+        is_cacheable=True,
+        **more,
+    )
+
+
+def get(path: str, handler: Handler, *, scope: str, view: View, **more: Any) -> Route:
+    return Route("GET", path, handler, scope, Shape.RECORD, view=view, is_cacheable=True, **more)
+
+
+def post(path: str, handler: Handler, *, scope: str, view: View, **more: Any) -> Route:
+    return Route("POST", path, handler, scope, Shape.DATA, status=201, view=view, **more)
+
+
+def patch(path: str, handler: Handler, *, scope: str, view: View, body: Body, **more: Any) -> Route:
+    return Route("PATCH", path, handler, scope, Shape.DATA, view=view, body=body, **more)
+
+
+def put(path: str, handler: Handler, *, scope: str, view: View, body: Body, **more: Any) -> Route:
+    """As PATCH: clients of either variant of the specification must work."""
+    return Route("PUT", path, handler, scope, Shape.DATA, view=view, body=body, **more)
+
+
+def delete(path: str, handler: Handler, *, scope: str, **more: Any) -> Route:
+    return Route("DELETE", path, handler, scope, Shape.EMPTY, status=204, **more)

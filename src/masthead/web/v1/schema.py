@@ -1,0 +1,92 @@
+"""What v1 takes and answers: named selections of a collection's fields.
+
+A view says which fields an answer shows, a body which fields a request may set. Types and limits
+stay with the fields, so that the API, its description and the engine can't drift apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from masthead.errors import Invalid, Problem
+from masthead.records.collection import Collection, Record
+from masthead.records.fields.base import REQUIRED, FieldError
+
+
+@dataclass(frozen=True)
+class View:
+    """The fields of one answer, all of them always there; empty nullable ones are null."""
+
+    name: str
+    collection: Collection
+    fields: tuple[str, ...]
+    nullable: frozenset[str] = frozenset()
+    computed: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
+    """Fields that are shown otherwise than stored, such as masked addresses."""
+    help: str = ""
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        return frozenset(self.fields)
+
+    def of(self, record: Mapping[str, Any]) -> Record:
+        shown = {name: record[name] for name in self.fields}
+        for name in self.nullable:
+            if shown[name] == "":
+                shown[name] = None
+        for name, compute in self.computed.items():
+            shown[name] = compute(shown[name])
+        return shown
+
+
+NULL = Problem("validation_required", "Cannot be null.")
+
+
+@dataclass(frozen=True)
+class Body:
+    """The fields a request may set. Unknown ones are ignored: newer clients may talk to us."""
+
+    name: str
+    collection: Collection
+    fields: tuple[str, ...]
+    required: frozenset[str] = frozenset()
+    nullable: frozenset[str] = frozenset()
+    partial: bool = False
+    """For changes: nothing is required, only what is named changes."""
+    only_these: bool = False
+    """Anything but the named fields is refused, where silence would mislead."""
+    help: str = ""
+
+    def read(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The checked values of the fields that were given, or Invalid with every problem."""
+        values: dict[str, Any] = {}
+        problems: dict[str, Problem] = {}
+        for name in self.fields:
+            try:
+                if name in given:
+                    values[name] = self._value(name, given[name])
+                elif name in self.required and not self.partial:
+                    problems[name] = REQUIRED
+            except FieldError as error:
+                problems[name] = error.problem
+        if self.only_these:
+            problems |= {name: _NOT_HERE for name in given if name not in self.fields}
+        if problems:
+            raise Invalid(problems)
+        return values
+
+    def _value(self, name: str, value: Any) -> Any:
+        declared = self.collection.by_name[name]
+        if value is None:
+            if name in self.nullable:
+                return declared.empty()
+            raise FieldError(NULL)
+        if value == "" and name in self.required:
+            raise FieldError(REQUIRED)
+        return declared.parse(value)
+
+
+_NOT_HERE = Problem("validation_not_settable", "Can't be set here.")
