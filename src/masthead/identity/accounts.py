@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+from masthead import ids
 from masthead.caller import Caller, Kind
 from masthead.errors import BadRequest, Invalid, Problem
 from masthead.identity import passwords, sessions
@@ -62,28 +63,35 @@ class Accounts:
 
     async def refresh(self, collection: Collection, caller: Caller) -> SignedIn | None:
         """A new token for a live session; None when the caller has none in this collection."""
-        if caller.collection != collection.name:
-            return None
-        found = await self._records.find(collection, {"id": caller.id})
-        return self._signed_in(collection, found[0]) if found else None
+        account = await self._account_of(collection, caller)
+        return self._signed_in(collection, account) if account else None
 
     async def file_token(self, collection: Collection, caller: Caller) -> str | None:
-        found = await self._records.find(collection, {"id": caller.id})
-        return self._issue(collection, found[0], TokenType.FILE, FILE_TOKEN) if found else None
+        account = await self._account_of(collection, caller)
+        return self._issue(collection, account, TokenType.FILE, FILE_TOKEN) if account else None
 
     async def caller_of(self, token: str, token_type: TokenType = TokenType.AUTH) -> Caller | None:
         """Whose token this is, if it is alive: its account exists and has the same token key."""
         known = self._verified.get(token)
         claims = known[1] if known else sessions.peek(token)
-        if claims is None or claims.type is not token_type:
+        if claims is None or claims.type is not token_type or not ids.is_id(claims.id):
             return None
         collection = self._records.registry.find(claims.collection_id)
         if collection is None or not collection.is_auth:
             return None
-        found = await self._records.find(collection, {"id": claims.id})
-        if not found or not self._is_genuine(token, token_type, found[0]["token_key"]):
-            return None
-        return account_caller(collection, found[0])
+        # An id is unique in its tenant only, and tenants may choose ids: the key decides.
+        found = await self._records.find(collection, {"id": claims.id}, limit=MAX_NAMESAKES)
+        for account in found:
+            if self._is_genuine(token, token_type, account["token_key"]):
+                return account_caller(collection, account)
+        return None
+
+    async def verify_password(self, collection: Collection, caller: Caller, password: str) -> bool:
+        """Whether the caller knows the password of the account they are signed in with."""
+        account = await self._account_of(collection, caller)
+        if account is None:
+            return False
+        return await passwords.verify_password(account["password_hash"], password)
 
     async def end_sessions(self, collection: Collection, record: Record) -> None:
         """Every token of the account dies at once."""
@@ -91,6 +99,15 @@ class Accounts:
         await self._records.update(
             system, collection, record["id"], {}, stamped={"token_key": new_token_key()}
         )
+
+    async def _account_of(self, collection: Collection, caller: Caller) -> Record | None:
+        if caller.collection != collection.name:
+            return None
+        # An operator may be visiting a tenant, but has no account there.
+        is_operator = caller.kind is Kind.OPERATOR
+        tenant_id = TenantId("") if is_operator else caller.tenant_id
+        found = await self._records.find(collection, {"id": caller.id}, tenant_id=tenant_id)
+        return found[0] if found else None
 
     def _is_genuine(self, token: str, token_type: TokenType, token_key: str) -> bool:
         """Checking a signature costs more than the rest of a small request, so each is checked

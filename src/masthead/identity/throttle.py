@@ -60,11 +60,19 @@ class LoginThrottle:
         self._clock = now
         t = login_attempts.c
         key = (t.tenant_id == "", t.subject == sa.bindparam("subject"))
-        self._read = database.compile(sa.select(t.attempts, t.window_ends).where(*key))
-        self._write = database.compile(
-            dialects.upsert_set(
+        self._end_window = database.compile(
+            sa.delete(login_attempts).where(*key, t.window_ends <= sa.bindparam("now"))
+        )
+        self._begin_window = database.compile(
+            dialects.insert_missing(
                 login_attempts, ("tenant_id", "subject"), ("attempts", "window_ends")
             )
+        )
+        self._count_one = database.compile(
+            sa.update(login_attempts)
+            .where(*key)
+            .values(attempts=t.attempts + 1)
+            .returning(t.attempts, t.window_ends)
         )
         self._forget = database.compile(sa.delete(login_attempts).where(*key))
         self._give_back = database.compile(
@@ -101,21 +109,23 @@ class LoginThrottle:
     async def _count(self, tx: Transaction, subject: str, limit: int) -> int:
         """Seconds to wait, 0 when admitted. Refused attempts do not prolong the wait."""
         now = self._clock()
-        rows = await tx.fetch(self._read, self._read.bind({"subject": subject}))
-        attempts, window_ends = rows[0] if rows else (0, "")
-        if window_ends <= clock.to_text(now):
-            attempts, window_ends = 0, clock.to_text(now + WINDOW)
-        if attempts >= limit:
-            left = clock.from_text(window_ends) - now
-            return max(int(left.total_seconds()) + 1, 1)
         values = {
             "tenant_id": "",
             "subject": subject,
-            "attempts": attempts + 1,
-            "window_ends": window_ends,
+            "attempts": 0,
+            "window_ends": clock.to_text(now + WINDOW),
+            "now": clock.to_text(now),
         }
-        await tx.execute(self._write, self._write.bind(values))
-        return 0
+        await tx.execute(self._end_window, self._end_window.bind(values))
+        await tx.execute(self._begin_window, self._begin_window.bind(values))
+        # Counted where it is kept: attempts of the same moment can't read the same count.
+        ((attempts, window_ends),) = await tx.fetch(
+            self._count_one, self._count_one.bind({"subject": subject})
+        )
+        if attempts <= limit:
+            return 0
+        left = clock.from_text(window_ends) - now
+        return max(int(left.total_seconds()) + 1, 1)
 
 
 def _digest(*parts: str) -> str:

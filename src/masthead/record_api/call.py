@@ -111,7 +111,7 @@ async def _by_header(services: Services, scope: Scope) -> Caller | None:
 
 async def _by_cookie(services: Services, scope: Scope) -> Caller | None:
     cookies = header(scope, b"cookie")
-    if not cookies or not _is_own_request(scope):
+    if not cookies or not is_own_request(scope):
         return None
     for name, wants_admin in ((ADMIN_COOKIE, True), (MEMBER_COOKIE, False)):
         token = read_cookie(cookies, name)
@@ -122,9 +122,10 @@ async def _by_cookie(services: Services, scope: Scope) -> Caller | None:
     return None
 
 
-def _is_own_request(scope: Scope) -> bool:
+def is_own_request(scope: Scope) -> bool:
     """A browser sends cookies along with forms of sibling sites, too: tenants share a parent
-    domain. What would change something has to come from the very same origin."""
+    domain. What would change something, or sign a browser in, has to come from the very same
+    origin."""
     if scope["method"] in _SAFE_METHODS:
         return True
     fetch_site = header(scope, b"sec-fetch-site")
@@ -136,6 +137,6 @@ def _is_own_request(scope: Scope) -> bool:
     host = parse_host(header(scope, b"host") or "")
     try:
         parts = urlsplit(origin)
-        return (parts.hostname, parts.port) == (host.name, host.port)
+        return (parts.hostname, parts.port) == (host.name.strip("[]"), host.port)
     except ValueError:
         return False

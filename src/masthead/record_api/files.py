@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from masthead import ids
 from masthead.errors import NotFound
 from masthead.media.thumbs import thumb_key
 from masthead.media.upload import file_field
@@ -17,6 +18,8 @@ async def serve_file(call: Call) -> None:
     field = file_field(collection)
     name = call.scope["path_params"]["name"]
     if field is None:
+        raise NotFound
+    if not ids.is_id(call.record_id):
         raise NotFound
     found = await call.records.find(
         collection, {"id": call.record_id}, tenant_id=call.visit.tenant_id

@@ -8,6 +8,7 @@ from urllib.parse import parse_qsl
 
 from masthead.errors import BadRequest
 from masthead.records.engine import ListRequest
+from masthead.records.expand import Expansion
 from masthead.records.projection import Projection
 
 DEFAULT_PER_PAGE = 30
@@ -61,7 +62,10 @@ def _list_parameters(query_string: bytes) -> ListParameters:
 @lru_cache(maxsize=1_024)
 def _view_parameters(query_string: bytes) -> ViewParameters:
     given = query_parameters(query_string)
-    return ViewParameters(given.get("expand", ""), Projection.parse(given.get("fields", "")))
+    expand = given.get("expand", "")
+    # Read once more by the engine; here so that a change is refused before it is made.
+    Expansion.parse(expand)
+    return ViewParameters(expand, Projection.parse(given.get("fields", "")))
 
 
 def query_parameters(query_string: bytes) -> dict[str, str]:
@@ -70,7 +74,7 @@ def query_parameters(query_string: bytes) -> dict[str, str]:
         raise BadRequest("The query string is too long.")
     try:
         pairs = parse_qsl(
-            query_string.decode("latin-1"), keep_blank_values=True, max_num_fields=100
+            query_string.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=100
         )
     except ValueError:
         raise BadRequest("The query string has too many parameters.") from None

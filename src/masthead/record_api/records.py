@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from typing import Any
 
+from masthead import ids
 from masthead.caller import Caller, Kind
-from masthead.errors import BadRequest, Forbidden, Invalid, Problem
-from masthead.identity import passwords
+from masthead.errors import BadRequest, Invalid, NotFound, Problem
 from masthead.identity.accounts import new_credentials
 from masthead.ids import TenantId
 from masthead.media.upload import file_field, store_upload
@@ -48,9 +48,10 @@ async def view_record(call: Call) -> None:
 async def create_record(call: Call) -> None:
     collection = call.collection()
     call.records.check_may_create(call.caller, collection)
+    read_view_parameters(call.scope["query_string"])
     async with AsyncExitStack() as stack:
         given, uploads = await _read_body(call, collection, stack)
-        caller = await _in_named_tenant(call, given)
+        caller = await _in_named_tenant(call, collection, given)
         try:
             record = await _create(call, caller, collection, given, uploads)
         except Invalid as error:
@@ -60,6 +61,8 @@ async def create_record(call: Call) -> None:
 
 async def update_record(call: Call) -> None:
     collection = call.collection()
+    call.records.check_may_update(call.caller, collection)
+    read_view_parameters(call.scope["query_string"])
     async with AsyncExitStack() as stack:
         given, uploads = await _read_body(call, collection, stack)
         if uploads:
@@ -108,24 +111,31 @@ async def _create(
 async def _update(call: Call, collection: Collection, given: dict[str, Any]) -> None:
     stamped = None
     if collection.is_auth and given.get("password"):
-        await _check_old_password(call, collection, given)
+        await _check_may_set_password(call, collection, given)
         stamped = await new_credentials(given, required=True)
     if call.caller.kind is Kind.MEMBER:
         _refuse_email(call, given)
     await call.records.update(call.caller, collection, call.record_id, given, stamped=stamped)
 
 
-async def _check_old_password(call: Call, collection: Collection, given: dict[str, Any]) -> None:
-    """An administrator may reset a member's password; everyone else must know their own."""
-    if call.caller.is_admin and call.caller.id != call.record_id:
+async def _check_may_set_password(
+    call: Call, collection: Collection, given: dict[str, Any]
+) -> None:
+    """An administrator may reset a member's password; everyone else must know their own.
+
+    Before anything is hashed, because hashing is expensive.
+    """
+    caller = call.caller
+    is_own = caller.id == call.record_id and caller.collection == collection.name
+    if not is_own:
+        call.records.check_may_update(caller, collection)
+        if not caller.is_admin:
+            raise NotFound
         return
-    if call.caller.id != call.record_id:
-        raise Forbidden
-    found = await call.records.find(collection, {"id": call.record_id})
     old = given.get("oldPassword")
     if not isinstance(old, str) or not old:
         raise Invalid({"oldPassword": REQUIRED})
-    if not found or not await passwords.verify_password(found[0]["password_hash"], old):
+    if not await call.services.accounts.verify_password(collection, caller, old):
         wrong = Problem("validation_invalid_old_password", "Missing or invalid old password.")
         raise Invalid({"oldPassword": wrong})
 
@@ -167,13 +177,15 @@ def _with_modifiers(collection: Collection, given: dict[str, Any]) -> dict[str, 
     return values
 
 
-async def _in_named_tenant(call: Call, given: dict[str, Any]) -> Caller:
+async def _in_named_tenant(call: Call, collection: Collection, given: dict[str, Any]) -> Caller:
     """`tenant_id` in a body: an operator chooses with it, anyone else can only repeat their own."""
     named = given.pop("tenant_id", None)
     caller = call.caller
     if named in (None, "") or named == caller.tenant_id:
+        if caller.tenant_id is None and not collection.platform_records:
+            raise Invalid({"tenant_id": REQUIRED}, "Failed to create record.")
         return caller
-    if caller.kind is Kind.OPERATOR and isinstance(named, str):
+    if caller.kind is Kind.OPERATOR and isinstance(named, str) and ids.is_id(named):
         tenants = call.records.registry["tenants"]
         if await call.records.find(tenants, {"id": named}):
             return in_tenant(caller, TenantId(named))

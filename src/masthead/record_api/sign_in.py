@@ -8,7 +8,7 @@ from masthead.errors import Invalid, NotFound, Unauthenticated
 from masthead.identity.accounts import SignedIn, session_lifetime
 from masthead.identity.sessions import ADMIN_COOKIE, MEMBER_COOKIE, set_cookie
 from masthead.identity.tenants import superusers
-from masthead.record_api.call import Call
+from masthead.record_api.call import Call, is_own_request
 from masthead.record_api.parameters import read_view_parameters
 from masthead.record_api.records import shown
 from masthead.records.collection import Collection
@@ -88,14 +88,19 @@ async def _answer(
         body["admin"] = record
     if wanted.projection:
         body = wanted.projection.apply(body)
-    cookie = set_cookie(
+    headers = [(b"cache-control", b"no-store")]
+    if is_own_request(call.scope):
+        headers.append((b"set-cookie", _cookie(call, collection, signed_in).encode()))
+    await send_json(call.send, 200, body, headers)
+
+
+def _cookie(call: Call, collection: Collection, signed_in: SignedIn) -> str:
+    return set_cookie(
         ADMIN_COOKIE if collection is superusers else MEMBER_COOKIE,
         signed_in.token,
         lifetime=session_lifetime(collection),
         secure=call.visit.is_https,
     )
-    headers = ((b"set-cookie", cookie.encode()), (b"cache-control", b"no-store"))
-    await send_json(call.send, 200, body, headers)
 
 
 def _auth_collection(call: Call) -> Collection:

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from masthead.records.fields.base import Access, Field
+from masthead import ids
+from masthead.records.fields.base import Access, Field, refuse
 from masthead.records.fields.relation import Relation
 from masthead.records.fields.values import Date, Number
 
@@ -183,6 +184,11 @@ class _Id(Field):
     """The record's own id: given by the client at creation or made by the engine."""
 
     kind = "text"
+
+    def parse(self, value: Any) -> str:
+        if not isinstance(value, str) or not ids.is_id(value):
+            raise refuse("validation_invalid_format", "Must be 15 characters of a-z and 0-9.")
+        return value
 
 
 ID = _Id(name="id", write=Access.ADMIN, immutable=True)

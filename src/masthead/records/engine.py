@@ -9,7 +9,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from masthead import clock
+from masthead import clock, ids
 from masthead.caller import Caller, Kind
 from masthead.errors import BadRequest, Forbidden, NotFound, Unauthenticated
 from masthead.ids import TenantId
@@ -104,6 +104,7 @@ class Records:
         names: frozenset[str] | None = None,
     ) -> Record:
         access = self._may_read(caller, collection)
+        _check_id(record_id)
         expansion = Expansion.parse(expand)
         names = _with_relations(collection, names, expansion)
         shape = Shape(collection.name, access, caller.tenant_id is not None, names=names)
@@ -123,6 +124,11 @@ class Records:
     def check_may_create(self, caller: Caller, collection: Collection) -> None:
         """Refuses before a large body is read."""
         if not caller.is_admin and collection.rules.create is None:
+            raise _locked(caller)
+
+    def check_may_update(self, caller: Caller, collection: Collection) -> None:
+        """Refuses before a large body is read or a password hashed."""
+        if not caller.is_admin and collection.rules.update is None:
             raise _locked(caller)
 
     async def create(
@@ -146,7 +152,7 @@ class Records:
         stamped: Mapping[str, Any] | None = None,
         expected_version: int | None = None,
     ) -> Record:
-        caller = await self._at_home(caller, collection, record_id)
+        caller = await self._may_change(caller, collection, record_id, collection.rules.update)
         async with self.unit(caller) as unit:
             return await unit.update(
                 collection, record_id, given, stamped=stamped, expected_version=expected_version
@@ -160,7 +166,7 @@ class Records:
         *,
         expected_version: int | None = None,
     ) -> Record:
-        caller = await self._at_home(caller, collection, record_id)
+        caller = await self._may_change(caller, collection, record_id, collection.rules.delete)
         async with self.unit(caller) as unit:
             return await unit.delete(collection, record_id, expected_version=expected_version)
 
@@ -286,6 +292,15 @@ class Records:
             raise _locked(caller)
         return access_of(caller)
 
+    async def _may_change(
+        self, caller: Caller, collection: Collection, record_id: str, rule: str | None
+    ) -> Caller:
+        """Refuses what is locked before it takes the tenant's turn to write."""
+        if not caller.is_admin and rule is None:
+            raise _locked(caller)
+        _check_id(record_id)
+        return await self._at_home(caller, collection, record_id)
+
     async def _at_home(self, caller: Caller, collection: Collection, record_id: str) -> Caller:
         """An operator without a tenant acts in the tenant that the record belongs to."""
         if caller.tenant_id is not None:
@@ -300,6 +315,12 @@ class Records:
 
 def in_tenant(caller: Caller, tenant_id: TenantId) -> Caller:
     return Caller(caller.kind, tenant_id, caller.id, caller.email, caller.collection, caller.scopes)
+
+
+def _check_id(record_id: str) -> None:
+    """What is no id names no record; some of it a database would not even take for a question."""
+    if not ids.is_id(record_id):
+        raise NotFound
 
 
 def _locked(caller: Caller) -> Exception:

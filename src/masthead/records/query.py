@@ -252,8 +252,7 @@ class Queries:
                 order.append(dialects.random_order())
                 continue
             path = ("created",) if key.path == ("@rowid",) else key.path
-            column = compiler.sort_key(path, place)
-            order.append(column.desc() if key.descending else column.asc())
+            order.append(compiler.sort_key(path, place, descending=key.descending))
         # Ties by id, in the direction of the first key, so that one index serves both.
         last = place.table.c.id
         order.append(last.desc() if not sort or sort[0].descending else last.asc())

@@ -13,6 +13,7 @@ from masthead.records.collection import Collection, Counter
 from masthead.records.fields.values import Select
 from masthead.records.filter.ast import Comparison, Expression, Identifier, Literal, Macro
 from masthead.records.tables import record_counts
+from masthead.records.where import as_text
 from masthead.storage import dialects
 
 
@@ -24,7 +25,7 @@ class Fixed:
     position: int = -1
 
     def value(self, literals: tuple[Any, ...]) -> str:
-        return self.constant if self.position < 0 else str(literals[self.position])
+        return self.constant if self.position < 0 else as_text(literals[self.position])
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,13 @@ from masthead.records.query import Context, Queries, Shape, access_of, decoded
 from masthead.records.slugs import free_slug, slugify
 from masthead.records.validation import check_changes, check_new
 from masthead.records.writes import Writes
-from masthead.storage.database import ForeignKeyViolation, Transaction, UniqueViolation
+from masthead.storage.database import (
+    ForeignKeyViolation,
+    Row,
+    Statement,
+    Transaction,
+    UniqueViolation,
+)
 
 NOT_UNIQUE = Problem("validation_not_unique", "Value must be unique.")
 CASCADE_STEP = 500
@@ -175,6 +181,14 @@ class Unit:
         statement = self._parts.writes.job
         await self._tx.execute(statement, statement.bind(values))
         return job_id
+
+    async def fetch(self, statement: Statement, values: Mapping[str, Any]) -> list[Row]:
+        """A read of the caller's own tables, inside this change's transaction."""
+        return await self._tx.fetch(statement, statement.bind(values))
+
+    async def execute(self, statement: Statement, values: Mapping[str, Any]) -> int:
+        """A change of the caller's own tables that commits together with this one."""
+        return await self._tx.execute(statement, statement.bind(values))
 
     def _allow(self, rule: str | None) -> None:
         """Locked means administrators only; anyone else learns which door they stand at."""

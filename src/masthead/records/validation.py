@@ -34,7 +34,8 @@ def check_new(
     record: Record = {}
     for field in collection.fields:
         if field.name in given and checker.may_set(field, given[field.name], field.default_value()):
-            record[field.name] = checker.check(field, given[field.name])
+            value = checker.relative(field, given[field.name], field.empty())
+            record[field.name] = checker.check(field, value)
             checker.given.add(field.name)
         else:
             record[field.name] = field.default_value()
@@ -53,7 +54,7 @@ def check_changes(
         field = collection.by_name.get(name)
         if field is None or not checker.may_set(field, value, old.get(name)):
             continue
-        value = checker.relative(field, value, old)
+        value = checker.relative(field, value, old.get(name))
         changes[name] = checker.check(field, value)
         if field.immutable and changes[name] != old[name]:
             checker.problems[name] = _IMMUTABLE
@@ -99,14 +100,14 @@ class _Checker:
         ):
             self.problems[field.name] = REQUIRED
 
-    def relative(self, field: Field, value: Any, old: Record) -> Any:
+    def relative(self, field: Field, value: Any, current: Any) -> Any:
         if not isinstance(value, Add | Remove):
             return value
         try:
-            return _applied(field, value, old[field.name])
+            return _applied(field, value, current)
         except FieldError as error:
             self.problems[field.name] = error.problem
-            return old[field.name]
+            return current
 
     def finish(self) -> None:
         if self.problems:

@@ -112,11 +112,17 @@ class WhereCompiler:
         finally:
             self.access, self._constant = access, constant
 
-    def sort_key(self, path: tuple[str, ...], place: Place) -> ColumnElement[Any]:
+    def sort_key(
+        self, path: tuple[str, ...], place: Place, *, descending: bool
+    ) -> ColumnElement[Any]:
         operand = self._path(path, place)
         if operand.rows or operand.sql is None:
             raise BadRequest(f"Can't sort by {_shown(path)}: it has many values.")
-        return operand.sql
+        key = operand.sql.desc() if descending else operand.sql.asc()
+        if not operand.nullable:
+            return key
+        # An empty value comes before all others on either database.
+        return key.nulls_last() if descending else key.nulls_first()
 
     def _expression(self, node: Expression, place: Place) -> ColumnElement[bool]:
         if isinstance(node, And):
@@ -189,7 +195,7 @@ class WhereCompiler:
         """Walks `post_id.title` or `comments_via_post_id.body` to the column at its end."""
         origin, walk = place, _Walk()
         for index, name in enumerate(path[:-1]):
-            step = self._step(place, name, walk)
+            step = self._step(place, name, path, walk)
             if step is None:
                 return self._json_path(place, path, index, origin, walk)
             place = step
@@ -198,25 +204,23 @@ class WhereCompiler:
             Operand(place.table.c[field.name], field.kind, _is_nullable(field)), origin, walk
         )
 
-    def _step(self, place: Place, name: str, walk: _Walk) -> Place | None:
+    def _step(self, place: Place, name: str, path: tuple[str, ...], walk: _Walk) -> Place | None:
         field = place.collection.by_name.get(name)
         if isinstance(field, Relation) and field.read <= self.access:
-            return self._forward(place, field, walk)
+            return self._forward(place, field, self._enter(field.to, path), walk)
         back = self.registry.back_relation(place.collection, name)
-        return self._backward(place, *back, walk) if back else None
+        if back is None or back[1].read > self.access:
+            return None
+        return self._backward(place, back[1], self._enter(back[0].name, path), walk)
 
-    def _forward(self, place: Place, relation: Relation, walk: _Walk) -> Place:
-        target = self._enter(relation.to)
+    def _forward(self, place: Place, relation: Relation, target: Place, walk: _Walk) -> Place:
         conditions = [target.table.c.id == place.table.c[relation.name]]
         if relation is not TENANT_ID:
             conditions.append(target.table.c.tenant_id == place.table.c.tenant_id)
         self._join(target, conditions, walk)
         return target
 
-    def _backward(self, place: Place, source: Collection, relation: Relation, walk: _Walk) -> Place:
-        if relation.read > self.access:
-            raise _unknown((relation.name,))
-        target = self._enter(source.name)
+    def _backward(self, place: Place, relation: Relation, target: Place, walk: _Walk) -> Place:
         conditions = [
             target.table.c.tenant_id == place.table.c.tenant_id,
             target.table.c[relation.name] == place.table.c.id,
@@ -225,10 +229,10 @@ class WhereCompiler:
         self._join(target, conditions, walk)
         return target
 
-    def _enter(self, name: str) -> Place:
+    def _enter(self, name: str, path: tuple[str, ...]) -> Place:
         collection = self.registry[name]
         if self.access < Access.ADMIN and collection.rules.read is None:
-            raise _unknown((name,))
+            raise _unknown(path)
         return Place(collection, self.tables[name].alias())
 
     def _join(self, target: Place, conditions: list[ColumnElement[bool]], walk: _Walk) -> None:
@@ -266,8 +270,15 @@ class WhereCompiler:
         if {left.kind, right.kind} == {"flag"} or "flag" in (left.kind, right.kind):
             return self._flag_test(left, op, right)
         if "number" in (left.kind, right.kind) and _both_may_be_numbers(left, right):
-            return _compare(self._number(left), op, self._number(right))
+            return self._number_test(left, op, right)
         return self._text_test(left, op, right)
+
+    def _number_test(self, left: Operand, op: str, right: Operand) -> ColumnElement[bool]:
+        a, b = self._number(left), self._number(right)
+        # `width = null` asks for what has none; a text that is no number still equals nothing.
+        if op == "=" and (left.is_blank or right.is_blank):
+            return a.is_not_distinct_from(b)
+        return _compare(a, op, b)
 
     def _text_test(self, left: Operand, op: str, right: Operand) -> ColumnElement[bool]:
         moments = "date" in (left.kind, right.kind)
@@ -282,7 +293,7 @@ class WhereCompiler:
 
     def _flag_test(self, left: Operand, op: str, right: Operand) -> ColumnElement[bool]:
         if op not in ("=", "!="):
-            return self._text_test(left, op, right)
+            return _compare(self._number(left), op, self._number(right))
         a, b = self._flag(left), self._flag(right)
         return a.is_distinct_from(b) if op == "!=" else a.is_not_distinct_from(b)
 
@@ -290,7 +301,7 @@ class WhereCompiler:
         self, operand: Operand, moments: bool = False, plain: bool = False
     ) -> ColumnElement[Any]:
         if operand.is_literal:
-            return self._parameter(operand, _as_moment if moments else _as_text, sa.Text())
+            return self._parameter(operand, _as_moment if moments else as_text, sa.Text())
         assert operand.sql is not None
         sql = operand.sql
         if operand.kind == "flag":
@@ -303,7 +314,11 @@ class WhereCompiler:
         if operand.is_literal:
             return self._parameter(operand, _as_number, dialects.Real())
         assert operand.sql is not None
-        return operand.sql
+        if operand.kind == "number":
+            return operand.sql
+        # False comes before true; what is neither flag nor number is false.
+        one, zero = (sa.cast(sa.literal(each), dialects.Real()) for each in (1.0, 0.0))
+        return sa.case((self._flag(operand), one), else_=zero)
 
     def _flag(self, operand: Operand) -> ColumnElement[Any]:
         if not operand.is_literal:
@@ -320,7 +335,11 @@ class WhereCompiler:
     def _pattern(self, operand: Operand) -> ColumnElement[Any]:
         if operand.is_literal:
             return self._parameter(operand, _as_pattern, sa.Text())
-        return sa.literal("%").concat(self._text(operand)).concat("%")
+        text = self._text(operand)
+        for special in ("\\", "%", "_"):
+            # A stored value means itself: only what the caller wrote may hold wildcards.
+            text = sa.func.replace(text, special, "\\" + special)
+        return sa.literal("%").concat(text).concat("%")
 
     def _parameter(self, operand: Operand, coerce: Coerce, type_: Any) -> ColumnElement[Any]:
         """A literal as a parameter: fixed in our own rules, a slot in a client's filter."""
@@ -421,7 +440,7 @@ def _shown(path: tuple[str, ...]) -> str:
     return ".".join(path)[:60]
 
 
-def _as_text(value: Any) -> str:
+def as_text(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -431,12 +450,12 @@ def _as_text(value: Any) -> str:
 
 
 def _as_moment(value: Any) -> str:
-    written = _as_text(value)
+    written = as_text(value)
     return read_moment(written) or written
 
 
 def _as_pattern(value: Any) -> str:
-    return dialects.like_pattern(_as_text(value))
+    return dialects.like_pattern(as_text(value))
 
 
 def _as_number(value: Any) -> float | None:

@@ -1,0 +1,107 @@
+"""The world that tests through the HTTP faces live in; each of them runs on both databases."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+import uvicorn
+from tests.databases import database_url, fresh_url
+from tests.world import START, Account, TenantWorld, World, open_world
+
+from masthead.records.collection import Record
+
+__all__ = ["database_url"]
+
+
+@pytest.fixture(scope="session", params=["sqlite", "postgresql"])
+async def service(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[World]:
+    """One service for the whole run; tests take `app`, which also sets its clock back."""
+    folder = tmp_path_factory.mktemp("service")
+    world = await open_world(fresh_url(request.param, folder), folder)
+    yield world
+    await world.parts.close()
+
+
+@pytest.fixture
+def app(service: World) -> Iterator[World]:
+    service.clock.moment = START
+    yield service
+    service.clock.moment = START
+
+
+@pytest.fixture
+async def tenant(app: World) -> TenantWorld:
+    return await app.new_tenant("demo")
+
+
+@pytest.fixture
+async def other_tenant(app: World) -> TenantWorld:
+    return await app.new_tenant("other")
+
+
+@pytest.fixture
+async def owner(tenant: TenantWorld) -> Account:
+    return await tenant.owner()
+
+
+@pytest.fixture
+async def operator(app: World) -> Account:
+    return await app.operator()
+
+
+@pytest.fixture
+async def member(tenant: TenantWorld) -> Account:
+    return await tenant.member()
+
+
+@pytest.fixture
+async def published_post(tenant: TenantWorld) -> Record:
+    return await tenant.published()
+
+
+@pytest.fixture
+async def draft(tenant: TenantWorld) -> Record:
+    return await tenant.post(title="A draft")
+
+
+@dataclass(frozen=True)
+class Server:
+    """The service on a real port; its bare host serves `tenant`."""
+
+    url: str
+    world: World
+    tenant: TenantWorld
+
+
+class _QuietServer(uvicorn.Server):
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        # They belong to the test run.
+        yield
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+async def server(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Server]:
+    folder = tmp_path_factory.mktemp("server")
+    url = fresh_url(request.param, folder)
+    world = await open_world(url, folder, MASTHEAD_DEFAULT_TENANT="demo")
+    tenant = await world.new_tenant("demo", slug="demo")
+    config: Any = uvicorn.Config(world.http, port=0, log_config=None, lifespan="off", ws="none")
+    running = _QuietServer(config)
+    serving = asyncio.create_task(running.serve())
+    while not running.started:
+        await asyncio.sleep(0)
+    port = running.servers[0].sockets[0].getsockname()[1]
+    yield Server(f"http://127.0.0.1:{port}", world, tenant)
+    running.should_exit = True
+    await serving
+    await world.parts.close()
