@@ -5,6 +5,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 NODE_MODULES := tests/clients/node_modules
+PYTHON_MODULES := tests/clients/python_modules
 
 .PHONY: run install install-test test lint format bench lock clean
 
@@ -13,7 +14,7 @@ run: install
 
 install: $(VENV)/.installed
 
-install-test: $(VENV)/.installed-test $(NODE_MODULES)/.installed
+install-test: $(VENV)/.installed-test $(NODE_MODULES)/.installed $(PYTHON_MODULES)/.installed
 
 # Both suites run the same tests, on SQLite and on PostgreSQL; -n 2 uses both cores of a small machine.
 test: install-test
@@ -32,14 +33,16 @@ format: $(VENV)/.installed-test
 bench: $(VENV)/.installed-test
 	$(BIN)/python -m bench $(if $(ONLY),--only $(ONLY))
 
-# Rewrites both lock files from pyproject.toml; needs uv.
+# Rewrites the Python lock files; needs uv.
 lock:
 	uv pip compile pyproject.toml --extra build --universal --generate-hashes --no-header -q -o requirements.lock
 	uv pip compile pyproject.toml --extra build --extra test --universal --generate-hashes --no-header -q \
 	  -c requirements.lock -o requirements-test.lock
+	uv pip compile tests/clients/requirements.in --universal --generate-hashes --no-header -q \
+	  -o tests/clients/requirements.lock
 
 clean:
-	rm -rf $(VENV) $(NODE_MODULES)
+	rm -rf $(VENV) $(NODE_MODULES) $(PYTHON_MODULES)
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -53,7 +56,14 @@ $(VENV)/.installed-test: requirements-test.lock $(VENV)/.installed
 	$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r requirements-test.lock
 	touch $@
 
-# PocketBase's own JavaScript client, run by the Node.js that the Python lock brings.
+# Clients of others in JavaScript, run by the Node.js that the Python lock brings.
 $(NODE_MODULES)/.installed: tests/clients/package-lock.json $(VENV)/.installed-test
 	$(BIN)/python tests/clients/node.py ci --silent
+	touch $@
+
+# The generator of Python clients stands apart: it needs older versions of packages than we do.
+$(PYTHON_MODULES)/.installed: tests/clients/requirements.lock $(VENV)/.installed-test
+	rm -rf $(PYTHON_MODULES)
+	$(BIN)/pip install -q --disable-pip-version-check --require-hashes --no-deps \
+	  --target $(PYTHON_MODULES) -r tests/clients/requirements.lock
 	touch $@
