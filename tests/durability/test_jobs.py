@@ -1,0 +1,187 @@
+"""Jobs survive whoever runs them: crashes, slow handlers, failures and company."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from tests.world import World
+
+from masthead import clock
+from masthead.caller import system
+from masthead.jobs.queue import jobs
+from masthead.jobs.runner import LEASE, MAX_ATTEMPTS, RETRY_SECONDS, Job, JobRunner
+from masthead.storage.database import EVERY_TENANT
+
+
+class Crash(BaseException):
+    """Ends a runner where a power cut would: nothing after it happens."""
+
+
+async def enqueue(world: World, count: int = 1) -> None:
+    tenant = await world.new_tenant()
+    async with world.parts.records.unit(system(tenant.id)) as unit:
+        for number in range(count):
+            await unit.enqueue("count", {"number": number})
+
+
+async def queued(world: World) -> list[dict[str, Any]]:
+    columns = (jobs.c.run_at, jobs.c.attempts, jobs.c.leased_until, jobs.c.failed_at, jobs.c.error)
+    statement = world.parts.database.compile(sa.select(*columns))
+    rows = await world.parts.database.fetch(EVERY_TENANT, statement)
+    return [dict(zip((each.name for each in columns), row, strict=True)) for row in rows]
+
+
+class Counted:
+    """A handler that remembers what it was given."""
+
+    def __init__(self, work: Callable[[], Awaitable[None]] | None = None) -> None:
+        self.numbers: list[int] = []
+        self._work = work
+
+    async def __call__(self, job: Job) -> None:
+        self.numbers.append(job.payload["number"])
+        if self._work:
+            await self._work()
+
+
+def runner(world: World, handler: Callable[[Job], Awaitable[None]], **options: Any) -> JobRunner:
+    return JobRunner(world.parts.database, {"count": handler}, world.clock, **options)
+
+
+async def crash() -> None:
+    raise Crash
+
+
+async def fail() -> None:
+    raise ValueError("not today")
+
+
+async def test_a_job_whose_worker_crashed_runs_again_after_the_lease(world: World) -> None:
+    await enqueue(world)
+    with pytest.raises(Crash):
+        await runner(world, Counted(crash)).run_due()
+    survivor = Counted()
+    world.clock.advance(seconds=LEASE.total_seconds() - 1)
+    assert await runner(world, survivor).run_due() == 0
+    world.clock.advance(seconds=1)
+    assert await runner(world, survivor).run_due() == 1
+    assert survivor.numbers == [0]
+    assert await queued(world) == []
+
+
+async def test_runners_share_the_work_and_run_nothing_twice(world: World) -> None:
+    await enqueue(world, 100)
+    handler = Counted(lambda: asyncio.sleep(0))
+
+    async def run_all(one: JobRunner) -> int:
+        shares = 0
+        while share := await one.run_due():
+            shares += share
+        return shares
+
+    shares = await asyncio.gather(*(run_all(runner(world, handler)) for _ in range(3)))
+    assert sorted(handler.numbers) == list(range(100))
+    assert sum(shares) == 100
+    assert await queued(world) == []
+
+
+async def test_a_slow_job_keeps_the_lease_on_itself(world: World) -> None:
+    await enqueue(world)
+    other = Counted()
+
+    async def slowly() -> None:
+        for _ in range(3):
+            before = (await queued(world))[0]["leased_until"]
+            world.clock.advance(seconds=LEASE.total_seconds() - 60)
+            while (await queued(world))[0]["leased_until"] == before:
+                await asyncio.sleep(0.001)
+            assert await runner(world, other).run_due() == 0
+
+    slow = Counted(slowly)
+    await runner(world, slow, heartbeat_seconds=0.005).run_due()
+    assert (slow.numbers, other.numbers) == ([0], [])
+    assert await queued(world) == []
+
+
+async def test_jobs_behind_a_slow_one_are_left_to_whoever_took_them_over(world: World) -> None:
+    await enqueue(world, 2)
+    second = Counted()
+
+    async def outlast_the_lease() -> None:
+        world.clock.advance(seconds=LEASE.total_seconds() + 1)
+        assert await runner(world, second).run_due() == 2
+
+    first = Counted(outlast_the_lease)
+    await runner(world, first).run_due()
+    assert len(first.numbers) == 1
+    assert sorted(second.numbers) == [0, 1]
+    assert await queued(world) == []
+
+
+async def test_a_failing_job_waits_longer_each_time_and_is_kept_in_the_end(world: World) -> None:
+    await enqueue(world)
+    failing = Counted(fail)
+    for attempt, wait in enumerate(RETRY_SECONDS, start=1):
+        assert await runner(world, failing).run_due() == 1
+        (row,) = await queued(world)
+        due = world.clock() + timedelta(seconds=wait)
+        assert (row["attempts"], row["run_at"]) == (attempt, clock.to_text(due))
+        assert (row["error"], row["failed_at"]) == ("ValueError", "")
+        world.clock.advance(seconds=wait - 0.001)
+        assert await runner(world, failing).run_due() == 0
+        world.clock.advance(seconds=0.001)
+    assert await runner(world, failing).run_due() == 1
+    (row,) = await queued(world)
+    assert row["failed_at"] == clock.to_text(world.clock())
+    world.clock.advance(days=30)
+    assert await runner(world, failing).run_due() == 0
+    assert len(failing.numbers) == MAX_ATTEMPTS
+
+
+async def test_a_job_that_kills_its_worker_every_time_is_given_up(world: World) -> None:
+    await enqueue(world)
+    deadly = Counted(crash)
+    for _ in range(MAX_ATTEMPTS):
+        with pytest.raises(Crash):
+            await runner(world, deadly).run_due()
+        world.clock.advance(seconds=LEASE.total_seconds())
+    await runner(world, deadly).run_due()
+    assert len(deadly.numbers) == MAX_ATTEMPTS
+    (row,) = await queued(world)
+    assert row["failed_at"] == clock.to_text(world.clock())
+
+
+async def test_stopping_gives_back_what_was_not_begun(world: World) -> None:
+    await enqueue(world, 3)
+
+    async def stop() -> None:
+        stopping.stop()
+
+    handler = Counted(stop)
+    stopping = runner(world, handler)
+    await asyncio.wait_for(stopping.run_forever(), 10)
+    assert len(handler.numbers) == 1
+    assert {(row["attempts"], row["leased_until"]) for row in await queued(world)} == {(0, "")}
+
+
+async def test_an_unforeseen_error_does_not_end_the_worker(world: World) -> None:
+    await enqueue(world)
+    errors = [ValueError("a clock that is off")]
+
+    def unreliable() -> datetime:
+        if errors:
+            raise errors.pop()
+        return world.clock()
+
+    async def stop() -> None:
+        working.stop()
+
+    handler = Counted(stop)
+    working = JobRunner(world.parts.database, {"count": handler}, unreliable)
+    await asyncio.wait_for(working.run_forever(), 10)
+    assert handler.numbers == [0]
