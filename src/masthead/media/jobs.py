@@ -40,4 +40,4 @@ def handlers(records: Records, store: ObjectStore) -> Mapping[str, Handler]:
 async def _remove(store: ObjectStore, key: str) -> None:
     folder, _, name = key.rpartition("/")
     await store.delete(key)
-    await store.delete_prefix(f"{folder}/{THUMBS}{name}/")
+    await store.delete_prefix(f"{folder}/{THUMBS}{name}")

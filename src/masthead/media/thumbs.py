@@ -29,7 +29,17 @@ async def thumb_key(store: ObjectStore, pool: ImagePool, key: str, size: str) ->
     except BadImage:
         return key
     await store.put(kept, thumb)
+    await _check_original(store, key, kept)
     return kept
+
+
+async def _check_original(store: ObjectStore, key: str, kept: str) -> None:
+    """Files are removed before their thumbs: one that was put after both would stay for ever."""
+    try:
+        await store.head(key)
+    except NotFound:
+        await store.delete(kept)
+        raise
 
 
 async def _make(store: ObjectStore, pool: ImagePool, key: str, spec: ThumbSpec) -> bytes:

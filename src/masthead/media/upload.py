@@ -24,7 +24,7 @@ from masthead.records.collection import Collection, Record
 from masthead.records.engine import Records
 from masthead.records.fields.base import REQUIRED
 from masthead.records.fields.file import File
-from masthead.records.unit import file_key
+from masthead.records.unit import chosen_id, file_key
 from masthead.settings import Settings
 from masthead.storage.objects import ObjectStore
 from masthead.web.multipart import Upload
@@ -77,7 +77,7 @@ async def store_upload(
     if upload.size > services.settings.max_upload:
         raise TooLarge(f"Files may have at most {services.settings.max_upload} bytes.")
     facts = await _facts(services, upload)
-    record_id = str(given.get("id") or ids.new_id())
+    record_id = chosen_id(given) or ids.new_id()
     key = file_key(caller.tenant_id, collection, record_id, facts.name)
     await _sweep_later(services, caller.tenant_id, collection, record_id, key)
     await services.objects.put(key, facts.content or upload.chunks(), content_type=facts.mime_type)

@@ -76,6 +76,9 @@ class Unit:
         (row,) = await self._tx.fetch(
             statement, statement.bind({"tenant_id": self.tenant_id, "version": 1})
         )
+        # The time of the turn, not of the wait for it: later versions have later times.
+        self._moment = self._parts.clock()
+        self._now = clock.to_text(self._moment)
         version, read_only, deleted_at, comments_enabled, members_enabled = row
         self._version = version
         self._site = Site(
@@ -98,7 +101,7 @@ class Unit:
     ) -> Record:
         """`stamped` are values that trusted code sets where no caller may (hashes, file facts)."""
         self._allow(collection.rules.create)
-        record_id = _chosen_id(given)
+        record_id = chosen_id(given)
         fields, named = check_new(collection, given, self._access)
         record: Record = {
             "id": record_id or ids.new_id(),
@@ -416,7 +419,8 @@ def secret_context(collection: Collection, record: Record, name: str) -> str:
     return f"{record['tenant_id']}/{collection.name}/{record['id']}/{name}"
 
 
-def _chosen_id(given: Mapping[str, Any]) -> str:
+def chosen_id(given: Mapping[str, Any]) -> str:
+    """The id that a client wants its new record to have, or ''."""
     chosen = given.get("id")
     if chosen in (None, ""):
         return ""

@@ -1,0 +1,100 @@
+"""Stored files and their records end together, whatever is cut off in between."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from tests.media.pictures import picture
+from tests.world import Account, World, records_of
+
+from masthead.app import job_handlers
+from masthead.errors import NotFound
+from masthead.jobs.runner import JobRunner
+from masthead.media.images import ImagePool
+from masthead.media.thumbs import thumb_key
+from masthead.media.upload import SWEEP_AFTER
+from masthead.storage.objects import LocalObjectStore
+
+MEDIA = records_of("media")
+
+
+@pytest.fixture
+async def owner(world: World) -> Account:
+    return await (await world.new_tenant()).owner()
+
+
+async def upload(owner: Account, **form: str) -> httpx.Response:
+    file = ("a.png", picture("PNG", (200, 100)), "image/png")
+    return await owner.api.post(MEDIA, files={"file": file}, data=form)
+
+
+async def stored(world: World) -> list[str]:
+    return sorted([key async for key in world.parts.objects.list_keys()])
+
+
+async def run_jobs(world: World) -> None:
+    runner = JobRunner(world.parts.database, job_handlers(world.parts), world.clock)
+    while await runner.run_due():
+        pass
+
+
+def key_of(record: dict[str, Any]) -> str:
+    return f"{record['tenant_id']}/media/{record['id']}/{record['file']}"
+
+
+async def test_a_stored_file_whose_record_never_came_is_swept(world: World, owner: Account) -> None:
+    kept = (await upload(owner)).json()
+    # The bytes are stored before the record is refused, as they would be before a crash.
+    assert (await upload(owner, id=kept["id"])).status_code == 400
+    assert len(await stored(world)) == 2
+    world.clock.advance(seconds=SWEEP_AFTER.total_seconds() - 1)
+    await run_jobs(world)
+    assert len(await stored(world)) == 2
+    world.clock.advance(seconds=1)
+    await run_jobs(world)
+    assert await stored(world) == [key_of(kept)]
+
+
+async def test_a_deleted_record_takes_its_file_and_thumbs_along(
+    world: World, owner: Account
+) -> None:
+    record, other = (await upload(owner)).json(), (await upload(owner)).json()
+    for each in (record, other):
+        address = f"/api/files/media/{each['id']}/{each['file']}"
+        assert (await owner.api.get(address, params={"thumb": "100x100"})).status_code == 200
+    assert len(await stored(world)) == 4
+    assert (await owner.api.delete(f"{MEDIA}/{record['id']}")).status_code == 204
+    await run_jobs(world)
+    left = await stored(world)
+    assert len(left) == 2
+    assert all(f"/{other['id']}/" in key for key in left)
+
+
+async def test_an_id_that_is_none_is_refused_before_anything_is_stored(
+    world: World, owner: Account
+) -> None:
+    for chosen in ("a/b", "../../elsewhere", "SHOUTING1234567"):
+        answer = await upload(owner, id=chosen)
+        assert answer.status_code == 400
+        assert answer.json()["data"]["id"]["code"] == "validation_invalid_format"
+    assert await stored(world) == []
+
+
+async def test_a_thumb_that_comes_after_the_removal_is_not_left_behind(tmp_path: Path) -> None:
+    class RemovedMeanwhile(LocalObjectStore):
+        """The original and its thumbs go while a thumb of it is being made."""
+
+        async def put(self, key: str, data: Any, *, content_type: str | None = None) -> None:
+            await self.delete("t/media/r/a.png")
+            await self.delete_prefix("t/media/r/thumbs_a.png")
+            await super().put(key, data, content_type=content_type)
+
+    await LocalObjectStore(tmp_path).put("t/media/r/a.png", picture("PNG"))
+    store, pool = RemovedMeanwhile(tmp_path), ImagePool()
+    with pytest.raises(NotFound):
+        await thumb_key(store, pool, "t/media/r/a.png", "100x100")
+    pool.close()
+    assert [key async for key in store.list_keys()] == []

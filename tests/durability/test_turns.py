@@ -1,0 +1,25 @@
+"""Changes of one tenant take turns, and their times follow the order of their versions."""
+
+from __future__ import annotations
+
+import asyncio
+
+from tests.world import World
+
+from masthead import clock
+from masthead.caller import system
+
+
+async def test_a_change_has_the_time_of_its_turn_not_of_its_wait(world: World) -> None:
+    tenant = await world.new_tenant()
+    posts = world.collection("posts")
+    records = world.parts.records
+    async with records.unit(system(tenant.id)) as first:
+        waiting = asyncio.create_task(records.create(system(tenant.id), posts, {"title": "Later"}))
+        await first.create(posts, {"title": "Earlier"})
+        # Ten turns of the loop and as many round trips: by now the other one stands in line.
+        for _ in range(10):
+            await first.find(posts, {"title": "Earlier"}, limit=1)
+        world.clock.advance(seconds=10)
+    later = await waiting
+    assert later["created"] == clock.to_text(world.clock())
