@@ -13,26 +13,37 @@ from starlette.routing import Route, Router
 from starlette.types import Receive, Scope, Send
 
 from masthead import clock, logs
+from masthead.comments.v1 import routes as comment_table
 from masthead.errors import NotFound
 from masthead.identity.accounts import Accounts
 from masthead.identity.directory import TenantDirectory
+from masthead.identity.keys import ApiKeys
+from masthead.identity.limit_stores import LimitStore, open_limit_store
+from masthead.identity.limiter import RateLimiter
 from masthead.identity.throttle import LoginThrottle
 from masthead.jobs.runner import Handler, JobRunner
 from masthead.keyring import KeyRing
 from masthead.media import jobs as media_jobs
 from masthead.media.images import ImagePool
+from masthead.members.v1 import routes as member_table
+from masthead.posts.v1 import routes as post_table
 from masthead.record_api.call import Services as RecordServices
 from masthead.record_api.routes import routes as record_routes
 from masthead.records.engine import Records
 from masthead.schema import registry, tables
 from masthead.settings import Settings
 from masthead.site.collection import site_settings
+from masthead.site.v1 import routes as site_table
 from masthead.storage.database import Database
 from masthead.storage.migrate import migrate
 from masthead.storage.objects import ObjectStore, open_object_store
 from masthead.storage.open import open_database
 from masthead.web.front_door import FrontDoor
 from masthead.web.health import Health, build_revision
+from masthead.web.v1.cache import AnswerCache
+from masthead.web.v1.call import Services as V1Services
+from masthead.web.v1.idempotency import Idempotency
+from masthead.web.v1.mount import mount as mount_v1
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +59,13 @@ class Parts:
     directory: TenantDirectory
     accounts: Accounts
     throttle: LoginThrottle
+    keys: ApiKeys
+    limit_store: LimitStore
+    idempotency: Idempotency
 
     async def close(self) -> None:
+        await self.keys.flush()
+        await self.limit_store.close()
         self.images.close()
         await self.database.close()
 
@@ -60,6 +76,7 @@ async def build(settings: Settings, now: clock.Clock = clock.now) -> Parts:
     database = await open_database(settings.database_url)
     records = Records(database, registry, tables, keyring, now)
     throttle = LoginThrottle(database, now)
+    directory = TenantDirectory(records, site_settings)
     return Parts(
         settings=settings,
         database=database,
@@ -67,9 +84,12 @@ async def build(settings: Settings, now: clock.Clock = clock.now) -> Parts:
         images=ImagePool(),
         keyring=keyring,
         records=records,
-        directory=TenantDirectory(records, site_settings),
+        directory=directory,
         accounts=Accounts(records, keyring, throttle),
         throttle=throttle,
+        keys=ApiKeys(records, directory),
+        limit_store=open_limit_store(settings.redis_url, database, settings.data_dir, now),
+        idempotency=Idempotency(database, now),
     )
 
 
@@ -88,15 +108,34 @@ def http_app(parts: Parts) -> FrontDoor:
     services = RecordServices(
         parts.records, parts.accounts, parts.objects, parts.images, parts.settings
     )
+    revision = build_revision(os.environ.get("SOURCE_REVISION", ""))
     router = Router(
         [
             *record_routes(services),
-            Route("/api/health", Health(parts.database, build_revision(), parts.records.clock)),
+            *v1_routes(parts),
+            Route("/api/health", Health(parts.database, revision, parts.records.clock)),
         ],
         redirect_slashes=False,
         default=_nothing_here,
     )
     return FrontDoor(router, parts.directory, parts.settings)
+
+
+V1_TABLE = (
+    *post_table,
+    *comment_table,
+    *member_table,
+    *site_table,
+)
+"""Every endpoint of the public API."""
+
+
+def v1_routes(parts: Parts) -> list[Route]:
+    services = V1Services(parts.records, parts.objects, parts.images, parts.settings)
+    limiter = RateLimiter(parts.limit_store, parts.settings.rate_limits, parts.records.clock)
+    return mount_v1(
+        V1_TABLE, services, parts.keys, limiter, parts.idempotency, AnswerCache(parts.database)
+    )
 
 
 class Service:

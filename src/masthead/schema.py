@@ -6,6 +6,7 @@ from masthead.comments.collection import comments
 from masthead.commerce.collection import carts, gift_cards, orders, products
 from masthead.events.outbox import events
 from masthead.identity.api_keys import api_keys
+from masthead.identity.limit_store_postgres import rate_limit_counters
 from masthead.identity.tenants import superusers, tenants
 from masthead.identity.throttle import login_attempts
 from masthead.jobs.queue import jobs
@@ -23,6 +24,7 @@ from masthead.records.collection import Registry
 from masthead.records.tables import build_tables, record_counts, tenant_states
 from masthead.site.collection import site_settings
 from masthead.storage.metadata import metadata
+from masthead.web.v1.idempotency import remembered_answers
 from masthead.webhooks.collection import webhook_deliveries, webhook_subscriptions
 
 __all__ = ["bookkeeping", "metadata", "registry", "tables"]
@@ -54,4 +56,12 @@ registry = Registry(
 
 tables = build_tables(registry)
 
-bookkeeping = (tenant_states, record_counts, events, jobs, login_attempts)
+bookkeeping = (
+    tenant_states,
+    record_counts,
+    events,
+    jobs,
+    login_attempts,
+    rate_limit_counters,
+    remembered_answers,
+)

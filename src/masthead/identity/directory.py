@@ -26,6 +26,8 @@ class Tenant:
     per_minute: int | None
     per_hour: int | None
     per_day: int | None
+    cors_origins: tuple[str, ...] = ()
+    """Whose pages may call the API from a browser."""
 
 
 class TenantDirectory:
@@ -63,10 +65,14 @@ class TenantDirectory:
                 return None
             by, value = "id", settings[0]["tenant_id"]
         found = await self._records.find(tenants, {by: value})
-        return _tenant(found[0]) if found else None
+        if not found:
+            return None
+        tenant_id = TenantId(found[0]["id"])
+        settings = await self._records.find(self._site_settings, {}, tenant_id=tenant_id)
+        return _tenant(found[0], settings[0] if settings else {})
 
 
-def _tenant(record: Record) -> Tenant:
+def _tenant(record: Record, settings: Record) -> Tenant:
     return Tenant(
         id=TenantId(record["id"]),
         slug=record["slug"],
@@ -75,4 +81,5 @@ def _tenant(record: Record) -> Tenant:
         per_minute=record["per_minute"],
         per_hour=record["per_hour"],
         per_day=record["per_day"],
+        cors_origins=tuple(settings.get("cors_origins", ())),
     )

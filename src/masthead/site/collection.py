@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from masthead.records.collection import Collection, Index
 from masthead.records.fields.base import Access
+from masthead.records.fields.documents import TextList
 from masthead.records.fields.secrets import Secret
 from masthead.records.fields.text import Text, Url
 from masthead.records.fields.values import Date, Flag, Number, Select
@@ -19,6 +20,7 @@ site_settings = Collection(
         Url(name="site_favicon"),
         Flag(name="members_enabled", default=True),
         Flag(name="comments_enabled", default=True),
+        TextList(name="cors_origins", max_items=50, max_length=300),
         # A domain routes readers to a tenant, so claiming one is the platform's business.
         Text(name="custom_domain", max=253, write=Access.PLATFORM),
         Flag(name="read_only_mode", write=Access.PLATFORM),

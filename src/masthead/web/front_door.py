@@ -11,7 +11,7 @@ from functools import lru_cache
 import structlog
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from masthead.errors import BadRequest, MastheadError, NotFound
+from masthead.errors import BadRequest, MastheadError, NotFound, Unauthenticated
 from masthead.identity.directory import Tenant, TenantDirectory
 from masthead.identity.hosts import BareHost, Subdomain, parse_host, tenant_name
 from masthead.settings import Settings
@@ -24,6 +24,7 @@ from masthead.web.visit import Visit
 log = structlog.get_logger()
 
 HEALTH = "/api/health"
+V1_PREFIX = "/api/v1/"
 UNKNOWN_HOST = (
     "No site is served at this address. "
     "The operator sets MASTHEAD_BASE_DOMAIN, or the site's custom domain."
@@ -78,9 +79,17 @@ class FrontDoor:
         if scope["path"] == HEALTH:
             # A load balancer asks by whatever name it knows.
             return None
-        tenant = await self._tenant_at(place)
         named = header(scope, b"x-tenant-id")
-        return await self._tenant_named(named, tenant) if named else tenant
+        if named is None:
+            return await self._tenant_at(place)
+        at_host = None if isinstance(place, BareHost) else await self._tenant_at(place)
+        try:
+            return await self._tenant_named(named, at_host)
+        except BadRequest as error:
+            if scope["path"].startswith(V1_PREFIX):
+                # There a key is the credential, and it can't be one of the tenant named.
+                raise Unauthenticated(str(error)) from None
+            raise
 
     def _placed(self, raw_host: str) -> object:
         return tenant_name(

@@ -4,16 +4,16 @@ HTTPS, key, plan, limits, scope, query and body, then the handler."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import urlencode
 
 import msgspec
 from starlette.types import Receive, Scope, Send
 
 from masthead import errors
-from masthead.caller import Caller, Kind
 from masthead.errors import BadRequest, Unauthenticated
 from masthead.identity.keys import ApiKey, ApiKeys
+from masthead.identity.limiter import RateLimiter
 from masthead.identity.rate_limits import Decision
 from masthead.records.engine import Page
 from masthead.web.answers import RawHeaders, encode, header, send_bytes, send_empty
@@ -45,12 +45,6 @@ _JSON = (b"content-type", b"application/json")
 _PRIVATE = (b"cache-control", b"private, no-cache")
 
 
-class Limiter(Protocol):
-    async def admit(self, key: ApiKey) -> Decision | None:
-        """None where limits are off."""
-        ...
-
-
 class Endpoint:
     """One path of the API with its methods."""
 
@@ -59,7 +53,7 @@ class Endpoint:
         routes: Mapping[str, Route],
         services: Services,
         keys: ApiKeys,
-        limiter: Limiter,
+        limiter: RateLimiter,
         idempotency: Idempotency,
         cache: AnswerCache,
     ) -> None:
@@ -94,11 +88,10 @@ class Endpoint:
             raise Unauthenticated("This key belongs to another site than the one addressed.")
         if not key.tenant.plan.has_api:
             raise PlanRequired
-        decision = await self._limiter.admit(key)
-        if decision is not None:
-            headers.extend(_limit_headers(decision))
-            if not decision.allowed:
-                raise _refusal(decision)
+        decision = await self._limiter.admit(key.id, key.tenant)
+        headers.extend(_limit_headers(decision))
+        if not decision.allowed:
+            raise _refusal(decision)
         return key
 
     async def _authenticate(self, scope: Scope) -> ApiKey:
@@ -200,8 +193,7 @@ class Endpoint:
         body: Mapping[str, Any],
     ) -> Call:
         query = read_query(scope["query_string"], route.parameters) if route.parameters else {}
-        caller = Caller(Kind.KEY, key.tenant.id, key.id, scopes=key.scopes)
-        return Call(self._services, route, scope, receive, caller, key.tenant, query, body)
+        return Call(self._services, route, scope, receive, key.caller, key.tenant, query, body)
 
 
 def _wrapped(call: Call, result: Any) -> Any:
@@ -245,6 +237,8 @@ def _links(call: Call, page: Page) -> RawHeaders:
 
 
 def _limit_headers(decision: Decision) -> RawHeaders:
+    if decision.limit is None:
+        return []
     return [
         (b"x-ratelimit-limit", str(decision.limit).encode()),
         (b"x-ratelimit-remaining", str(decision.remaining).encode()),

@@ -9,10 +9,11 @@ from starlette.types import Receive, Scope, Send
 
 from masthead.errors import NotFound
 from masthead.identity.keys import ApiKeys
+from masthead.identity.limiter import RateLimiter
 from masthead.web.errors import answers_under
 from masthead.web.v1.cache import AnswerCache
 from masthead.web.v1.call import Services
-from masthead.web.v1.endpoint import Endpoint, Limiter
+from masthead.web.v1.endpoint import Endpoint
 from masthead.web.v1.errors import error_answer
 from masthead.web.v1.idempotency import Idempotency
 from masthead.web.v1.routes import PREFIX, Route
@@ -22,7 +23,7 @@ def mount(
     table: Iterable[Route],
     services: Services,
     keys: ApiKeys,
-    limiter: Limiter,
+    limiter: RateLimiter,
     idempotency: Idempotency,
     cache: AnswerCache,
 ) -> list[Mounted]:

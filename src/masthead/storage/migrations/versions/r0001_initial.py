@@ -94,6 +94,14 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("tenant_id", "subject", name=op.f("pk_login_attempts")),
     )
     op.create_table(
+        "rate_limit_counters",
+        sa.Column("tenant_id", types.Text(), nullable=False),
+        sa.Column("subject", types.Text(), nullable=False),
+        sa.Column("state", types.Blob(), nullable=False),
+        sa.Column("used_at", types.Integer(), nullable=False),
+        sa.PrimaryKeyConstraint("tenant_id", "subject", name=op.f("pk_rate_limit_counters")),
+    )
+    op.create_table(
         "record_counts",
         sa.Column("tenant_id", types.Text(), nullable=False),
         sa.Column("collection", types.Text(), nullable=False),
@@ -109,6 +117,19 @@ def upgrade() -> None:
         "record_counts",
         ["collection", "counter", "bucket", "total"],
         unique=False,
+    )
+    op.create_table(
+        "remembered_answers",
+        sa.Column("tenant_id", types.Text(), nullable=False),
+        sa.Column("subject", types.Text(), nullable=False),
+        sa.Column("fingerprint", types.Text(), nullable=False),
+        sa.Column("status", types.Integer(), nullable=False),
+        sa.Column("body", types.Text(), nullable=False),
+        sa.Column("created", types.Text(), nullable=False),
+        sa.PrimaryKeyConstraint("tenant_id", "subject", name=op.f("pk_remembered_answers")),
+    )
+    op.create_index(
+        "ix_remembered_answers__created", "remembered_answers", ["created"], unique=False
     )
     op.create_table(
         "tenant_states",
@@ -551,6 +572,7 @@ def upgrade() -> None:
         sa.Column(
             "comments_enabled", types.Flag(), server_default=sa.text("false"), nullable=False
         ),
+        sa.Column("cors_origins", types.Json(), server_default=sa.text("'[]'"), nullable=False),
         sa.Column("custom_domain", types.Text(), server_default=sa.text("''"), nullable=False),
         sa.Column("read_only_mode", types.Flag(), server_default=sa.text("false"), nullable=False),
         sa.Column("deleted_at", types.Text(), server_default=sa.text("''"), nullable=False),
@@ -922,7 +944,9 @@ def upgrade() -> None:
     share("events", "tenant_id")
     share("jobs", "tenant_id")
     share("login_attempts", "tenant_id")
+    share("rate_limit_counters", "tenant_id")
     share("record_counts", "tenant_id")
+    share("remembered_answers", "tenant_id")
     share("tenant_states", "tenant_id")
     share("tenants", "tenant_id")
     share("api_keys", "tenant_id")
