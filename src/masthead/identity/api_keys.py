@@ -1,8 +1,25 @@
-"""API keys: shown once, stored as a SHA-256 digest only."""
+"""API keys: shown once, stored as a SHA-256 digest only.
+
+A key ends in a checksum, so that a mistyped or cut-off one is known without a look-up.
+"""
 
 from __future__ import annotations
 
-from masthead.records.collection import Collection, Index
+import hashlib
+import re
+import secrets
+import string
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from masthead import clock
+from masthead.caller import system
+from masthead.errors import Invalid, NotFound, Problem
+from masthead.identity.scopes import is_scope
+from masthead.ids import TenantId
+from masthead.records.collection import Collection, Index, Record
+from masthead.records.engine import Records
 from masthead.records.fields.base import Access
 from masthead.records.fields.documents import TextList
 from masthead.records.fields.secrets import Hash
@@ -23,3 +40,80 @@ api_keys = Collection(
     ),
     indexes=(Index(("key_hash",), unique=True, across_tenants=True, skip_empty="key_hash"),),
 )
+
+START = "mh_live_"
+RANDOM_LENGTH = 40
+CHECKSUM_LENGTH = 6
+PREFIX_LENGTH = len(START) + 6
+
+_ALPHABET = string.digits + string.ascii_uppercase + string.ascii_lowercase
+_SHAPE = re.compile(rf"{START}[0-9A-Za-z]{{{RANDOM_LENGTH + CHECKSUM_LENGTH}}}\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class NewKey:
+    key: str
+    prefix: str
+    key_hash: str
+
+
+def generate_key() -> NewKey:
+    body = START + "".join(secrets.choice(_ALPHABET) for _ in range(RANDOM_LENGTH))
+    key = body + _checksum(body)
+    return NewKey(key, key[:PREFIX_LENGTH], hash_key(key))
+
+
+def is_well_formed(key: str) -> bool:
+    """Ours and whole, as far as the key itself can tell; whether it is anybody's is not known."""
+    if not _SHAPE.match(key):
+        return False
+    return _checksum(key[:-CHECKSUM_LENGTH]) == key[-CHECKSUM_LENGTH:]
+
+
+def hash_key(key: str) -> str:
+    # 238 random bits: a slow hash would add nothing.
+    return hashlib.sha256(key.encode()).hexdigest()
+
+
+async def create_key(
+    records: Records,
+    tenant_id: TenantId,
+    name: str,
+    scopes: Sequence[str],
+    expires_at: str = "",
+) -> tuple[Record, str]:
+    """The record, and the key that can't be had again."""
+    check_scopes(scopes)
+    new = generate_key()
+    given = {"name": name, "scopes": list(dict.fromkeys(scopes)), "expires_at": expires_at}
+    stamped = {"prefix": new.prefix, "key_hash": new.key_hash}
+    record = await records.create(system(tenant_id), api_keys, given, stamped=stamped)
+    return record, new.key
+
+
+def check_scopes(scopes: Sequence[str]) -> None:
+    unknown = [name for name in scopes if not is_scope(name)]
+    if unknown:
+        problem = Problem("validation_invalid_value", f"{unknown[0]} is not a scope.")
+        raise Invalid({"scopes": problem})
+
+
+async def revoke_key(records: Records, key_id: str) -> Record:
+    """From now on the key opens nothing. Revoking twice keeps the first moment."""
+    found = await records.find(api_keys, {"id": key_id})
+    if not found:
+        raise NotFound("There is no API key with this id. `masthead key list` shows them.")
+    if found[0]["revoked_at"]:
+        return found[0]
+    tenant_id = TenantId(found[0]["tenant_id"])
+    moment = clock.to_text(records.clock())
+    return await records.update(system(tenant_id), api_keys, key_id, {"revoked_at": moment})
+
+
+def _checksum(text: str) -> str:
+    number = zlib.crc32(text.encode())
+    characters = []
+    for _ in range(CHECKSUM_LENGTH):
+        number, position = divmod(number, len(_ALPHABET))
+        characters.append(_ALPHABET[position])
+    return "".join(reversed(characters))

@@ -1,0 +1,243 @@
+"""`masthead doctor`: looks at everything an install depends on and says what to fix.
+
+Each check is a function that returns what it found; a check that can't be made at all says so and
+the others go on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import smtplib
+import sqlite3
+import ssl
+from collections.abc import Awaitable, Callable
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from datetime import timedelta
+from enum import StrEnum
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import sqlalchemy as sa
+
+from masthead import clock, ids
+from masthead.cli.invocation import Invocation, Shown, command, new_app
+from masthead.cli.opened import UnreachableDatabase
+from masthead.errors import MastheadError, Unavailable
+from masthead.events.outbox import events
+from masthead.setting_values import SmtpSecurity
+from masthead.settings import Settings, SettingsError
+from masthead.storage.database import EVERY_TENANT
+from masthead.storage.migrate import HEAD, revision_of
+from masthead.storage.objects import open_object_store
+from masthead.storage.open import open_database
+from masthead.storage.row_security import ROLE
+
+app = new_app()
+
+FREE_BYTES = 1024**3
+SMTP_SECONDS = 5
+CLOCK_SLACK = timedelta(minutes=1)
+
+
+class State(StrEnum):
+    OK = "ok"
+    WARN = "warn"
+    FAIL = "fail"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    name: str
+    state: State
+    detail: str
+
+
+Finding = tuple[State, str]
+
+
+@command(app, "doctor")
+async def doctor(invocation: Invocation) -> Shown:
+    """Checks configuration, database, storage, mail and clock, and says what to fix."""
+    checks = await examine(invocation)
+    is_well = all(each.state is not State.FAIL for each in checks)
+    text = "\n".join(f"{each.state:<5}{each.name}: {each.detail}" for each in checks)
+    return Shown(
+        {"ok": is_well, "checks": [asdict(each) for each in checks]},
+        text,
+        exit_code=0 if is_well else 1,
+    )
+
+
+async def examine(invocation: Invocation) -> list[Check]:
+    try:
+        settings: Settings = invocation.settings()
+    except SettingsError as error:
+        return [Check("settings", State.FAIL, str(error))]
+    checks = [Check("settings", State.OK, "every variable is known and reads well")]
+    for name, look in CHECKS.items():
+        try:
+            state, detail = await look(settings)
+        except Unavailable:
+            state, detail = State.FAIL, str(UnreachableDatabase())
+        except (MastheadError, OSError) as error:
+            state, detail = State.FAIL, str(error)
+        checks.append(Check(name, state, detail))
+    return checks
+
+
+async def data_dir(settings: Settings) -> Finding:
+    return await asyncio.to_thread(_data_dir, settings.data_dir)
+
+
+def _data_dir(folder: Path) -> Finding:
+    if not folder.is_dir():
+        return State.WARN, f"{folder} does not exist yet; the first start makes it"
+    if not os.access(folder, os.W_OK | os.X_OK):
+        return State.FAIL, f"{folder} is not writable; give the service's user write access"
+    free = shutil.disk_usage(folder).free
+    if free < FREE_BYTES:
+        return State.WARN, f"only {free // 1024**2} MiB are free on the disk of {folder}"
+    return State.OK, f"{folder} is writable, {free // 1024**3} GiB free"
+
+
+async def secret_key(settings: Settings) -> Finding:
+    if settings.secret_key is not None:
+        return State.OK, f"{len(settings.secret_key)} from MASTHEAD_SECRET_KEY"
+    return await asyncio.to_thread(_secret_file, settings.data_dir / "secret.key")
+
+
+def _secret_file(path: Path) -> Finding:
+    if not path.exists():
+        return State.WARN, "not made yet; the first start writes secret.key"
+    mode = path.stat().st_mode & 0o777
+    if mode & 0o077:
+        return State.FAIL, f"secret.key is open to others ({mode:04o}); run chmod 600 {path}"
+    return State.OK, "secret.key is readable by its owner alone"
+
+
+async def database(settings: Settings) -> Finding:
+    revision = await revision_of(settings.database_url)
+    if revision is None:
+        return State.WARN, "no schema yet; `masthead migrate` or the first start makes it"
+    if revision != HEAD:
+        return State.FAIL, f"revision {revision} instead of {HEAD}; run `masthead migrate`"
+    path = settings.sqlite_path
+    if path is not None:
+        return await asyncio.to_thread(_sqlite, path)
+    return await _postgres(settings.database_url)
+
+
+def _sqlite(path: Path) -> Finding:
+    with closing(sqlite3.connect(path)) as connection:
+        (mode,) = connection.execute("PRAGMA journal_mode").fetchone()
+        (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+    if verdict != "ok":
+        return State.FAIL, f"{path} is damaged ({verdict}); restore a backup"
+    if mode != "wal":
+        return State.FAIL, f"{path} is in {mode} mode; run PRAGMA journal_mode = WAL on it"
+    return State.OK, f"SQLite {sqlite3.sqlite_version}, revision {HEAD}, write-ahead log on"
+
+
+async def _postgres(url: str) -> Finding:
+    import asyncpg
+
+    connection = await asyncpg.connect(url)
+    try:
+        version = connection.get_server_version()
+        passes = await connection.fetchval(
+            "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
+        )
+        if passes:
+            await connection.execute(f"SET ROLE {ROLE}")
+        leaked = await connection.fetchval("SELECT count(*) FROM tenants")
+    except asyncpg.PostgresError as error:
+        return State.FAIL, f"row-level security is not set up ({error}); run `masthead migrate`"
+    finally:
+        await connection.close()
+    if leaked:
+        return State.FAIL, "row-level security lets rows through; run `masthead migrate`"
+    about = f"PostgreSQL {version.major}.{version.minor}, revision {HEAD}, row-level security holds"
+    if passes:
+        return State.WARN, f"{about} through a second role; connect as a role that is no superuser"
+    return State.OK, about
+
+
+async def storage(settings: Settings) -> Finding:
+    key = f"doctor/{ids.new_id()}"
+    sent = b"masthead doctor"
+    try:
+        store = open_object_store(settings.storage_url)
+        await store.put(key, sent)
+        received = b"".join([bytes(part) async for part in (await store.get(key)).chunks])
+        await store.delete(key)
+    except Unavailable:
+        where = urlsplit(settings.storage_url).scheme
+        return State.FAIL, f"the {where} store does not answer; check MASTHEAD_STORAGE_URL"
+    if received != sent:
+        return State.FAIL, "an object came back changed; check MASTHEAD_STORAGE_URL"
+    return State.OK, "an object was written, read and deleted"
+
+
+async def mail(settings: Settings) -> Finding:
+    if settings.smtp_url is None:
+        return State.WARN, "MASTHEAD_SMTP_URL is not set: mails are written to files, not sent"
+    return await asyncio.to_thread(_smtp, settings)
+
+
+def _smtp(settings: Settings) -> Finding:
+    server = settings.smtp_url
+    assert server is not None
+    is_tls = server.security is SmtpSecurity.TLS
+    try:
+        connect = smtplib.SMTP_SSL if is_tls else smtplib.SMTP
+        with connect(server.host, server.port, timeout=SMTP_SECONDS) as session:
+            if server.security is SmtpSecurity.STARTTLS:
+                session.starttls(context=ssl.create_default_context())
+            if server.username is not None:
+                session.login(server.username, str(server.password or ""))
+            session.noop()
+    except (OSError, smtplib.SMTPException) as error:
+        return State.FAIL, f"{server.host}:{server.port} refuses ({error}); check MASTHEAD_SMTP_URL"
+    return State.OK, f"{server.host}:{server.port} answers"
+
+
+async def clock_sanity(settings: Settings) -> Finding:
+    """A clock that went back would sign, expire and order things wrongly."""
+    if await revision_of(settings.database_url) != HEAD:
+        return State.OK, "nothing to compare with yet"
+    opened = await open_database(settings.database_url)
+    try:
+        newest = opened.compile(sa.select(sa.func.max(events.c.created)))
+        ((latest,),) = await opened.fetch(EVERY_TENANT, newest, newest.bind({}), slow=True)
+    finally:
+        await opened.close()
+    if latest and clock.from_text(latest) > clock.now() + CLOCK_SLACK:
+        return State.FAIL, f"the newest change is of {latest}, in the future; set the clock right"
+    return State.OK, f"{clock.to_text(clock.now())}, not before the newest change"
+
+
+async def base_url(settings: Settings) -> Finding:
+    parts = urlsplit(settings.base_url)
+    host = parts.hostname or ""
+    is_local = host == "localhost" or host.startswith("127.")
+    if settings.base_domain == "localhost" and not is_local:
+        return State.WARN, "MASTHEAD_BASE_DOMAIN is not set: tenants have no public subdomain"
+    if parts.scheme == "http" and not is_local:
+        return State.WARN, f"{settings.base_url} is not https: cookies and keys travel in the clear"
+    if is_local:
+        return State.OK, f"{settings.base_url}, this machine only"
+    return State.OK, f"{settings.base_url}, tenants under {settings.base_domain}"
+
+
+CHECKS: dict[str, Callable[[Settings], Awaitable[Finding]]] = {
+    "data directory": data_dir,
+    "root secret": secret_key,
+    "database": database,
+    "storage": storage,
+    "mail": mail,
+    "clock": clock_sanity,
+    "base url": base_url,
+}

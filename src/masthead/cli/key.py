@@ -1,0 +1,94 @@
+"""`masthead key`: creates, lists and revokes API keys."""
+
+from __future__ import annotations
+
+import difflib
+from typing import Annotated, Any
+
+import typer
+
+from masthead.cli.invocation import Invocation, Shown, command, new_app
+from masthead.cli.opened import opened
+from masthead.identity.api_keys import api_keys, create_key, revoke_key
+from masthead.identity.scopes import ALIASES, SCOPES, is_scope
+from masthead.identity.setup import tenant_named
+from masthead.ids import TenantId
+from masthead.records.collection import Record
+from masthead.records.fields.values import read_moment
+
+app = new_app("Creates, lists and revokes API keys.")
+
+MOST_KEYS = 10_000
+Tenant = Annotated[str, typer.Option(metavar="SLUG")]
+
+
+def known_scope(name: str) -> str:
+    if not is_scope(name):
+        nearest = difflib.get_close_matches(name, [*SCOPES, *ALIASES], n=1, cutoff=0)[0]
+        raise typer.BadParameter(
+            f"{name!r} is not a scope; did you mean {nearest}?", param_hint="--scope"
+        )
+    return name
+
+
+def moment(written: str) -> str:
+    read = read_moment(written)
+    if read is None:
+        raise typer.BadParameter(
+            f"{written!r} is not a date such as 2027-01-31T09:30:00Z", param_hint="--expires"
+        )
+    return read
+
+
+@command(app, "create")
+async def create(
+    invocation: Invocation,
+    tenant: Tenant,
+    name: Annotated[str, typer.Option(metavar="N")],
+    scope: Annotated[list[str], typer.Option(metavar="S", help="May be given several times.")],
+    expires: Annotated[str, typer.Option(metavar="ISO", help="When the key ends.")] = "",
+) -> Shown:
+    """Makes an API key and prints it this once."""
+    scopes = [known_scope(each) for each in scope]
+    expires_at = moment(expires) if expires else ""
+    async with opened(invocation) as parts:
+        found = await tenant_named(parts.records, tenant)
+        record, key = await create_key(
+            parts.records, TenantId(found["id"]), name, scopes, expires_at
+        )
+    return Shown(
+        {"id": record["id"], "key": key},
+        f"{key}\nThis key is not shown again. Its id is {record['id']}.",
+    )
+
+
+@command(app, "list")
+async def list_keys(invocation: Invocation, tenant: Tenant) -> Shown:
+    """Lists a tenant's keys, without the keys themselves."""
+    async with opened(invocation) as parts:
+        found = await tenant_named(parts.records, tenant)
+        keys = await parts.records.find(
+            api_keys, {}, tenant_id=TenantId(found["id"]), limit=MOST_KEYS
+        )
+    shown = [_shown(each) for each in sorted(keys, key=lambda each: each["created"])]
+    columns = ("id", "prefix", "name", "scopes", "expires_at", "revoked_at", "last_used_at")
+    return Shown(shown, f"{tenant} has no API keys yet.", columns)
+
+
+@command(app, "revoke")
+async def revoke(
+    invocation: Invocation, key_id: Annotated[str, typer.Argument(metavar="ID")]
+) -> Shown:
+    """Revokes a key; it stops working at once."""
+    async with opened(invocation) as parts:
+        record = await revoke_key(parts.records, key_id)
+    return Shown(_shown(record), f"The key {record['name']} ({record['prefix']}…) is revoked.")
+
+
+def _shown(key: Record) -> dict[str, Any]:
+    dates = ("expires_at", "revoked_at", "last_used_at")
+    return {
+        **{name: key[name] for name in ("id", "name", "prefix", "scopes")},
+        **{name: key[name] or None for name in dates},
+        "created": key["created"],
+    }

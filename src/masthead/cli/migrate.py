@@ -1,0 +1,17 @@
+"""`masthead migrate`: brings the database to the current schema."""
+
+from __future__ import annotations
+
+from masthead.cli.invocation import Invocation, Shown, command, new_app
+from masthead.cli.opened import configure_logs, migrated
+
+app = new_app()
+
+
+@command(app, "migrate")
+async def migrate(invocation: Invocation) -> Shown:
+    """Brings the database to the current schema."""
+    settings = invocation.settings()
+    configure_logs(settings)
+    revision = await migrated(settings)
+    return Shown({"revision": revision}, f"The database is at revision {revision}.")

@@ -1,0 +1,73 @@
+"""The opened installation that a command works on: a current schema, then every part built."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from masthead import logs
+from masthead.app import Parts, bring_up_to_date, build
+from masthead.cli.invocation import Invocation
+from masthead.errors import MastheadError, Unavailable
+from masthead.settings import Settings, SettingsError
+from masthead.storage.migrate import HEAD, NewerDatabase, revision_of
+
+
+class OutdatedDatabase(MastheadError):
+    message = "The database has an older schema. Run `masthead migrate` first."
+
+
+class UnreachableDatabase(MastheadError):
+    message = "The database can't be opened or does not answer. Check MASTHEAD_DATABASE_URL."
+
+
+@asynccontextmanager
+async def opened(invocation: Invocation) -> AsyncIterator[Parts]:
+    """An empty database gets its schema; an older one is left alone until someone says so."""
+    settings: Settings = invocation.settings()
+    configure_logs(settings)
+    await require_schema(settings)
+    parts = await build(settings)
+    try:
+        yield parts
+    finally:
+        await parts.close()
+
+
+def configure_logs(settings: Settings) -> None:
+    logs.configure(settings.log)
+    # Both tell at length what went as it should.
+    for chatty in ("alembic", "_granian"):
+        logging.getLogger(chatty).setLevel(logging.WARNING)
+
+
+async def require_schema(settings: Settings) -> None:
+    make_data_dir(settings)
+    try:
+        revision = await revision_of(settings.database_url)
+        if revision is None:
+            await bring_up_to_date(settings)
+    except Unavailable as error:
+        raise UnreachableDatabase from error
+    if revision is not None and revision != HEAD:
+        # Revisions are numbered with leading zeros: text order is their order.
+        raise NewerDatabase() if revision > HEAD else OutdatedDatabase()
+
+
+async def migrated(settings: Settings) -> str:
+    """Brings the schema up to date whatever it was; returns its revision."""
+    make_data_dir(settings)
+    try:
+        return await bring_up_to_date(settings)
+    except Unavailable as error:
+        raise UnreachableDatabase from error
+
+
+def make_data_dir(settings: Settings) -> None:
+    try:
+        settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise SettingsError(
+            f"MASTHEAD_DATA_DIR must be a writable folder ({error.strerror})."
+        ) from error

@@ -1,0 +1,110 @@
+"""`masthead serve`: the whole service, in one process or several."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import os
+import signal
+import socket
+import sys
+from collections.abc import Callable
+from typing import Annotated
+
+import typer
+import uvloop
+
+from masthead.app import Parts, build
+from masthead.cli.invocation import Invocation, command, new_app
+from masthead.cli.listener import address_of, base_url_for, listen
+from masthead.cli.opened import configure_logs, migrated
+from masthead.demo.access import DemoAccess, demo_access
+from masthead.setting_values import Url
+from masthead.settings import Settings
+
+app = new_app()
+
+
+@command(app, "serve", prints=False)
+def serve(
+    invocation: Invocation,
+    host: Annotated[str, typer.Option(metavar="H")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(metavar="P", min=0, max=65535)] = 8000,
+    workers: Annotated[int, typer.Option(metavar="N", min=1, help="Server processes.")] = 1,
+    no_worker: Annotated[
+        bool, typer.Option("--no-worker", help="Without the background worker.")
+    ] = False,
+    demo: Annotated[bool, typer.Option(help="Seed a demo tenant into an empty database.")] = False,
+) -> None:
+    """Migrates the database if needed, then serves. SIGTERM drains and ends it."""
+    settings: Settings = invocation.settings()
+    configure_logs(settings)
+    listener = listen(host, port)
+    if not os.environ.get("MASTHEAD_BASE_URL", "").strip():
+        own = base_url_for(host, listener.getsockname()[1])
+        settings = dataclasses.replace(settings, base_url=Url(own))
+    if workers == 1:
+        uvloop.run(_serve_alone(settings, listener, with_worker=not no_worker, demo=demo))
+    else:
+        uvloop.run(
+            _serve_together(settings, listener, workers, with_worker=not no_worker, demo=demo)
+        )
+
+
+async def _serve_alone(
+    settings: Settings, listener: socket.socket, *, with_worker: bool, demo: bool
+) -> None:
+    from masthead.cli.server import Server
+
+    await migrated(settings)
+    server = Server(settings, listener, with_worker=with_worker)
+    _on_signals(server.stop)
+    address = address_of(listener)
+
+    async def say(parts: Parts) -> None:
+        _say_ready(address, await demo_access(parts) if demo else None)
+
+    await server.run(say)
+
+
+async def _serve_together(
+    settings: Settings, listener: socket.socket, count: int, *, with_worker: bool, demo: bool
+) -> None:
+    from masthead.cli.supervisor import Orders, Supervisor
+
+    await migrated(settings)
+    access = await _demo_beforehand(settings) if demo else None
+    listener.set_inheritable(True)
+    orders = Orders(
+        listener=listener.fileno(),
+        data_dir=str(settings.data_dir),
+        database_url=str(settings.database_url),
+        base_url=str(settings.base_url),
+        with_worker=with_worker,
+    )
+    supervisor = Supervisor(orders, listener, count)
+    _on_signals(supervisor.stop)
+    address = address_of(listener)
+    ready = asyncio.get_running_loop().create_future()
+    ready.add_done_callback(lambda _: _say_ready(address, access))
+    await supervisor.run(ready)
+
+
+async def _demo_beforehand(settings: Settings) -> DemoAccess | None:
+    parts = await build(settings)
+    try:
+        return await demo_access(parts)
+    finally:
+        await parts.close()
+
+
+def _on_signals(stop: Callable[[], None]) -> None:
+    loop = asyncio.get_running_loop()
+    for each in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(each, stop)
+
+
+def _say_ready(address: str, access: DemoAccess | None) -> None:
+    lines = [f"listening on {address}", *(access.lines() if access else ())]
+    sys.stdout.write("".join(f"{line}\n" for line in lines))
+    sys.stdout.flush()

@@ -1,0 +1,93 @@
+"""`masthead settings`: a tenant's site settings by their record-store names."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+
+from masthead.caller import system
+from masthead.cli.invocation import Invocation, Shown, command, new_app
+from masthead.cli.opened import opened
+from masthead.errors import NotFound
+from masthead.identity.setup import check_custom_domain, tenant_named
+from masthead.ids import TenantId
+from masthead.records.collection import Record
+from masthead.records.engine import Records
+from masthead.records.fields.secrets import Secret
+from masthead.site.collection import site_settings
+
+app = new_app("Reads and changes a tenant's site settings.")
+
+Tenant = Annotated[str, typer.Option(metavar="SLUG")]
+SETTABLE = {each.name: each for each in site_settings.fields if not each.immutable}
+
+
+@command(app, "set")
+async def set_settings(
+    invocation: Invocation,
+    tenant: Tenant,
+    changes: Annotated[list[str], typer.Argument(metavar="KEY=VALUE")],
+) -> Shown:
+    """Changes site settings. An empty value clears one."""
+    given = parse_changes(changes)
+    async with opened(invocation) as parts:
+        if "custom_domain" in given:
+            given["custom_domain"] = check_custom_domain(
+                given["custom_domain"], parts.settings.base_domain
+            )
+        current = await _settings_of(parts.records, tenant)
+        changed = await parts.records.update(
+            system(TenantId(current["tenant_id"])), site_settings, current["id"], given
+        )
+    return Shown(_shown(changed), f"Set {', '.join(given)}.")
+
+
+@command(app, "get")
+async def get_settings(invocation: Invocation, tenant: Tenant) -> Shown:
+    """Prints the site settings. Of a secret it only says whether it is set."""
+    async with opened(invocation) as parts:
+        current = _shown(await _settings_of(parts.records, tenant))
+    text = "\n".join(f"{name}={_plain(value)}" for name, value in current.items())
+    return Shown(current, text)
+
+
+def parse_changes(changes: Sequence[str]) -> dict[str, Any]:
+    given: dict[str, Any] = {}
+    for change in changes:
+        name, equals, value = change.partition("=")
+        if not equals:
+            raise typer.BadParameter("write each setting as KEY=VALUE")
+        if name not in SETTABLE:
+            nearest = difflib.get_close_matches(name, SETTABLE, n=1, cutoff=0)[0]
+            raise typer.BadParameter(f"{name!r} is not a site setting; did you mean {nearest}?")
+        given[name] = SETTABLE[name].coerce(value)
+    return given
+
+
+async def _settings_of(records: Records, slug: str) -> Record:
+    tenant = await tenant_named(records, slug)
+    found = await records.find(site_settings, {}, tenant_id=TenantId(tenant["id"]))
+    if not found:
+        raise NotFound(f"The tenant {slug} has no settings record any more.")
+    return found[0]
+
+
+def _shown(settings: Record) -> dict[str, Any]:
+    """Whether a secret is there is worth knowing; what it is, is not for printing."""
+    return {
+        each.name: _secret(settings[each.name]) if isinstance(each, Secret) else settings[each.name]
+        for each in site_settings.fields
+    }
+
+
+def _secret(stored: str) -> str:
+    return "set" if stored else ""
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "" if value is None else str(value)

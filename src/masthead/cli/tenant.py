@@ -1,0 +1,103 @@
+"""`masthead tenant`: creates tenants, lists them and changes their plan."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from masthead.caller import system
+from masthead.cli.invocation import Invocation, Shown, command, new_app
+from masthead.cli.opened import opened
+from masthead.errors import Invalid
+from masthead.identity.plans import Plan
+from masthead.identity.setup import NewTenant, check_custom_domain, create_tenant, tenant_named
+from masthead.identity.tenants import tenants
+from masthead.ids import TenantId
+from masthead.records.collection import Record
+from masthead.records.engine import ListRequest
+from masthead.site.collection import site_settings
+
+app = new_app("Creates and lists tenants, and changes their plan.")
+
+LIMITS = ("per_minute", "per_hour", "per_day")
+_ARGUMENT_OF = {"email": "--owner-email", "password": "--owner-password", "site_name": "--name"}
+
+Limit = Annotated[int | None, typer.Option(min=0, metavar="N", help="For the API; enterprise.")]
+
+
+@command(app, "create")
+async def create(
+    invocation: Invocation,
+    slug: Annotated[str, typer.Option(metavar="S", help="The site is SLUG.<base domain>.")],
+    name: Annotated[str, typer.Option(metavar="N")],
+    plan: Annotated[Plan, typer.Option()],
+    owner_email: Annotated[str, typer.Option(metavar="E")],
+    owner_password: Annotated[str, typer.Option(metavar="P")],
+    custom_domain: Annotated[str, typer.Option(metavar="D")] = "",
+) -> Shown:
+    """Makes a tenant, its site settings and its owner."""
+    async with opened(invocation) as parts:
+        new = NewTenant(
+            slug=slug,
+            name=name,
+            plan=plan,
+            owner_email=owner_email,
+            owner_password=owner_password,
+            custom_domain=check_custom_domain(custom_domain, parts.settings.base_domain),
+        )
+        try:
+            made = await create_tenant(parts.records, site_settings, new)
+        except Invalid as error:
+            raise _by_argument(error) from error
+    data = {"tenant_id": made.tenant_id, "slug": made.slug, "owner_id": made.owner_id}
+    return Shown(data, f"Tenant {made.slug} is ready (id {made.tenant_id}).")
+
+
+@command(app, "list")
+async def list_tenants(invocation: Invocation) -> Shown:
+    """Lists the tenants."""
+    found: list[dict[str, Any]] = []
+    async with opened(invocation) as parts:
+        page = 1
+        while True:
+            wanted = ListRequest(page, 500, sort="slug", skip_total=True)
+            items = (await parts.records.page(system(), tenants, wanted)).items
+            found += map(_shown, items)
+            if len(items) < wanted.per_page:
+                break
+            page += 1
+    columns = ("slug", "name", "plan", "id", "created")
+    return Shown(found, "There are no tenants yet.", columns)
+
+
+@command(app, "set-plan")
+async def set_plan(
+    invocation: Invocation,
+    slug: Annotated[str, typer.Argument(metavar="SLUG")],
+    plan: Annotated[Plan, typer.Argument(metavar="PLAN")],
+    per_minute: Limit = None,
+    per_hour: Limit = None,
+    per_day: Limit = None,
+) -> Shown:
+    """Changes a tenant's plan. Limits of its own are those given now; without any it has none."""
+    limits = dict(zip(LIMITS, (per_minute, per_hour, per_day), strict=True))
+    if plan is not Plan.ENTERPRISE and any(limit is not None for limit in limits.values()):
+        raise typer.BadParameter("limits of its own are for the enterprise plan only")
+    async with opened(invocation) as parts:
+        tenant = await tenant_named(parts.records, slug)
+        caller = system(TenantId(tenant["id"]))
+        changed = await parts.records.update(
+            caller, tenants, tenant["id"], {"plan": plan, **limits}
+        )
+    return Shown(_shown(changed), f"Tenant {slug} is on plan {plan}.")
+
+
+def _shown(tenant: Record) -> dict[str, Any]:
+    names = ("id", "slug", "name", "plan", "owner_id", *LIMITS, "created")
+    return {name: tenant[name] for name in names}
+
+
+def _by_argument(error: Invalid) -> Invalid:
+    problems = {_ARGUMENT_OF.get(name, f"--{name}"): each for name, each in error.problems.items()}
+    return Invalid(problems)

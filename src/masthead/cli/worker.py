@@ -1,0 +1,29 @@
+"""`masthead worker`: a background worker of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+
+import structlog
+
+from masthead.app import job_handlers
+from masthead.cli.invocation import Invocation, command, new_app
+from masthead.cli.opened import opened
+from masthead.jobs.runner import JobRunner
+
+app = new_app()
+log = structlog.get_logger()
+
+
+@command(app, "worker", prints=False)
+async def worker(invocation: Invocation) -> None:
+    """Runs deliveries, exports, erasures and mail until it is told to stop."""
+    async with opened(invocation) as parts:
+        runner = JobRunner(parts.database, job_handlers(parts))
+        loop = asyncio.get_running_loop()
+        for each in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(each, runner.stop)
+        log.info("worker.started")
+        await runner.run_forever()
+    log.info("worker.stopped")

@@ -1,0 +1,1 @@
+"""The demo tenant: a small coastal magazine with posts, members and comments."""

@@ -1,0 +1,125 @@
+"""Writes the demo tenant through the engine, each thing at its own moment of the past months."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from masthead.caller import Caller, system
+from masthead.comments.collection import comments
+from masthead.demo.people import COMMENTS, MEMBERS, DemoComment
+from masthead.demo.posts import POSTS, DemoPost
+from masthead.identity.plans import Plan
+from masthead.identity.setup import NewTenant, create_tenant
+from masthead.ids import TenantId
+from masthead.members.collection import blog_members
+from masthead.posts.collection import posts
+from masthead.records.accounts import new_token_key
+from masthead.records.collection import Collection
+from masthead.records.engine import Records
+from masthead.site.collection import site_settings
+
+SLUG = "demo"
+NAME = "Tideline"
+DESCRIPTION = "Notes from Sallow Bay: people, walks, suppers and the occasional long read."
+OWNER = "owner@demo.example"
+
+FOUNDED_DAYS_AGO = 120
+
+
+@dataclass(slots=True)
+class StoryClock:
+    """The time of the story; the engine stamps what is written with it."""
+
+    moment: datetime
+
+    def __call__(self) -> datetime:
+        return self.moment
+
+
+async def create_demo_tenant(records: Records, password: str) -> TenantId:
+    new = NewTenant(
+        slug=SLUG, name=NAME, plan=Plan.BUSINESS, owner_email=OWNER, owner_password=password
+    )
+    created = await create_tenant(records, site_settings, new)
+    (settings,) = await records.find(site_settings, {}, tenant_id=created.tenant_id)
+    await records.update(
+        system(created.tenant_id),
+        site_settings,
+        settings["id"],
+        {"site_description": DESCRIPTION},
+    )
+    return created.tenant_id
+
+
+async def fill_demo_tenant(
+    records: Records, story: StoryClock, tenant_id: TenantId, now: datetime
+) -> None:
+    """`records` must read its time from `story`, which is moved from one thing to the next."""
+    caller = system(tenant_id)
+    for position, member in enumerate(MEMBERS):
+        story.moment = now - timedelta(days=FOUNDED_DAYS_AGO - 4 * position, hours=5)
+        given = {
+            "email": member.email,
+            "name": member.name,
+            "tier": member.tier,
+            "status": member.status,
+            "newsletter": member.newsletter,
+        }
+        stamped = {"token_key": new_token_key()}
+        await records.create(caller, blog_members, given, stamped=stamped)
+    post_ids = await _write_posts(records, story, caller, now)
+    await _write_comments(records, story, caller, now, post_ids)
+    story.moment = now
+
+
+async def _write_posts(
+    records: Records, story: StoryClock, caller: Caller, now: datetime
+) -> dict[str, str]:
+    ids = {}
+    for post in POSTS:
+        story.moment = _published(post, now)
+        given = {
+            "title": post.title,
+            "tags": list(post.tags),
+            "excerpt": post.excerpt,
+            "content_html": post.html.strip(),
+            "status": post.status,
+            "visibility": post.visibility,
+        }
+        ids[post.key] = await _create(records, caller, posts, given)
+    return ids
+
+
+async def _write_comments(
+    records: Records, story: StoryClock, caller: Caller, now: datetime, post_ids: dict[str, str]
+) -> None:
+    published = {post.key: _published(post, now) for post in POSTS}
+    ids: list[str] = []
+    for position, comment in enumerate(COMMENTS):
+        # Hours apart and in order: a reply comes after what it answers.
+        story.moment = published[comment.post] + timedelta(hours=1 + 1.5 * position)
+        ids.append(await _create(records, caller, comments, _comment(comment, post_ids, ids)))
+
+
+def _published(post: DemoPost, now: datetime) -> datetime:
+    return now - timedelta(days=post.days_ago, hours=2)
+
+
+def _comment(comment: DemoComment, post_ids: dict[str, str], ids: list[str]) -> dict[str, str]:
+    email = next((each.email for each in MEMBERS if each.name == comment.author), "")
+    return {
+        "post_id": post_ids[comment.post],
+        "author_name": comment.author,
+        "author_email": email,
+        "body": comment.body,
+        "parent_id": "" if comment.replies_to is None else ids[comment.replies_to],
+        "status": comment.status,
+    }
+
+
+async def _create(
+    records: Records, caller: Caller, collection: Collection, given: Mapping[str, object]
+) -> str:
+    return str((await records.create(caller, collection, given))["id"])

@@ -1,0 +1,38 @@
+"""What an API key may be allowed to do, by both sets of names that the specification shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+SCOPES: dict[str, str] = {
+    "posts:read": "list and view posts",
+    "posts:write": "create, update and delete posts",
+    "media:read": "list and view media",
+    "media:write": "upload and delete media",
+    "comments:read": "list comments",
+    "comments:write": "submit comments",
+    "comments:moderate": "approve and reject comments",
+    "members:read": "list members, anonymized",
+    "members:write": "update a member's tier and status",
+    "site-settings:read": "read the site settings, secrets left out",
+    "settings:write": "update the site settings that are not secret",
+    "webhooks:read": "list webhook subscriptions and poll the events",
+    "webhooks:write": "create, update, delete and test webhook subscriptions",
+}
+"""Spec 5.4, variant A, and the one right of variant B that A has no name for."""
+
+ALIASES: dict[str, str] = {
+    "uploads:read": "media:read",
+    "uploads:write": "media:write",
+    "settings:read": "site-settings:read",
+}
+"""Variant B's names for rights of variant A."""
+
+
+def is_scope(name: str) -> bool:
+    return name in SCOPES or name in ALIASES
+
+
+def granted(names: Iterable[str]) -> frozenset[str]:
+    """What a key's scopes allow, in canonical names; a name nobody knows allows nothing."""
+    return frozenset(ALIASES.get(name, name) for name in names if is_scope(name))

@@ -1,0 +1,94 @@
+"""The `masthead` command as a test calls it: in this process, or as a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.databases import run_apart
+
+from masthead.app import Parts, build
+from masthead.cli.main import main
+from masthead.settings import Settings
+
+COMMAND = Path(sys.executable).with_name("masthead")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """What was printed, which must be one JSON value and nothing else."""
+        assert self.code == 0, self.err
+        return json.loads(self.out)
+
+
+@dataclass(frozen=True)
+class Masthead:
+    """The command on one database."""
+
+    database_url: str
+    data_dir: Path
+    capture: pytest.CaptureFixture[str]
+
+    def __call__(self, *arguments: str) -> Outcome:
+        return call(
+            self.capture,
+            *arguments,
+            "--data-dir",
+            str(self.data_dir),
+            "--database-url",
+            self.database_url,
+        )
+
+    def json(self, *arguments: str) -> Any:
+        return self(*arguments, "--json").json
+
+    def tenant(self, slug: str = "acme", **options: str) -> Any:
+        given = {
+            "name": "Acme",
+            "plan": "pro",
+            "owner-email": f"owner@{slug}.example",
+            "owner-password": "correct horse",
+            **options,
+        }
+        flags = [part for name, value in given.items() for part in (f"--{name}", value)]
+        return self.json("tenant", "create", "--slug", slug, *flags)
+
+    def inside(self, work: Callable[[Parts], Awaitable[Any]]) -> Any:
+        """What `work` finds in the database that the commands have written."""
+
+        async def look() -> Any:
+            settings = Settings.from_environ(
+                {}, data_dir=self.data_dir, database_url=self.database_url
+            )
+            parts = await build(settings)
+            try:
+                return await work(parts)
+            finally:
+                await parts.close()
+
+        return run_apart(look)
+
+
+def call(capture: pytest.CaptureFixture[str], *arguments: str) -> Outcome:
+    capture.readouterr()
+    code = main(arguments)
+    captured = capture.readouterr()
+    return Outcome(code, captured.out, captured.err)
+
+
+def plain_environment(**more: str) -> dict[str, str]:
+    """Without any setting of the machine that runs the tests."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("MASTHEAD_")}
+    return {**kept, **more}

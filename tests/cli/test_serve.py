@@ -1,0 +1,112 @@
+"""`masthead serve` as its own process: what it prints, seeds and keeps, and that it ends well."""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+import subprocess
+from pathlib import Path
+
+from tests.cli.commands import COMMAND, plain_environment
+from tests.cli.running import Running, serving
+
+from masthead.identity.api_keys import is_well_formed
+
+ADMIN_LINE = r"admin: (http://demo\.localhost:\d+/admin) login: (\S+) password: (\S+)"
+
+
+def sign_in(server: Running, admin_line: str) -> str:
+    match = re.fullmatch(ADMIN_LINE, admin_line)
+    assert match
+    answer = server.post(
+        "/api/collections/_superusers/auth-with-password",
+        {"identity": match[2], "password": match[3]},
+    )
+    assert answer.status_code == 200, answer.text
+    return answer.json()["token"]
+
+
+def test_the_demo_is_seeded_once_and_its_credentials_are_printed_each_time(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    with serving(data, "--demo") as server:
+        blog, admin, key = (server.line() for _ in range(3))
+        assert blog == f"blog: http://demo.localhost:{server.port}"
+        assert is_well_formed(key.removeprefix("api key: "))
+        assert server.get("/api/health").json()["status"] == "ok"
+        token = sign_in(server, admin)
+        counts = {
+            name: server.get(f"/api/collections/{name}/records", Authorization=token).json()
+            for name in ("posts", "blog_members", "comments", "api_keys", "tenants")
+        }
+        assert counts["posts"]["totalItems"] >= 12
+        assert counts["blog_members"]["totalItems"] >= 25
+        assert counts["comments"]["totalItems"] >= 30
+        assert counts["tenants"]["items"][0]["plan"] == "business"
+        public = server.get("/api/collections/posts/records").json()
+        assert 0 < public["totalItems"] < counts["posts"]["totalItems"]
+        assert server.terminate() == 0
+    assert (data / "demo.json").stat().st_mode & 0o777 == 0o600
+    with serving(data, "--demo") as server:
+        _, admin_again, key_again = (server.line() for _ in range(3))
+        assert key_again == key
+        token = sign_in(server, admin_again)
+        again = server.get("/api/collections/posts/records", Authorization=token).json()
+        assert again["totalItems"] == counts["posts"]["totalItems"]
+        assert server.terminate() == 0
+
+
+def test_the_demo_leaves_a_database_with_tenants_alone(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    arguments = (
+        "--slug acme --name A --plan pro --owner-email a@b.example --owner-password password1"
+    )
+    subprocess.run(
+        [COMMAND, "tenant", "create", *arguments.split(), "--data-dir", data],
+        env=plain_environment(),
+        check=True,
+        capture_output=True,
+    )
+    with serving(data, "--demo") as server:
+        assert server.get("/api/collections/posts/records", slug="acme").status_code == 200
+        assert server.get("/api/collections/posts/records", slug="demo").status_code == 404
+        assert server.terminate() == 0
+        assert server.line() == "<the end>"
+
+
+def test_several_processes_share_the_port_and_end_together(tmp_path: Path) -> None:
+    with serving(tmp_path / "data", "--demo", "--workers", "2") as server:
+        lines = [server.line() for _ in range(3)]
+        assert lines[0] == f"blog: http://demo.localhost:{server.port}"
+        children = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children")
+        if children.exists():
+            assert len(children.read_text().split()) == 2
+        for _ in range(20):
+            assert server.get("/api/health").status_code == 200
+        assert server.terminate() == 0
+
+
+def test_a_taken_port_is_one_sentence(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        ended = subprocess.run(
+            [COMMAND, "serve", "--port", str(taken.getsockname()[1]), "--data-dir", tmp_path],
+            env=plain_environment(),
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert re.fullmatch(r"masthead: Can't listen on 127\.0\.0\.1:\d+ \(.*\)\. .*\n", ended.stderr)
+
+
+def test_a_worker_ends_at_once_when_told_to(tmp_path: Path) -> None:
+    with subprocess.Popen(
+        [COMMAND, "worker", "--data-dir", tmp_path],
+        env=plain_environment(MASTHEAD_LOG="json"),
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as worker:
+        assert worker.stderr is not None
+        assert json.loads(worker.stderr.readline())["event"] == "worker.started"
+        worker.terminate()
+        assert worker.wait(timeout=30) == 0

@@ -1,0 +1,136 @@
+"""What every command does alike: exit codes, one sentence on standard error, the global options."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from tests.cli.commands import call
+from tests.databases import fresh_sqlite_url
+
+from masthead.cli import tenant
+from masthead.cli.main import COMMANDS
+
+CREATE = "tenant create --slug a --name A --owner-email a@b.example --owner-password password1"
+
+WRONG = [
+    ("bogus", "No such command 'bogus'."),
+    ("tenant creat", "No such command 'creat'. Did you mean 'create'?"),
+    ("tenant list --bogus", "No such option: --bogus"),
+    (f"{CREATE} --plan gold", "'gold' is not one of 'free', 'pro'"),
+    (CREATE, "Missing option '--plan'."),
+    ("tenant set-plan acme gold", "'gold' is not one of"),
+    ("tenant set-plan acme pro --per-minute 5", "enterprise plan only"),
+    ("tenant set-plan acme enterprise --per-minute -1", "should be greater than or equal to 0"),
+    ("key create --tenant a --name n", "Missing option '--scope'."),
+    ("key create --tenant a --name n --scope post:read", "did you mean posts:read?"),
+    ("key create --tenant a --name n --scope posts:read --expires soon", "is not a date"),
+    ("member create --tenant a --email a@b.example --tier gold", "'gold' is not one of"),
+    ("settings set --tenant a coments_enabled=true", "did you mean comments_enabled?"),
+    ("settings set --tenant a slug=other", "'slug' is not a site setting"),
+    ("settings set --tenant a site_name", "write each setting as KEY=VALUE"),
+    ("serve --port 70000", "should be less than or equal to 65535"),
+    ("serve --workers 0", "should be greater than or equal to 1"),
+    ("worker --json", "No such option: --json"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "sentence"), WRONG)
+def test_wrong_usage_is_2_and_one_sentence(
+    arguments: str,
+    sentence: str,
+    capfd: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    outcome = call(capfd, *arguments.split())
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err.startswith("masthead: ")
+    assert outcome.err.count("\n") == 1
+    assert sentence in outcome.err
+    assert list(tmp_path.iterdir()) == [], "wrong usage must not touch anything"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help(name: str, capfd: pytest.CaptureFixture[str]) -> None:
+    outcome = call(capfd, name, "--help")
+    assert outcome.code == 0
+    assert f"masthead {name}" in outcome.out
+
+
+def test_the_global_options_may_stand_before_or_after(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    folder = str(tmp_path / "data")
+    before = call(capfd, "--data-dir", folder, "--json", "tenant", "list")
+    after = call(capfd, "tenant", "list", "--json", "--data-dir", folder)
+    assert before.json == after.json == []
+
+
+def test_a_wrong_setting_is_a_failure_that_names_it(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("MASTHEAD_RATE_LIMITS", "c")
+    outcome = call(capfd, "tenant", "list", "--data-dir", str(tmp_path))
+    assert (outcome.code, outcome.out) == (1, "")
+    assert outcome.err.startswith("masthead: MASTHEAD_RATE_LIMITS must be")
+
+
+def test_a_database_that_does_not_answer_is_a_failure(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    options = ("--data-dir", str(tmp_path), "--database-url")
+    for url in ("postgresql://u:hush@127.0.0.1:1/x", f"sqlite:///{tmp_path}/none/x.db"):
+        outcome = call(capfd, "tenant", "list", *options, url)
+        assert (outcome.code, outcome.out) == (1, "")
+        assert "Check MASTHEAD_DATABASE_URL." in outcome.err
+        assert "hush" not in outcome.err
+
+
+def test_an_unforeseen_error_is_a_sentence_too(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(_: object) -> None:
+        raise ZeroDivisionError("oh")
+
+    monkeypatch.setattr(tenant, "opened", broken)
+    outcome = call(capfd, "tenant", "list", "--data-dir", str(tmp_path))
+    assert (outcome.code, outcome.out) == (1, "")
+    assert "ZeroDivisionError: oh" in outcome.err
+    assert "Traceback" not in outcome.err
+
+
+class TestSchema:
+    def list_tenants(self, capfd: pytest.CaptureFixture[str], url: str, folder: Path) -> object:
+        options = ("--data-dir", str(folder), "--database-url", url)
+        return call(capfd, "tenant", "list", "--json", *options)
+
+    def with_revision(self, tmp_path: Path, revision: str) -> str:
+        url = fresh_sqlite_url(tmp_path)
+        with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as connection, connection:
+            connection.execute("UPDATE alembic_version SET version_num = ?", (revision,))
+        return url
+
+    def test_an_older_database_is_left_alone(
+        self, capfd: pytest.CaptureFixture[str], tmp_path: Path
+    ) -> None:
+        outcome = self.list_tenants(capfd, self.with_revision(tmp_path, "0000"), tmp_path)
+        assert (outcome.code, outcome.out) == (1, "")
+        assert "Run `masthead migrate` first." in outcome.err
+
+    def test_a_newer_database_asks_for_an_upgrade(
+        self, capfd: pytest.CaptureFixture[str], tmp_path: Path
+    ) -> None:
+        outcome = self.list_tenants(capfd, self.with_revision(tmp_path, "9999"), tmp_path)
+        assert (outcome.code, outcome.out) == (1, "")
+        assert "newer version of Masthead" in outcome.err
+
+    def test_migrate_says_the_revision(
+        self, capfd: pytest.CaptureFixture[str], tmp_path: Path
+    ) -> None:
+        outcome = call(capfd, "migrate", "--json", "--data-dir", str(tmp_path))
+        assert set(outcome.json) == {"revision"}
+        assert outcome.err == ""
