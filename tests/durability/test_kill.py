@@ -74,7 +74,6 @@ async def test_killing_postgresql_under_the_service(tmp_path: Path, seed: int) -
             await load.run(client, WRITERS, until=10)
             server.kill()
             await load.end()
-    postgres.stop()
 
 
 def kill_all(postgres: PostgresServer) -> None:

@@ -30,7 +30,8 @@ from masthead.storage.row_security import ROLE
 
 POOL_SIZE = 10
 PATIENCE_SECONDS = 2.0
-"""For a free connection, for a connection to come up, for a ping."""
+"""For a free connection, for a connection to come up."""
+PING_SECONDS = 1.5
 
 _CLOSE_SECONDS = 10.0
 
@@ -106,10 +107,15 @@ class PostgresDatabase:
 
     async def ping(self) -> None:
         try:
-            async with asyncio.timeout(PATIENCE_SECONDS):
+            async with asyncio.timeout(PING_SECONDS):
                 lease = await self._acquire()
+                connection = lease.itself()
                 try:
-                    await lease.itself().execute("SELECT 1")
+                    await connection.execute("SELECT 1")
+                except BaseException:
+                    # Else letting go of it would wait for the server once more.
+                    connection.terminate()
+                    raise
                 finally:
                     await self._release(lease)
         except FAILURES as error:

@@ -18,13 +18,14 @@ from pathlib import Path
 import msgspec
 from sqlalchemy.sql import ClauseElement
 
-from masthead.errors import StatementTimeout
+from masthead.errors import StatementTimeout, Unavailable
 from masthead.storage.database import Row, Scope, Statement, Transaction
 from masthead.storage.dialects import SQLITE, compile_statement
 from masthead.storage.sqlite_connection import BUSY, code_of, connect, translated
 from masthead.storage.sqlite_writer import Writer
 
 READER_THREADS = 4
+PING_SECONDS = 1.5
 _STEPS_PER_TICK = 25_000
 """SQLite counts the steps of a prepared statement over all of its runs, so the first tick may come
 at any moment of a run; the second one is at least this far, about half a millisecond, into it."""
@@ -49,6 +50,7 @@ class SqliteDatabase:
         self._ticks = 0
         self._threads = ThreadPoolExecutor(READER_THREADS, thread_name_prefix="sqlite-reader")
         self._idle: list[sqlite3.Connection] = []
+        self._file = _identity(path)
 
     def compile(self, statement: ClauseElement) -> Statement:
         return compile_statement(statement, SQLITE)
@@ -85,7 +87,11 @@ class SqliteDatabase:
         return version
 
     async def ping(self) -> None:
+        # What is written to a file that was removed or replaced is gone at the next start.
+        if _identity(self._path) != self._file:
+            raise Unavailable
         self.data_version()
+        await self._writer.ping(PING_SECONDS)
 
     async def close(self) -> None:
         await self._writer.close()
@@ -123,6 +129,14 @@ class SqliteDatabase:
             return self._idle.pop()
         except IndexError:
             return connect(self._path, busy_seconds=self._statement_seconds, query_only=True)
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 _TRY_IN_THREAD = BUSY | {sqlite3.SQLITE_INTERRUPT}

@@ -57,6 +57,14 @@ class Writer:
     def transaction(self) -> SqliteTransaction:
         return SqliteTransaction(self)
 
+    async def ping(self, seconds: float) -> None:
+        """Returns once a transaction could be made; readers don't notice another writer's lock."""
+        try:
+            async with asyncio.timeout(seconds), self.transaction():
+                pass
+        except TimeoutError as error:
+            raise Unavailable from error
+
     async def close(self) -> None:
         with suppress(Unavailable):
             async with self.transaction():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -12,9 +11,9 @@ from starlette.types import Receive, Scope, Send
 
 import masthead
 from masthead import clock
-from masthead.errors import Unavailable
+from masthead.errors import NotFound, Unavailable
 from masthead.storage.database import Database
-from masthead.web.answers import send_json
+from masthead.web.answers import send_empty, send_json
 
 log = structlog.get_logger()
 
@@ -28,8 +27,13 @@ class Health:
         self._clock = now
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["method"] not in ("GET", "HEAD"):
+            raise NotFound
         status, body = await self._state()
-        await send_json(send, status, body, NO_STORE)
+        if scope["method"] == "HEAD":
+            await send_empty(send, status, NO_STORE)
+        else:
+            await send_json(send, status, body, NO_STORE)
 
     async def _state(self) -> tuple[int, dict[str, Any]]:
         body: dict[str, Any] = {
@@ -48,9 +52,8 @@ class Health:
         return 200, body
 
 
-def build_revision() -> str:
+def build_revision(baked: str = "") -> str:
     """The revision baked in at packaging time, that of a checkout, or the package's version."""
-    baked = os.environ.get("SOURCE_REVISION", "")
     if baked:
         return baked[:12]
     root = Path(masthead.__file__).parents[2]
