@@ -6,6 +6,7 @@ belongs to the tenant and starts anew at midnight UTC. Moments are whole microse
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -102,8 +103,7 @@ class Reason(StrEnum):
     DAY = "day"
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(msgspec.Struct, frozen=True):
     """`limit`, `remaining` and `reset` are about the minute; without a limit there they are None.
 
     At `reset`, in seconds since 1970, the first of the counted calls leaves the window.
@@ -118,8 +118,7 @@ class Decision:
     reason: Reason | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Admission:
+class Admission(msgspec.Struct, frozen=True):
     decision: Decision
     usage: Usage
     today: DayUsage
@@ -162,13 +161,9 @@ def _slid(window: Window, now: Microseconds, length: Microseconds) -> Window:
     lasts = window.lasts
     if not lasts or (lasts[0] > now - length and lasts[-1] <= now + length):
         return window
-    kept = [
-        (last, count)
-        for last, count in zip(lasts, window.counts, strict=True)
-        if now - length < last <= now + length
-    ]
-    counts = [count for _, count in kept]
-    return Window([last for last, _ in kept], counts, sum(counts))
+    first, end = bisect_right(lasts, now - length), bisect_right(lasts, now + length)
+    counts = window.counts[first:end]
+    return Window(lasts[first:end], counts, sum(counts))
 
 
 def _wait(

@@ -1,0 +1,125 @@
+"""Rate-limit counters of an install on PostgreSQL: rows that are locked while they are counted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import sqlalchemy as sa
+from sqlalchemy import Column, PrimaryKeyConstraint, Table
+
+from masthead import clock
+from masthead.identity.limit_batches import Batches
+from masthead.ids import TenantId
+from masthead.storage import dialects
+from masthead.storage.database import EVERY_TENANT, Database, Row, Transaction, scope_of
+from masthead.storage.metadata import metadata
+
+KEPT_SECONDS = 2 * 24 * 3600
+
+rate_limit_counters = Table(
+    "rate_limit_counters",
+    metadata,
+    Column("tenant_id", dialects.Text(), nullable=False),
+    Column("subject", dialects.Text(), nullable=False),
+    Column("state", dialects.Blob(), nullable=False),
+    Column("used_at", dialects.Integer(), nullable=False),
+    PrimaryKeyConstraint("tenant_id", "subject"),
+)
+
+Result = TypeVar("Result")
+
+
+class PostgresLimitStore:
+    def __init__(self, database: Database, now: clock.Clock = clock.now) -> None:
+        self._database = database
+        self._clock = now
+        self._batches = Batches(self._exclusively)
+        t = rate_limit_counters.c
+        of_tenant = t.tenant_id == sa.bindparam("tenant")
+        self._lock = database.compile(
+            # Waiting for the disk would buy nothing: a server that crashes forgets less than the
+            # last second. Set for this transaction alone, on the way, without a round trip.
+            sa.select(t.subject, t.state, sa.func.set_config("synchronous_commit", "off", True))
+            .where(of_tenant, dialects.any_of(t.subject, sa.bindparam("subjects")))
+            .order_by(t.subject)
+            .with_for_update()
+        )
+        self._write = database.compile(
+            sa.update(rate_limit_counters)
+            .where(of_tenant, t.subject == sa.bindparam("name"))
+            .values(state=sa.bindparam("after"), used_at=sa.bindparam("moment"))
+        )
+        self._add = database.compile(
+            dialects.insert_missing(
+                rate_limit_counters, ("tenant_id", "subject"), ("state", "used_at")
+            )
+        )
+        self._sweep = database.compile(
+            sa.delete(rate_limit_counters).where(t.used_at < sa.bindparam("oldest"))
+        )
+
+    async def update(
+        self,
+        tenant_id: TenantId,
+        subjects: Sequence[str],
+        change: Callable[[Sequence[bytes]], tuple[Sequence[bytes], Result]],
+    ) -> Result:
+        return await self._batches.update(tenant_id, subjects, change)
+
+    async def sweep(self) -> None:
+        oldest = {"oldest": self._now() - KEPT_SECONDS}
+        async with self._database.transaction(EVERY_TENANT) as tx:
+            await tx.execute(self._sweep, self._sweep.bind(oldest), slow=True)
+
+    async def close(self) -> None:
+        await self._batches.finish()
+
+    async def _exclusively(
+        self,
+        tenant_id: TenantId,
+        subjects: tuple[str, ...],
+        change: Callable[[Sequence[bytes]], tuple[Sequence[bytes], list[Any]]],
+    ) -> list[Any]:
+        while True:
+            # The call's own tenant: its other statements run in this scope too.
+            async with self._database.transaction(scope_of(tenant_id)) as tx:
+                rows = await self._locked(tx, tenant_id, subjects)
+                states = {row[0]: bytes(row[1]) for row in rows}
+                if len(states) == len(subjects):
+                    before = [states[each] for each in subjects]
+                    after, results = change(before)
+                    await self._keep(tx, tenant_id, subjects, before, after)
+                    return results
+            await self._add_rows(tenant_id, subjects)
+
+    async def _locked(
+        self, tx: Transaction, tenant_id: TenantId, subjects: tuple[str, ...]
+    ) -> list[Row]:
+        values = {"tenant": tenant_id, "subjects": self._database.list_value(subjects)}
+        return await tx.fetch(self._lock, self._lock.bind(values))
+
+    async def _keep(
+        self,
+        tx: Transaction,
+        tenant_id: TenantId,
+        subjects: Sequence[str],
+        before: Sequence[bytes],
+        after: Sequence[bytes],
+    ) -> None:
+        moment = self._now()
+        for name, old, new in zip(subjects, before, after, strict=True):
+            if new != old:
+                values = {"tenant": tenant_id, "name": name, "after": new, "moment": moment}
+                await tx.execute(self._write, self._write.bind(values))
+
+    async def _add_rows(self, tenant_id: TenantId, subjects: Sequence[str]) -> None:
+        """What is not there can't be locked. Committed by itself: nobody waits holding a lock."""
+        moment = self._now()
+        async with self._database.transaction(scope_of(tenant_id)) as tx:
+            for subject in sorted(subjects):
+                row = {"tenant_id": tenant_id, "subject": subject, "state": b"", "used_at": moment}
+                await tx.execute(self._add, self._add.bind(row))
+
+    def _now(self) -> int:
+        return int(self._clock().timestamp())
