@@ -1,0 +1,192 @@
+"""Who an API key is. `api_keys` makes and stores them; this is what a call goes through.
+
+Keys are remembered while the database says that nothing was committed since, as tenants are in the
+directory; a revoked key is refused from the next call on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import sqlalchemy as sa
+import structlog
+
+from masthead import clock
+from masthead.caller import Caller, Kind
+from masthead.errors import Unavailable
+from masthead.identity.api_keys import api_keys, hash_key, is_well_formed
+from masthead.identity.directory import Tenant, TenantDirectory
+from masthead.identity.scopes import granted
+from masthead.ids import TenantId
+from masthead.records.engine import Records
+from masthead.storage.database import EVERY_TENANT
+
+MAX_REMEMBERED = 20_000
+USE_RECORDED_EVERY = timedelta(minutes=1)
+FLUSH_SECONDS = 5.0
+
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class ApiKey:
+    id: str
+    tenant: Tenant
+    scopes: frozenset[str]
+    """In canonical names."""
+    expires_at: str
+    revoked_at: str
+
+    @property
+    def caller(self) -> Caller:
+        return Caller(
+            Kind.KEY, self.tenant.id, self.id, collection=api_keys.name, scopes=self.scopes
+        )
+
+    def is_alive(self, now: str) -> bool:
+        return not (_has_come(self.expires_at, now) or _has_come(self.revoked_at, now))
+
+
+class ApiKeys:
+    def __init__(
+        self,
+        records: Records,
+        directory: TenantDirectory,
+        *,
+        flush_seconds: float = FLUSH_SECONDS,
+    ) -> None:
+        self._records = records
+        self._directory = directory
+        self._remembered: dict[str, ApiKey] = {}
+        self._seen: int | None = None
+        self._uses = KeyUses(records, flush_seconds)
+
+    async def authenticate(self, key: str) -> ApiKey | None:
+        """The key's record if it is one of ours and alive. Its use is noted, and written later."""
+        if not is_well_formed(key):
+            return None
+        found = await self._look_up(hash_key(key))
+        now = self._records.clock()
+        if found is None or not found.is_alive(clock.to_text(now)):
+            return None
+        self._uses.note(found, now)
+        return found
+
+    async def flush(self) -> None:
+        """Writes what is noted; before the database is closed."""
+        await self._uses.flush()
+
+    async def _look_up(self, key_hash: str) -> ApiKey | None:
+        seen = self._records.database.data_version()
+        if seen is None or seen != self._seen or len(self._remembered) > MAX_REMEMBERED:
+            self._remembered.clear()
+            self._seen = seen
+        known = self._remembered.get(key_hash)
+        if known is not None:
+            return known
+        found = await self._read(key_hash)
+        # Only what exists: guesses must not push out the keys that are in use.
+        if found is not None and seen is not None and seen == self._seen:
+            self._remembered[key_hash] = found
+        return found
+
+    async def _read(self, key_hash: str) -> ApiKey | None:
+        rows = await self._records.find(api_keys, {"key_hash": key_hash})
+        if not rows:
+            return None
+        tenant = await self._directory.by_id(rows[0]["tenant_id"])
+        if tenant is None:
+            return None
+        return ApiKey(
+            id=rows[0]["id"],
+            tenant=tenant,
+            scopes=granted(rows[0]["scopes"]),
+            expires_at=rows[0]["expires_at"],
+            revoked_at=rows[0]["revoked_at"],
+        )
+
+
+class KeyUses:
+    """When keys were last used: noted in memory, written a little later and many at once.
+
+    Not through the engine: nothing that a tenant reads has changed, so its caches stay valid and
+    no event is told.
+    """
+
+    def __init__(self, records: Records, flush_seconds: float) -> None:
+        self._records = records
+        self._flush_seconds = flush_seconds
+        self._noted: dict[tuple[TenantId, str], datetime] = {}
+        self._unwritten: dict[tuple[TenantId, str], datetime] = {}
+        self._later: asyncio.TimerHandle | None = None
+        self._writing: asyncio.Task[None] | None = None
+        self._write = records.database.compile(_record_use())
+
+    def note(self, key: ApiKey, now: datetime) -> None:
+        name = (key.tenant.id, key.id)
+        noted = self._noted.get(name)
+        if noted is not None and noted <= now < noted + USE_RECORDED_EVERY:
+            return
+        if len(self._noted) >= MAX_REMEMBERED:
+            self._noted.clear()
+        self._noted[name] = self._unwritten[name] = now
+        if self._later is None:
+            loop = asyncio.get_running_loop()
+            self._later = loop.call_later(self._flush_seconds, self._start_writing)
+
+    async def flush(self) -> None:
+        if self._later is not None:
+            self._later.cancel()
+            self._later = None
+        if self._writing is not None:
+            await self._writing
+        await self._write_down()
+
+    def _start_writing(self) -> None:
+        self._later = None
+        if self._writing is None or self._writing.done():
+            self._writing = asyncio.create_task(self._write_down())
+
+    async def _write_down(self) -> None:
+        uses, self._unwritten = self._unwritten, {}
+        if not uses:
+            return
+        # In one order everywhere: two services never wait for each other's rows.
+        rows = [self._write.bind(_use(*name, used)) for name, used in sorted(uses.items())]
+        try:
+            async with self._records.database.transaction(EVERY_TENANT) as tx:
+                await tx.execute_many(self._write, rows)
+        except Unavailable:
+            # A use that was not recorded is worth a line, not a failed request.
+            _log.warning("the last use of API keys was not recorded", keys=len(uses))
+
+
+def _record_use() -> sa.Update:
+    # Another process may have recorded a use within the last minute.
+    table = sa.table(
+        api_keys.name, *(sa.column(name) for name in ("tenant_id", "id", "last_used_at"))
+    )
+    return (
+        sa.update(table)
+        .where(
+            table.c.tenant_id == sa.bindparam("tenant"),
+            table.c.id == sa.bindparam("key"),
+            table.c.last_used_at <= sa.bindparam("due"),
+        )
+        .values(last_used_at=sa.bindparam("used"))
+    )
+
+
+def _use(tenant_id: TenantId, key_id: str, used: datetime) -> dict[str, object]:
+    return {
+        "tenant": tenant_id,
+        "key": key_id,
+        "used": clock.to_text(used),
+        "due": clock.to_text(used - USE_RECORDED_EVERY),
+    }
+
+
+def _has_come(moment: str, now: str) -> bool:
+    return moment != "" and moment <= now

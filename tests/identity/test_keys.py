@@ -1,0 +1,226 @@
+"""Who an API key is: its tenant and scopes while it is alive, nobody otherwise."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from tests.world import TenantWorld, World
+
+from masthead import clock
+from masthead.caller import Kind
+from masthead.identity.api_keys import api_keys, create_key, generate_key, revoke_key
+from masthead.identity.directory import TenantDirectory
+from masthead.identity.keys import ApiKey, ApiKeys
+from masthead.identity.plans import Plan
+from masthead.records.collection import Collection, Record
+from masthead.records.engine import Records
+from masthead.schema import registry, tables
+from masthead.site.collection import site_settings
+
+
+class CountingRecords(Records):
+    """The engine itself, with a count of the look-ups by key."""
+
+    look_ups = 0
+
+    async def find(
+        self, collection: Collection, equals: Mapping[str, Any], **more: Any
+    ) -> list[Record]:
+        self.look_ups += "key_hash" in equals
+        return await super().find(collection, equals, **more)
+
+
+@pytest.fixture
+def records(app: World) -> CountingRecords:
+    return CountingRecords(app.parts.database, registry, tables, app.parts.keyring, app.clock)
+
+
+@pytest.fixture
+async def keys(records: CountingRecords) -> AsyncIterator[ApiKeys]:
+    opened = ApiKeys(records, TenantDirectory(records, site_settings))
+    yield opened
+    await opened.flush()
+
+
+async def new_key(
+    tenant: TenantWorld, scopes: Sequence[str] = ("posts:read",), **lifetime: float
+) -> tuple[Record, str]:
+    app = tenant.world
+    expires = clock.to_text(app.clock() + timedelta(**lifetime)) if lifetime else ""
+    return await create_key(app.parts.records, tenant.id, "A key", scopes, expires)
+
+
+async def found(keys: ApiKeys, key: str) -> ApiKey:
+    known = await keys.authenticate(key)
+    assert known is not None
+    return known
+
+
+async def last_used(app: World, record: Record) -> str:
+    rows = await app.parts.records.find(api_keys, {"id": record["id"]})
+    return str(rows[0]["last_used_at"])
+
+
+async def test_a_key_names_its_tenant_and_its_scopes(keys: ApiKeys, tenant: TenantWorld) -> None:
+    record, key = await new_key(tenant, ["posts:write", "uploads:read", "settings:write"])
+    known = await found(keys, key)
+    assert (known.id, known.tenant.id, known.tenant.plan) == (
+        record["id"],
+        tenant.id,
+        Plan.BUSINESS,
+    )
+    assert known.scopes == {"posts:write", "media:read", "settings:write"}
+    caller = known.caller
+    assert (caller.kind, caller.tenant_id, caller.id) == (Kind.KEY, tenant.id, record["id"])
+    assert caller.scopes == known.scopes
+
+
+async def test_keys_of_two_tenants_are_told_apart(
+    keys: ApiKeys, tenant: TenantWorld, other_tenant: TenantWorld
+) -> None:
+    _, one = await new_key(tenant)
+    _, other = await new_key(other_tenant)
+    assert (await found(keys, one)).tenant.id == tenant.id
+    assert (await found(keys, other)).tenant.id == other_tenant.id
+
+
+async def test_what_can_not_be_a_key_is_refused_without_a_look_up(
+    keys: ApiKeys, records: CountingRecords, tenant: TenantWorld
+) -> None:
+    _, key = await new_key(tenant)
+    swapped = key[:10] + ("a" if key[10] != "a" else "b") + key[11:]
+    for wrong in ("", "x", swapped, key[:-1], key + "0", f" {key}", "mh_live_", "\ud800", "é" * 54):
+        assert await keys.authenticate(wrong) is None
+    assert records.look_ups == 0
+
+
+async def test_a_well_formed_key_of_nobody_is_refused(
+    keys: ApiKeys, records: CountingRecords
+) -> None:
+    assert await keys.authenticate(generate_key().key) is None
+    assert records.look_ups == 1
+
+
+async def test_a_key_ends_at_its_expiry(keys: ApiKeys, app: World, tenant: TenantWorld) -> None:
+    _, key = await new_key(tenant, hours=1)
+    app.clock.advance(minutes=59, seconds=59.999)
+    assert await keys.authenticate(key) is not None
+    app.clock.advance(milliseconds=1)
+    assert await keys.authenticate(key) is None
+
+
+async def test_a_revoked_key_is_refused_from_the_next_call_on(
+    keys: ApiKeys, app: World, tenant: TenantWorld
+) -> None:
+    record, key = await new_key(tenant)
+    assert await keys.authenticate(key) is not None
+    await revoke_key(app.parts.records, record["id"])
+    assert await keys.authenticate(key) is None
+
+
+async def test_a_revocation_may_be_set_for_later(
+    keys: ApiKeys, app: World, tenant: TenantWorld
+) -> None:
+    record, key = await new_key(tenant)
+    tomorrow = clock.to_text(app.clock() + timedelta(days=1))
+    await tenant.update("api_keys", record["id"], {"revoked_at": tomorrow})
+    assert await keys.authenticate(key) is not None
+    app.clock.advance(days=1)
+    assert await keys.authenticate(key) is None
+
+
+async def test_a_deleted_key_is_nobodys(keys: ApiKeys, app: World, tenant: TenantWorld) -> None:
+    record, key = await new_key(tenant)
+    known = await found(keys, key)
+    await app.parts.records.delete(known.caller, api_keys, record["id"])
+    assert await keys.authenticate(key) is None
+
+
+async def test_a_new_plan_is_seen_by_the_next_call(keys: ApiKeys, tenant: TenantWorld) -> None:
+    _, key = await new_key(tenant)
+    assert (await found(keys, key)).tenant.plan is Plan.BUSINESS
+    await tenant.update("tenants", tenant.id, {"plan": "pro", "per_minute": 7})
+    known = await found(keys, key)
+    assert (known.tenant.plan, known.tenant.per_minute) == (Plan.PRO, 7)
+
+
+async def test_a_key_is_looked_up_once_while_nothing_changes(
+    keys: ApiKeys, app: World, records: CountingRecords, tenant: TenantWorld
+) -> None:
+    _, key = await new_key(tenant)
+    for _ in range(5):
+        assert await keys.authenticate(key) is not None
+    # PostgreSQL can't say for free that nothing has changed.
+    assert records.look_ups == (1 if app.engine == "sqlite" else 5)
+
+
+async def test_the_last_use_is_recorded_once_a_minute(
+    keys: ApiKeys, app: World, tenant: TenantWorld
+) -> None:
+    record, key = await new_key(tenant)
+    first = clock.to_text(app.clock())
+    assert await keys.authenticate(key) is not None
+    assert await last_used(app, record) == ""
+    await keys.flush()
+    assert await last_used(app, record) == first
+
+    app.clock.advance(seconds=59)
+    assert await keys.authenticate(key) is not None
+    await keys.flush()
+    assert await last_used(app, record) == first
+
+    app.clock.advance(seconds=1)
+    assert await keys.authenticate(key) is not None
+    await keys.flush()
+    assert await last_used(app, record) == clock.to_text(app.clock())
+
+
+async def test_two_processes_record_one_use_a_minute_between_them(
+    keys: ApiKeys, app: World, records: CountingRecords, tenant: TenantWorld
+) -> None:
+    record, key = await new_key(tenant)
+    first = clock.to_text(app.clock())
+    await keys.authenticate(key)
+    await keys.flush()
+    app.clock.advance(seconds=30)
+    other_process = ApiKeys(records, TenantDirectory(records, site_settings))
+    await other_process.authenticate(key)
+    await other_process.flush()
+    assert await last_used(app, record) == first
+
+
+async def test_a_refused_key_is_not_used(keys: ApiKeys, app: World, tenant: TenantWorld) -> None:
+    record, key = await new_key(tenant)
+    await revoke_key(app.parts.records, record["id"])
+    assert await keys.authenticate(key) is None
+    await keys.flush()
+    assert await last_used(app, record) == ""
+
+
+async def test_recording_a_use_is_no_change_of_the_tenant(
+    keys: ApiKeys, app: World, tenant: TenantWorld
+) -> None:
+    record, key = await new_key(tenant)
+    told = await tenant.event_names()
+    before = await app.parts.records.find(api_keys, {"id": record["id"]})
+    await keys.authenticate(key)
+    await keys.flush()
+    after = await app.parts.records.find(api_keys, {"id": record["id"]})
+    assert after[0] | {"last_used_at": ""} == before[0]
+    assert await tenant.event_names() == told
+
+
+async def test_uses_are_written_by_themselves(
+    app: World, records: CountingRecords, tenant: TenantWorld
+) -> None:
+    keys = ApiKeys(records, TenantDirectory(records, site_settings), flush_seconds=0.01)
+    record, key = await new_key(tenant)
+    await keys.authenticate(key)
+    async with asyncio.timeout(10):
+        while not await last_used(app, record):
+            await asyncio.sleep(0.01)
+    await keys.flush()
