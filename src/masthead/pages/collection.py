@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
-from masthead.records.collection import Change, Collection, Event
+from masthead.posts.editor import keep_content_together
+from masthead.records.collection import Change, Collection, Event, Save
 from masthead.records.fields.documents import Json
 from masthead.records.fields.text import Slug, Text
 from masthead.records.publication import PUBLISHED_AT, STATUS, stamp_publication, was_published
+
+
+def before_save(save: Save) -> Mapping[str, Any]:
+    return {**stamp_publication(save), **keep_content_together(save)}
 
 
 def page_events(change: Change) -> Iterator[Event]:
@@ -35,7 +41,7 @@ pages = Collection(
         STATUS,
         PUBLISHED_AT,
     ),
-    before_save=stamp_publication,
+    before_save=before_save,
     events=page_events,
 )
 

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from masthead.records.collection import Change, Collection, Counter, Event, Index, Record, Rules
+from masthead.posts.editor import keep_content_together
+from masthead.records.collection import (
+    Change,
+    Collection,
+    Counter,
+    Event,
+    Index,
+    Record,
+    Rules,
+    Save,
+)
 from masthead.records.fields.documents import Json, TextList
 from masthead.records.fields.text import Slug, Text, Url
 from masthead.records.fields.values import Select
@@ -23,6 +33,10 @@ from masthead.records.publication import (
 PUBLIC = (
     "visibility = 'public' && published_at != '' && status = 'published' && published_at <= @now"
 )
+
+
+def before_save(save: Save) -> Mapping[str, Any]:
+    return {**stamp_publication(save), **keep_content_together(save)}
 
 
 def _payload(record: Record) -> dict[str, Any]:
@@ -67,7 +81,7 @@ posts = Collection(
         Text(name="seo_description", max=160),
     ),
     rules=Rules(read=PUBLIC),
-    before_save=stamp_publication,
+    before_save=before_save,
     events=post_events,
     counters=(Counter(by=("status", "visibility"), late="published_at"),),
     indexes=(

@@ -1,0 +1,389 @@
+"""The rich-text editor's document (ProseMirror or TipTap JSON) as HTML.
+
+What the schema doesn't know keeps its text, because an editor's extensions must not lose a word;
+what could act (script addresses) is left out. The result is still sanitized wherever it is shown.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from prosemirror.model import DOMSerializer, Fragment, Mark, Node, Schema
+
+from masthead.errors import Invalid, Problem
+from masthead.records.collection import Save
+
+MAX_DEPTH = 100
+MAX_NODES = 20_000
+"""About two hundred printed pages. The event loop waits meanwhile: a third of a second at most."""
+MAX_HTML = 5_000_000
+
+Attributes = Mapping[str, Any]
+
+
+def render(content_json: object) -> str | None:
+    """The document's HTML; None for JSON of any other kind. Invalid where it is out of bounds."""
+    if not isinstance(content_json, dict) or content_json.get("type") != "doc":
+        return None
+    content = content_json.get("content", [])
+    if not isinstance(content, list):
+        return None
+    blocks = _Builder().children(content, 1, is_inline=False)
+    rendered = str(_serializer.serialize_fragment(Fragment.from_array(blocks)))
+    if len(rendered) > MAX_HTML:
+        raise _too_large(f"makes more than {MAX_HTML:,} characters of HTML")
+    return rendered
+
+
+def keep_content_together(save: Save) -> Mapping[str, Any]:
+    """The two forms of a text agree: whichever one was sent alone decides about the other."""
+    sent_html, sent_json = (_is_changed(save, name) for name in ("content_html", "content_json"))
+    if sent_json and "content_html" not in save.given and save.new["content_json"] is not None:
+        return {"content_html": render(save.new["content_json"]) or ""}
+    if sent_html and "content_json" not in save.given:
+        # The editor would open the older document, and its next save would undo this text.
+        return {"content_json": None}
+    return {}
+
+
+def _is_changed(save: Save, name: str) -> bool:
+    if name not in save.given:
+        return False
+    return save.old is None or save.old[name] != save.new[name]
+
+
+class _Builder:
+    """Builds the document's nodes from JSON that anybody may have written."""
+
+    def __init__(self) -> None:
+        self._nodes = 0
+
+    def children(self, content: object, depth: int, *, is_inline: bool) -> list[Node]:
+        """`is_inline`: these stand inside a paragraph or the like, where no block may."""
+        if depth > MAX_DEPTH:
+            raise _too_large(f"is nested deeper than {MAX_DEPTH} levels")
+        found: list[Node] = []
+        for item in content if isinstance(content, list) else ():
+            self._nodes += 1
+            if self._nodes > MAX_NODES:
+                raise _too_large(f"has more than {MAX_NODES:,} parts")
+            if isinstance(item, dict):
+                found += self._node(item, depth, is_inline)
+        return found
+
+    def _node(self, item: Mapping[str, Any], depth: int, is_inline: bool) -> list[Node]:
+        name = _name(item.get("type"))
+        attributes = item.get("attrs")
+        attributes = attributes if isinstance(attributes, dict) else {}
+        if name == "text":
+            text = item.get("text")
+            return [_schema.text(text, _marks(item))] if text and isinstance(text, str) else []
+        if name in _INLINE:
+            return _INLINE[name](attributes, _marks(item))
+        if name in _EMBEDS:
+            return _embedded(attributes, is_inline)
+        holds_text = name in _TEXT_BLOCKS
+        inside = self.children(item.get("content"), depth + 1, is_inline=is_inline or holds_text)
+        if is_inline:
+            return inside
+        if name == "horizontalRule":
+            return [_schema.nodes[name].create(), *inside]
+        if name in _BLOCKS:
+            return [_schema.nodes[name].create(_BLOCKS[name](attributes), inside)]
+        return _unknown(inside)
+
+
+def _unknown(inside: list[Node]) -> list[Node]:
+    """A block of somebody else's making: its own blocks stand alone, its text is a paragraph."""
+    if inside and all(node.is_inline for node in inside):
+        return [_schema.nodes["paragraph"].create(None, inside)]
+    return inside
+
+
+def _too_large(how: str) -> Invalid:
+    return Invalid(
+        {
+            "content_json": Problem(
+                "validation_document_limit",
+                f"The document {how}. Divide it, or send content_html along with it.",
+            )
+        }
+    )
+
+
+def _name(name: object) -> str:
+    """ProseMirror's own names are `bullet_list` and `strong`, TipTap's `bulletList` and `bold`."""
+    if not isinstance(name, str):
+        return ""
+    camel = re.sub(r"_([a-z])", lambda letter: letter[1].upper(), name) if "_" in name else name
+    return _ALIASES.get(camel, camel)
+
+
+_ALIASES = {"strong": "bold", "em": "italic", "strikethrough": "strike", "s": "strike"}
+
+
+def _marks(item: Mapping[str, Any]) -> list[Mark]:
+    given = item.get("marks")
+    if not given or not isinstance(given, list):
+        return []
+    found: dict[str, Mark] = {}
+    for each in given:
+        name = _name(each.get("type")) if isinstance(each, dict) else ""
+        if name == "link":
+            attributes = _link(each.get("attrs"))
+            if attributes:
+                found.setdefault(name, _schema.marks[name].create(attributes))
+        elif name in _MARKS:
+            found.setdefault(name, _schema.marks[name].create())
+    return Mark.set_from(list(found.values()))
+
+
+def _link(attributes: object) -> dict[str, str | None] | None:
+    attributes = attributes if isinstance(attributes, dict) else {}
+    href = _safe_address(attributes.get("href"))
+    if href is None:
+        return None
+    target = attributes.get("target")
+    target = target if target in ("_blank", "_self", "_parent", "_top") else None
+    rel = _matching(_REL, attributes.get("rel"))
+    # A page opened in a new window could otherwise steer the one it came from.
+    rel = rel or ("noopener" if target == "_blank" else None)
+    return {"href": href, "title": _text(attributes.get("title")), "target": target, "rel": rel}
+
+
+def _safe_address(value: object) -> str | None:
+    """An address that can't run anything: of a known scheme, or without one."""
+    if not isinstance(value, str) or not value.strip():
+        return None
+    # Browsers pass over blanks and controls on their way to the colon.
+    scheme = _SCHEME.match(_IGNORED.sub("", value[:2_000]))
+    return value.strip() if scheme is None or scheme[1].lower() in _SCHEMES else None
+
+
+_IGNORED = re.compile(r"[\x00-\x20\x7f-\xa0\u200b-\u200f\u2028-\u202f\ufeff]+")
+_SCHEME = re.compile(r"([^/?#:]*):")
+_SCHEMES = frozenset({"http", "https", "mailto", "tel", "sms", "ftp"})
+_REL = re.compile(r"[A-Za-z][A-Za-z -]{0,99}")
+_LANGUAGE = re.compile(r"[\w.+#-]{1,40}", re.ASCII)
+_DATA_PICTURE = re.compile(r"data:image/(?:png|jpeg|gif|webp|avif);base64,[A-Za-z0-9+/=\s]+")
+
+
+def _matching(pattern: re.Pattern[str], value: object) -> str | None:
+    return value if isinstance(value, str) and pattern.fullmatch(value) else None
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def _number(value: object, lowest: int, highest: int) -> int | None:
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10:
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int) or not lowest <= value <= highest:
+        return None
+    return value
+
+
+def _hard_break(_: Attributes, marks: list[Mark]) -> list[Node]:
+    return [_schema.nodes["hardBreak"].create(None, None, marks)]
+
+
+def _image(attributes: Attributes, marks: list[Mark]) -> list[Node]:
+    given, alt = attributes.get("src"), _text(attributes.get("alt"))
+    source = _safe_address(given) or _matching(_DATA_PICTURE, given)
+    if source is None:
+        return [_schema.text(alt, marks)] if alt else []
+    shown = {
+        "src": source,
+        "alt": alt,
+        "title": _text(attributes.get("title")),
+        "width": _number(attributes.get("width"), 1, 100_000),
+        "height": _number(attributes.get("height"), 1, 100_000),
+    }
+    return [_schema.nodes["image"].create(shown, None, marks)]
+
+
+def _mention(attributes: Attributes, marks: list[Mark]) -> list[Node]:
+    label = _text(attributes.get("label")) or _text(attributes.get("id"))
+    return [_schema.text(f"@{label}", marks)] if label else []
+
+
+_INLINE: dict[str, Callable[[Attributes, list[Mark]], list[Node]]] = {
+    "hardBreak": _hard_break,
+    "image": _image,
+    "mention": _mention,
+}
+
+_EMBEDS = frozenset({"youtube", "embed", "iframe", "video", "audio", "twitter", "vimeo"})
+
+
+def _embedded(attributes: Attributes, is_inline: bool) -> list[Node]:
+    """Players of other sites become links to them: this service shows no foreign frames."""
+    link = _link({"href": attributes.get("src") or attributes.get("url")})
+    if link is None:
+        return []
+    text = _schema.text(str(link["href"]), [_schema.marks["link"].create(link)])
+    return [text] if is_inline else [_schema.nodes["paragraph"].create(None, [text])]
+
+
+def _no_attributes(_: Attributes) -> Attributes:
+    return {}
+
+
+def _alignment(attributes: Attributes) -> dict[str, Any]:
+    align = attributes.get("textAlign")
+    return {"align": align if align in ("left", "center", "right", "justify") else None}
+
+
+def _heading(attributes: Attributes) -> Attributes:
+    return {"level": _number(attributes.get("level"), 1, 6) or 1, **_alignment(attributes)}
+
+
+def _code_block(attributes: Attributes) -> Attributes:
+    language = attributes.get("language") or attributes.get("params")
+    return {"language": _matching(_LANGUAGE, language)}
+
+
+def _ordered_list(attributes: Attributes) -> Attributes:
+    start = _number(attributes.get("start", attributes.get("order")), 0, 1_000_000)
+    return {"start": None if start == 1 else start}
+
+
+def _task_item(attributes: Attributes) -> Attributes:
+    return {"checked": attributes.get("checked") is True}
+
+
+def _cell(attributes: Attributes) -> Attributes:
+    return {name: _number(attributes.get(name), 2, 1_000) for name in ("colspan", "rowspan")}
+
+
+_BLOCKS: dict[str, Callable[[Attributes], Attributes]] = {
+    "paragraph": _alignment,
+    "heading": _heading,
+    "blockquote": _no_attributes,
+    "codeBlock": _code_block,
+    "bulletList": _no_attributes,
+    "orderedList": _ordered_list,
+    "listItem": _no_attributes,
+    "taskList": _no_attributes,
+    "taskItem": _task_item,
+    "table": _no_attributes,
+    "tableRow": _no_attributes,
+    "tableHeader": _cell,
+    "tableCell": _cell,
+}
+_TEXT_BLOCKS = frozenset({"paragraph", "heading", "codeBlock"})
+
+# From the outermost to the innermost, where several stand on one text.
+_MARKS = {
+    "bold": "strong",
+    "italic": "em",
+    "underline": "u",
+    "strike": "s",
+    "highlight": "mark",
+    "subscript": "sub",
+    "superscript": "sup",
+    "code": "code",
+}
+
+
+def _style(node: Node) -> dict[str, Any]:
+    align = node.attrs["align"]
+    return {"style": f"text-align: {align}" if align else None}
+
+
+def _code(node: Node) -> list[Any]:
+    language = node.attrs["language"]
+    return ["pre", ["code", {"class": f"language-{language}" if language else None}, 0]]
+
+
+def _task(node: Node) -> list[Any]:
+    checked = node.attrs["checked"]
+    box = {"type": "checkbox", "disabled": "", "checked": "" if checked else None}
+    shown = {"data-type": "taskItem", "data-checked": str(checked).lower()}
+    return ["li", shown, ["label", ["input", box]], ["div", 0]]
+
+
+def _plain(node: Node) -> dict[str, Any]:
+    # As it will be read between tags, where quotes need no escape.
+    return {"dom": html.escape(str(node.text), quote=False)}
+
+
+def _attributes(*names: str) -> dict[str, Any]:
+    return {name: {"default": None} for name in names}
+
+
+def _block(tag: str, content: str = "block*") -> dict[str, Any]:
+    return {"group": "block", "content": content, "toDOM": lambda _: [tag, 0]}
+
+
+def _table_cell(tag: str) -> dict[str, Any]:
+    return {
+        **_block(tag),
+        "attrs": _attributes("colspan", "rowspan"),
+        "toDOM": lambda node: [tag, node.attrs, 0],
+    }
+
+
+def _leaf(tag: str, *attributes: str, group: str = "inline") -> dict[str, Any]:
+    return {
+        "group": group,
+        "inline": group == "inline",
+        "attrs": _attributes(*attributes),
+        "toDOM": lambda node: [tag, node.attrs],
+    }
+
+
+_SPECIFICATION: Any = {
+    "nodes": {
+        "doc": {"content": "block*"},
+        "paragraph": {
+            **_block("p", "inline*"),
+            "attrs": _attributes("align"),
+            "toDOM": lambda node: ["p", _style(node), 0],
+        },
+        "heading": {
+            **_block("h1", "inline*"),
+            "attrs": _attributes("level", "align"),
+            "toDOM": lambda node: [f"h{node.attrs['level']}", _style(node), 0],
+        },
+        "blockquote": _block("blockquote"),
+        "codeBlock": {
+            **_block("pre", "inline*"),
+            "attrs": _attributes("language"),
+            "toDOM": _code,
+        },
+        "bulletList": _block("ul"),
+        "orderedList": {
+            **_block("ol"),
+            "attrs": _attributes("start"),
+            "toDOM": lambda node: ["ol", node.attrs, 0],
+        },
+        "listItem": _block("li"),
+        "taskList": {
+            **_block("ul"),
+            "toDOM": lambda _: ["ul", {"data-type": "taskList"}, 0],
+        },
+        "taskItem": {**_block("li"), "attrs": _attributes("checked"), "toDOM": _task},
+        "horizontalRule": _leaf("hr", group="block"),
+        "table": {**_block("table"), "toDOM": lambda _: ["table", ["tbody", 0]]},
+        "tableRow": _block("tr"),
+        "tableHeader": _table_cell("th"),
+        "tableCell": _table_cell("td"),
+        "text": {"group": "inline", "toDOM": _plain},
+        "image": _leaf("img", "src", "alt", "title", "width", "height"),
+        "hardBreak": _leaf("br"),
+    },
+    "marks": {
+        "link": {
+            "attrs": _attributes("href", "title", "target", "rel"),
+            "toDOM": lambda mark, _: ["a", mark.attrs, 0],
+        },
+        **{name: {"toDOM": lambda _, __, tag=tag: [tag, 0]} for name, tag in _MARKS.items()},
+    },
+}
+_schema: Schema[Any, Any] = Schema(_SPECIFICATION)
+_serializer = DOMSerializer.from_schema(_schema)
