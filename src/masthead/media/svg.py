@@ -1,0 +1,108 @@
+"""SVG: a picture that is also a program. Cleaned when it comes in, so that what is stored is inert.
+
+Scripts, event handlers, foreign content and references to other hosts are taken out; what can't be
+cleaned is refused. The functions block, so the service runs them through an `ImagePool`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import BinaryIO
+from xml.parsers import expat
+
+from py_svg_hush import filter_svg
+
+MAX_BYTES = 8 * 1024 * 1024
+MAX_DEPTH = 64
+MAX_ELEMENTS = 200_000
+
+_NAMESPACE = b'xmlns="http://www.w3.org/2000/svg"'
+_EMBEDDED = {"image": ["png", "jpeg", "gif", "webp"]}
+"""Pictures that may be carried inside: those that can't run anything themselves."""
+_ROOT = re.compile(rb"<svg\b[^>]*>")
+_ATTRIBUTE = re.compile(rb'\b(width|height|viewBox)="([^"]*)"')
+_LENGTH = re.compile(r"\s*([0-9]{1,7}(?:\.[0-9]{0,9})?)(px|pt|pc|mm|cm|in)?\s*")
+_NUMBER = re.compile(r"[0-9]{1,7}(?:\.[0-9]{0,9})?")
+_PIXELS = {None: 1.0, "px": 1.0, "pt": 4 / 3, "pc": 16.0, "mm": 96 / 25.4, "cm": 960 / 25.4}
+_PIXELS["in"] = 96.0
+
+
+class UnsafeSvg(Exception):
+    """Not an SVG that can be cleaned; the message says why, in words for whoever sent it."""
+
+
+def clean_svg(file: BinaryIO) -> bytes:
+    """The picture without anything that acts or reaches out. Raises UnsafeSvg."""
+    file.seek(0)
+    data = file.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise UnsafeSvg(f"An SVG may have at most {MAX_BYTES:,} bytes.")
+    _check_shape(data)
+    try:
+        cleaned = filter_svg(data, _EMBEDDED)
+    except ValueError as error:
+        raise UnsafeSvg(_BROKEN) from error
+    root = _ROOT.search(cleaned)
+    # With a prefix of its own the namespace gets lost on the way, and no browser would draw it.
+    if root is None or _NAMESPACE not in root[0]:
+        raise UnsafeSvg("The SVG's root element needs the namespace http://www.w3.org/2000/svg.")
+    return cleaned
+
+
+def svg_size(cleaned: bytes) -> tuple[int, int] | None:
+    """Width and height in pixels, from the root's own or else its view box."""
+    root = _ROOT.search(cleaned)
+    found = dict(_ATTRIBUTE.findall(root[0])) if root else {}
+    text = {name.decode(): value.decode("utf-8", "replace") for name, value in found.items()}
+    width, height = _pixels(text.get("width", "")), _pixels(text.get("height", ""))
+    box = _view_box(text.get("viewBox", ""))
+    if box:
+        # Where a side is missing it follows from the box, as browsers do.
+        width = width or (height * box[0] / box[1] if height else box[0])
+        height = height or width * box[1] / box[0]
+    if not width or not height:
+        return None
+    return max(1, round(width)), max(1, round(height))
+
+
+_BROKEN = "The SVG is not well-formed, so it can't be made safe. Save it anew from a drawing tool."
+
+
+def _check_shape(data: bytes) -> None:
+    """Refuses what would grow out of all bounds: the cleaner indents each element by its depth,
+    and entities that unfold each other are expat's own to refuse."""
+    depth = elements = 0
+
+    def enter(_name: str, _attributes: object) -> None:
+        nonlocal depth, elements
+        depth += 1
+        elements += 1
+        if depth > MAX_DEPTH or elements > MAX_ELEMENTS:
+            raise UnsafeSvg(
+                f"An SVG may hold {MAX_ELEMENTS:,} elements, nested at most {MAX_DEPTH} deep."
+            )
+
+    def leave(_name: str) -> None:
+        nonlocal depth
+        depth -= 1
+
+    parser = expat.ParserCreate()
+    parser.StartElementHandler = enter
+    parser.EndElementHandler = leave
+    try:
+        parser.Parse(data, True)
+    except (expat.ExpatError, ValueError, LookupError) as error:
+        raise UnsafeSvg(_BROKEN) from error
+
+
+def _pixels(text: str) -> float:
+    match = _LENGTH.fullmatch(text)
+    return float(match[1]) * _PIXELS[match[2]] if match else 0.0
+
+
+def _view_box(text: str) -> tuple[float, float] | None:
+    parts = re.split(r"[\s,]+", text.strip()[:200])
+    if len(parts) != 4 or not all(_NUMBER.fullmatch(part) for part in parts[2:]):
+        return None
+    width, height = float(parts[2]), float(parts[3])
+    return (width, height) if width and height else None
