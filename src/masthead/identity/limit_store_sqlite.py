@@ -52,7 +52,7 @@ class SqliteLimitStore:
     ) -> Result:
         names = [f"{tenant_id}:{each}" for each in subjects]
         await self._begin()
-        # From here to the commit nothing is awaited: about 20 µs, less than a hop to a thread.
+        # From here to the commit nothing is awaited: some tens of µs, less than a hop to a thread.
         try:
             states = [self._read(name) for name in names]
             changed, result = change(states)
