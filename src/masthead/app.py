@@ -8,6 +8,7 @@ import contextlib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 
 from starlette.routing import Route, Router
 from starlette.types import Receive, Scope, Send
@@ -21,7 +22,7 @@ from masthead.identity.keys import ApiKeys
 from masthead.identity.limit_stores import LimitStore, open_limit_store
 from masthead.identity.limiter import RateLimiter
 from masthead.identity.throttle import LoginThrottle
-from masthead.jobs.runner import Handler, JobRunner
+from masthead.jobs.runner import Chore, Handler, JobRunner
 from masthead.keyring import KeyRing
 from masthead.media import jobs as media_jobs
 from masthead.media.images import ImagePool
@@ -103,6 +104,20 @@ def job_handlers(parts: Parts) -> Mapping[str, Handler]:
     return {**media_jobs.handlers(parts.records, parts.objects)}
 
 
+def job_runner(parts: Parts) -> JobRunner:
+    """The background worker, whether beside a server or as a process of its own."""
+    hourly = timedelta(hours=1)
+    chores = [
+        Chore("logins.sweep", hourly, parts.throttle.sweep),
+        Chore("limits.sweep", hourly, parts.limit_store.sweep),
+        Chore("idempotency.sweep", hourly, parts.idempotency.sweep),
+    ]
+    if parts.keyring.is_rotating:
+        rotate = parts.records.reencrypt_secrets
+        chores.append(Chore("secrets.rotate", timedelta(days=1), rotate))
+    return JobRunner(parts.database, job_handlers(parts), parts.records.clock, chores=chores)
+
+
 def http_app(parts: Parts) -> FrontDoor:
     """All faces behind the front door."""
     services = RecordServices(
@@ -162,7 +177,7 @@ class Service:
         self._parts = parts = await build(self._settings)
         self._http = http_app(parts)
         if self._with_worker:
-            self._worker = JobRunner(parts.database, job_handlers(parts))
+            self._worker = job_runner(parts)
             self._working = asyncio.create_task(self._worker.run_forever())
         return parts
 

@@ -71,6 +71,15 @@ class KeyRing:
             raise DecryptionError from error
         return plaintext.decode()
 
+    @property
+    def is_rotating(self) -> bool:
+        """There are older root secrets, which only read."""
+        return len(self._roots) > 1
+
+    def renewed(self, purpose: str, ciphertext: str, context: str) -> str:
+        """The same secret, written with the newest root secret."""
+        return self.encrypt(purpose, self.decrypt(purpose, ciphertext, context), context)
+
     def needs_rotation(self, ciphertext: str) -> bool:
         """Written with an older root secret: encrypt again before that one is dropped."""
         key_id, _ = _split(ciphertext)

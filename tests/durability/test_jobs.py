@@ -5,16 +5,19 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from structlog.testing import capture_logs
 from tests.world import World
 
 from masthead import clock
+from masthead.app import job_runner
 from masthead.caller import system
 from masthead.jobs.queue import jobs
-from masthead.jobs.runner import LEASE, MAX_ATTEMPTS, RETRY_SECONDS, Job, JobRunner
+from masthead.jobs.runner import LEASE, MAX_ATTEMPTS, RETRY_SECONDS, Chore, Job, JobRunner
 from masthead.storage.database import EVERY_TENANT
 
 
@@ -185,3 +188,31 @@ async def test_an_unforeseen_error_does_not_end_the_worker(world: World) -> None
     working = JobRunner(world.parts.database, {"count": handler}, unreliable)
     await asyncio.wait_for(working.run_forever(), 10)
     assert handler.numbers == [0]
+
+
+async def test_chores_are_done_at_the_start_and_then_now_and_again(world: World) -> None:
+    done: list[str] = []
+
+    async def do(name: str) -> None:
+        done.append(name)
+        if name == "broken":
+            raise ValueError("not today")
+
+    chores = [Chore(name, timedelta(hours=1), partial(do, name)) for name in ("broken", "sweep")]
+    working = runner(world, Counted(), chores=chores)
+    await working.do_chores()
+    await working.do_chores()
+    assert done == ["broken", "sweep"]
+    world.clock.advance(minutes=1)
+    await working.do_chores()
+    assert done == ["broken", "sweep", "broken"]
+    world.clock.advance(minutes=59)
+    await working.do_chores()
+    assert sorted(done) == ["broken", "broken", "broken", "sweep", "sweep"]
+
+
+async def test_the_service_s_own_chores_run(world: World) -> None:
+    working = job_runner(world.parts)
+    with capture_logs() as lines:
+        await working.do_chores()
+    assert lines == []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -23,6 +23,7 @@ LEASE = timedelta(minutes=5)
 HEARTBEAT_SECONDS = 60.0
 BATCH = 20
 IDLE_SECONDS = 1.0
+CHORE_RETRY = timedelta(minutes=1)
 RETRY_SECONDS = (5, 30, 120, 600, 3600, 3 * 3600, 6 * 3600, 12 * 3600)
 MAX_ATTEMPTS = len(RETRY_SECONDS) + 1
 
@@ -41,6 +42,15 @@ class Job:
 Handler = Callable[[Job], Awaitable[None]]
 
 
+@dataclass(frozen=True, slots=True)
+class Chore:
+    """What every worker does at its start and then now and again, harmless if several do it."""
+
+    name: str
+    every: timedelta
+    run: Callable[[], Awaitable[object]]
+
+
 class JobRunner:
     """Handlers may run twice (a crash after the work, before the row is gone) and must not mind."""
 
@@ -50,16 +60,21 @@ class JobRunner:
         handlers: Mapping[str, Handler],
         now: clock.Clock = clock.now,
         *,
+        chores: Sequence[Chore] = (),
         heartbeat_seconds: float = HEARTBEAT_SECONDS,
     ) -> None:
         self._handlers = handlers
         self._queue = _Queue(database, now)
+        self._clock = now
+        self._chores = {chore: now() for chore in chores}
+        """When each is to be done next."""
         self._heartbeat_seconds = heartbeat_seconds
         self._stopping = asyncio.Event()
 
     async def run_forever(self) -> None:
         while not self._stopping.is_set():
             try:
+                await self.do_chores()
                 worked = await self.run_due()
             except Unavailable:
                 log.warning("jobs.database_unavailable")
@@ -72,6 +87,21 @@ class JobRunner:
             if not worked:
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(self._stopping.wait(), IDLE_SECONDS)
+
+    async def do_chores(self) -> None:
+        for chore, due in self._chores.items():
+            if due <= self._clock() and not self._stopping.is_set():
+                wait = chore.every if await self._is_done(chore) else CHORE_RETRY
+                self._chores[chore] = self._clock() + wait
+
+    async def _is_done(self, chore: Chore) -> bool:
+        try:
+            await chore.run()
+        # At the same edge as jobs: one chore that fails keeps nothing else from being done.
+        except Exception:
+            log.exception("jobs.chore_failed", chore=chore.name)
+            return False
+        return True
 
     def stop(self) -> None:
         """Lets the job in hand finish and takes no other."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -21,8 +21,9 @@ from masthead.records.filter.ast import Expression
 from masthead.records.filter.parser import ParsedFilter, parse_cached
 from masthead.records.filter.shape import shape as shape_of
 from masthead.records.query import Context, PreparedTotal, Queries, Shape, access_of, decoded
+from masthead.records.rotation import Rotated, Rotation
 from masthead.records.sorting import SortKey, parse_sort
-from masthead.records.unit import Parts, Unit, secret_context
+from masthead.records.unit import ENCRYPTION_PURPOSE, Parts, Unit, WrittenEvent, secret_context
 from masthead.records.writes import Writes
 from masthead.storage.database import EVERY_TENANT, Database, Scope, scope_of
 
@@ -57,6 +58,9 @@ class Page:
         return -1 if self.total < 0 else -(-self.total // self.per_page)
 
 
+FanOut = Callable[[Unit, Sequence[WrittenEvent]], Awaitable[bool]]
+
+
 class Records:
     def __init__(
         self,
@@ -69,10 +73,15 @@ class Records:
         self.database = database
         self.registry = registry
         self.clock = now
+        self.fan_out: FanOut | None = None
+        """Queues the deliveries of a unit's events, inside the unit's transaction."""
+        self.after_queueing: Callable[[], None] | None = None
+        """Tells a worker in this process that there is something to send."""
         self._keyring = keyring
         self._queries = Queries(database, registry, tables)
         self._writes = Writes(database, tables)
         self._parts = Parts(registry, self._queries, self._writes, keyring, now)
+        self._rotation = Rotation(database, registry, tables, keyring)
 
     async def page(self, caller: Caller, collection: Collection, wanted: ListRequest) -> Page:
         access = self._may_read(caller, collection)
@@ -180,10 +189,15 @@ class Records:
         if caller.tenant_id is None and not caller.is_platform:
             raise _no_tenant(caller)
         tenant_id = caller.tenant_id or TenantId("")
+        queued = False
         async with self.database.transaction(scope_of(tenant_id)) as transaction:
             unit = Unit(transaction, caller, tenant_id, self._parts, emit_events=emit_events)
             await unit.begin()
             yield unit
+            if unit.written and self.fan_out is not None:
+                queued = await self.fan_out(unit, unit.written)
+        if queued and self.after_queueing is not None:
+            self.after_queueing()
 
     async def find(
         self,
@@ -207,8 +221,12 @@ class Records:
         if not stored:
             return ""
         return self._keyring.decrypt(
-            "record-secret", stored, secret_context(collection, record, name)
+            ENCRYPTION_PURPOSE, stored, secret_context(collection, record, name)
         )
+
+    async def reencrypt_secrets(self) -> Rotated:
+        """After a rotation of the root secret: the older ones are not needed afterwards."""
+        return await self._rotation.run()
 
     async def related(
         self,

@@ -7,6 +7,7 @@ hooks, the row, the outbox. A unit may hold several changes; they commit togethe
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -25,11 +26,12 @@ from masthead.errors import (
 from masthead.ids import TenantId
 from masthead.keyring import KeyRing
 from masthead.records.collection import Change, Collection, Event, Record, Registry, Save, Site
-from masthead.records.fields.base import FieldError
+from masthead.records.fields.base import Access, Field, FieldError
+from masthead.records.fields.documents import Json, TextList
 from masthead.records.fields.file import File
 from masthead.records.fields.relation import OnDelete, Relation, missing_relation
 from masthead.records.fields.secrets import Secret
-from masthead.records.fields.text import Slug
+from masthead.records.fields.text import Slug, Text
 from masthead.records.query import Context, Queries, Shape, access_of, decoded
 from masthead.records.slugs import free_slug, slugify
 from masthead.records.validation import check_changes, check_new
@@ -44,6 +46,9 @@ from masthead.storage.database import (
 
 NOT_UNIQUE = Problem("validation_not_unique", "Value must be unique.")
 CASCADE_STEP = 500
+MAX_REPEATED = 5_000
+"""Texts that may be longer are not repeated in events."""
+ENCRYPTION_PURPOSE = "record-secret"
 
 
 class Unit:
@@ -67,7 +72,7 @@ class Unit:
         self._moment = parts.clock()
         self._now = clock.to_text(self._moment)
         self._version = 0
-        self._ordinal = 0
+        self.written: list[WrittenEvent] = []
         self._site = Site()
 
     async def begin(self) -> None:
@@ -298,7 +303,7 @@ class Unit:
             value = field.encode(record[name])
             if isinstance(field, Secret) and value:
                 value = self._parts.keyring.encrypt(
-                    "record-secret", value, secret_context(collection, record, name)
+                    ENCRYPTION_PURPOSE, value, secret_context(collection, record, name)
                 )
             values[name] = value
         return values
@@ -350,24 +355,35 @@ class Unit:
         await self._count(collection, change)
         if not self._emit_events:
             return
+        about = None
         for event in collection.events(change):
-            await self._write_event(collection, change.record["id"], event)
+            about = about or change_facts(collection, change)
+            await self.write_event(
+                Event(event.name, {**event.payload, **about}),
+                collection=collection.name,
+                record_id=change.record["id"],
+            )
 
-    async def _write_event(self, collection: Collection, record_id: str, event: Event) -> None:
+    async def write_event(
+        self, event: Event, *, collection: str = "", record_id: str = ""
+    ) -> WrittenEvent:
+        """An event of this change. Its deliveries are queued when the unit ends."""
         statement = self._parts.writes.event
+        written = WrittenEvent(ids.new_id(), event.name, self._now)
         values = {
             "tenant_id": self.tenant_id,
             "version": self._version,
-            "ordinal": self._ordinal,
-            "id": ids.new_id(),
+            "ordinal": len(self.written),
+            "id": written.id,
             "name": event.name,
-            "collection": collection.name,
+            "collection": collection,
             "record_id": record_id,
             "payload": msgspec.json.encode(event.payload).decode(),
             "created": self._now,
         }
-        self._ordinal += 1
+        self.written.append(written)
         await self._tx.execute(statement, statement.bind(values))
+        return written
 
     async def _count(self, collection: Collection, change: Change) -> None:
         statement = self._parts.writes.count
@@ -389,6 +405,13 @@ class Unit:
                 await self._tx.execute(statement, statement.bind(values))
 
 
+@dataclass(frozen=True, slots=True)
+class WrittenEvent:
+    id: str
+    name: str
+    created: str
+
+
 class Parts:
     """What every unit needs of its engine."""
 
@@ -407,6 +430,30 @@ class Parts:
         self.writes = writes
         self.keyring = keyring
         self.clock = clock
+
+
+def change_facts(collection: Collection, change: Change) -> dict[str, Any]:
+    """What an event says beside its own payload: `sequence`, by which a consumer puts the events
+    of one record in order, and after an update what changed and how it was before. Long texts and
+    documents are named but not repeated."""
+    if change.old is None or change.new is None:
+        return {"sequence": change.record["version"] + (change.new is None)}
+    changed = [
+        field
+        for field in collection.fields
+        if field.read < Access.ENGINE and change.old[field.name] != change.new[field.name]
+    ]
+    return {
+        "sequence": change.new["version"],
+        "changed": [field.name for field in changed],
+        "previous": {field.name: change.old[field.name] for field in changed if _is_short(field)},
+    }
+
+
+def _is_short(field: Field) -> bool:
+    if isinstance(field, Text):
+        return field.max <= MAX_REPEATED
+    return not isinstance(field, Json) or isinstance(field, TextList)
 
 
 def file_key(tenant_id: str, collection: Collection, record_id: str, name: str) -> str:

@@ -1,0 +1,119 @@
+"""Rotating the root secret: what an older one has encrypted is encrypted again with the newest.
+
+The worker does it while more than one root secret is configured; once it has said so in the log the
+older ones can be dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+import structlog
+
+from masthead.keyring import DecryptionError, KeyRing
+from masthead.records.collection import Collection, Registry
+from masthead.records.fields.secrets import Secret
+from masthead.records.unit import ENCRYPTION_PURPOSE, secret_context
+from masthead.storage.database import EVERY_TENANT, Database, Row, Statement
+
+BATCH = 200
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Rotated:
+    renewed: int
+    unreadable: int
+    """Written with a root secret that is not configured any more: they have to be set anew."""
+
+
+class Rotation:
+    def __init__(
+        self,
+        database: Database,
+        registry: Registry,
+        tables: Mapping[str, sa.Table],
+        keyring: KeyRing,
+    ) -> None:
+        self._database = database
+        self._keyring = keyring
+        self._places = [
+            _Place(database, collection, tables[collection.name], field.name)
+            for collection in registry.collections
+            for field in collection.fields
+            if isinstance(field, Secret)
+        ]
+
+    async def run(self) -> Rotated:
+        """Batch by batch, and any number of times: what the newest root wrote is passed over."""
+        total = Rotated(0, 0)
+        for place in self._places:
+            total = await self._rotate(place, total)
+        log.info("secrets.rotated", renewed=total.renewed, unreadable=total.unreadable)
+        return total
+
+    async def _rotate(self, place: _Place, total: Rotated) -> Rotated:
+        last: Row = ("", "")
+        while rows := await place.after(last):
+            last = rows[-1]
+            for tenant_id, record_id, stored in rows:
+                if not self._keyring.needs_rotation(stored):
+                    continue
+                record = {"tenant_id": tenant_id, "id": record_id}
+                context = secret_context(place.collection, record, place.name)
+                try:
+                    renewed = self._keyring.renewed(ENCRYPTION_PURPOSE, stored, context)
+                except DecryptionError:
+                    log.warning("secrets.unreadable", record_id=record_id, field=place.name)
+                    total = Rotated(total.renewed, total.unreadable + 1)
+                    continue
+                count = await place.replace(tenant_id, record_id, stored, renewed)
+                total = Rotated(total.renewed + count, total.unreadable)
+        return total
+
+
+class _Place:
+    """One secret field, over all tenants."""
+
+    def __init__(
+        self, database: Database, collection: Collection, table: sa.Table, name: str
+    ) -> None:
+        self.collection = collection
+        self.name = name
+        self._database = database
+        key = sa.tuple_(table.c.tenant_id, table.c.id)
+        last = sa.tuple_(sa.bindparam("last_tenant"), sa.bindparam("last_id"))
+        self._after: Statement = database.compile(
+            sa.select(table.c.tenant_id, table.c.id, table.c[name])
+            .where(key > last, table.c[name] != "")
+            .order_by(table.c.tenant_id, table.c.id)
+            .limit(BATCH)
+        )
+        self._replace: Statement = database.compile(
+            sa.update(table)
+            .where(
+                table.c.tenant_id == sa.bindparam("key_tenant"),
+                table.c.id == sa.bindparam("key_id"),
+                # Somebody may be setting a new secret at this very moment: theirs stays.
+                table.c[name] == sa.bindparam("old"),
+            )
+            .values({name: sa.bindparam("new")})
+        )
+
+    async def after(self, last: Row) -> list[Row]:
+        values = {"last_tenant": last[0], "last_id": last[1]}
+        return await self._database.fetch(EVERY_TENANT, self._after, self._after.bind(values))
+
+    async def replace(self, tenant_id: str, record_id: str, old: str, new: str) -> int:
+        values: dict[str, Any] = {
+            "key_tenant": tenant_id,
+            "key_id": record_id,
+            "old": old,
+            "new": new,
+        }
+        async with self._database.transaction(EVERY_TENANT) as tx:
+            return await tx.execute(self._replace, self._replace.bind(values))
