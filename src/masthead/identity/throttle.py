@@ -8,6 +8,7 @@ every process.
 from __future__ import annotations
 
 import hashlib
+import math
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -125,7 +126,7 @@ class LoginThrottle:
         if attempts <= limit:
             return 0
         left = clock.from_text(window_ends) - now
-        return max(int(left.total_seconds()) + 1, 1)
+        return max(math.ceil(left.total_seconds()), 1)
 
 
 def _digest(*parts: str) -> str:
