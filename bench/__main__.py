@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import signal
 import sys
 import time
@@ -10,12 +11,11 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 
-from bench import data, datasets, growth, measure, pocketbase, process
+from bench import data, datasets, growth, masthead, measure, pocketbase, process
 from bench.operations import OPERATIONS
 from bench.report import OURS, Row, Target, table, write
 from bench.sides import Server, Side
 
-SIDES = (pocketbase.SIDE,)
 RESULTS = Path(__file__).with_name("results") / "latest.json"
 _IDLE_MEMORY, _LOADED_MEMORY, _COLD_START = "idle memory", "memory after load", "cold start"
 _SIDE_BY_SIDE = (
@@ -39,6 +39,7 @@ def main() -> int:
         print("Nothing has that name; these have:", *_SIDE_BY_SIDE, growth.NAME, sep="\n  ")
         return 2
     print(table(rows))
+    print(f"{OURS} ran with --workers {options.workers} on {os.cpu_count()} cores.")
     write(rows, RESULTS, vars(options))
     problems = [problem for row in rows for problem in row.problems]
     for problem in problems:
@@ -54,12 +55,14 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=2.0)
     parser.add_argument("--warm-up", type=float, default=0.7, help="seconds before each round")
     parser.add_argument("--connections", type=int, default=32)
+    parser.add_argument("--workers", type=int, default=1, help="server processes of Masthead")
     parser.add_argument("--fresh", action="store_true", help="load the data anew")
     return parser.parse_args()
 
 
 def _measure(options: argparse.Namespace) -> Iterator[Row]:
-    sides = [side for side in SIDES if options.side.lower() in side.name.lower()]
+    both = (pocketbase.SIDE, masthead.side(options.workers))
+    sides = [side for side in both if options.side.lower() in side.name.lower()]
     if any(options.only in name for name in _SIDE_BY_SIDE):
         with ExitStack() as stack:
             folders = {
@@ -83,7 +86,7 @@ def _loaded(
     options: argparse.Namespace,
 ) -> AbstractContextManager[Path]:
     return datasets.copy_of(
-        f"{side.name.lower()}-{content}-{data.VERSION}",
+        f"{side.name.lower()}-{side.version}-{content}-{data.VERSION}",
         lambda folder: side.build(folder, posts()),
         is_fresh=options.fresh,
     )

@@ -35,6 +35,8 @@ class Server(Protocol):
 @dataclass(frozen=True)
 class Side:
     name: str
+    version: str
+    """Of whatever decides how the posts are stored: part of the name of a kept data set."""
     build: Callable[[Path, Iterable[Post]], None]
     """Fills an empty folder with tenants and their posts."""
     serving: Callable[[Path], AbstractContextManager[Server]]

@@ -1,0 +1,175 @@
+"""Masthead itself: its posts are made by its own engine, and it is served as an operator would."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from datetime import datetime
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import uvloop
+
+import masthead
+from bench import data, process
+from bench.http import call, request_bytes
+from bench.sides import Side
+from masthead import app, clock
+from masthead.caller import system
+from masthead.identity.accounts import new_credentials
+from masthead.ids import TenantId, new_id
+from masthead.records.engine import Records
+from masthead.settings import Settings
+
+_EMAIL, _PASSWORD = "bench@example.com", "bench-password-1"
+_POSTS = "/api/collections/posts/records"
+_AT_ONCE = 64
+
+
+class Masthead:
+    """A running Masthead, and how a request for one tenant is put to it."""
+
+    def __init__(self, port: int, pid: int) -> None:
+        self.port = port
+        self.pid = pid
+
+    @cached_property
+    def token(self) -> str:
+        path = "/api/collections/_superusers/auth-with-password"
+        credentials = {"identity": _EMAIL, "password": _PASSWORD}
+        return str(call(self.port, "POST", path, credentials)["token"])
+
+    def health(self) -> bytes:
+        return request_bytes("GET", "/api/health", {"Host": f"localhost:{self.port}"})
+
+    def list_posts(self, tenant: str, filter_: str = "", **query: str | int) -> bytes:
+        wanted = {"filter": filter_} if filter_ else {}
+        path = f"{_POSTS}?{urlencode({**wanted, 'sort': '-created', **query})}"
+        return request_bytes("GET", path, self._headers(tenant))
+
+    def view_post(self, post: data.Post) -> bytes:
+        return request_bytes("GET", f"{_POSTS}/{post.id}", self._headers(post.tenant))
+
+    def create_post(self, tenant: str, body: dict[str, Any]) -> bytes:
+        return request_bytes("POST", _POSTS, self._signed(tenant), body)
+
+    def update_post(self, post: data.Post, body: dict[str, Any]) -> bytes:
+        return request_bytes("PATCH", f"{_POSTS}/{post.id}", self._signed(post.tenant), body)
+
+    def _headers(self, tenant: str) -> dict[str, str]:
+        return {"Host": f"{tenant}.localhost:{self.port}"}
+
+    def _signed(self, tenant: str) -> dict[str, str]:
+        return self._headers(tenant) | {"Authorization": self.token}
+
+
+def side(workers: int) -> Side:
+    @contextmanager
+    def serving(folder: Path) -> Iterator[Masthead]:
+        port = process.free_port()
+        log = folder.with_name(f"{folder.name}.log")
+        with process.running(_command(port, workers), port, log, _environment(folder)) as server:
+            yield Masthead(port, server.pid)
+
+    return Side("Masthead", _version(), build, serving)
+
+
+def build(folder: Path, posts: Iterable[data.Post]) -> None:
+    uvloop.run(_build(folder, posts))
+
+
+def _command(port: int, workers: int) -> list[str]:
+    binary = Path(sys.executable).with_name("masthead")
+    return [str(binary), "serve", "--no-demo", f"--port={port}", f"--workers={workers}"]
+
+
+def _environment(folder: Path) -> dict[str, str]:
+    return {"MASTHEAD_DATA_DIR": str(folder), "MASTHEAD_RATE_LIMITS": "off"}
+
+
+def _version() -> str:
+    """Names what decides how a post is stored, so that a kept data set is never an outdated one."""
+    package = Path(masthead.__file__).parent
+    migrations = sorted(package.glob("storage/migrations/versions/*.py"))
+    digest = hashlib.sha256()
+    for path in (*migrations, package / "posts" / "collection.py"):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+async def _build(folder: Path, posts: Iterable[data.Post]) -> None:
+    settings = Settings.from_environ({}, data_dir=folder)
+    await app.bring_up_to_date(settings)
+    moment: ContextVar[datetime] = ContextVar("moment")
+    moment.set(clock.now())
+    parts = await app.build(settings, now=moment.get)
+    try:
+        await _make_operator(parts.records)
+        loader = _Loader(parts.records, moment)
+        remaining = iter(posts)
+        while batch := list(islice(remaining, _AT_ONCE)):
+            await loader.load(batch)
+    finally:
+        await parts.close()
+
+
+async def _make_operator(records: Records) -> None:
+    credentials = await new_credentials({"password": _PASSWORD}, required=True)
+    superusers = records.registry["_superusers"]
+    await records.create(system(), superusers, {"email": _EMAIL}, stamped=credentials)
+
+
+class _Loader:
+    """Makes each post at its own moment; a tenant is made with its first one.
+
+    A post is a change of its own, as it was when its author wrote it, so the rows of the tenants
+    lie mixed in the file. Those of one batch share a commit: the writer groups them."""
+
+    def __init__(self, records: Records, moment: ContextVar[datetime]) -> None:
+        self._records = records
+        self._moment = moment
+        self._tenants: dict[str, TenantId] = {}
+
+    async def load(self, batch: list[data.Post]) -> None:
+        for post in batch:
+            if post.tenant not in self._tenants:
+                self._tenants[post.tenant] = await self._make_tenant(post.tenant)
+        await asyncio.gather(*map(self._make_post, batch))
+
+    async def _make_tenant(self, slug: str) -> TenantId:
+        tenant_id = TenantId(new_id())
+        collections = self._records.registry
+        async with self._records.unit(system(tenant_id), emit_events=False) as unit:
+            tenant = {"id": tenant_id, "slug": slug, "name": slug.title(), "plan": "pro"}
+            await unit.create(collections["tenants"], tenant)
+            site = {"slug": slug, "site_name": slug.title()}
+            await unit.create(collections["site_settings"], site)
+        return tenant_id
+
+    async def _make_post(self, post: data.Post) -> None:
+        # Each task has a context of its own, so this is the time of this post alone.
+        self._moment.set(post.created)
+        caller = system(self._tenants[post.tenant])
+        async with self._records.unit(caller, emit_events=False) as unit:
+            await unit.create(self._records.registry["posts"], _fields(post))
+
+
+def _fields(post: data.Post) -> dict[str, Any]:
+    return {
+        "id": post.id,
+        "title": post.title,
+        "slug": post.slug,
+        "status": post.status,
+        "visibility": post.visibility,
+        "tags": post.tags,
+        "excerpt": post.excerpt,
+        "content_html": post.content_html,
+        "published_at": clock.to_text(post.published_at) if post.published_at else "",
+    }
