@@ -1,0 +1,152 @@
+"""The rules of the house that a reader can't see from one file: who imports whom, and the like."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import masthead
+
+ROOT = Path(masthead.__file__).parent
+MODULES = sorted(ROOT.rglob("*.py"))
+MAX_LINES = 500
+
+# From the top down: a module imports from its own layer and from those below it. What stands
+# directly in the package (clock, ids, errors, settings …) is the floor, unless it is named here.
+LAYERS = (
+    ("app", "cli", "demo", "schema", "__main__"),
+    ("record_api", "admin", "reader", "importers"),
+    (
+        "posts",
+        "pages",
+        "comments",
+        "media",
+        "members",
+        "site",
+        "commerce",
+        "webhooks",
+        "payments",
+        "privacy",
+        "ai",
+    ),
+    ("web",),
+    ("identity",),
+    ("records", "events", "jobs", "outbound"),
+    ("storage",),
+)
+FLOOR = len(LAYERS)
+
+MAY_SPEAK_SQL = (
+    "storage/",
+    "records/",
+    "events/",
+    "jobs/",
+    # What is no record: attempts to sign in, rate limits, a key's last use, answers kept for a
+    # repeat, the version that a cached answer stands on.
+    "identity/throttle.py",
+    "identity/limit_",
+    "identity/keys.py",
+    "web/v1/idempotency.py",
+    "web/v1/cache.py",
+    # The deliveries' own queue and its tables.
+    "webhooks/",
+    # Looks at a database that the service itself may not be able to open.
+    "cli/doctor.py",
+)
+# `AWS_*` are the object store's own, shared with every other tool that speaks S3.
+MAY_READ_ENVIRONMENT = ("settings.py", "app.py", "cli/", "__main__.py", "storage/objects.py")
+# Only handed through, to the endpoints of media.
+MAY_LOOK_UP = {("web/v1/call.py", "media/images")}
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
+def layer_of(name: str) -> int:
+    first = name.split("/")[0].removesuffix(".py")
+    return next((number for number, names in enumerate(LAYERS) if first in names), FLOOR)
+
+
+def imports_of(path: Path) -> Iterator[str]:
+    """Dotted names, also of imports inside functions and for the type checker alone."""
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{name_of(path)} imports by a relative name"
+            assert node.module
+            yield node.module
+            if node.module == "masthead":
+                yield from (f"masthead.{alias.name}" for alias in node.names)
+
+
+def own_imports_of(path: Path) -> Iterator[str]:
+    for name in imports_of(path):
+        if name.startswith("masthead."):
+            yield name.removeprefix("masthead.").replace(".", "/")
+
+
+def each_module(*, without: tuple[str, ...] = ()) -> list[object]:
+    return [
+        pytest.param(path, id=name_of(path))
+        for path in MODULES
+        if not name_of(path).startswith(without)
+    ]
+
+
+def test_every_package_has_its_layer() -> None:
+    packages = {path.name for path in ROOT.iterdir() if (path / "__init__.py").exists()}
+    assert packages <= {name for names in LAYERS for name in names}
+
+
+@pytest.mark.parametrize("path", each_module())
+def test_imports_point_one_way(path: Path) -> None:
+    own = layer_of(name_of(path))
+    upwards = {(name_of(path), name) for name in own_imports_of(path) if layer_of(name) < own}
+    assert upwards <= MAY_LOOK_UP
+
+
+@pytest.mark.parametrize("path", each_module(without=MAY_SPEAK_SQL))
+def test_sql_is_spoken_below_the_faces_only(path: Path) -> None:
+    assert [name for name in imports_of(path) if name.split(".")[0] in DRIVERS] == []
+
+
+DRIVERS = ("sqlalchemy", "sqlite3", "asyncpg", "alembic")
+
+
+@pytest.mark.parametrize("path", each_module())
+def test_a_module_says_what_it_is_for(path: Path) -> None:
+    if path.name == "__init__.py" and not path.read_text().strip():
+        return
+    assert ast.get_docstring(tree_of(path))
+
+
+@pytest.mark.parametrize("path", each_module(without=("storage/migrations/versions/",)))
+def test_a_module_stays_small(path: Path) -> None:
+    assert len(path.read_text().splitlines()) <= MAX_LINES
+
+
+@pytest.mark.parametrize("path", each_module())
+def test_nobody_prints(path: Path) -> None:
+    calls = [node.func for node in ast.walk(tree_of(path)) if isinstance(node, ast.Call)]
+    assert not any(isinstance(func, ast.Name) and func.id == "print" for func in calls)
+
+
+@pytest.mark.parametrize("path", each_module(without=MAY_READ_ENVIRONMENT))
+def test_the_environment_is_read_in_one_place(path: Path) -> None:
+    reads = [
+        node
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.Attribute) and node.attr in ("environ", "getenv")
+    ]
+    assert reads == []
