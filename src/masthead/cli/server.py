@@ -23,13 +23,13 @@ log = structlog.get_logger()
 
 DRAIN_SECONDS = 25.0
 """How long requests in flight may take to finish; orchestrators kill after 30."""
-QUIET_SECONDS = 0.05
+QUIET_SECONDS = 0.2
 """With no new request for this long, what the kernel had accepted has reached the service."""
-GATHER_SECONDS = 1.0
+GATHER_SECONDS = 2.0
 
 
 class Requests:
-    """Counts the requests in flight, and while draining asks each client to come back anew."""
+    """Counts the requests in flight, and asks each client that comes while draining to leave."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -40,26 +40,12 @@ class Requests:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self.in_flight += 1
         self._last_begun = time.monotonic()
-        if scope["type"] == "http":
-            send = self._closing(scope, send)
+        if self.is_draining and scope["http_version"].startswith("1"):
+            send = _closing(send)
         try:
             await self._app(scope, receive, send)
         finally:
             self.in_flight -= 1
-
-    def _closing(self, scope: Scope, send: Send) -> Send:
-        """Without it a busy keep-alive client sends its next request into a closing connection."""
-
-        async def closing_send(message: Message) -> None:
-            if (
-                self.is_draining
-                and message["type"] == "http.response.start"
-                and scope["http_version"].startswith("1")
-            ):
-                message["headers"] = [*message["headers"], (b"connection", b"close")]
-            await send(message)
-
-        return closing_send
 
     async def gather(self) -> None:
         """Returns when no more requests come in, or after a while."""
@@ -68,7 +54,18 @@ class Requests:
         while (now := time.monotonic()) - began < GATHER_SECONDS:
             if now - max(began, self._last_begun) >= QUIET_SECONDS:
                 return
-            await asyncio.sleep(QUIET_SECONDS / 5)
+            await asyncio.sleep(QUIET_SECONDS / 10)
+
+
+def _closing(send: Send) -> Send:
+    """Without it a busy keep-alive client sends its next request into a closing connection."""
+
+    async def closing_send(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            message["headers"] = [*message["headers"], (b"connection", b"close")]
+        await send(message)
+
+    return closing_send
 
 
 class _Granian(GranianServer):
