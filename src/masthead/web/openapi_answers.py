@@ -1,0 +1,228 @@
+"""The answers of the API's description: which statuses an endpoint has, with headers and errors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from masthead import errors
+from masthead.setting_values import ErrorCodes
+from masthead.web import openapi_words as words
+from masthead.web.openapi_bare import bare_answer
+from masthead.web.openapi_schemas import view_example
+from masthead.web.v1.errors import RENAMED_IN_B, TABLE
+from masthead.web.v1.routes import Route, Shape
+from masthead.web.v1.schema import View
+
+JSON = "application/json"
+
+HEADERS: dict[str, tuple[str, dict[str, Any], Any]] = {
+    "X-Request-Id": (
+        "Names this call in the service's log.",
+        {"type": "string"},
+        "9f86d081884c7d65",
+    ),
+    "X-RateLimit-Limit": ("Calls per minute.", {"type": "integer"}, 120),
+    "X-RateLimit-Remaining": ("Calls left in this minute.", {"type": "integer"}, 118),
+    "X-RateLimit-Reset": (
+        "When the window ends, in Unix seconds.",
+        {"type": "integer"},
+        1_794_648_660,
+    ),
+    "Retry-After": ("Seconds to wait.", {"type": "integer", "minimum": 1}, 17),
+    "ETag": ("The version of what was answered.", {"type": "string"}, '"7"'),
+    "Link": (
+        "Neighbouring pages: `first`, `prev`, `next`, `last`, and `next-cursor`, which goes on "
+        "after this page's last item by cursor.",
+        {"type": "string"},
+        '</api/v1/posts?per_page=20&page=2>; rel="next"',
+    ),
+    "WWW-Authenticate": ("How to sign in.", {"type": "string"}, "Bearer"),
+}
+
+_ALWAYS = ("X-Request-Id",)
+_ADMITTED = (*_ALWAYS, "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset")
+_ALSO_ON = {401: ("WWW-Authenticate",), 429: ("Retry-After",)}
+
+_MEANINGS = {
+    400: ("BadRequest", "The request can't be read: broken JSON, a wrong content type, no form."),
+    401: ("Unauthorized", "The key is missing, wrong, expired, revoked, or another site's."),
+    403: ("Forbidden", "The key, the plan or the site does not allow it."),
+    404: ("NotFound", "There is no such record in this site."),
+    412: ("PreconditionFailed", "The record has changed since the version in `If-Match`."),
+    413: ("TooLarge", "The body is larger than the service accepts."),
+    422: ("Invalid", "A field or a parameter breaks a rule; `details` says which and how."),
+    429: ("TooManyRequests", "The minute's, the hour's or the day's calls are used up."),
+    500: ("InternalError", "Something broke on our side."),
+    503: ("Unavailable", "The service can't reach its database right now."),
+}
+
+
+def error_components(codes: ErrorCodes) -> dict[str, Any]:
+    """`components.responses`: one per status, with an example for each code it can carry."""
+    return {
+        name: {
+            "description": meaning,
+            "headers": _headers(*_ADMITTED, *_ALSO_ON.get(status, ())),
+            "content": {
+                JSON: {"schema": _ref("Error"), "examples": _error_examples(status, codes)}
+            },
+        }
+        for status, (name, meaning) in _MEANINGS.items()
+    }
+
+
+def header_components() -> dict[str, Any]:
+    return {
+        name: {"description": text, "schema": schema, "example": example}
+        for name, (text, schema, example) in HEADERS.items()
+    }
+
+
+def error_schema() -> dict[str, Any]:
+    return {
+        "description": "Every refusal has this shape.",
+        "type": "object",
+        "required": ["error"],
+        "properties": {
+            "error": {
+                "type": "object",
+                "required": ["code", "message", "details"],
+                "properties": {
+                    "code": _ref("ErrorCode"),
+                    "message": {"description": "A sentence for people.", "type": "string"},
+                    "details": {
+                        "description": "Of a validation error: what is wrong, by field or "
+                        "parameter. Otherwise empty.",
+                        "type": "object",
+                        "additionalProperties": {"type": "array", "items": {"type": "string"}},
+                    },
+                },
+            }
+        },
+    }
+
+
+def error_code_schema(codes: ErrorCodes) -> dict[str, Any]:
+    return {
+        "description": "What programs decide by; more may come.",
+        "type": "string",
+        "enum": list(dict.fromkeys(_code(code, codes) for _, _, code in TABLE)),
+    }
+
+
+def answers(route: Route) -> dict[str, Any]:
+    """`responses` of one endpoint, by status."""
+    found = {str(route.status): _success(route)}
+    if route.is_cacheable:
+        found["304"] = {
+            "description": "Nothing has changed since the version in `If-None-Match`.",
+            "headers": _headers(*_ADMITTED, "ETag"),
+        }
+    for status in _refusals(route):
+        found[str(status)] = {"$ref": f"#/components/responses/{_MEANINGS[status][0]}"}
+    return found
+
+
+def answer_schemas(route: Route) -> dict[str, Any]:
+    """The named schemas that the endpoint answers with."""
+    if route.shape is Shape.BARE:
+        name, schema, _ = bare_answer(route)
+        return {name: schema}
+    if route.view is None:
+        return {}
+    if route.shape is Shape.PAGE:
+        return {f"{route.view.name}Page": _page_schema(route.view)}
+    if route.shape is Shape.DATA:
+        return {f"{route.view.name}Data": _data_schema(route.view)}
+    return {}
+
+
+def _success(route: Route) -> dict[str, Any]:
+    headers = [*_ADMITTED]
+    if route.is_cacheable or route.shape is Shape.DATA:
+        headers.append("ETag")
+    if route.shape is Shape.PAGE:
+        headers.append("Link")
+    answer = {"description": _MEANING_OF_SUCCESS[route.status], "headers": _headers(*headers)}
+    if route.shape is not Shape.EMPTY:
+        answer["content"] = {JSON: _content(route)}
+    return answer
+
+
+_MEANING_OF_SUCCESS = {200: "Done.", 201: "Created.", 202: "Accepted.", 204: "Gone for good."}
+
+
+def _content(route: Route) -> dict[str, Any]:
+    if route.shape is Shape.BARE:
+        name, _, example = bare_answer(route)
+        return {"schema": _ref(name), "example": example}
+    view = route.view
+    assert view is not None, route.path
+    example = view_example(view)
+    if route.shape is Shape.PAGE:
+        return {"schema": _ref(f"{view.name}Page"), "example": _page_example(example)}
+    if route.shape is Shape.DATA:
+        return {"schema": _ref(f"{view.name}Data"), "example": {"data": example}}
+    return {"schema": _ref(view.name), "example": example}
+
+
+def _page_schema(view: View) -> dict[str, Any]:
+    number = {"type": "integer", "minimum": 0}
+    return {
+        "type": "object",
+        "required": ["items", "page", "per_page", "total", "total_pages"],
+        "properties": {
+            "items": {"type": "array", "items": _ref(view.name)},
+            "page": {"description": "Which page this is.", **number},
+            "per_page": {"description": "How many items a page holds.", **number},
+            "total": {"description": "How many items there are in all.", **number},
+            "total_pages": {"description": "How many pages there are.", **number},
+        },
+    }
+
+
+def _page_example(item: dict[str, Any]) -> dict[str, Any]:
+    return {"items": [item], "page": 1, "per_page": 20, "total": 1, "total_pages": 1}
+
+
+def _data_schema(view: View) -> dict[str, Any]:
+    return {"type": "object", "required": ["data"], "properties": {"data": _ref(view.name)}}
+
+
+def _refusals(route: Route) -> list[int]:
+    takes_body = route.body is not None or route.is_upload
+    is_one_record = route.shape is not Shape.PAGE and not (
+        route.method == "POST" and not route.has_id
+    )
+    applies = {
+        404: is_one_record,
+        412: route.method in ("PATCH", "PUT", "DELETE"),
+        413: takes_body,
+        422: takes_body or bool(route.parameters) or route.method == "POST",
+    }
+    return [status for status in _MEANINGS if applies.get(status, True)]
+
+
+def _error_examples(status: int, codes: ErrorCodes) -> dict[str, Any]:
+    """The first row of the table for each code of the status tells its message."""
+    found: dict[str, Any] = {}
+    for kind, row_status, code in TABLE:
+        if row_status == status:
+            message = words.error_messages.get((status, code), kind.message)
+            details = {"title": ["Cannot be blank."]} if kind is errors.Invalid else {}
+            name = _code(code, codes)
+            error = {"code": name, "message": message, "details": details}
+            found.setdefault(name, {"value": {"error": error}})
+    return found
+
+
+def _code(code: str, codes: ErrorCodes) -> str:
+    return RENAMED_IN_B.get(code, code) if codes is ErrorCodes.B else code
+
+
+def _headers(*names: str) -> dict[str, Any]:
+    return {name: {"$ref": f"#/components/headers/{name}"} for name in names}
+
+
+def _ref(name: str) -> dict[str, str]:
+    return {"$ref": f"#/components/schemas/{name}"}

@@ -1,0 +1,195 @@
+"""JSON Schemas of the public API, read from the fields that the engine itself checks with.
+
+`field_schema` is the one place that knows how a declared field looks in JSON Schema.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from masthead.records.fields.base import Field
+from masthead.records.fields.documents import Json, TextList
+from masthead.records.fields.text import Email, Text, Url
+from masthead.records.fields.values import LARGEST, Date, Flag, Number, Select
+from masthead.web import openapi_words as words
+from masthead.web.v1.parameters import Parameter
+from masthead.web.v1.schema import Body, View
+
+Schema = dict[str, Any]
+
+# What `is_web_address` takes: an http(s) address with a plain host, or a path of the own site.
+_WEB_ADDRESS = (
+    r"^(?:https?://[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::[0-9]{1,5})?"
+    r'(?:[/?#][^\u0000-\u0020\\"<>]*)?|/(?:[^\u0000-\u0020\\"<>/][^\u0000-\u0020\\"<>]*)?)$'
+)
+
+
+def field_schema(field: Field) -> Schema:
+    """What a value of the field must be like, as `field.parse` checks it."""
+    match field:
+        case TextList():
+            items: Schema = {"type": "string", "minLength": 1, "maxLength": field.max_length}
+            items |= {"enum": list(field.values)} if field.values else {"pattern": r"\S"}
+            return {"type": "array", "items": items, "maxItems": field.max_items}
+        case Json():
+            return {}
+        case Number():
+            return {
+                "type": "integer" if field.whole else "number",
+                "minimum": -LARGEST if field.min is None else field.min,
+                "maximum": LARGEST if field.max is None else field.max,
+            }
+        case Flag():
+            return {"type": "boolean"}
+        case Select():
+            return {"type": "string", "enum": list(field.values)}
+        case Date():
+            return {"type": "string", "format": "date-time"}
+        case Text():
+            return _text(field)
+    return {"type": "string"}
+
+
+def _text(field: Text) -> Schema:
+    schema: Schema = {"type": "string"}
+    cannot_be_empty = field.pattern is not None and not field.pattern.fullmatch("")
+    if field.min or cannot_be_empty:
+        schema["minLength"] = max(field.min, 1)
+    schema["maxLength"] = field.max
+    if isinstance(field, Email):
+        schema["format"] = "email"
+    elif isinstance(field, Url):
+        schema["pattern"] = _WEB_ADDRESS
+    elif field.pattern:
+        schema["pattern"] = f"^(?:{field.pattern.pattern})$"
+    return schema
+
+
+# Limits bind those who write. Readers only need to know what kind of value comes.
+_FOR_READERS = frozenset({"type", "format", "enum", "items"})
+
+
+def shown_schema(field: Field, *, is_computed: bool) -> Schema:
+    """What an answer holds. A computed value keeps the type, not what the stored one promised."""
+    schema = field_schema(field)
+    kept = {"type"} if is_computed else _FOR_READERS
+    schema = {name: value for name, value in schema.items() if name in kept}
+    if isinstance(field, TextList):
+        schema["items"] = {k: v for k, v in schema["items"].items() if k in _FOR_READERS}
+    if isinstance(field, Number) and field.nullable:
+        return nullable(schema)
+    return schema
+
+
+def nullable(schema: Schema) -> Schema:
+    """The same or null; a schema without a type takes null already."""
+    if "type" not in schema:
+        return schema
+    changed = {**schema, "type": [schema["type"], "null"]}
+    if "enum" in schema:
+        changed["enum"] = [*schema["enum"], None]
+    return changed
+
+
+def view_schema(view: View) -> Schema:
+    properties: Schema = {}
+    for name in view.fields:
+        field = view.collection.by_name[name]
+        schema = shown_schema(field, is_computed=name in view.computed)
+        schema |= words.formats.get((view.collection.name, name), {})
+        properties[name] = _described(
+            nullable(schema) if name in view.nullable else schema, view.collection.name, field
+        )
+    return _with_words(
+        {
+            "type": "object",
+            "required": list(view.fields),
+            "properties": properties,
+            "examples": [view_example(view)],
+        },
+        view.help,
+    )
+
+
+def body_schema(body: Body) -> Schema:
+    properties: Schema = {}
+    for name in body.fields:
+        field = body.collection.by_name[name]
+        schema = field_schema(field) | words.inputs.get((body.collection.name, name), {})
+        if name in body.required:
+            schema = _not_empty(schema)
+        if name in body.nullable:
+            schema = nullable(schema)
+        if not body.partial and name not in body.required and field.default_value():
+            schema["default"] = field.default_value()
+        properties[name] = _described(schema, body.collection.name, field)
+    properties |= {name: words.switches[name] for name in body.switches}
+    schema = {"type": "object", "properties": properties, "examples": [body_example(body)]}
+    if body.required and not body.partial:
+        schema["required"] = [name for name in body.fields if name in body.required]
+    # Unknown fields are ignored, so that newer clients can talk to older services.
+    schema["additionalProperties"] = not body.only_these
+    return _with_words(schema, body.help)
+
+
+def _not_empty(schema: Schema) -> Schema:
+    least = {"string": "minLength", "array": "minItems"}.get(schema["type"])
+    return {"type": schema["type"], least: 1} | schema if least and "enum" not in schema else schema
+
+
+def parameter_schema(parameter: Parameter) -> Schema:
+    schema: Schema = {"type": "string"}
+    match parameter.kind:
+        case "integer":
+            schema = {
+                "type": "integer",
+                "minimum": parameter.minimum,
+                "maximum": parameter.maximum,
+            }
+        case "choice":
+            schema["enum"] = list(parameter.choices)
+        case "moment":
+            schema["format"] = "date-time"
+        case "cursor":
+            schema["format"] = "cursor"
+        case _:
+            schema["maxLength"] = parameter.maximum
+    if parameter.default is not None:
+        schema["default"] = parameter.default
+    return schema
+
+
+def view_example(view: View) -> dict[str, Any]:
+    record = {
+        name: _example(view.collection.name, view.collection.by_name[name]) for name in view.fields
+    }
+    return view.of(record)
+
+
+def body_example(body: Body) -> dict[str, Any]:
+    examples = words.examples.get(body.collection.name, {})
+    named = words.bodies.get(body.name, [name for name in body.fields if name in examples])
+    return {name: _example(body.collection.name, body.collection.by_name[name]) for name in named}
+
+
+def _example(collection: str, field: Field) -> Any:
+    known = words.examples.get(collection, {})
+    if field.name in known:
+        return known[field.name]
+    if field.name in words.common_examples:
+        return words.common_examples[field.name]
+    match field:
+        case Select():
+            return field.default or field.values[0]
+        case Number():
+            return field.min or 0
+    return field.default_value()
+
+
+def _described(schema: Schema, collection: str, field: Field) -> Schema:
+    help_text = field.help or words.fields.get(collection, {}).get(field.name, "")
+    return _with_words(schema, help_text or words.common_fields.get(field.name, ""))
+
+
+def _with_words(schema: Schema, text: str) -> Schema:
+    return {"description": text, **schema} if text else schema

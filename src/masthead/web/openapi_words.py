@@ -1,0 +1,233 @@
+"""The words and examples of the API's description: everything in it that no declaration holds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+TITLE = "Masthead API"
+
+INTRODUCTION = """\
+Posts, media, comments, members and settings of one site, for import pipelines, mobile apps,
+automation platforms and plugins.
+
+**Keys.** Every call carries `Authorization: Bearer <key>`. A key belongs to one site and holds
+scopes; it is made in the admin (Settings, API keys) or with `masthead key create`, and shown once.
+The API is part of the Pro plan and above. Sites have hosts of their own, and the service's own
+address serves them all: the key decides the site. A host or an `x-tenant-id` header that names
+another site is refused with 401.
+
+**Bodies** are JSON in UTF-8, uploads are multipart forms. Unknown fields are ignored. Text can't
+hold NUL characters, integers have at most 64 bits, nesting at most 128 levels. Times are UTC, such
+as `2026-11-14T09:30:00.123Z`.
+
+**Lists** come newest first, by `page` and `per_page`, or by following the `Link` header's cursor,
+which costs the same however deep and never skips or repeats an item.
+
+**Changes.** Send a record's `ETag` as `If-Match` to change only what you have seen (412 otherwise),
+and an `Idempotency-Key` with a POST to repeat it safely for 24 hours.
+
+**Limits** count per key. Every answer tells them in `X-RateLimit-*`; a refusal is 429 and says in
+`Retry-After` how many seconds to wait.
+
+**Errors** have one shape, `{"error": {"code", "message", "details"}}`. Checks run in this order:
+HTTPS, key, plan, limits, scope, query and body, existence, permission. Every answer has an
+`X-Request-Id`, which the operator finds in the log.
+
+**Compression.** Answers are compressed with zstd or gzip for clients that accept it.
+"""
+
+tags: dict[str, tuple[str, str]] = {
+    "posts": ("Posts", "What the site publishes, drafts included."),
+    "media": ("Media", "Uploaded pictures and files."),
+    "comments": ("Comments", "Readers' words under posts."),
+    "members": ("Members", "The site's readers. Addresses are masked, always."),
+    "site-settings": ("Site settings", "The site's name, looks and switches."),
+    "webhooks": ("Webhooks", "Subscriptions to the site's events, and the events themselves."),
+}
+"""By the first part of the path, in reading order."""
+
+common_fields: dict[str, str] = {
+    "id": "Opaque, and unique in the site.",
+    "tenant_id": "The site's own id.",
+    "created": "When the record was made.",
+    "updated": "When it last changed.",
+}
+
+fields: dict[str, dict[str, str]] = {
+    "posts": {
+        "title": "The headline.",
+        "slug": "The last part of the post's address, unique in the site. Made from the title when "
+        "left out; one that is taken is refused.",
+        "content_html": "The text as HTML. Sanitized whenever it is shown.",
+        "content_json": "The rich-text editor's document. When it comes without `content_html`, "
+        "the HTML is rendered from it. A post without it can't be reopened in the editor.",
+        "excerpt": "A teaser for lists.",
+        "status": "Publishing stamps `published_at`; a move back to draft clears it.",
+        "tags": "In the order given; repeated ones are dropped.",
+        "published_at": "Stamped when the post becomes published.",
+        "seo_title": "The title for search engines.",
+        "seo_description": "The description for search engines.",
+    },
+    "media": {
+        "filename": "The name under which the file is stored.",
+        "url": "The file's public address.",
+        "mime_type": "Found out from the content, not taken from the upload.",
+        "size": "In bytes.",
+        "width": "In pixels, for pictures.",
+        "height": "In pixels, for pictures.",
+        "alt": "What the picture shows, for those who can't see it.",
+    },
+    "comments": {
+        "post_id": "The post it belongs to.",
+        "author_name": "The name shown with it.",
+        "author_email": "Never shown to readers.",
+        "body": "Plain text.",
+        "parent_id": "The comment it answers, of the same post.",
+        "status": "Only approved comments are shown to readers.",
+    },
+    "blog_members": {
+        "email": "Masked: the first character and the domain.",
+        "tier": "What the member may read.",
+        "status": "The state of the subscription.",
+    },
+    "webhook_subscriptions": {
+        "name": "What you call it.",
+        "url": "Where events are sent: https, and no address of a private network.",
+        "events": "Which events are sent.",
+        "failure_count": "Deliveries that failed in a row.",
+        "last_delivery_at": "When a delivery was last tried.",
+        "disabled_at": "Since when nothing is sent any more.",
+    },
+    "site_settings": {
+        "site_name": "The name of the site.",
+        "site_description": "One or two sentences about it.",
+        "site_logo": "Address of the logo, or a path on the site.",
+        "site_favicon": "Address of the icon, or a path on the site.",
+        "members_enabled": "Whether readers can sign up.",
+        "comments_enabled": "Whether new comments are taken.",
+    },
+}
+
+inputs: dict[tuple[str, str], dict[str, Any]] = {
+    ("webhook_subscriptions", "url"): {"pattern": r"^https://[A-Za-z0-9][^\u0000-\u0020\\\"<>]*$"},
+}
+"""What a body must hold beyond the field's own rule, where an action checks more."""
+
+switches: dict[str, dict[str, Any]] = {
+    "disabled": {
+        "description": "`false` enables a disabled subscription again.",
+        "type": "boolean",
+        "const": False,
+    },
+}
+
+formats: dict[tuple[str, str], dict[str, str]] = {
+    ("media", "url"): {"format": "uri"},
+    ("webhook_subscriptions", "url"): {"format": "uri"},
+}
+"""What an answer promises beyond the field's own type."""
+
+_POST_ID, _COMMENT_ID = "k3v9q0x7m2c8b1d", "9w2p4z6t8r0y1u3"
+
+common_examples: dict[str, Any] = {
+    "id": _POST_ID,
+    "tenant_id": "t7n4b2w9c5x1z8q",
+    "created": "2026-11-14T09:12:41.530Z",
+    "updated": "2026-11-14T09:30:00.123Z",
+}
+
+examples: dict[str, dict[str, Any]] = {
+    "posts": {
+        "title": "The lighthouse keeps its own hours",
+        "slug": "the-lighthouse-keeps-its-own-hours",
+        "content_html": "<p>At four the lamp goes out, whatever the almanac says.</p>",
+        "content_json": {
+            "type": "doc",
+            "content": [
+                {
+                    "type": "paragraph",
+                    "content": [
+                        {
+                            "type": "text",
+                            "text": "At four the lamp goes out, whatever the almanac says.",
+                        }
+                    ],
+                }
+            ],
+        },
+        "excerpt": "Notes from a winter on the point.",
+        "status": "published",
+        "tags": ["coast", "winter"],
+        "published_at": "2026-11-14T09:30:00.123Z",
+        "seo_title": "",
+        "seo_description": "",
+    },
+    "media": {
+        "id": "5f8h1j3k6l9m2n4",
+        "filename": "lamp_room_47r13hicyn.jpg",
+        "url": "https://coast.example.com/media/5f8h1j3k6l9m2n4/lamp_room_47r13hicyn.jpg",
+        "mime_type": "image/jpeg",
+        "size": 184_213,
+        "width": 1600,
+        "height": 1067,
+        "alt": "The lamp room at dusk",
+    },
+    "comments": {
+        "id": _COMMENT_ID,
+        "post_id": _POST_ID,
+        "author_name": "Ada",
+        "author_email": "ada@example.com",
+        "body": "I grew up in sight of that light.",
+        "parent_id": "",
+        "status": "approved",
+    },
+    "blog_members": {
+        "id": "b8d0f2h4j6l8n0p",
+        "email": "jonas@example.com",
+        "tier": "paid",
+        "status": "active",
+    },
+    "webhook_subscriptions": {
+        "id": "w3h5k7m9p1r3t5v",
+        "name": "Newsroom board",
+        "url": "https://hooks.example.com/masthead",
+        "events": ["post.published", "comment.received"],
+        "failure_count": 0,
+        "last_delivery_at": "2026-11-14T09:30:01.007Z",
+        "disabled_at": "",
+    },
+    "site_settings": {
+        "id": "s1e3g5i7k9m1o3q",
+        "site_name": "Coast & Harbour",
+        "site_description": "A weekly letter from the water's edge.",
+        "site_logo": "https://coast.example.com/media/logo.svg",
+        "site_favicon": "",
+        "members_enabled": True,
+        "comments_enabled": True,
+    },
+}
+
+bodies: dict[str, list[str]] = {
+    "PostCreate": ["title", "content_html", "excerpt", "status", "tags"],
+    "PostUpdate": ["status"],
+    "CommentCreate": ["post_id", "author_name", "author_email", "body"],
+    "CommentModeration": ["status"],
+    "MemberUpdate": ["tier"],
+    "WebhookSubscriptionCreate": ["name", "url", "events"],
+    "WebhookSubscriptionUpdate": ["events"],
+    "SiteSettingsUpdate": ["site_name", "comments_enabled"],
+}
+"""Which fields the example of a body shows."""
+
+CURSOR = "MjAyNi0xMS0xNFQwOToxMjo0MS41MzBafGszdjlxMHg3bTJjOGIxZA"
+
+error_messages: dict[tuple[int, str], str] = {
+    (400, "BAD_REQUEST"): "The request body is not valid JSON.",
+    (401, "UNAUTHORIZED"): "The API key is missing, wrong, expired or revoked.",
+    (403, "INVALID_SCOPE"): "This key lacks the scope posts:write. Add it in the admin.",
+    (403, "FORBIDDEN"): "Comments are disabled on this site.",
+    (404, "NOT_FOUND"): "There is no such record. It may have been deleted.",
+    (413, "BAD_REQUEST"): "The request body is larger than the 8,388,608 bytes accepted here.",
+    (429, "RATE_LIMITED"): "Too many calls. Try again in 17 seconds.",
+}
+"""Where the error's own message depends on the call."""

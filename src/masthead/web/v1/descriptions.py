@@ -1,0 +1,67 @@
+"""The addresses under `/api/v1` that need no key: the API's description and its reference page."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from pathlib import Path
+
+from starlette.routing import Route as Mounted
+from starlette.types import Receive, Scope, Send
+
+from masthead.settings import Settings
+from masthead.web.answers import RawHeaders, encode, header, send_bytes, send_empty
+from masthead.web.openapi import build_document
+from masthead.web.v1.errors import MethodNotAllowed
+from masthead.web.v1.etags import is_unchanged
+from masthead.web.v1.reference import render_reference
+from masthead.web.v1.routes import PREFIX, Route
+
+DOCUMENT = f"{PREFIX}/openapi.json"
+REFERENCE = f"{PREFIX}/docs"
+
+_STATIC = Path(__file__).parent.parent / "static"
+_POLICY = (
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+
+
+def description_routes(table: Iterable[Route], settings: Settings) -> list[Mounted]:
+    """Everything is made here, once. Mount these before the API itself, which takes the rest."""
+    document = build_document(table, settings)
+    style = Fixed((_STATIC / "reference.css").read_bytes(), "text/css; charset=utf-8")
+    script = Fixed((_STATIC / "reference.js").read_bytes(), "text/javascript; charset=utf-8")
+    assets = {"style": f"{REFERENCE}/reference.css", "script": f"{REFERENCE}/reference.js"}
+    page = render_reference(document, {**assets, "document": DOCUMENT})
+    policy = [(b"content-security-policy", _POLICY.encode()), (b"referrer-policy", b"no-referrer")]
+    return [
+        Mounted(DOCUMENT, Fixed(encode(document), "application/json")),
+        Mounted(REFERENCE, Fixed(page, "text/html; charset=utf-8", policy)),
+        Mounted(assets["style"], style),
+        Mounted(assets["script"], script),
+    ]
+
+
+class Fixed:
+    """An answer that stays the same for as long as the process runs."""
+
+    def __init__(self, body: bytes, content_type: str, headers: Iterable[tuple[bytes, bytes]] = ()):
+        self._body = body
+        self._tag = b'"%s"' % hashlib.sha256(body).hexdigest()[:16].encode()
+        self._type = (b"content-type", content_type.encode())
+        self._headers: RawHeaders = [
+            (b"etag", self._tag),
+            (b"cache-control", b"public, no-cache"),
+            (b"x-content-type-options", b"nosniff"),
+            *headers,
+        ]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["method"] not in ("GET", "HEAD"):
+            raise MethodNotAllowed(("GET",))
+        headers = [*self._headers, *scope.get("masthead.headers", ())]
+        if is_unchanged(header(scope, b"if-none-match"), self._tag):
+            await send_empty(send, 304, headers)
+        else:
+            await send_bytes(send, 200, self._body, (self._type, *headers))

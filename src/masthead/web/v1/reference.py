@@ -1,0 +1,270 @@
+"""The API's reference as a page: made once from the OpenAPI document, whole without the network.
+
+Served without a key beside the document itself. The page is plain HTML and CSS; its script only
+adds a filter and buttons that copy.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+Json: TypeAlias = Mapping[str, Any]
+
+_HERE = Path(__file__).parent.parent
+
+
+def render_reference(document: Json, assets: Mapping[str, str]) -> bytes:
+    """`assets` are the addresses of the style sheet and the script."""
+    environment = Environment(
+        loader=FileSystemLoader(_HERE / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["words"] = in_words
+    page = environment.get_template("reference.html").render(
+        info=document["info"],
+        server=document["servers"][0]["url"],
+        groups=list(_groups(document)),
+        schemas=list(_schemas(document)),
+        errors=list(_errors(document)),
+        assets=assets,
+    )
+    return page.encode()
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of a table: a parameter or a field."""
+
+    name: str
+    type: Markup
+    required: bool
+    text: str
+    limits: Markup
+    place: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    id: str
+    method: str
+    path: str
+    summary: str
+    scope: str
+    parameters: list[Row]
+    body_name: str
+    body: list[Row]
+    curl: str
+    status: str
+    answer: str
+    refusals: list[tuple[str, str, list[str]]]
+    """Status, meaning and codes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    id: str
+    name: str
+    text: str
+    operations: list[Operation]
+
+
+def in_words(text: str) -> Markup:
+    """The two marks that our descriptions use: `code` and **strong**; the rest is plain text."""
+    safe = str(escape(text))
+    safe = re.sub(r"`([^`]+)`", r"<code>\1</code>", safe)
+    return Markup(re.sub(r"\*\*([^*]+)\*\*", r"<strong>\1</strong>", safe))  # noqa: S704  (escaped)
+
+
+def _groups(document: Json) -> Iterator[Group]:
+    for tag in document["tags"]:
+        operations = [
+            _operation(document, path, method, operation)
+            for path, methods in document["paths"].items()
+            for method, operation in methods.items()
+            if tag["name"] in operation["tags"]
+        ]
+        anchor = tag["name"].lower().replace(" ", "-")
+        yield Group(anchor, tag["name"], tag["description"], operations)
+
+
+def _operation(document: Json, path: str, method: str, operation: Json) -> Operation:
+    media = _media_of(operation)
+    schema = _resolve(document, media["schema"]) if media else {}
+    status = next(iter(operation["responses"]))
+    return Operation(
+        id=operation["operationId"],
+        method=method.upper(),
+        path=path,
+        summary=operation["summary"],
+        scope=operation["security"][0]["apiKey"][0],
+        parameters=[_parameter_row(document, each) for each in operation.get("parameters", ())],
+        body_name=_name(media["schema"]) if media else "",
+        body=list(_rows(schema)),
+        curl=_curl(document, path, method, operation),
+        status=status,
+        answer=_answer_of(operation["responses"][status]),
+        refusals=list(_refusals(document, operation)),
+    )
+
+
+def _media_of(operation: Json) -> Json:
+    content: Json = operation.get("requestBody", {}).get("content", {})
+    media: Json = next(iter(content.values()), {})
+    return media
+
+
+def _parameter_row(document: Json, parameter: Json) -> Row:
+    parameter = _resolve(document, parameter)
+    schema = parameter["schema"]
+    return Row(
+        parameter["name"],
+        _type(schema),
+        parameter.get("required", False),
+        parameter["description"],
+        _limits(schema),
+        parameter["in"],
+    )
+
+
+def _rows(schema: Json) -> Iterator[Row]:
+    required = schema.get("required", ())
+    for name, field in schema.get("properties", {}).items():
+        text = field.get("description", "")
+        yield Row(name, _type(field), name in required, text, _limits(field))
+
+
+def _type(schema: Json) -> Markup:
+    if "$ref" in schema:
+        name = _name(schema)
+        return Markup('<a href="#schema-{0}">{0}</a>').format(name)
+    kind = schema.get("type", "any JSON")
+    kinds = [kind] if isinstance(kind, str) else list(kind)
+    if kinds[0] == "array":
+        kinds[0] = Markup("array of {}").format(_type(schema["items"]))
+    elif schema.get("format"):
+        kinds[0] = schema["format"]
+    return Markup(" or ").join(kinds)
+
+
+def _limits(schema: Json) -> Markup:
+    parts = [*_ranges(schema)]
+    if "enum" in schema:
+        values = [value for value in schema["enum"] if value is not None]
+        parts.append(Markup("one of ") + Markup(", ").join(map(_code, values)))
+    if "default" in schema:
+        parts.append(Markup("default ") + _code(schema["default"]))
+    return Markup("; ").join(parts)
+
+
+def _ranges(schema: Json) -> Iterator[Markup]:
+    for least, most, unit in (
+        ("minLength", "maxLength", " characters"),
+        ("minItems", "maxItems", " items"),
+        ("minimum", "maximum", ""),
+    ):
+        if most not in schema or schema[most] >= _NO_LIMIT:
+            continue
+        start = schema.get(least, 0)
+        span = f"{start:,} to {schema[most]:,}" if start else f"at most {schema[most]:,}"
+        yield escape(span + unit)
+
+
+# Beyond this a limit guards the service and tells a reader nothing.
+_NO_LIMIT = 1_000_000_000
+
+
+def _code(value: Any) -> Markup:
+    return Markup("<code>{}</code>").format(value if isinstance(value, str) else json.dumps(value))
+
+
+def _refusals(document: Json, operation: Json) -> Iterator[tuple[str, str, list[str]]]:
+    for status, answer in operation["responses"].items():
+        if status.startswith("2"):
+            continue
+        answer = _resolve(document, answer)
+        media = answer.get("content", {}).get("application/json", {})
+        yield status, answer["description"], list(media.get("examples", ()))
+
+
+def _errors(document: Json) -> Iterator[tuple[str, str, str]]:
+    """Status, code and message of every error, in the order of statuses."""
+    statuses = {
+        answer["$ref"]: status
+        for methods in document["paths"].values()
+        for operation in methods.values()
+        for status, answer in operation["responses"].items()
+        if "$ref" in answer
+    }
+    for reference, status in sorted(statuses.items(), key=lambda each: each[1]):
+        examples = _resolve(document, {"$ref": reference})["content"]["application/json"][
+            "examples"
+        ]
+        for code, example in examples.items():
+            yield status, code, example["value"]["error"]["message"]
+
+
+def _schemas(document: Json) -> Iterator[tuple[str, str, list[Row], str]]:
+    for name, schema in sorted(document["components"]["schemas"].items()):
+        example = schema["examples"][0] if "examples" in schema else None
+        text = schema.get("description", "")
+        if "enum" in schema:
+            text += " One of " + ", ".join(f"`{value}`" for value in schema["enum"]) + "."
+        yield name, text.strip(), list(_rows(schema)), _pretty(example) if example else ""
+
+
+def _answer_of(answer: Json) -> str:
+    media = answer.get("content", {}).get("application/json", {})
+    return _pretty(media["example"]) if "example" in media else ""
+
+
+def _curl(document: Json, path: str, method: str, operation: Json) -> str:
+    address = document["servers"][0]["url"] + path.replace("{id}", _example_id(operation))
+    verb = "" if method == "get" else f"-X {method.upper()} "
+    lines = [f"curl {verb}{address}", '-H "Authorization: Bearer $MASTHEAD_KEY"']
+    media = _media_of(operation)
+    if "example" in media:
+        body = _pretty(media["example"]).replace("'", "'\\''").replace("\n", "\n  ")
+        lines += ["-H 'Content-Type: application/json'", f"-d '{body}'"]
+    elif media:
+        lines += ["-F file=@lamp-room.jpg", "-F 'alt=The lamp room at dusk'"]
+    return " \\\n  ".join(lines)
+
+
+def _example_id(operation: Json) -> str:
+    """The id that the answer's example shows, so that the two belong together."""
+    for answer in operation["responses"].values():
+        media = answer.get("content", {}).get("application/json", {})
+        example = media.get("example", {})
+        found = example.get("id") or example.get("data", {}).get("id")
+        if found:
+            return str(found)
+    return "k3v9q0x7m2c8b1d"
+
+
+def _pretty(value: Any) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False)
+
+
+def _name(reference: Json) -> str:
+    return str(reference["$ref"].rpartition("/")[2])
+
+
+def _resolve(document: Json, node: Json) -> Json:
+    if "$ref" not in node:
+        return node
+    found: Any = document
+    for part in node["$ref"].removeprefix("#/").split("/"):
+        found = found[part]
+    resolved: Json = found
+    return resolved
