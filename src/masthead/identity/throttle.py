@@ -17,6 +17,7 @@ from sqlalchemy import Column, PrimaryKeyConstraint, Table
 
 from masthead import clock
 from masthead.errors import RateLimited
+from masthead.identity.tenants import superusers
 from masthead.storage import dialects
 from masthead.storage.database import EVERY_TENANT, Database, Transaction
 from masthead.storage.metadata import metadata
@@ -48,7 +49,9 @@ class Attempt:
 
     @property
     def account_subject(self) -> str:
-        return _digest("account", self.tenant_id, self.collection, self.identity.lower())
+        # Operators sign in on any host: there must not be ten more guesses on each of them.
+        tenant_id = "" if self.collection == superusers.name else self.tenant_id
+        return _digest("account", tenant_id, self.collection, self.identity.strip().lower())
 
     @property
     def address_subject(self) -> str:
@@ -75,7 +78,6 @@ class LoginThrottle:
             .values(attempts=t.attempts + 1)
             .returning(t.attempts, t.window_ends)
         )
-        self._forget = database.compile(sa.delete(login_attempts).where(*key))
         self._give_back = database.compile(
             sa.update(login_attempts).where(*key, t.attempts > 0).values(attempts=t.attempts - 1)
         )
@@ -94,12 +96,11 @@ class LoginThrottle:
             raise RateLimited(max(waits), "Too many failed sign-ins. Wait a while and try again.")
 
     async def succeeded(self, attempt: Attempt) -> None:
-        """The account starts afresh; the address gets this one attempt back."""
+        """Gives back this one attempt. The failures before it stay: another account of the same
+        e-mail address, of which the password is known, must not wipe out guesses at this one."""
         async with self._database.transaction(EVERY_TENANT) as tx:
-            await tx.execute(
-                self._give_back, self._give_back.bind({"subject": attempt.address_subject})
-            )
-            await tx.execute(self._forget, self._forget.bind({"subject": attempt.account_subject}))
+            for subject in (attempt.address_subject, attempt.account_subject):
+                await tx.execute(self._give_back, self._give_back.bind({"subject": subject}))
 
     async def sweep(self) -> None:
         """Drops windows that are over; the worker calls it now and then."""

@@ -1,0 +1,79 @@
+"""Login throttling: how many tries an account and an address have, on both databases."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from tests.world import World
+
+from masthead import ids
+from masthead.errors import RateLimited
+from masthead.identity.throttle import (
+    ATTEMPTS_PER_ACCOUNT,
+    ATTEMPTS_PER_ADDRESS,
+    WINDOW,
+    Attempt,
+    LoginThrottle,
+)
+
+
+def attempt(identity: str = "", address: str = "") -> Attempt:
+    """Somebody else than in any other test, as far as not said."""
+    return Attempt("", "blog_members", identity or ids.new_id(), address or ids.new_id())
+
+
+async def admitted(throttle: LoginThrottle, *attempts: Attempt) -> int:
+    """How many of the attempts were let in, all made at once."""
+    answers = await asyncio.gather(
+        *(throttle.admit(each) for each in attempts), return_exceptions=True
+    )
+    assert all(each is None or isinstance(each, RateLimited) for each in answers)
+    return sum(each is None for each in answers)
+
+
+async def test_an_account_has_ten_tries_from_anywhere(app: World) -> None:
+    name = ids.new_id()
+    tries = [attempt(name) for _ in range(ATTEMPTS_PER_ACCOUNT * 2)]
+    assert await admitted(app.parts.throttle, *tries) == ATTEMPTS_PER_ACCOUNT
+
+
+async def test_an_address_has_a_hundred_tries_at_any_account(app: World) -> None:
+    place = ids.new_id()
+    tries = [attempt(address=place) for _ in range(ATTEMPTS_PER_ADDRESS + 20)]
+    assert await admitted(app.parts.throttle, *tries) == ATTEMPTS_PER_ADDRESS
+
+
+async def test_the_wait_ends_and_is_not_prolonged_by_trying(app: World) -> None:
+    throttle, who = app.parts.throttle, attempt()
+    await admitted(throttle, *[who] * ATTEMPTS_PER_ACCOUNT)
+    app.clock.advance(seconds=60)
+    with pytest.raises(RateLimited) as refused:
+        await throttle.admit(who)
+    assert refused.value.retry_after_seconds == WINDOW.total_seconds() - 60
+    app.clock.advance(seconds=refused.value.retry_after_seconds)
+    assert await admitted(throttle, who) == 1
+
+
+async def test_a_right_password_starts_afresh(app: World) -> None:
+    throttle, who = app.parts.throttle, attempt()
+    await admitted(throttle, *[who] * (ATTEMPTS_PER_ACCOUNT - 1))
+    await throttle.succeeded(who)
+    assert await admitted(throttle, *[who] * ATTEMPTS_PER_ACCOUNT) == ATTEMPTS_PER_ACCOUNT
+
+
+async def test_the_case_of_an_address_does_not_matter(app: World) -> None:
+    name = ids.new_id()
+    tries = [attempt(name.upper() if n % 2 else name) for n in range(ATTEMPTS_PER_ACCOUNT * 2)]
+    assert await admitted(app.parts.throttle, *tries) == ATTEMPTS_PER_ACCOUNT
+
+
+async def test_what_is_over_is_swept_and_what_is_not_stays(app: World) -> None:
+    throttle, who = app.parts.throttle, attempt()
+    await admitted(throttle, *[who] * ATTEMPTS_PER_ACCOUNT)
+    await throttle.sweep()
+    assert await admitted(throttle, who) == 0
+    app.clock.advance(minutes=16)
+    await throttle.sweep()
+    app.clock.advance(minutes=-16)
+    assert await admitted(throttle, who) == 1
