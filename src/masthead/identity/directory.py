@@ -55,7 +55,9 @@ class TenantDirectory:
         if key in self._remembered:
             return self._remembered[key]
         tenant = await self._read(by, value)
-        self._remembered[key] = tenant
+        # Something may have been committed during the read: then this is already old.
+        if seen is not None and seen == self._seen:
+            self._remembered[key] = tenant
         return tenant
 
     async def _read(self, by: str, value: str) -> Tenant | None:
