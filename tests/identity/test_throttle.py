@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 import pytest
 from tests.world import World
@@ -55,16 +56,28 @@ async def test_the_wait_ends_and_is_not_prolonged_by_trying(app: World) -> None:
     assert await admitted(throttle, who) == 1
 
 
-async def test_a_right_password_starts_afresh(app: World) -> None:
+async def test_a_right_password_costs_nothing_and_wipes_nothing_out(app: World) -> None:
     throttle, who = app.parts.throttle, attempt()
     await admitted(throttle, *[who] * (ATTEMPTS_PER_ACCOUNT - 1))
     await throttle.succeeded(who)
-    assert await admitted(throttle, *[who] * ATTEMPTS_PER_ACCOUNT) == ATTEMPTS_PER_ACCOUNT
+    assert await admitted(throttle, *[who] * ATTEMPTS_PER_ACCOUNT) == 2
 
 
-async def test_the_case_of_an_address_does_not_matter(app: World) -> None:
+@pytest.mark.parametrize("spelling", [str.upper, " {} ".format, "\t{}".format])
+async def test_another_spelling_of_an_address_is_the_same_account(
+    app: World, spelling: Callable[[str], str]
+) -> None:
     name = ids.new_id()
-    tries = [attempt(name.upper() if n % 2 else name) for n in range(ATTEMPTS_PER_ACCOUNT * 2)]
+    tries = [attempt(spelling(name) if n % 2 else name) for n in range(ATTEMPTS_PER_ACCOUNT * 2)]
+    assert await admitted(app.parts.throttle, *tries) == ATTEMPTS_PER_ACCOUNT
+
+
+async def test_an_administrator_has_no_further_tries_on_other_hosts(app: World) -> None:
+    name = ids.new_id()
+    tries = [
+        Attempt(f"tenant{n}", "_superusers", name, ids.new_id())
+        for n in range(ATTEMPTS_PER_ACCOUNT * 2)
+    ]
     assert await admitted(app.parts.throttle, *tries) == ATTEMPTS_PER_ACCOUNT
 
 

@@ -1,0 +1,77 @@
+"""Accounts: whose a token is, and when it ends."""
+
+from __future__ import annotations
+
+import pytest
+from tests.world import PASSWORD, Account, TenantWorld, World
+
+from masthead.caller import Kind
+from masthead.errors import BadRequest, Invalid
+from masthead.identity.accounts import new_credentials
+from masthead.identity.sessions import TokenType
+from masthead.identity.tenants import superusers
+from masthead.members.collection import blog_members
+
+
+async def test_a_caller_by_token(
+    app: World, tenant: TenantWorld, owner: Account, operator: Account, member: Account
+) -> None:
+    accounts = app.parts.accounts
+    for account, kind, tenant_id in (
+        (owner, Kind.OWNER, tenant.id),
+        (operator, Kind.OPERATOR, None),
+        (member, Kind.MEMBER, tenant.id),
+    ):
+        caller = await accounts.caller_of(account.token)
+        assert caller is not None
+        assert (caller.kind, caller.tenant_id) == (kind, tenant_id)
+        assert (caller.id, caller.email) == (account.id, account.email)
+        assert await accounts.caller_of(account.token, TokenType.FILE) is None
+
+
+async def test_ending_an_accounts_sessions(app: World, tenant: TenantWorld) -> None:
+    accounts = app.parts.accounts
+    member, bystander = await tenant.member(), await tenant.member()
+    assert await accounts.caller_of(member.token)
+    (record,) = await app.parts.records.find(blog_members, {"id": member.id})
+    await accounts.end_sessions(blog_members, record)
+    assert await accounts.caller_of(member.token) is None
+    assert await accounts.caller_of(bystander.token)
+
+
+async def test_a_deleted_account_has_no_sessions(
+    app: World, tenant: TenantWorld, owner: Account, member: Account
+) -> None:
+    await owner.api.delete(f"/api/collections/blog_members/records/{member.id}")
+    assert await app.parts.accounts.caller_of(member.token) is None
+
+
+async def test_an_address_in_two_tenants_on_the_bare_host(
+    app: World, tenant: TenantWorld, other_tenant: TenantWorld
+) -> None:
+    """The password tells them apart; where it does not, nobody is let in by chance."""
+    email = f"{tenant.slug}@example.com"
+    mine = await tenant.owner(email=email)
+    sign_in = app.parts.accounts.sign_in
+    assert (await sign_in(superusers, None, email, PASSWORD, "192.0.2.1")).caller.id == mine.id
+    await other_tenant.owner(email=email)
+    with pytest.raises(BadRequest):
+        await sign_in(superusers, None, email, PASSWORD, "192.0.2.1")
+    at_home = await sign_in(superusers, tenant.id, email, PASSWORD, "192.0.2.1")
+    assert at_home.caller.tenant_id == tenant.id
+
+
+async def test_an_account_without_a_password_cant_sign_in(app: World, tenant: TenantWorld) -> None:
+    email = f"{tenant.slug}@example.com"
+    stamped = await new_credentials({}, required=False)
+    assert set(stamped) == {"token_key"}
+    await tenant.create("blog_members", {"email": email})
+    for password in ("", " ", PASSWORD):
+        with pytest.raises(BadRequest):
+            await app.parts.accounts.sign_in(blog_members, tenant.id, email, password, "192.0.2.2")
+
+
+async def test_new_credentials_ask_for_what_is_required() -> None:
+    with pytest.raises(Invalid) as refused:
+        await new_credentials({}, required=True)
+    assert refused.value.problems["password"].code == "validation_required"
