@@ -1,0 +1,175 @@
+"""Compressed answers for clients that accept them: zstd before gzip, by the client's own weights.
+
+A pure ASGI layer. Only whole answers of compressible types are touched: streams, files and
+whatever is encoded already pass through as they are.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import sys
+from collections.abc import Callable
+from functools import lru_cache
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from masthead.web.answers import RawHeaders
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+SMALLEST = 1024
+"""Below this the headers weigh more than the gain."""
+LARGEST_ON_THE_LOOP = 64 * 1024
+
+Compress = Callable[[bytes], bytes]
+
+
+def _gzip(body: bytes) -> bytes:
+    # Without a time stamp, so that the same answer is the same bytes.
+    return gzip.compress(body, compresslevel=5, mtime=0)
+
+
+def _zstd(body: bytes) -> bytes:
+    return zstd.compress(body, level=3)
+
+
+ENCODINGS: dict[str, Compress] = {"zstd": _zstd, "gzip": _gzip}
+"""What we can send, the best first."""
+
+_TYPES = frozenset(
+    {
+        b"application/javascript",
+        b"application/json",
+        b"application/manifest+json",
+        b"application/xml",
+        b"image/svg+xml",
+    }
+)
+_SUFFIXES = (b"+json", b"+xml")
+_VARY = (b"vary", b"Accept-Encoding")
+
+
+class Compression:
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        accepted = b",".join(
+            value for name, value in scope["headers"] if name == b"accept-encoding"
+        )
+        await self._app(scope, receive, _Answer(send, chosen_encoding(accepted)).send)
+
+
+@lru_cache(maxsize=512)
+def chosen_encoding(accepted: bytes) -> str | None:
+    """The encoding that an Accept-Encoding header weighs highest, the best among equals.
+
+    A bare `*` gets gzip: clients that send it mean what everybody knows.
+    """
+    weights = dict(map(_weighted, accepted.decode("latin-1").lower().split(",")))
+    if "x-gzip" in weights:
+        weights.setdefault("gzip", weights["x-gzip"])
+    if "*" in weights:
+        weights.setdefault("gzip", weights["*"])
+    offered = {name: weights.get(name, 0.0) for name in ENCODINGS}
+    best = max(offered, key=lambda name: offered[name])
+    is_wanted = offered[best] > 0 and offered[best] >= weights.get("identity", 0.0)
+    return best if is_wanted else None
+
+
+def _weighted(part: str) -> tuple[str, float]:
+    name, _, parameters = part.partition(";")
+    key, _, value = parameters.strip().partition("=")
+    if key.strip() != "q":
+        return name.strip(), 1.0
+    try:
+        return name.strip(), float(value)
+    except ValueError:
+        return name.strip(), 0.0
+
+
+class _Answer:
+    """Holds the start back until the first part of the body shows whether it is the only one."""
+
+    __slots__ = ("_encoding", "_send", "_start")
+
+    def __init__(self, send: Send, encoding: str | None) -> None:
+        self._send = send
+        self._encoding = encoding
+        self._start: Message | None = None
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            if _may_depend_on_encoding(message):
+                self._start = message
+                return
+        elif self._start is not None:
+            start, self._start = self._start, None
+            if message["type"] == "http.response.body" and not message.get("more_body", False):
+                message = await self._whole(start, message)
+            await self._send(start)
+        await self._send(message)
+
+    async def _whole(self, start: Message, message: Message) -> Message:
+        """Completes the start's headers; returns the body that goes with them."""
+        body: bytes = message.get("body", b"")
+        if start["status"] != 304 and len(body) < SMALLEST:
+            return message
+        start["headers"] = [*start["headers"], _VARY]
+        if self._encoding is None or start["status"] == 304:
+            return message
+        compress = ENCODINGS[self._encoding]
+        if len(body) > LARGEST_ON_THE_LOOP:
+            body = await asyncio.to_thread(compress, body)
+        else:
+            body = compress(body)
+        start["headers"] = _encoded_headers(start["headers"], self._encoding, len(body))
+        return {**message, "body": body}
+
+
+def _may_depend_on_encoding(start: Message) -> bool:
+    if start["status"] == 304:
+        return True
+    if start["status"] in (204, 206):
+        return False
+    content_type = b""
+    for name, value in start["headers"]:
+        if name == b"content-type":
+            content_type = value.partition(b";")[0].strip().lower()
+        elif name == b"content-encoding" or (
+            name == b"cache-control" and b"no-transform" in value.lower()
+        ):
+            return False
+    return _is_compressible(content_type)
+
+
+def _is_compressible(content_type: bytes) -> bool:
+    if content_type.startswith(b"text/"):
+        # An event stream must arrive as it is made.
+        return content_type != b"text/event-stream"
+    return content_type in _TYPES or content_type.endswith(_SUFFIXES)
+
+
+def _encoded_headers(headers: RawHeaders, encoding: str, length: int) -> RawHeaders:
+    changed = [
+        (name, _weak(value) if name == b"etag" else value)
+        for name, value in headers
+        if name != b"content-length"
+    ]
+    return [
+        *changed,
+        (b"content-encoding", encoding.encode()),
+        (b"content-length", str(length).encode()),
+    ]
+
+
+def _weak(tag: bytes) -> bytes:
+    """A strong tag promises the same bytes, which the plain answer and this one are not."""
+    return tag if tag.startswith(b"W/") else b"W/" + tag
