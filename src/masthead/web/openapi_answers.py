@@ -191,11 +191,9 @@ def _data_schema(view: View) -> dict[str, Any]:
 
 def _refusals(route: Route) -> list[int]:
     takes_body = route.body is not None or route.is_upload
-    is_one_record = route.shape is not Shape.PAGE and not (
-        route.method == "POST" and not route.has_id
-    )
+    is_the_only_one = route.shape in (Shape.RECORD, Shape.DATA) and route.method != "POST"
     applies = {
-        404: is_one_record,
+        404: route.has_id or is_the_only_one,
         412: route.method in ("PATCH", "PUT", "DELETE"),
         413: takes_body,
         422: takes_body or bool(route.parameters) or route.method == "POST",

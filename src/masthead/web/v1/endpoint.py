@@ -65,8 +65,8 @@ class Endpoint:
         self._cache = cache
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        headers: RawHeaders = []
-        scope["masthead.headers"] = headers
+        # Layers before this one may have put theirs there already.
+        headers: RawHeaders = scope.setdefault("masthead.headers", [])
         key = await self._admit(scope, headers)
         method = "GET" if scope["method"] == "HEAD" else scope["method"]
         route = self._routes.get(method)

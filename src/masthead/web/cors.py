@@ -1,0 +1,84 @@
+"""Which web pages may call the API from a browser: the origins that the tenant lists, or none.
+
+A pure ASGI layer inside the front door, because the tenant has to be known. A browser asks first
+without a key, so pages call the tenant's own host rather than the service's bare one. Credentials
+are never allowed: the API takes keys, not cookies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from masthead.web.answers import RawHeaders, header, send_empty
+from masthead.web.v1.routes import PREFIX
+from masthead.web.visit import visit_of
+
+METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE"
+REQUEST_HEADERS = (
+    "Authorization",
+    "Content-Type",
+    "Idempotency-Key",
+    "If-Match",
+    "If-None-Match",
+    "X-Tenant-Id",
+)
+EXPOSED_HEADERS = (
+    "ETag",
+    "Link",
+    "Retry-After",
+    "X-RateLimit-Limit",
+    "X-RateLimit-Remaining",
+    "X-RateLimit-Reset",
+    "X-Request-Id",
+)
+ANY = "*"
+
+_PREFLIGHT: RawHeaders = [
+    (b"access-control-allow-methods", METHODS.encode()),
+    (b"access-control-allow-headers", ", ".join(REQUEST_HEADERS).encode()),
+    (b"access-control-max-age", b"7200"),
+]
+_EXPOSED = (b"access-control-expose-headers", ", ".join(EXPOSED_HEADERS).encode())
+_VARY = (b"vary", b"Origin")
+
+
+class Cors:
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or not scope["path"].startswith(PREFIX):
+            await self._app(scope, receive, send)
+            return
+        tenant = visit_of(scope).tenant
+        listed = tenant.cors_origins if tenant else ()
+        if listed:
+            allowed = allowed_origin(header(scope, b"origin"), listed)
+            added: RawHeaders = [] if ANY in listed else [_VARY]
+            if allowed:
+                added.append((b"access-control-allow-origin", allowed.encode("latin-1")))
+                if _is_preflight(scope):
+                    await send_empty(send, 204, [*added, *_PREFLIGHT])
+                    return
+                added.append(_EXPOSED)
+            # Whoever answers sends these along, and so does the front door with a refusal.
+            scope["masthead.headers"] = added
+        await self._app(scope, receive, send)
+
+
+def allowed_origin(origin: str | None, listed: Iterable[str]) -> str | None:
+    """What to answer as allowed: the origin itself, `*` where anyone may, or None."""
+    if origin is None:
+        return None
+    if ANY in listed:
+        return ANY
+    wanted = origin.lower()
+    return origin if any(each.rstrip("/").lower() == wanted for each in listed) else None
+
+
+def _is_preflight(scope: Scope) -> bool:
+    return (
+        scope["method"] == "OPTIONS" and header(scope, b"access-control-request-method") is not None
+    )
