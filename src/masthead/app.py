@@ -9,6 +9,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 
 from starlette.routing import Route, Router
 from starlette.types import Receive, Scope, Send
@@ -16,6 +17,7 @@ from starlette.types import Receive, Scope, Send
 from masthead import clock, logs
 from masthead.comments.v1 import routes as comment_table
 from masthead.errors import NotFound
+from masthead.events.log import EventLog
 from masthead.identity.accounts import Accounts
 from masthead.identity.directory import TenantDirectory
 from masthead.identity.keys import ApiKeys
@@ -27,6 +29,7 @@ from masthead.keyring import KeyRing
 from masthead.media import jobs as media_jobs
 from masthead.media.images import ImagePool
 from masthead.members.v1 import routes as member_table
+from masthead.outbound.client import OutboundClient
 from masthead.posts.v1 import routes as post_table
 from masthead.record_api.call import Services as RecordServices
 from masthead.record_api.routes import routes as record_routes
@@ -45,6 +48,10 @@ from masthead.web.v1.cache import AnswerCache
 from masthead.web.v1.call import Services as V1Services
 from masthead.web.v1.idempotency import Idempotency
 from masthead.web.v1.mount import mount as mount_v1
+from masthead.webhooks.deliver import DeliveryWorker
+from masthead.webhooks.fanout import Fanout
+from masthead.webhooks.queue import DeliveryQueue
+from masthead.webhooks.v1 import routes as webhook_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +70,11 @@ class Parts:
     keys: ApiKeys
     limit_store: LimitStore
     idempotency: Idempotency
+    outbound: OutboundClient
+    deliveries: DeliveryQueue
 
     async def close(self) -> None:
+        await self.outbound.close()
         await self.keys.flush()
         await self.limit_store.close()
         self.images.close()
@@ -76,6 +86,7 @@ async def build(settings: Settings, now: clock.Clock = clock.now) -> Parts:
     keyring = KeyRing([str(secret) for secret in settings.load_root_secrets()])
     database = await open_database(settings.database_url)
     records = Records(database, registry, tables, keyring, now)
+    records.fan_out = Fanout(database, tables)
     throttle = LoginThrottle(database, now)
     directory = TenantDirectory(records, site_settings)
     return Parts(
@@ -91,6 +102,8 @@ async def build(settings: Settings, now: clock.Clock = clock.now) -> Parts:
         keys=ApiKeys(records, directory),
         limit_store=open_limit_store(settings.redis_url, database, settings.data_dir, now),
         idempotency=Idempotency(database, now),
+        outbound=OutboundClient(allow=settings.outbound_allow, ca_file=settings.outbound_ca_file),
+        deliveries=DeliveryQueue(database, tables),
     )
 
 
@@ -111,11 +124,44 @@ def job_runner(parts: Parts) -> JobRunner:
         Chore("logins.sweep", hourly, parts.throttle.sweep),
         Chore("limits.sweep", hourly, parts.limit_store.sweep),
         Chore("idempotency.sweep", hourly, parts.idempotency.sweep),
+        Chore("webhooks.sweep", hourly, partial(_sweep_attempts, parts)),
     ]
     if parts.keyring.is_rotating:
         rotate = parts.records.reencrypt_secrets
         chores.append(Chore("secrets.rotate", timedelta(days=1), rotate))
     return JobRunner(parts.database, job_handlers(parts), parts.records.clock, chores=chores)
+
+
+async def _sweep_attempts(parts: Parts) -> None:
+    await parts.deliveries.sweep(parts.records.clock())
+
+
+def delivery_worker(parts: Parts) -> DeliveryWorker:
+    return DeliveryWorker(
+        parts.deliveries,
+        parts.outbound,
+        parts.keyring,
+        parts.settings.retry_policy,
+        parts.records.clock,
+    )
+
+
+class Background:
+    """Everything that runs beside the requests, in a server process or in one of its own."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._jobs = job_runner(parts)
+        self._deliveries = delivery_worker(parts)
+        # What this process queues it sends without waiting for the next look at the queue.
+        parts.records.after_queueing = self._deliveries.wake
+
+    async def run_forever(self) -> None:
+        await asyncio.gather(self._jobs.run_forever(), self._deliveries.run_forever())
+
+    def stop(self) -> None:
+        """What is in hand is finished and recorded; nothing new is begun."""
+        self._jobs.stop()
+        self._deliveries.stop()
 
 
 def http_app(parts: Parts) -> FrontDoor:
@@ -141,12 +187,20 @@ V1_TABLE = (
     *comment_table,
     *member_table,
     *site_table,
+    *webhook_table,
 )
 """Every endpoint of the public API."""
 
 
 def v1_routes(parts: Parts) -> list[Route]:
-    services = V1Services(parts.records, parts.objects, parts.images, parts.settings)
+    services = V1Services(
+        parts.records,
+        parts.objects,
+        parts.images,
+        parts.settings,
+        parts.outbound,
+        EventLog(parts.database),
+    )
     limiter = RateLimiter(parts.limit_store, parts.settings.rate_limits, parts.records.clock)
     return mount_v1(
         V1_TABLE, services, parts.keys, limiter, parts.idempotency, AnswerCache(parts.database)
@@ -161,7 +215,7 @@ class Service:
         self._with_worker = with_worker
         self._parts: Parts | None = None
         self._http: FrontDoor | None = None
-        self._worker: JobRunner | None = None
+        self._worker: Background | None = None
         self._working: asyncio.Task[None] | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -177,12 +231,12 @@ class Service:
         self._parts = parts = await build(self._settings)
         self._http = http_app(parts)
         if self._with_worker:
-            self._worker = job_runner(parts)
+            self._worker = Background(parts)
             self._working = asyncio.create_task(self._worker.run_forever())
         return parts
 
     async def stop(self) -> None:
-        """The job in hand is finished, nothing new is begun, then everything is closed."""
+        """Jobs and deliveries in hand are finished, then everything is closed."""
         if self._worker and self._working:
             self._worker.stop()
             await self._working

@@ -26,6 +26,7 @@ from masthead.site.collection import site_settings
 from masthead.storage.metadata import metadata
 from masthead.web.v1.idempotency import remembered_answers
 from masthead.webhooks.collection import webhook_deliveries, webhook_subscriptions
+from masthead.webhooks.tables import webhook_attempts, webhook_lanes
 
 __all__ = ["bookkeeping", "metadata", "registry", "tables"]
 
@@ -64,4 +65,6 @@ bookkeeping = (
     login_attempts,
     rate_limit_counters,
     remembered_answers,
+    webhook_lanes,
+    webhook_attempts,
 )

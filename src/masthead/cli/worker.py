@@ -7,7 +7,7 @@ import signal
 
 import structlog
 
-from masthead.app import job_runner
+from masthead.app import Background
 from masthead.cli.invocation import Invocation, command, new_app
 from masthead.cli.opened import opened
 
@@ -19,7 +19,7 @@ log = structlog.get_logger()
 async def worker(invocation: Invocation) -> None:
     """Runs deliveries, exports, erasures and mail until it is told to stop."""
     async with opened(invocation) as parts:
-        runner = job_runner(parts)
+        runner = Background(parts)
         loop = asyncio.get_running_loop()
         for each in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(each, runner.stop)

@@ -25,5 +25,6 @@ events = Table(
     Column("created", dialects.Text(), nullable=False),
     PrimaryKeyConstraint("tenant_id", "version", "ordinal"),
     Index("ux_events__tenant_id_id", "tenant_id", "id", unique=True),
-    Index("ix_events__tenant_id_name_version", "tenant_id", "name", "version"),
+    Index("ix_events__tenant_id_name_version", "tenant_id", "name", "version", "ordinal"),
+    Index("ix_events__tenant_id_created", "tenant_id", "created", "version"),
 )

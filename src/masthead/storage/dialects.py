@@ -125,6 +125,16 @@ def upsert_set(table: sa.Table, key_columns: Sequence[str], set_columns: Sequenc
     )
 
 
+def upsert_least(table: sa.Table, key_columns: Sequence[str], column: str) -> Insert:
+    """Inserts a row, or lowers the column of the row with the same key if the new value is less."""
+    statement = _insert_of(table, (*key_columns, column))
+    lower = sa.case(
+        (statement.excluded[column] < table.c[column], statement.excluded[column]),
+        else_=table.c[column],
+    )
+    return statement.on_conflict_do_update(index_elements=list(key_columns), set_={column: lower})
+
+
 def insert_missing(table: sa.Table, key_columns: Sequence[str], columns: Sequence[str]) -> Insert:
     """Inserts a row unless one with the same key exists; the row count says which it was."""
     statement = _insert_of(table, (*key_columns, *columns))

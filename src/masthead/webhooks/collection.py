@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from masthead.records.collection import Collection, Counter, Index
+from masthead.events.names import EVENT_NAMES
+from masthead.records.collection import Collection, Index
 from masthead.records.fields.base import Access
 from masthead.records.fields.documents import TextList
-from masthead.records.fields.relation import OnDelete, Relation
 from masthead.records.fields.secrets import Secret
 from masthead.records.fields.text import Text, Url
 from masthead.records.fields.values import Date, Number, Select
+
+PENDING, DELIVERED, DEAD, DROPPED = "pending", "delivered", "dead", "dropped"
 
 webhook_subscriptions = Collection(
     "webhook_subscriptions",
     (
         Text(name="name", required=True, max=100),
         Url(name="url", required=True),
-        TextList(name="events", required=True),
+        TextList(name="events", required=True, values=EVENT_NAMES),
         Secret(name="secret", write=Access.ENGINE, max=500),
+        # The three below are written by the delivery worker, past the engine: they are no change
+        # of the tenant's content, and must not empty its caches.
         Number(name="failure_count", write=Access.ENGINE),
         Date(name="last_delivery_at", write=Access.ENGINE),
         Date(name="disabled_at", write=Access.ENGINE),
@@ -26,24 +30,28 @@ webhook_subscriptions = Collection(
 webhook_deliveries = Collection(
     "webhook_deliveries",
     (
-        Relation(
-            name="webhook_id",
-            to="webhook_subscriptions",
-            write=Access.ENGINE,
-            on_delete=OnDelete.CLEAR,
-        ),
+        # Not a relation: the log outlives the subscription.
+        Text(name="webhook_id", max=15, write=Access.ENGINE),
         Text(name="event", max=100, write=Access.ENGINE),
         Text(name="event_id", max=15, write=Access.ENGINE),
         Select(
             name="state",
-            values=("pending", "delivered", "dead", "dropped"),
-            default="pending",
+            values=(PENDING, DELIVERED, DEAD, DROPPED),
+            default=PENDING,
             write=Access.ENGINE,
         ),
         Number(name="attempts", write=Access.ENGINE),
         Number(name="last_status", nullable=True, write=Access.ENGINE),
         Date(name="next_attempt_at", write=Access.ENGINE),
+        Date(name="leased_until", read=Access.ENGINE, write=Access.ENGINE),
     ),
-    counters=(Counter(by=("state",)),),
-    indexes=(Index(("state", "created", "id")), Index(("webhook_id", "created", "id"))),
+    # Rows are written past the engine, so no counter is kept of them.
+    counters=(),
+    indexes=(
+        # What a subscription's lane has to send next, however long its history.
+        Index(("webhook_id", "state", "next_attempt_at")),
+        Index(("webhook_id", "created", "id")),
+        Index(("state", "created", "id")),
+        Index(("event_id",)),
+    ),
 )

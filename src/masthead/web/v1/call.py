@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from starlette.types import Receive, Scope
 
+from masthead import ids
 from masthead.caller import Caller
 from masthead.errors import Invalid, NotFound, Problem
+from masthead.events.log import EventLog
 from masthead.identity.directory import Tenant
 from masthead.media.images import ImagePool
+from masthead.outbound.client import OutboundClient
 from masthead.records.collection import Collection, Record
 from masthead.records.engine import ListRequest, Page, Records
 from masthead.records.filter.ast import And, Comparison, Expression, Identifier, Literal
 from masthead.records.unit import Unit
 from masthead.settings import Settings
 from masthead.storage.objects import ObjectStore
+from masthead.web.multipart import Upload
 from masthead.web.v1.routes import Route
 from masthead.web.v1.schema import View
+
+_NO_SUCH_RECORD = "There is no such record. It may have been deleted."
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +34,8 @@ class Services:
     objects: ObjectStore
     images: ImagePool
     settings: Settings
+    outbound: OutboundClient
+    event_log: EventLog
 
 
 @dataclass(slots=True)
@@ -40,11 +48,15 @@ class Call:
     tenant: Tenant
     query: Mapping[str, Any]
     body: Mapping[str, Any]
-    """The checked values of the route's declared body; empty without one."""
+    """The checked values of the route's declared body; empty without one. A file stands in it by
+    its digest."""
+    files: Mapping[str, Upload] = field(default_factory=dict)
     expected_version: int | None = None
     """The version an `If-Match` header insists on."""
     unit: Unit | None = None
     """The transaction this call runs in, where the answer has to be remembered with it."""
+    prepared: Any = None
+    """What the route's `prepare` gave."""
 
     @property
     def records(self) -> Records:
@@ -70,11 +82,13 @@ class Call:
 
     async def get(self, collection: Collection) -> Record:
         """The record with its version, which becomes the answer's ETag."""
+        if not ids.is_id(self.record_id):
+            raise NotFound(_NO_SUCH_RECORD)
         found = await self.records.find(
             collection, {"id": self.record_id}, tenant_id=self.tenant.id
         )
         if not found:
-            raise NotFound("There is no such record. It may have been deleted.")
+            raise NotFound(_NO_SUCH_RECORD)
         return found[0]
 
     async def create(

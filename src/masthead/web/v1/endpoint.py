@@ -4,6 +4,7 @@ HTTPS, key, plan, limits, scope, query and body, then the handler."""
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AsyncExitStack
 from typing import Any
 from urllib.parse import urlencode
 
@@ -16,8 +17,10 @@ from masthead.identity.keys import ApiKey, ApiKeys
 from masthead.identity.limiter import RateLimiter
 from masthead.identity.rate_limits import Decision
 from masthead.records.engine import Page
+from masthead.records.fields.file import File
 from masthead.web.answers import RawHeaders, encode, header, send_bytes, send_empty
 from masthead.web.bodies import decode_json_object, read_body
+from masthead.web.multipart import MAX_FIELD_BYTES, Upload, read_form
 from masthead.web.v1.cache import AnswerCache
 from masthead.web.v1.call import Call, Services, shown
 from masthead.web.v1.errors import (
@@ -143,11 +146,20 @@ class Endpoint:
         send: Send,
         headers: RawHeaders,
     ) -> None:
-        body = await self._body(route, scope, receive)
-        call = self._call(route, key, scope, receive, body)
-        call.expected_version = expected_version(header(scope, b"if-match"))
-        once = header(scope, b"idempotency-key") if route.method == "POST" else None
-        answer = await (self._once(call, key, once) if once else self._run(call, headers))
+        async with AsyncExitStack() as held:
+            files: Mapping[str, Upload] = {}
+            if route.is_upload:
+                body, files = await self._form(route, scope, receive, held)
+            else:
+                body = await self._body(route, scope, receive)
+            call = self._call(route, key, scope, receive, body)
+            call.files = files
+            call.expected_version = expected_version(header(scope, b"if-match"))
+            can_repeat = route.method == "POST" and not route.calls_out
+            once = _idempotency_key(scope) if can_repeat else None
+            if route.prepare:
+                call.prepared = await held.enter_async_context(route.prepare(call))
+            answer = await (self._once(call, key, once) if once else self._run(call, headers))
         if answer.status == 204:
             await send_empty(send, 204, headers)
         else:
@@ -162,8 +174,6 @@ class Endpoint:
         return Answer(call.route.status, encode(_wrapped(call, result)))
 
     async def _once(self, call: Call, key: ApiKey, once: str) -> Answer:
-        if not 0 < len(once) <= MAX_LENGTH:
-            raise BadRequest(f"An Idempotency-Key has 1 to {MAX_LENGTH} characters.")
         subject = subject_of(key.id, call.route.method, call.scope["path"], once)
         fingerprint = fingerprint_of(msgspec.json.encode(call.body, order="sorted").decode())
         async with self._services.records.unit(call.caller) as unit:
@@ -176,13 +186,34 @@ class Endpoint:
         return answer
 
     async def _body(self, route: Route, scope: Scope, receive: Receive) -> Mapping[str, Any]:
-        if route.body is None or route.is_upload:
+        if route.body is None:
             return {}
         content_type = (header(scope, b"content-type") or "").partition(";")[0].strip().lower()
         if content_type != "application/json" and not content_type.endswith("+json"):
             raise BadRequest("Send the body as JSON, with `Content-Type: application/json`.")
         raw = await read_body(scope, receive, limit=MAX_JSON_BYTES)
         return route.body.read(decode_json_object(raw))
+
+    async def _form(
+        self, route: Route, scope: Scope, receive: Receive, held: AsyncExitStack
+    ) -> tuple[Mapping[str, Any], Mapping[str, Upload]]:
+        """The form's checked values, and its files, which stay open as long as `held`.
+
+        A file stands among the values by its digest: so a missing one is told like any other
+        missing value, and a repeated call is recognised by its content.
+        """
+        assert route.body is not None
+        limit = self._services.settings.max_upload + MAX_FIELD_BYTES
+        form = await held.enter_async_context(read_form(scope, receive, limit=limit))
+        declared = route.body.collection.by_name
+        given = {
+            name: text for name, text in form.fields if not isinstance(declared.get(name), File)
+        }
+        files = {upload.field: upload for upload in form.files}
+        if len(files) < len(form.files):
+            raise BadRequest("The form has several files under one name. Send one per call.")
+        given |= {name: upload.sha256 for name, upload in files.items()}
+        return route.body.read(given), files
 
     def _call(
         self,
@@ -194,6 +225,13 @@ class Endpoint:
     ) -> Call:
         query = read_query(scope["query_string"], route.parameters) if route.parameters else {}
         return Call(self._services, route, scope, receive, key.caller, key.tenant, query, body)
+
+
+def _idempotency_key(scope: Scope) -> str | None:
+    given = header(scope, b"idempotency-key")
+    if given and len(given) > MAX_LENGTH:
+        raise BadRequest(f"An Idempotency-Key has 1 to {MAX_LENGTH} characters.")
+    return given
 
 
 def _wrapped(call: Call, result: Any) -> Any:

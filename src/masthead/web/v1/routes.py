@@ -4,6 +4,7 @@ the tests all read."""
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 PREFIX = "/api/v1"
 
 Handler = Callable[["Call"], Awaitable[Any]]
+Prepare = Callable[["Call"], AbstractAsyncContextManager[Any]]
 
 
 class Shape(StrEnum):
@@ -41,7 +43,13 @@ class Route:
     body: Body | None = None
     parameters: tuple[Parameter, ...] = ()
     is_upload: bool = False
+    """The body is a form with files."""
+    prepare: Prepare | None = None
+    """Entered before a transaction opens and left after it, for work that must not hold one up,
+    such as storing a file. What it gives is the call's `prepared`."""
     is_cacheable: bool = False
+    calls_out: bool = False
+    """Talks to the network itself, so it never runs inside a transaction."""
     summary: str = ""
     tag: str = ""
 

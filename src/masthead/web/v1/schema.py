@@ -56,6 +56,8 @@ class Body:
     nullable: frozenset[str] = frozenset()
     partial: bool = False
     """For changes: nothing is required, only what is named changes."""
+    switches: tuple[str, ...] = ()
+    """Further true-or-false values that are no fields but ask for something to be done."""
     only_these: bool = False
     """Anything but the named fields is refused, where silence would mislead."""
     help: str = ""
@@ -72,6 +74,11 @@ class Body:
                     problems[name] = REQUIRED
             except FieldError as error:
                 problems[name] = error.problem
+        for name in self.switches:
+            if name in given:
+                values[name] = given[name]
+                if not isinstance(given[name], bool):
+                    problems[name] = _NOT_A_FLAG
         if self.only_these:
             problems |= {name: _NOT_HERE for name in given if name not in self.fields}
         if problems:
@@ -89,4 +96,5 @@ class Body:
         return declared.parse(value)
 
 
+_NOT_A_FLAG = Problem("validation_invalid_type", "Must be true or false.")
 _NOT_HERE = Problem("validation_not_settable", "Can't be set here.")

@@ -64,9 +64,12 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("tenant_id", "version", "ordinal", name=op.f("pk_events")),
     )
     op.create_index(
+        "ix_events__tenant_id_created", "events", ["tenant_id", "created", "version"], unique=False
+    )
+    op.create_index(
         "ix_events__tenant_id_name_version",
         "events",
-        ["tenant_id", "name", "version"],
+        ["tenant_id", "name", "version", "ordinal"],
         unique=False,
     )
     op.create_index("ux_events__tenant_id_id", "events", ["tenant_id", "id"], unique=True)
@@ -137,6 +140,34 @@ def upgrade() -> None:
         sa.Column("version", types.Integer(), server_default=sa.text("0"), nullable=False),
         sa.PrimaryKeyConstraint("tenant_id", name=op.f("pk_tenant_states")),
     )
+    op.create_table(
+        "webhook_attempts",
+        sa.Column("tenant_id", types.Text(), nullable=False),
+        sa.Column("id", types.Text(), nullable=False),
+        sa.Column("delivery_id", types.Text(), nullable=False),
+        sa.Column("number", types.Integer(), nullable=False),
+        sa.Column("status", types.Integer(), nullable=False),
+        sa.Column("duration_ms", types.Integer(), nullable=False),
+        sa.Column("error", types.Text(), server_default=sa.text("''"), nullable=False),
+        sa.Column("answer", types.Text(), server_default=sa.text("''"), nullable=False),
+        sa.Column("created", types.Text(), nullable=False),
+        sa.PrimaryKeyConstraint("tenant_id", "id", name=op.f("pk_webhook_attempts")),
+    )
+    op.create_index("ix_webhook_attempts__created", "webhook_attempts", ["created"], unique=False)
+    op.create_index(
+        "ix_webhook_attempts__tenant_id_delivery_id",
+        "webhook_attempts",
+        ["tenant_id", "delivery_id", "number"],
+        unique=False,
+    )
+    op.create_table(
+        "webhook_lanes",
+        sa.Column("tenant_id", types.Text(), nullable=False),
+        sa.Column("webhook_id", types.Text(), nullable=False),
+        sa.Column("due_at", types.Text(), nullable=False),
+        sa.PrimaryKeyConstraint("tenant_id", "webhook_id", name=op.f("pk_webhook_lanes")),
+    )
+    op.create_index("ix_webhook_lanes__due_at", "webhook_lanes", ["due_at"], unique=False)
     op.create_table(
         "tenants",
         sa.Column("tenant_id", types.Text(), nullable=False),
@@ -428,6 +459,14 @@ def upgrade() -> None:
         postgresql_where=None,
     )
     op.create_index(
+        op.f("ix_media__tenant_id_mime_type_created_id"),
+        "media",
+        ["tenant_id", "mime_type", "created", "id"],
+        unique=False,
+        sqlite_where=None,
+        postgresql_where=None,
+    )
+    op.create_index(
         op.f("ix_media__tenant_id_sha256"),
         "media",
         ["tenant_id", "sha256"],
@@ -621,6 +660,65 @@ def upgrade() -> None:
         "site_settings",
         ["tenant_id", "created", "id"],
         unique=False,
+    )
+    op.create_table(
+        "webhook_deliveries",
+        sa.Column("tenant_id", types.Text(), nullable=False),
+        sa.Column("id", types.Text(), nullable=False),
+        sa.Column("webhook_id", types.Text(), server_default=sa.text("''"), nullable=False),
+        sa.Column("event", types.Text(), server_default=sa.text("''"), nullable=False),
+        sa.Column("event_id", types.Text(), server_default=sa.text("''"), nullable=False),
+        sa.Column("state", types.Text(), server_default=sa.text("'pending'"), nullable=False),
+        sa.Column("attempts", types.Integer(), server_default=sa.text("0"), nullable=False),
+        sa.Column("last_status", types.Integer(), nullable=True),
+        sa.Column("next_attempt_at", types.Text(), server_default=sa.text("''"), nullable=False),
+        sa.Column("leased_until", types.Text(), server_default=sa.text("''"), nullable=False),
+        sa.Column("created", types.Text(), server_default=sa.text("''"), nullable=False),
+        sa.Column("updated", types.Text(), server_default=sa.text("''"), nullable=False),
+        sa.Column("version", types.Integer(), server_default=sa.text("0"), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["tenant_id"], ["tenants.id"], name=op.f("fk_webhook_deliveries__tenant_id")
+        ),
+        sa.PrimaryKeyConstraint("tenant_id", "id", name=op.f("pk_webhook_deliveries")),
+    )
+    op.create_index(op.f("ix_webhook_deliveries__id"), "webhook_deliveries", ["id"], unique=False)
+    op.create_index(
+        op.f("ix_webhook_deliveries__tenant_id_created_id"),
+        "webhook_deliveries",
+        ["tenant_id", "created", "id"],
+        unique=False,
+    )
+    op.create_index(
+        op.f("ix_webhook_deliveries__tenant_id_event_id"),
+        "webhook_deliveries",
+        ["tenant_id", "event_id"],
+        unique=False,
+        sqlite_where=None,
+        postgresql_where=None,
+    )
+    op.create_index(
+        op.f("ix_webhook_deliveries__tenant_id_state_created_id"),
+        "webhook_deliveries",
+        ["tenant_id", "state", "created", "id"],
+        unique=False,
+        sqlite_where=None,
+        postgresql_where=None,
+    )
+    op.create_index(
+        op.f("ix_webhook_deliveries__tenant_id_webhook_id_created_id"),
+        "webhook_deliveries",
+        ["tenant_id", "webhook_id", "created", "id"],
+        unique=False,
+        sqlite_where=None,
+        postgresql_where=None,
+    )
+    op.create_index(
+        op.f("ix_webhook_deliveries__tenant_id_webhook_id_state_next_attempt_at"),
+        "webhook_deliveries",
+        ["tenant_id", "webhook_id", "state", "next_attempt_at"],
+        unique=False,
+        sqlite_where=None,
+        postgresql_where=None,
     )
     op.create_table(
         "webhook_subscriptions",
@@ -893,53 +991,6 @@ def upgrade() -> None:
         sqlite_where=None,
         postgresql_where=None,
     )
-    op.create_table(
-        "webhook_deliveries",
-        sa.Column("tenant_id", types.Text(), nullable=False),
-        sa.Column("id", types.Text(), nullable=False),
-        sa.Column("webhook_id", types.Text(), nullable=True),
-        sa.Column("event", types.Text(), server_default=sa.text("''"), nullable=False),
-        sa.Column("event_id", types.Text(), server_default=sa.text("''"), nullable=False),
-        sa.Column("state", types.Text(), server_default=sa.text("'pending'"), nullable=False),
-        sa.Column("attempts", types.Integer(), server_default=sa.text("0"), nullable=False),
-        sa.Column("last_status", types.Integer(), nullable=True),
-        sa.Column("next_attempt_at", types.Text(), server_default=sa.text("''"), nullable=False),
-        sa.Column("created", types.Text(), server_default=sa.text("''"), nullable=False),
-        sa.Column("updated", types.Text(), server_default=sa.text("''"), nullable=False),
-        sa.Column("version", types.Integer(), server_default=sa.text("0"), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["tenant_id", "webhook_id"],
-            ["webhook_subscriptions.tenant_id", "webhook_subscriptions.id"],
-            name=op.f("fk_webhook_deliveries__tenant_id_webhook_id"),
-        ),
-        sa.ForeignKeyConstraint(
-            ["tenant_id"], ["tenants.id"], name=op.f("fk_webhook_deliveries__tenant_id")
-        ),
-        sa.PrimaryKeyConstraint("tenant_id", "id", name=op.f("pk_webhook_deliveries")),
-    )
-    op.create_index(op.f("ix_webhook_deliveries__id"), "webhook_deliveries", ["id"], unique=False)
-    op.create_index(
-        op.f("ix_webhook_deliveries__tenant_id_created_id"),
-        "webhook_deliveries",
-        ["tenant_id", "created", "id"],
-        unique=False,
-    )
-    op.create_index(
-        op.f("ix_webhook_deliveries__tenant_id_state_created_id"),
-        "webhook_deliveries",
-        ["tenant_id", "state", "created", "id"],
-        unique=False,
-        sqlite_where=None,
-        postgresql_where=None,
-    )
-    op.create_index(
-        op.f("ix_webhook_deliveries__tenant_id_webhook_id_created_id"),
-        "webhook_deliveries",
-        ["tenant_id", "webhook_id", "created", "id"],
-        unique=False,
-        sqlite_where=None,
-        postgresql_where=None,
-    )
     share("_superusers", "tenant_id")
     share("events", "tenant_id")
     share("jobs", "tenant_id")
@@ -948,6 +999,8 @@ def upgrade() -> None:
     share("record_counts", "tenant_id")
     share("remembered_answers", "tenant_id")
     share("tenant_states", "tenant_id")
+    share("webhook_attempts", "tenant_id")
+    share("webhook_lanes", "tenant_id")
     share("tenants", "tenant_id")
     share("api_keys", "tenant_id")
     share("blog_members", "tenant_id")
@@ -960,11 +1013,11 @@ def upgrade() -> None:
     share("posts", "tenant_id")
     share("products", "tenant_id")
     share("site_settings", "tenant_id")
+    share("webhook_deliveries", "tenant_id")
     share("webhook_subscriptions", "tenant_id")
     share("comments", "tenant_id")
     share("orders", "tenant_id")
     share("payment_customers", "tenant_id")
     share("payment_products", "tenant_id")
     share("payment_subscriptions", "tenant_id")
-    share("webhook_deliveries", "tenant_id")
     # ### end Alembic commands ###

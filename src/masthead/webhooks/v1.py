@@ -1,0 +1,210 @@
+"""The public API of webhook subscriptions (spec 4.7)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from masthead import clock
+from masthead.errors import Invalid, Problem
+from masthead.events.log import LoggedEvent
+from masthead.events.names import EVENT_NAMES
+from masthead.records.collection import Record
+from masthead.records.engine import ListRequest
+from masthead.web.v1.call import Call, invalid
+from masthead.web.v1.parameters import Parameter
+from masthead.web.v1.routes import Route, Shape, delete
+from masthead.web.v1.schema import Body, View
+from masthead.webhooks.actions import MAX_PER_TENANT, check_url, fire_test, re_enable
+from masthead.webhooks.collection import webhook_subscriptions
+from masthead.webhooks.signing import new_secret
+
+READ, WRITE = "webhooks:read", "webhooks:write"
+
+SUBSCRIPTION = View(
+    "WebhookSubscription",
+    webhook_subscriptions,
+    (
+        "id",
+        "name",
+        "url",
+        "events",
+        "failure_count",
+        "last_delivery_at",
+        "disabled_at",
+        "created",
+    ),
+    nullable=frozenset({"last_delivery_at", "disabled_at"}),
+)
+FIELDS = ("name", "url", "events")
+CREATE = Body(
+    "WebhookSubscriptionCreate", webhook_subscriptions, FIELDS, required=frozenset(FIELDS)
+)
+UPDATE = Body(
+    "WebhookSubscriptionUpdate",
+    webhook_subscriptions,
+    FIELDS,
+    required=frozenset(FIELDS),
+    partial=True,
+    switches=("disabled",),
+)
+
+EVENT = Parameter("event", "Only events of this name.", "choice", choices=EVENT_NAMES)
+SINCE = Parameter("since", "Only events created after this moment.", "moment")
+AFTER = Parameter(
+    "after",
+    "Only events that follow the one with this id, oldest first: ask again with the last id of "
+    "each answer and nothing is missed.",
+    maximum=100,
+)
+
+
+async def list_subscriptions(call: Call) -> dict[str, Any]:
+    page = await call.records.page(
+        call.caller, webhook_subscriptions, ListRequest(per_page=MAX_PER_TENANT)
+    )
+    return {"items": [SUBSCRIPTION.of(item) for item in page.items], "total": page.total}
+
+
+async def get_subscription(call: Call) -> dict[str, Any]:
+    return SUBSCRIPTION.of(await call.get(webhook_subscriptions))
+
+
+async def create_subscription(call: Call) -> dict[str, Any]:
+    await check_url(call.services.outbound, call.body["url"])
+    page = await call.records.page(call.caller, webhook_subscriptions, ListRequest(per_page=1))
+    if page.total >= MAX_PER_TENANT:
+        raise invalid("name", f"A site has at most {MAX_PER_TENANT} webhooks. Delete one first.")
+    secret = new_secret()
+    record = await call.create(webhook_subscriptions, call.body, stamped={"secret": secret})
+    return {**SUBSCRIPTION.of(record), "secret": secret}
+
+
+async def update_subscription(call: Call) -> Record:
+    values = dict(call.body)
+    disabled = values.pop("disabled", None)
+    if disabled is True:
+        raise invalid("disabled", "Can only be set to false. Delete a webhook to stop it.")
+    if "url" in values:
+        await check_url(call.services.outbound, values["url"])
+    if disabled is False:
+        await re_enable(call.records, call.caller, call.record_id)
+    return await call.update(webhook_subscriptions, values)
+
+
+async def delete_subscription(call: Call) -> None:
+    await call.delete(webhook_subscriptions)
+
+
+async def rotate_secret(call: Call) -> dict[str, str]:
+    secret = new_secret()
+    record = await call.records.update(
+        call.caller, webhook_subscriptions, call.record_id, {}, stamped={"secret": secret}
+    )
+    return {"id": record["id"], "secret": secret}
+
+
+async def fire_test_event(call: Call) -> dict[str, Any]:
+    subscription = await call.get(webhook_subscriptions)
+    sent, delivered_at = await fire_test(call.records, call.services.outbound, subscription)
+    return {
+        "webhook_id": subscription["id"],
+        "event": "test.ping",
+        "success": sent.is_success,
+        "status_code": sent.status,
+        "duration_ms": sent.duration_ms,
+        "error": sent.error or None,
+        "delivered_at": clock.to_text(delivered_at),
+    }
+
+
+async def poll_events(call: Call) -> dict[str, Any]:
+    log, name = call.services.event_log, call.query["event"]
+    if call.query["after"] is not None:
+        found = await log.after(call.tenant.id, call.query["after"], name=name)
+        if found is None:
+            raise Invalid({"after": Problem("validation_unknown_event", "There is no such event.")})
+    else:
+        found = await log.newest(call.tenant.id, name=name, since=call.query["since"])
+    return {"items": [_item(event) for event in found]}
+
+
+def _item(event: LoggedEvent) -> dict[str, Any]:
+    return {
+        "id": event.id,
+        "event": event.name,
+        "created": event.created_seconds,
+        "data": msgspec.Raw(event.payload.encode()),
+    }
+
+
+def _bare(method: str, path: str, handler: Any, scope: str, **more: Any) -> Route:
+    """Spec 4.7 shows these answers without the `data` wrapper of the other resources."""
+    return Route(method, path, handler, scope, Shape.BARE, tag="webhooks", **more)
+
+
+routes = (
+    # Before `{id}`: "events" is no id.
+    _bare(
+        "GET",
+        "/webhooks/events",
+        poll_events,
+        READ,
+        parameters=(EVENT, SINCE, AFTER),
+        summary="Poll the latest events",
+    ),
+    _bare(
+        "GET",
+        "/webhooks",
+        list_subscriptions,
+        READ,
+        view=SUBSCRIPTION,
+        summary="List webhook subscriptions",
+    ),
+    _bare(
+        "POST",
+        "/webhooks",
+        create_subscription,
+        WRITE,
+        status=201,
+        view=SUBSCRIPTION,
+        body=CREATE,
+        summary="Subscribe to events",
+    ),
+    _bare(
+        "GET",
+        "/webhooks/{id}",
+        get_subscription,
+        READ,
+        view=SUBSCRIPTION,
+        summary="Check that a subscription exists",
+    ),
+    Route(
+        "PATCH",
+        "/webhooks/{id}",
+        update_subscription,
+        WRITE,
+        Shape.DATA,
+        view=SUBSCRIPTION,
+        body=UPDATE,
+        summary="Change a subscription, or enable it again",
+        tag="webhooks",
+    ),
+    delete("/webhooks/{id}", delete_subscription, scope=WRITE, summary="Unsubscribe"),
+    _bare(
+        "POST",
+        "/webhooks/{id}/rotate-secret",
+        rotate_secret,
+        WRITE,
+        summary="Replace the signing secret at once",
+    ),
+    _bare(
+        "POST",
+        "/webhooks/{id}/test",
+        fire_test_event,
+        WRITE,
+        calls_out=True,
+        summary="Send a signed test.ping",
+    ),
+)
