@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from tests.media.pictures import picture
 from tests.world import Account, World, records_of
 
-from masthead.app import job_handlers
+from masthead.app import http_app, job_handlers
 from masthead.errors import NotFound
 from masthead.jobs.runner import JobRunner
 from masthead.media.images import ImagePool
@@ -45,10 +46,26 @@ def key_of(record: dict[str, Any]) -> str:
     return f"{record['tenant_id']}/media/{record['id']}/{record['file']}"
 
 
-async def test_a_stored_file_whose_record_never_came_is_swept(world: World, owner: Account) -> None:
+class PowerCut(BaseException):
+    """Nothing after it happens."""
+
+
+class CutOff(LocalObjectStore):
+    """The power goes as soon as the bytes are stored."""
+
+    async def put(self, key: str, data: Any, *, content_type: str | None = None) -> None:
+        await super().put(key, data, content_type=content_type)
+        raise PowerCut
+
+
+async def test_a_stored_file_whose_record_never_came_is_swept(
+    world: World, owner: Account, tmp_path: Path
+) -> None:
     kept = (await upload(owner)).json()
-    # The bytes are stored before the record is refused, as they would be before a crash.
-    assert (await upload(owner, id=kept["id"])).status_code == 400
+    doomed = http_app(replace(world.parts, objects=CutOff(tmp_path / "media")))
+    host = owner.api.base_url.host
+    with pytest.raises(PowerCut):
+        await upload(replace(owner, api=world.client(host, token=owner.token, app=doomed)))
     assert len(await stored(world)) == 2
     world.clock.advance(seconds=SWEEP_AFTER.total_seconds() - 1)
     await run_jobs(world)
