@@ -1,0 +1,102 @@
+"""Connections to the outside that are checked where they are made, not where the URL was read.
+
+A name may point elsewhere a moment after it was looked at. So the resolver hands over only
+addresses that it has checked, and every socket is checked once more as it is opened.
+"""
+
+from __future__ import annotations
+
+import socket
+import ssl
+from collections.abc import Sequence
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any
+from weakref import WeakSet
+
+from aiohttp import AddrInfoType, TCPConnector
+from aiohttp.abc import AbstractResolver, ResolveResult
+
+from masthead.outbound.addresses import Address
+from masthead.outbound.errors import Kind, OutboundError
+from masthead.outbound.lookup import Lookup
+from masthead.outbound.targets import Rules, reachable
+from masthead.setting_values import Network
+
+KEEP_ALIVE_SECONDS = 15.0
+
+
+class Gate(AbstractResolver):
+    """Where one kind of call may connect to."""
+
+    def __init__(self, rules: Rules, allow: Sequence[Network], lookup: Lookup) -> None:
+        self.rules = rules
+        self._allow = allow
+        self._lookup = lookup
+        self._sockets: WeakSet[socket.socket] = WeakSet()
+
+    @property
+    def open_sockets(self) -> int:
+        return len(self._sockets)
+
+    def check(self, addresses: Sequence[Address], port: int) -> Sequence[Address]:
+        return reachable(addresses, port, self.rules, self._allow)
+
+    async def find(self, host: str, port: int) -> Sequence[Address]:
+        """Every address to call for a name; raises OutboundError."""
+        try:
+            addresses = await self._lookup(host)
+        except OSError:
+            addresses = ()
+        if not addresses:
+            raise OutboundError(Kind.DNS, "The host name has no address.")
+        return self.check(addresses, port)
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
+    ) -> list[ResolveResult]:
+        return [
+            ResolveResult(
+                hostname=host,
+                host=str(address),
+                port=port,
+                family=socket.AF_INET if address.version == 4 else socket.AF_INET6,
+                proto=0,
+                flags=socket.AI_NUMERICHOST | socket.AI_NUMERICSERV,
+            )
+            for address in await self.find(host, port)
+        ]
+
+    async def close(self) -> None:
+        """The lookup belongs to whoever made it."""
+
+    def open_socket(self, target: AddrInfoType) -> socket.socket:
+        family, kind, protocol, _, sockaddr = target
+        self.check([ip_address(sockaddr[0])], int(sockaddr[1]))
+        opened = socket.socket(family, kind, protocol)
+        self._sockets.add(opened)
+        return opened
+
+
+def connector(gate: Gate, trust: ssl.SSLContext, *, keeps_alive: bool) -> TCPConnector:
+    # No limits here: time spent in the connector's own queue would count against the receiver.
+    pooling: dict[str, Any] = (
+        {"keepalive_timeout": KEEP_ALIVE_SECONDS} if keeps_alive else {"force_close": True}
+    )
+    return TCPConnector(
+        ssl=trust,
+        resolver=gate,
+        use_dns_cache=False,
+        socket_factory=gate.open_socket,
+        limit=0,
+        **pooling,
+    )
+
+
+def trust_of(ca_file: Path | None) -> ssl.SSLContext:
+    """The system's trust, and the operator's own authority beside it."""
+    context = ssl.create_default_context()
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    if ca_file is not None:
+        context.load_verify_locations(ca_file)
+    return context

@@ -1,0 +1,20 @@
+"""Reading the Retry-After header, which is a number of seconds or a date."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+
+def read_retry_after(header: str | None, now: datetime) -> int | None:
+    """How many seconds to wait; None where the header says nothing that can be read."""
+    text = (header or "").strip()
+    if text.isascii() and text.isdigit():
+        # Ten digits are three centuries; more would overflow a date.
+        return int(text[:10])
+    try:
+        moment = parsedate_to_datetime(text)
+    except ValueError:
+        return None
+    # "-0000" makes it naive; HTTP dates are in GMT whatever they say.
+    return max(0, round((moment.replace(tzinfo=UTC) - now).total_seconds()))

@@ -1,0 +1,37 @@
+"""At most so many calls at a time to one host, first come first served."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+
+class HostSlots:
+    """Hosts are independent of each other: a queue before one never holds up another."""
+
+    def __init__(self, per_host: int) -> None:
+        self._per_host = per_host
+        self._users: dict[str, int] = {}
+        self._turns: dict[str, asyncio.Semaphore] = {}
+
+    def free(self, host: str) -> int:
+        """How many more calls to this host would start at once."""
+        return max(0, self._per_host - self._users.get(host, 0))
+
+    @asynccontextmanager
+    async def slot(self, host: str) -> AsyncIterator[None]:
+        users = self._users.get(host, 0)
+        if users == 0:
+            self._turns[host] = asyncio.Semaphore(self._per_host)
+        self._users[host] = users + 1
+        try:
+            async with self._turns[host]:
+                yield
+        finally:
+            self._release(host)
+
+    def _release(self, host: str) -> None:
+        self._users[host] -= 1
+        if self._users[host] == 0:
+            del self._users[host], self._turns[host]

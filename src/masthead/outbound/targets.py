@@ -1,0 +1,115 @@
+"""Reading the URL of an outgoing call: one strict reading, by the parser that the client uses too.
+
+Two parsers that disagree about where the host ends are how a checked URL leads elsewhere.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from ipaddress import IPv6Address, ip_address
+
+from yarl import URL
+
+from masthead.outbound.addresses import Address, is_allowed, is_listed
+from masthead.outbound.errors import refused
+from masthead.setting_values import Network
+
+MAX_URL_LENGTH = 2048
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What one kind of call may reach."""
+
+    schemes: frozenset[str]
+    ports: frozenset[int]
+    """Other ports are open only on networks that the operator has listed."""
+
+
+WEBHOOKS = Rules(frozenset({"https"}), frozenset({443, 8443}))
+IMAGES = Rules(frozenset({"http", "https"}), frozenset({80, 443, 8080, 8443}))
+
+NOT_A_URL = "Must be a full URL, such as https://example.com/hook."
+
+_AUTHORITY = re.compile(r"[A-Za-z]+://([^/?#]*)")
+_LABEL = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
+_NAME = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(?:\.{_LABEL})*\Z")
+_NUMBER = re.compile(r"(?:[0-9]+|0x[0-9a-f]*)\Z")
+
+
+# A subscription's URL is read at every delivery.
+@lru_cache(maxsize=4096)
+def read_url(text: str, rules: Rules) -> URL:
+    """Raises OutboundError where the URL alone tells that it may not be called."""
+    url = _parsed(text)
+    if url.scheme not in rules.schemes:
+        raise refused(
+            f"Must start with {' or '.join(f'{name}://' for name in sorted(rules.schemes))}."
+        )
+    if not url.raw_host or not url.port:
+        raise refused(NOT_A_URL)
+    if literal_address(url) is None:
+        _check_name(url.raw_host)
+    return url
+
+
+def literal_address(url: URL) -> Address | None:
+    """The address that stands in the URL itself, in the one spelling that every parser shares."""
+    try:
+        address = ip_address(url.raw_host or "")
+    except ValueError:
+        return None
+    if isinstance(address, IPv6Address) and address.scope_id is not None:
+        raise refused("Must not name a network interface.")
+    return address
+
+
+def reachable(
+    addresses: Sequence[Address], port: int, rules: Rules, allow: Sequence[Network]
+) -> Sequence[Address]:
+    """The addresses of one host that may be called; raises OutboundError where there are none.
+
+    One refused address refuses the host: a public name that also points inside is an attack or a
+    mistake, and which of its addresses gets called would be left to chance. Only the operator's
+    own networks are picked out, so that `localhost` works where 127.0.0.0/8 is listed, not ::1.
+    """
+    listed = [address for address in addresses if is_listed(address, allow)]
+    if listed:
+        return listed
+    if not all(is_allowed(address, allow) for address in addresses):
+        raise refused("The host is at an address that this service does not call.")
+    if port not in rules.ports:
+        ports = ", ".join(map(str, sorted(rules.ports)))
+        raise refused(f"This service does not call this port; use one of {ports}.")
+    return addresses
+
+
+def _parsed(text: str) -> URL:
+    # Parsers drop or keep blanks, control characters and backslashes each in their own way.
+    authority = _AUTHORITY.match(text)
+    if authority is None or len(text) > MAX_URL_LENGTH or not text.isprintable():
+        raise refused(NOT_A_URL)
+    if " " in text or "\\" in text:
+        raise refused(NOT_A_URL)
+    if "@" in authority[1]:
+        raise refused("Must not hold a user name or password.")
+    try:
+        url = URL(text)
+    except ValueError:
+        raise refused(NOT_A_URL) from None
+    if "[" in authority[1] and ":" not in (url.raw_host or ""):
+        # "[v1.example]" is an address of some future kind, and to this parser a name.
+        raise refused(NOT_A_URL)
+    return url
+
+
+def _check_name(host: str) -> None:
+    name = host.removesuffix(".")
+    if _NUMBER.match(name.rpartition(".")[2]):
+        # 2130706433, 0x7f.1, 0177.0.0.1, 127.1 and 127.0.0.1. are all 127.0.0.1 to some resolver.
+        raise refused("An address must be written as four decimal numbers, such as 192.0.2.1.")
+    if not _NAME.match(name):
+        raise refused(NOT_A_URL)
