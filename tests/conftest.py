@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import uvicorn
 from tests.databases import database_url, fresh_url
-from tests.world import START, Account, TenantWorld, World, open_world
+from tests.world import START, Account, RunningClock, TenantWorld, World, open_world
 
 from masthead.records.collection import Record
 
@@ -93,7 +93,7 @@ async def server(
 ) -> AsyncIterator[Server]:
     folder = tmp_path_factory.mktemp("server")
     url = fresh_url(request.param, folder)
-    world = await open_world(url, folder, MASTHEAD_DEFAULT_TENANT="demo")
+    world = await open_world(url, folder, RunningClock(), MASTHEAD_DEFAULT_TENANT="demo")
     tenant = await world.new_tenant("demo", slug="demo")
     config: Any = uvicorn.Config(world.http, port=0, log_config=None, lifespan="off", ws="none")
     running = _QuietServer(config)

@@ -52,6 +52,13 @@ class MovableClock:
         self.moment += timedelta(**length)
 
 
+class RunningClock(MovableClock):
+    """The real time, for clients that look at their own clock; moving it is idle."""
+
+    def __call__(self) -> datetime:
+        return datetime.now(UTC)
+
+
 @dataclass(frozen=True)
 class Account:
     """Somebody who is signed in, with a client that sends their token to one host."""
@@ -177,13 +184,15 @@ class World:
         return Account(record["id"], record["email"], session.token, api)
 
 
-async def open_world(database_url: str, folder: Path, **environ: str) -> World:
+async def open_world(
+    database_url: str, folder: Path, clock: MovableClock | None = None, **environ: str
+) -> World:
     settings = Settings.from_environ(
         {"MASTHEAD_SECRET_KEY": "k" * 40, "MASTHEAD_BASE_URL": "http://localhost"} | environ,
         data_dir=folder,
         database_url=database_url,
     )
-    clock = MovableClock()
+    clock = clock or MovableClock()
     parts = await build(settings, clock)
     return World(parts, clock, await passwords.hash_password(PASSWORD))
 
