@@ -76,6 +76,9 @@ class Exchange:
     writer: asyncio.StreamWriter
 
     async def write(self, content: bytes) -> None:
+        if self.writer.is_closing():
+            # The streams would go on taking content long after the caller has hung up.
+            raise ConnectionResetError
         self.writer.write(content)
         await self.writer.drain()
 
