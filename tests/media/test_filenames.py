@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masthead.media.filenames import snake_case, stored_name
+from masthead.media.filenames import LONGEST_SHOWN, shown_name, snake_case, stored_name
 
 
 @pytest.mark.parametrize(
@@ -64,3 +64,23 @@ def test_any_name_becomes_a_safe_one(filename: str, content_type: str) -> None:
     name = stored_name(filename, content_type)
     assert re.fullmatch(r"[a-z0-9][a-z0-9_]*_[a-z0-9]{10}(\.[a-z0-9]+)*", name)
     assert len(name) <= 140
+
+
+@pytest.mark.parametrize(
+    ("filename", "expected"),
+    [
+        ("cat.png", "cat.png"),
+        ("C:\\fakepath\\cat.png", "cat.png"),
+        ("../../cat.png ", "cat.png"),
+        ("Grüße ✉.png", "Grüße ✉.png"),
+        ("gpj.\u202eexe", "gpj.exe"),
+        ("a\0b.png", "ab.png"),
+        ("x" * 300 + ".tar.gz", "x" * 248 + ".tar.gz"),
+        ("x" * 300, "x" * LONGEST_SHOWN),
+        ("x." + "y" * 300, "x." + "y" * 20),
+        ("/", ""),
+        ("", ""),
+    ],
+)
+def test_the_shown_name_is_the_senders_without_its_folders(filename: str, expected: str) -> None:
+    assert shown_name(filename) == expected

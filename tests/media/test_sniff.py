@@ -116,6 +116,26 @@ def test_markup_is_markup_under_any_name(content: str, encoding: str, name: str)
     assert not is_safe_inline(found)
 
 
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("<svg/>", "image/svg+xml"),
+        ("<?xml version='1.0'?>\n<!-- made by hand -->\n<svg/>", "image/svg+xml"),
+        ("<!DOCTYPE svg PUBLIC 'x' 'y' [<!ENTITY a 'b'>]><s:svg/>", "image/svg+xml"),
+        ("<svg><foreignObject><html/></foreignObject></svg>", "image/svg+xml"),
+        ("<!doctype html><html><svg/></html>", "text/html"),
+        ("<p><svg/></p>", "text/html"),
+        ("<!-- <svg> --><p>", "text/html"),
+        ("<?xml version='1.0'?><html><svg/></html>", "text/html"),
+        ("<?xml version='1.0'?><rss><svg/></rss>", "application/xml"),
+        ("<!-- never closed <svg/>", "text/html"),
+        ("<!" * 2000, "text/html"),
+    ],
+)
+def test_markup_is_named_after_its_root(content: str, expected: str) -> None:
+    assert sniff(content.encode()).partition(";")[0] == expected
+
+
 def test_markup_with_binary_bytes_is_still_markup() -> None:
     assert sniff(b"<html>\0<script>alert(1)</script>\xff").startswith("text/html")
 

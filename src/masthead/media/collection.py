@@ -37,9 +37,10 @@ media = Collection(
         ),
         Text(name="url", max=2048, write=Access.ENGINE),
         Text(name="filename", max=255, write=Access.ENGINE),
+        # As sniffed, without parameters: `text/plain`, not `text/plain; charset=utf-8`.
         Text(name="mime_type", max=255, write=Access.ENGINE),
         # The first half of the MIME type: what the `type` filter of the public API mostly asks for.
-        Text(name="mime_family", max=64, read=Access.ENGINE, write=Access.ENGINE),
+        Text(name="mime_family", max=64, write=Access.ENGINE),
         Number(name="size", write=Access.ENGINE),
         Number(name="width", nullable=True, write=Access.ENGINE),
         Number(name="height", nullable=True, write=Access.ENGINE),
@@ -47,6 +48,10 @@ media = Collection(
         Text(name="sha256", max=64, read=Access.ENGINE, write=Access.ENGINE),
     ),
     events=media_events,
-    counters=(Counter(by=("mime_family",)),),
-    indexes=(Index(("mime_family", "created", "id")), Index(("sha256",))),
+    counters=(Counter(by=("mime_family",)), Counter(by=("mime_type",))),
+    indexes=(
+        Index(("mime_family", "created", "id")),
+        Index(("mime_type", "created", "id")),
+        Index(("sha256",)),
+    ),
 )

@@ -1,4 +1,6 @@
-"""The name under which an upload is stored: readable, ASCII, and never the same twice.
+"""The names of an upload: the one it is stored under, and the one its sender knows it by.
+
+The stored name is readable, ASCII, and never the same twice.
 
 `Hello World.txt` becomes `hello_world_47r13hicyn.txt`, as PocketBase names it. The result is safe
 as an object key, in a URL and in a header without any quoting.
@@ -18,6 +20,7 @@ RANDOM_LENGTH = 10
 SHORTEST_STEM = 3
 LONGEST_STEM = 100
 LONGEST_EXTENSION = 20
+LONGEST_SHOWN = 255
 
 _LONGEST_INPUT = 1000
 _DOUBLE_EXTENSIONS = re.compile(r"\.tar\.[A-Za-z0-9]+\Z")
@@ -34,6 +37,16 @@ def stored_name(filename: str, content_type: str = "") -> str:
     if len(stem) < SHORTEST_STEM:
         stem += _random()
     return f"{stem[:LONGEST_STEM].rstrip('_')}_{_random()}{extension}"
+
+
+def shown_name(filename: str) -> str:
+    """What the client calls the file, without folders and fit to be stored; may be empty."""
+    name = _basename(filename).strip()
+    if len(name) <= LONGEST_SHOWN:
+        return name
+    stem, extension = _split(name)
+    extension = extension[: LONGEST_EXTENSION + 1]
+    return stem[: LONGEST_SHOWN - len(extension)] + extension
 
 
 def snake_case(text: str) -> str:

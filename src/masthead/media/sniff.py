@@ -183,14 +183,24 @@ def _decoded(head: bytes) -> tuple[str | None, str]:
 def _markup(text: str) -> str | None:
     if not _MARKUP_START.match(text):
         return None
-    lowered = text.lower()
-    if re.search(r"<(?:\w+:)?svg[\s>/]", lowered):
+    root = _ROOT.match(text)
+    if root is None:
+        # A prolog longer than what is looked at, or none that ends.
+        return XML if text.lstrip().startswith("<?") else HTML
+    # A page with a drawing in it is a page; a drawing with a page in it is cleaned as a drawing.
+    name = root["name"].lower().rpartition(":")[2]
+    if name == "svg":
         return SVG
-    if re.search(r"<(?:!doctype\s+)?html[\s>/]", lowered) or not lowered.lstrip().startswith("<?"):
-        return HTML
-    return XML
+    is_xml = text.lstrip().startswith("<?") and name != "html"
+    return XML if is_xml else HTML
 
 
+# Comments, instructions and the doctype, then the first element; what never closes costs nothing.
+_ROOT = re.compile(
+    r"""(?:\ufeff|\s|<!--.*?-->|<\?.*?\?>|<![^-\[<>][^\[<>]*+(?:\[[^\]]*+\]\s*+)?>)*+"""
+    r"""<(?P<name>[a-zA-Z][^\s/>]*+)""",
+    re.DOTALL,
+)
 # What can begin a document for an HTML or XML parser: a tag, a comment, a doctype, an instruction.
 _MARKUP_START = re.compile(r"(?:\ufeff|ï»¿)?\s*<[a-zA-Z!?/]")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f\x7f]")

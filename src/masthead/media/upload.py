@@ -1,12 +1,14 @@
 """Taking a file in: type told from its content, location removed, bytes stored, record made.
 
-The bytes are stored before the record that names them. A job queued first sweeps them up again if
-the record never comes, so that a crash between the two leaves nothing behind.
+The bytes are stored before the record that names them, and before its transaction is open. A job
+queued first sweeps them up again if the record never comes, so that a crash between the two leaves
+nothing behind.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Protocol
@@ -14,12 +16,21 @@ from urllib.parse import urlsplit
 
 from masthead import clock, ids
 from masthead.caller import Caller, system
-from masthead.errors import BadRequest, Invalid, TooLarge
+from masthead.errors import (
+    BadRequest,
+    Conflict,
+    Forbidden,
+    Invalid,
+    NotFound,
+    Problem,
+    TooLarge,
+)
 from masthead.ids import TenantId
-from masthead.media.filenames import stored_name
+from masthead.media.filenames import shown_name, stored_name
 from masthead.media.images import ImagePool, dimensions
 from masthead.media.location import strip_location
-from masthead.media.sniff import sniff
+from masthead.media.sniff import SVG, sniff
+from masthead.media.svg import UnsafeSvg, clean_svg, svg_size
 from masthead.records.collection import Collection, Record
 from masthead.records.engine import Records
 from masthead.records.fields.base import REQUIRED
@@ -46,13 +57,22 @@ class Services(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class KeptFile:
+    """A file in the object store, and what the record that will name it has to say."""
+
+    values: Mapping[str, Any]
+    """The record's id and the stored name."""
+    stamped: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class _Facts:
     name: str
     mime_type: str
     size: int
-    width: int | None
-    height: int | None
-    content: bytes | None
+    width: int | None = None
+    height: int | None = None
+    content: bytes | None = None
     """The rewritten bytes, where something had to be taken out."""
 
 
@@ -74,18 +94,34 @@ async def store_upload(
         raise Invalid({field.name: REQUIRED})
     if caller.tenant_id is None:
         raise BadRequest("Say which tenant the file belongs to, with tenant_id.")
+    record_id = chosen_id(given)
+    async with kept_file(services, caller.tenant_id, collection, upload, record_id) as kept:
+        values = {**given, **kept.values}
+        return await services.records.create(caller, collection, values, stamped=kept.stamped)
+
+
+@asynccontextmanager
+async def kept_file(
+    services: Services,
+    tenant_id: TenantId,
+    collection: Collection,
+    upload: Upload,
+    record_id: str = "",
+) -> AsyncIterator[KeptFile]:
+    """Stores the file; the context makes the record. A record that is refused takes it along.
+
+    Raises TooLarge, and Invalid for an SVG that can't be made safe.
+    """
     if upload.size > services.settings.max_upload:
-        raise TooLarge(f"Files may have at most {services.settings.max_upload} bytes.")
+        raise TooLarge(f"Files may have at most {services.settings.max_upload:,} bytes.")
     facts = await _facts(services, upload)
-    record_id = chosen_id(given) or ids.new_id()
-    key = file_key(caller.tenant_id, collection, record_id, facts.name)
-    await _sweep_later(services, caller.tenant_id, collection, record_id, key)
+    record_id = record_id or ids.new_id()
+    key = file_key(tenant_id, collection, record_id, facts.name)
+    await _sweep_later(services, tenant_id, collection, record_id, key)
     await services.objects.put(key, facts.content or upload.chunks(), content_type=facts.mime_type)
-    values = {**given, "id": record_id, field.name: facts.name}
-    url = await media_url(services, caller.tenant_id, record_id, facts.name)
     stamped = {
-        "url": url,
-        "filename": upload.filename or facts.name,
+        "url": await media_url(services, tenant_id, record_id, facts.name),
+        "filename": shown_name(upload.filename) or facts.name,
         "mime_type": facts.mime_type,
         "mime_family": facts.mime_type.partition("/")[0],
         "size": facts.size,
@@ -93,7 +129,15 @@ async def store_upload(
         "height": facts.height,
         "sha256": upload.sha256,
     }
-    return await services.records.create(caller, collection, values, stamped=stamped)
+    try:
+        yield KeptFile({"id": record_id, upload.field: facts.name}, stamped)
+    except _REFUSALS:
+        # After any other error the record may be there all the same: then only the sweep knows.
+        await services.objects.delete(key)
+        raise
+
+
+_REFUSALS = (Invalid, BadRequest, Forbidden, NotFound, Conflict)
 
 
 async def media_url(services: Services, tenant_id: TenantId, record_id: str, name: str) -> str:
@@ -108,19 +152,28 @@ async def media_url(services: Services, tenant_id: TenantId, record_id: str, nam
 
 
 async def _facts(services: Services, upload: Upload) -> _Facts:
-    mime_type = sniff(upload.head, upload.filename)
-    name = stored_name(upload.filename, mime_type)
+    sniffed = sniff(upload.head, upload.filename)
+    name = stored_name(upload.filename, sniffed)
+    mime_type = sniffed.partition(";")[0]
+    if mime_type == SVG:
+        return await _svg_facts(services, upload, name)
     if not mime_type.startswith("image/"):
-        return _Facts(name, mime_type, upload.size, None, None, None)
-    size = await services.images.run(dimensions, upload.file)
+        return _Facts(name, mime_type, upload.size)
+    width, height = await services.images.run(dimensions, upload.file) or (None, None)
     content = None
     if upload.size <= MAX_REWRITTEN:
-        upload.file.seek(0)
         content = await services.images.run(strip_location, upload.file)
-    width, height = size or (None, None)
-    return _Facts(
-        name, mime_type, upload.size if content is None else len(content), width, height, content
-    )
+    size = upload.size if content is None else len(content)
+    return _Facts(name, mime_type, size, width, height, content)
+
+
+async def _svg_facts(services: Services, upload: Upload, name: str) -> _Facts:
+    try:
+        content = await services.images.run(clean_svg, upload.file)
+    except UnsafeSvg as error:
+        raise Invalid({upload.field: Problem("validation_unsafe_svg", str(error))}) from error
+    width, height = svg_size(content) or (None, None)
+    return _Facts(name, SVG, len(content), width, height, content)
 
 
 async def _sweep_later(

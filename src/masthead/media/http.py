@@ -1,0 +1,83 @@
+"""Uploaded files over HTTP: `/media/{id}/{name}` on a site's own host, and the record store's
+`/api/files`, which serves the same way."""
+
+from __future__ import annotations
+
+from urllib.parse import parse_qsl
+
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from masthead import ids
+from masthead.errors import NotFound
+from masthead.media.collection import media
+from masthead.media.thumbs import thumb_key
+from masthead.media.upload import Services, file_field
+from masthead.records.collection import Collection
+from masthead.records.unit import file_key
+from masthead.web.files import serve_object
+from masthead.web.visit import visit_of
+
+THUMBED = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+MAX_QUERY_BYTES = 2_000
+
+_MARKUP = frozenset({"text/html", "application/xml"})
+
+
+def media_routes(services: Services) -> list[Route]:
+    """A media item's `url`."""
+    return [Route("/media/{id}/{name}", _MediaFile(services), include_in_schema=False)]
+
+
+class _MediaFile:
+    def __init__(self, services: Services) -> None:
+        self._services = services
+
+    async def __call__(self, scope: Scope, _receive: Receive, send: Send) -> None:
+        if scope["method"] not in ("GET", "HEAD"):
+            raise NotFound
+        await serve_file(self._services, scope, send, media)
+
+
+async def serve_file(services: Services, scope: Scope, send: Send, collection: Collection) -> None:
+    """Files are public to whoever knows their unguessable name, as the reader's site needs them."""
+    field = file_field(collection)
+    record_id, name = scope["path_params"]["id"], scope["path_params"]["name"]
+    if field is None or not ids.is_id(record_id):
+        raise NotFound
+    found = await services.records.find(
+        collection, {"id": record_id}, tenant_id=visit_of(scope).tenant_id
+    )
+    if not found or found[0][field.name] != name:
+        raise NotFound
+    record = found[0]
+    key = file_key(record["tenant_id"], collection, record["id"], name)
+    wanted = _wanted(scope["query_string"])
+    size = wanted.get("thumb", "")
+    # What has no size is no picture that could be read: no need to fetch it to find out again.
+    if size in field.thumbs and record["mime_type"] in THUMBED and record["width"]:
+        key = await thumb_key(services.objects, services.images, key, size)
+    await serve_object(
+        scope,
+        send,
+        store=services.objects,
+        key=key,
+        filename=name,
+        content_type=served_type(record["mime_type"]),
+        download=wanted.get("download", "").lower() in ("1", "true", "t"),
+    )
+
+
+def served_type(mime_type: str) -> str:
+    """Markup is sent as the text it is written in, so that no browser ever takes it for a page."""
+    if mime_type in _MARKUP:
+        return "text/plain; charset=utf-8"
+    # A byte order mark, where there is one, outweighs the header.
+    return f"{mime_type}; charset=utf-8" if mime_type.startswith("text/") else mime_type
+
+
+def _wanted(query_string: bytes) -> dict[str, str]:
+    """What isn't understood asks for nothing: a file is a file whatever stands behind its name."""
+    if not query_string or len(query_string) > MAX_QUERY_BYTES:
+        return {}
+    return dict(parse_qsl(query_string.decode("latin-1")))

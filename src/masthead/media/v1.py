@@ -1,0 +1,102 @@
+"""The public API of media (spec 4.3)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from masthead.media.collection import media
+from masthead.media.sniff import EXTENSIONS
+from masthead.media.upload import KeptFile, kept_file
+from masthead.records.collection import Record
+from masthead.records.engine import Page
+from masthead.records.filter.ast import Comparison, Expression, Identifier, Literal
+from masthead.web.v1.call import Call, equals
+from masthead.web.v1.parameters import Parameter
+from masthead.web.v1.routes import delete, get, list_of, post
+from masthead.web.v1.schema import Body, View
+
+MEDIA = View(
+    "MediaItem",
+    media,
+    ("id", "filename", "url", "mime_type", "size", "width", "height", "alt", "created"),
+    nullable=frozenset({"url", "width", "height", "alt"}),
+)
+UPLOAD = Body(
+    "MediaUpload",
+    media,
+    ("file", "alt"),
+    required=frozenset({"file"}),
+    help="A form: the file itself, and what to show or say in its place.",
+)
+TYPE = Parameter(
+    "type",
+    "Only items whose MIME type begins so: `image`, or `image/png`.",
+    maximum=100,
+    example="image",
+)
+
+_TYPES = frozenset(name.partition(";")[0] for name in EXTENSIONS)
+_FAMILIES = frozenset(name.partition("/")[0] for name in _TYPES)
+
+
+async def list_media(call: Call) -> Page:
+    return await call.page(media, *_of_type((call.query["type"] or "").lower()))
+
+
+@asynccontextmanager
+async def keep_upload(call: Call) -> AsyncIterator[KeptFile]:
+    async with kept_file(call.services, call.tenant.id, media, call.files["file"]) as kept:
+        yield kept
+
+
+async def create_media(call: Call) -> Record:
+    kept: KeptFile = call.prepared
+    return await call.create(media, {**call.body, **kept.values}, stamped=kept.stamped)
+
+
+async def get_media(call: Call) -> Record:
+    return await call.get(media)
+
+
+async def delete_media(call: Call) -> None:
+    await call.delete(media)
+
+
+def _of_type(prefix: str) -> list[Expression]:
+    """Whole families and whole types have kept totals; only a part of a word has to be counted."""
+    if not prefix:
+        return []
+    if prefix.removesuffix("/") in _FAMILIES:
+        return [equals("mime_family", prefix.removesuffix("/"))]
+    if prefix in _TYPES:
+        return [equals("mime_type", prefix)]
+    name = Identifier(("mime_type",))
+    last = prefix + "\U0010ffff"
+    return [Comparison(name, ">=", Literal(prefix)), Comparison(name, "<=", Literal(last))]
+
+
+routes = (
+    list_of(
+        "/media",
+        list_media,
+        scope="media:read",
+        view=MEDIA,
+        filters=(TYPE,),
+        summary="List media, newest first",
+    ),
+    post(
+        "/media",
+        create_media,
+        scope="media:write",
+        view=MEDIA,
+        body=UPLOAD,
+        is_upload=True,
+        prepare=keep_upload,
+        summary="Upload a file",
+    ),
+    get("/media/{id}", get_media, scope="media:read", view=MEDIA, summary="View a media item"),
+    delete(
+        "/media/{id}", delete_media, scope="media:write", summary="Delete a media item for good"
+    ),
+)
