@@ -25,13 +25,13 @@ from masthead.errors import (
 )
 from masthead.ids import TenantId
 from masthead.keyring import KeyRing
+from masthead.records.change_facts import change_facts
 from masthead.records.collection import Change, Collection, Event, Record, Registry, Save, Site
-from masthead.records.fields.base import Access, Field, FieldError
-from masthead.records.fields.documents import Json, TextList
+from masthead.records.fields.base import FieldError
 from masthead.records.fields.file import File
 from masthead.records.fields.relation import OnDelete, Relation, missing_relation
 from masthead.records.fields.secrets import Secret
-from masthead.records.fields.text import Slug, Text
+from masthead.records.fields.text import Slug
 from masthead.records.query import Context, Queries, Shape, access_of, decoded
 from masthead.records.slugs import free_slug, slugify
 from masthead.records.validation import check_changes, check_new
@@ -46,8 +46,6 @@ from masthead.storage.database import (
 
 NOT_UNIQUE = Problem("validation_not_unique", "Value must be unique.")
 CASCADE_STEP = 500
-MAX_REPEATED = 5_000
-"""Texts that may be longer are not repeated in events."""
 ENCRYPTION_PURPOSE = "record-secret"
 
 
@@ -430,30 +428,6 @@ class Parts:
         self.writes = writes
         self.keyring = keyring
         self.clock = clock
-
-
-def change_facts(collection: Collection, change: Change) -> dict[str, Any]:
-    """What an event says beside its own payload: `sequence`, by which a consumer puts the events
-    of one record in order, and after an update what changed and how it was before. Long texts and
-    documents are named but not repeated."""
-    if change.old is None or change.new is None:
-        return {"sequence": change.record["version"] + (change.new is None)}
-    changed = [
-        field
-        for field in collection.fields
-        if field.read < Access.ENGINE and change.old[field.name] != change.new[field.name]
-    ]
-    return {
-        "sequence": change.new["version"],
-        "changed": [field.name for field in changed],
-        "previous": {field.name: change.old[field.name] for field in changed if _is_short(field)},
-    }
-
-
-def _is_short(field: Field) -> bool:
-    if isinstance(field, Text):
-        return field.max <= MAX_REPEATED
-    return not isinstance(field, Json) or isinstance(field, TextList)
 
 
 def file_key(tenant_id: str, collection: Collection, record_id: str, name: str) -> str:
