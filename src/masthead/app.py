@@ -27,7 +27,9 @@ from masthead.identity.throttle import LoginThrottle
 from masthead.jobs.runner import Chore, Handler, JobRunner
 from masthead.keyring import KeyRing
 from masthead.media import jobs as media_jobs
+from masthead.media.http import media_routes
 from masthead.media.images import ImagePool
+from masthead.media.v1 import routes as media_table
 from masthead.members.v1 import routes as member_table
 from masthead.outbound.client import OutboundClient
 from masthead.posts.v1 import routes as post_table
@@ -42,10 +44,13 @@ from masthead.storage.database import Database
 from masthead.storage.migrate import migrate
 from masthead.storage.objects import ObjectStore, open_object_store
 from masthead.storage.open import open_database
+from masthead.web.compression import Compression
+from masthead.web.cors import Cors
 from masthead.web.front_door import FrontDoor
 from masthead.web.health import Health, build_revision
 from masthead.web.v1.cache import AnswerCache
 from masthead.web.v1.call import Services as V1Services
+from masthead.web.v1.descriptions import description_routes
 from masthead.web.v1.idempotency import Idempotency
 from masthead.web.v1.mount import mount as mount_v1
 from masthead.webhooks.deliver import DeliveryWorker
@@ -173,17 +178,20 @@ def http_app(parts: Parts) -> FrontDoor:
     router = Router(
         [
             *record_routes(services),
+            *description_routes(V1_TABLE, parts.settings),
             *v1_routes(parts),
+            *media_routes(services),
             Route("/api/health", Health(parts.database, revision, parts.records.clock)),
         ],
         redirect_slashes=False,
         default=_nothing_here,
     )
-    return FrontDoor(router, parts.directory, parts.settings)
+    return FrontDoor(Cors(Compression(router)), parts.directory, parts.settings)
 
 
 V1_TABLE = (
     *post_table,
+    *media_table,
     *comment_table,
     *member_table,
     *site_table,

@@ -346,3 +346,14 @@ async def test_a_file_keeps_its_name(tenant: TenantWorld, owner: Account) -> Non
 
 def _comment(post_id: str, **values: str) -> dict[str, str]:
     return {"post_id": post_id, "author_name": "Ann", "body": "words"} | values
+
+
+@pytest.mark.parametrize(
+    "collection", ["api_keys", "webhook_subscriptions", "webhook_deliveries", "gdpr_requests"]
+)
+async def test_what_needs_more_than_a_record_is_made_elsewhere(
+    owner: Account, collection: str
+) -> None:
+    answer = await owner.api.post(records_of(collection), json={"name": "x"})
+    assert (answer.status_code, answer.json()["code"]) == (403, "forbidden")
+    assert "made by" in answer.json()["message"]

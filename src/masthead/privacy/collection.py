@@ -26,5 +26,6 @@ gdpr_requests = Collection(
         Date(name="expires_at", write=Access.ENGINE),
         Hash(name="token_hash", max=64),
     ),
+    made_by="POST /api/gdpr/export and /api/gdpr/delete",
     indexes=(Index(("status", "grace_until")),),
 )

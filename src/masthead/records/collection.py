@@ -151,6 +151,8 @@ class Collection:
     platform_records: bool = False
     """Some records belong to the platform itself, with an empty tenant."""
     owner_may_delete: bool = True
+    made_by: str = ""
+    """What makes its records, where a plain create could not: it would lack a key or a secret."""
     before_save: Callable[[Save], Mapping[str, Any]] = _nothing_to_stamp
     events: Callable[[Change], Iterable[Event]] = _no_events
     counters: tuple[Counter, ...] = (Counter(by=()),)

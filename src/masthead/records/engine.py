@@ -134,6 +134,8 @@ class Records:
         """Refuses before a large body is read."""
         if not caller.is_admin and collection.rules.create is None:
             raise _locked(caller)
+        if collection.made_by:
+            raise Forbidden(f"Such a record is made by {collection.made_by}.")
 
     def check_may_update(self, caller: Caller, collection: Collection) -> None:
         """Refuses before a large body is read or a password hashed."""

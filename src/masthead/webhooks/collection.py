@@ -25,6 +25,7 @@ webhook_subscriptions = Collection(
         Date(name="last_delivery_at", write=Access.ENGINE),
         Date(name="disabled_at", write=Access.ENGINE),
     ),
+    made_by="POST /api/v1/webhooks, which shows the signing secret once",
 )
 
 webhook_deliveries = Collection(
@@ -45,6 +46,7 @@ webhook_deliveries = Collection(
         Date(name="next_attempt_at", write=Access.ENGINE),
         Date(name="leased_until", read=Access.ENGINE, write=Access.ENGINE),
     ),
+    made_by="the events of a subscription",
     # Rows are written past the engine, so no counter is kept of them.
     counters=(),
     indexes=(

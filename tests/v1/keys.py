@@ -1,0 +1,17 @@
+"""API keys for tests of the public API."""
+
+from __future__ import annotations
+
+import httpx
+from tests.world import TenantWorld
+
+from masthead.identity.api_keys import create_key
+from masthead.identity.scopes import SCOPES
+
+
+async def key_client(tenant: TenantWorld, *scopes: str, host: str = "") -> httpx.AsyncClient:
+    """A client with a key of the tenant, on the tenant's host; every scope unless told."""
+    _, key = await create_key(
+        tenant.world.parts.records, tenant.id, "test", scopes or tuple(SCOPES)
+    )
+    return tenant.world.client(host or tenant.host, token=key)

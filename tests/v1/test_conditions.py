@@ -1,0 +1,155 @@
+"""ETags, preconditions, idempotency keys and the answers that are kept: one truth for each."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+
+import httpx
+import pytest
+from tests.v1.keys import key_client
+from tests.world import TenantWorld, World
+
+POSTS = "/api/v1/posts"
+
+
+@pytest.fixture
+async def tenant(app: World) -> TenantWorld:
+    # Without limits: these tests call more often than any plan allows.
+    return await app.new_tenant("busy", plan="enterprise")
+
+
+@pytest.fixture
+async def api(tenant: TenantWorld) -> httpx.AsyncClient:
+    return await key_client(tenant)
+
+
+async def new_post(api: httpx.AsyncClient) -> tuple[str, str]:
+    answer = await api.post(POSTS, json={"title": "x"})
+    return f"{POSTS}/{answer.json()['data']['id']}", answer.headers["etag"]
+
+
+class TestETags:
+    async def test_an_unchanged_record_is_not_sent_again(self, api: httpx.AsyncClient) -> None:
+        path, etag = await new_post(api)
+        first = await api.get(path)
+        assert first.headers["etag"] == etag
+        again = await api.get(path, headers={"if-none-match": f'"other", {etag}'})
+        assert (again.status_code, again.content) == (304, b"")
+        assert again.headers["etag"] == etag
+        await api.patch(path, json={"title": "y"})
+        changed = await api.get(path, headers={"if-none-match": etag})
+        assert changed.status_code == 200
+        assert changed.headers["etag"] != etag
+
+    async def test_a_list_is_fresh_after_any_change(self, api: httpx.AsyncClient) -> None:
+        path, _ = await new_post(api)
+        first = await api.get(POSTS)
+        tag = {"if-none-match": first.headers["etag"]}
+        assert (await api.get(POSTS, headers=tag)).status_code == 304
+        await api.patch(path, json={"title": "Changed"})
+        second = await api.get(POSTS, headers=tag)
+        assert second.status_code == 200
+        assert second.json()["items"][0]["title"] == "Changed"
+        await api.delete(path)
+        assert (await api.get(POSTS)).json()["total"] == 0
+
+    async def test_kept_answers_are_never_anothers(
+        self, app: World, tenant: TenantWorld, api: httpx.AsyncClient
+    ) -> None:
+        await new_post(api)
+        other = await key_client(await app.new_tenant("other", plan="enterprise"))
+        assert (await api.get(POSTS)).json()["total"] == 1
+        assert (await other.get(POSTS)).json()["total"] == 0
+        narrow = await key_client(tenant, "comments:read")
+        assert (await narrow.get(POSTS)).status_code == 403
+
+
+class TestPreconditions:
+    async def test_of_two_changes_of_the_same_version_one_is_made(
+        self, api: httpx.AsyncClient
+    ) -> None:
+        path, etag = await new_post(api)
+        answers = await asyncio.gather(
+            *(
+                api.patch(path, json={"title": f"By {who}"}, headers={"if-match": etag})
+                for who in ("one", "two")
+            )
+        )
+        assert sorted(answer.status_code for answer in answers) == [200, 412]
+        refused = next(answer for answer in answers if answer.status_code == 412)
+        assert refused.json()["error"]["code"] == "PRECONDITION_FAILED"
+
+    @pytest.mark.parametrize("method", ["PATCH", "PUT", "DELETE"])
+    async def test_a_stale_version_is_refused(self, api: httpx.AsyncClient, method: str) -> None:
+        path, etag = await new_post(api)
+        await api.patch(path, json={"title": "y"})
+        body = None if method == "DELETE" else {"title": "z"}
+        for stale in (etag, '"999"', '"nonsense"', "nonsense"):
+            answer = await api.request(method, path, json=body, headers={"if-match": stale})
+            assert answer.status_code == 412
+        assert (await api.get(path)).json()["title"] == "y"
+        answer = await api.request(method, path, json=body, headers={"if-match": "*"})
+        assert answer.status_code in (200, 204)
+
+
+class TestIdempotencyKeys:
+    async def test_fifty_at_once_make_one_post(
+        self, tenant: TenantWorld, api: httpx.AsyncClient
+    ) -> None:
+        answers = await asyncio.gather(
+            *(
+                api.post(POSTS, json={"title": "Once"}, headers={"idempotency-key": "k1"})
+                for _ in range(50)
+            )
+        )
+        assert {answer.status_code for answer in answers} == {201}
+        assert len({answer.text for answer in answers}) == 1
+        assert (await api.get(POSTS)).json()["total"] == 1
+        assert await tenant.event_names() == ["post.created"]
+
+    async def test_the_same_key_with_another_body(self, api: httpx.AsyncClient) -> None:
+        headers = {"idempotency-key": "k2"}
+        await api.post(POSTS, json={"title": "One"}, headers=headers)
+        answer = await api.post(POSTS, json={"title": "Two"}, headers=headers)
+        assert answer.status_code == 422
+        assert answer.json()["error"]["details"].keys() == {"Idempotency-Key"}
+        spelled_otherwise = await api.post(
+            POSTS,
+            content=b'{ "title" : "One" }',
+            headers=headers | {"content-type": "application/json"},
+        )
+        assert spelled_otherwise.status_code == 201
+
+    async def test_a_key_lives_for_a_day(self, tenant: TenantWorld, api: httpx.AsyncClient) -> None:
+        headers = {"idempotency-key": "k3"}
+        await api.post(POSTS, json={"title": "One"}, headers=headers)
+        tenant.world.clock.moment += timedelta(hours=23)
+        await api.post(POSTS, json={"title": "One"}, headers=headers)
+        assert (await api.get(POSTS)).json()["total"] == 1
+        tenant.world.clock.moment += timedelta(hours=2)
+        await api.post(POSTS, json={"title": "One"}, headers=headers)
+        assert (await api.get(POSTS)).json()["total"] == 2
+
+    async def test_a_failed_call_is_not_remembered(self, api: httpx.AsyncClient) -> None:
+        headers = {"idempotency-key": "k4"}
+        await api.post(POSTS, json={"title": "x", "slug": "taken"})
+        body = {"title": "x", "slug": "taken"}
+        assert (await api.post(POSTS, json=body, headers=headers)).status_code == 422
+        listed = (await api.get(POSTS)).json()["items"]
+        await api.delete(f"{POSTS}/{listed[0]['id']}")
+        assert (await api.post(POSTS, json=body, headers=headers)).status_code == 201
+
+    async def test_one_clients_key_is_not_anothers(
+        self, tenant: TenantWorld, api: httpx.AsyncClient
+    ) -> None:
+        other = await key_client(tenant)
+        headers = {"idempotency-key": "k5"}
+        await api.post(POSTS, json={"title": "One"}, headers=headers)
+        answer = await other.post(POSTS, json={"title": "Two"}, headers=headers)
+        assert answer.status_code == 201
+
+    @pytest.mark.parametrize("key", ["", "x" * 256])
+    async def test_a_key_has_a_length(self, api: httpx.AsyncClient, key: str) -> None:
+        answer = await api.post(POSTS, json={"title": "x"}, headers={"idempotency-key": key})
+        assert answer.status_code == (201 if key == "" else 400)

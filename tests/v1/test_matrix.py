@@ -1,0 +1,206 @@
+"""Every endpoint of the public API refuses what it must, in the order that is decided."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import pytest
+from tests.v1.keys import key_client
+from tests.world import TenantWorld, World
+
+from masthead.app import V1_TABLE
+from masthead.identity.scopes import SCOPES
+from masthead.web.v1.routes import PREFIX, Route, Shape
+
+NO_SUCH_ID = "abcdefghij12345"
+
+BODIES: dict[str, dict[str, Any]] = {
+    "PostCreate": {"title": "A title"},
+    "PostUpdate": {"title": "A title"},
+    "CommentCreate": {"post_id": NO_SUCH_ID, "author_name": "Ann", "body": "Well said."},
+    "CommentModeration": {"status": "spam"},
+    "MemberUpdate": {"tier": "paid"},
+    "SiteSettingsUpdate": {"site_name": "Another name"},
+    "WebhookSubscriptionCreate": {
+        "name": "hook",
+        "url": "https://hooks.invalid/x",
+        "events": ["post.created"],
+    },
+    "WebhookSubscriptionUpdate": {"name": "hook"},
+}
+
+
+def name_of(route: Route) -> str:
+    return f"{route.method} {route.path}"
+
+
+every_route = pytest.mark.parametrize("route", V1_TABLE, ids=name_of)
+every_change = pytest.mark.parametrize(
+    "route", [each for each in V1_TABLE if each.method != "GET"], ids=name_of
+)
+every_record = pytest.mark.parametrize(
+    "route", [each for each in V1_TABLE if each.has_id], ids=name_of
+)
+
+
+async def call(
+    api: httpx.AsyncClient, route: Route, record_id: str = NO_SUCH_ID, **options: Any
+) -> httpx.Response:
+    path = PREFIX + route.path.replace("{id}", record_id)
+    if route.is_upload:
+        options["files"] = {"file": ("a.txt", b"hello", "text/plain")}
+    elif route.body is not None:
+        options["json"] = BODIES[route.body.name]
+    return await api.request(route.method, path, **options)
+
+
+def error_code(answer: httpx.Response) -> str:
+    body = answer.json()
+    assert body.keys() == {"error"}
+    assert body["error"].keys() == {"code", "message", "details"}
+    code: str = body["error"]["code"]
+    return code
+
+
+def test_every_route_declares_a_known_scope() -> None:
+    assert {route.scope for route in V1_TABLE} == set(SCOPES)
+    assert all(route.summary for route in V1_TABLE)
+
+
+@every_route
+async def test_without_a_key(tenant: TenantWorld, route: Route) -> None:
+    answer = await call(tenant.guest, route)
+    assert (answer.status_code, error_code(answer)) == (401, "UNAUTHORIZED")
+    assert answer.headers["x-request-id"]
+
+
+@every_route
+async def test_with_a_key_that_was_never_made(tenant: TenantWorld, route: Route) -> None:
+    for value in ("Bearer mh_live_nope", "Bearer ", "Basic abc", "mh_live_nope"):
+        answer = await call(tenant.guest, route, headers={"authorization": value})
+        assert (answer.status_code, error_code(answer)) == (401, "UNAUTHORIZED")
+
+
+@every_route
+async def test_without_the_scope(tenant: TenantWorld, route: Route) -> None:
+    api = await key_client(tenant, *(scope for scope in SCOPES if scope != route.scope))
+    answer = await call(api, route)
+    assert (answer.status_code, error_code(answer)) == (403, "INVALID_SCOPE")
+    assert answer.headers["x-ratelimit-limit"] == "120"
+
+
+@every_route
+async def test_on_the_free_plan(app: World, route: Route) -> None:
+    tenant = await app.new_tenant("free", plan="free")
+    answer = await call(await key_client(tenant), route)
+    assert (answer.status_code, error_code(answer)) == (403, "PLAN_UPGRADE_REQUIRED")
+
+
+@every_route
+async def test_on_the_host_of_another_tenant(
+    tenant: TenantWorld, other_tenant: TenantWorld, route: Route
+) -> None:
+    api = await key_client(tenant, host=other_tenant.host)
+    answer = await call(api, route)
+    assert (answer.status_code, error_code(answer)) == (401, "UNAUTHORIZED")
+
+
+@every_route
+async def test_with_the_id_of_another_tenant(
+    tenant: TenantWorld, other_tenant: TenantWorld, route: Route
+) -> None:
+    api = await key_client(tenant, host="localhost")
+    for named in (other_tenant.id, NO_SUCH_ID):
+        answer = await call(api, route, headers={"x-tenant-id": named})
+        assert (answer.status_code, error_code(answer)) == (401, "UNAUTHORIZED")
+
+
+COLLECTIONS = {
+    "posts": ("posts", {"title": "Theirs"}),
+    "comments": ("comments", None),
+    "members": ("blog_members", {"email": "theirs@example.com"}),
+    "media": ("media", None),
+    "webhooks": ("webhook_subscriptions", None),
+}
+
+
+@every_record
+async def test_a_record_of_another_tenant_is_not_there(
+    tenant: TenantWorld, other_tenant: TenantWorld, route: Route
+) -> None:
+    theirs = NO_SUCH_ID
+    collection, values = COLLECTIONS[route.path.split("/")[1]]
+    if values is not None:
+        theirs = (await other_tenant.create(collection, values))["id"]
+    api = await key_client(tenant)
+    answer = await call(api, route, theirs)
+    assert (answer.status_code, error_code(answer)) == (404, "NOT_FOUND")
+
+
+@every_change
+async def test_a_read_only_tenant_takes_no_changes(tenant: TenantWorld, route: Route) -> None:
+    record_id = NO_SUCH_ID
+    if route.has_id or route.path == "/comments":
+        record_id = await existing(tenant, route)
+    api = await key_client(tenant)
+    await tenant.settings(read_only_mode=True)
+    options: dict[str, Any] = {}
+    path = PREFIX + route.path.replace("{id}", record_id)
+    if route.is_upload:
+        options["files"] = {"file": ("a.txt", b"hello", "text/plain")}
+    elif route.body is not None:
+        options["json"] = BODIES[route.body.name] | (
+            {"post_id": record_id} if route.path == "/comments" else {}
+        )
+    answer = await api.request(route.method, path, **options)
+    if route.calls_out:
+        # A test of a webhook changes nothing of the tenant's content.
+        return
+    assert (answer.status_code, error_code(answer)) == (403, "FORBIDDEN")
+
+
+async def existing(tenant: TenantWorld, route: Route) -> str:
+    """A record of the tenant's own that the route could change."""
+    post = await tenant.published()
+    match route.path.split("/")[1]:
+        case "posts":
+            return post["id"]
+        case "comments" if route.has_id:
+            comment = {"post_id": post["id"], "author_name": "Ann", "body": "Yes."}
+            return (await tenant.create("comments", comment))["id"]
+        case "comments":
+            return post["id"]
+        case "members":
+            return (await tenant.create("blog_members", {"email": "a@example.com"}))["id"]
+        case "webhooks":
+            api = await key_client(tenant)
+            made = await api.post(f"{PREFIX}/webhooks", json=BODIES["WebhookSubscriptionCreate"])
+            return made.json()["id"]
+        case _:
+            api = await key_client(tenant)
+            made = await api.post(f"{PREFIX}/media", files={"file": ("a.txt", b"hello")})
+            return made.json()["data"]["id"]
+
+
+@every_route
+async def test_a_method_that_is_not_there(tenant: TenantWorld, route: Route) -> None:
+    api = await key_client(tenant)
+    answer = await api.request("PURGE", PREFIX + route.path.replace("{id}", NO_SUCH_ID))
+    assert (answer.status_code, error_code(answer)) == (405, "METHOD_NOT_ALLOWED")
+    assert route.method in answer.headers["allow"].split(", ")
+
+
+async def test_an_address_that_is_not_there(tenant: TenantWorld) -> None:
+    for path in ("/api/v1/nope", "/api/v1/posts/", "/api/v1/posts/a/b"):
+        answer = await tenant.guest.get(path)
+        assert (answer.status_code, error_code(answer)) == (404, "NOT_FOUND")
+
+
+def test_every_answer_shape_is_used_as_the_specification_says() -> None:
+    shapes = {name_of(route): route.shape for route in V1_TABLE}
+    assert shapes["GET /posts"] is Shape.PAGE
+    assert shapes["POST /posts"] is Shape.DATA
+    assert shapes["GET /posts/{id}"] is Shape.RECORD
+    assert shapes["POST /webhooks"] is Shape.BARE
+    assert shapes["DELETE /posts/{id}"] is Shape.EMPTY
