@@ -99,9 +99,7 @@ async def delete_subscription(call: Call) -> None:
 
 async def rotate_secret(call: Call) -> dict[str, str]:
     secret = new_secret()
-    record = await call.records.update(
-        call.caller, webhook_subscriptions, call.record_id, {}, stamped={"secret": secret}
-    )
+    record = await call.update(webhook_subscriptions, {}, stamped={"secret": secret})
     return {"id": record["id"], "secret": secret}
 
 

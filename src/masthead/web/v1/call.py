@@ -102,13 +102,25 @@ class Call:
             return await self.unit.create(collection, values, stamped=stamped)
         return await self.records.create(self.caller, collection, values, stamped=stamped)
 
-    async def update(self, collection: Collection, values: Mapping[str, Any]) -> Record:
+    async def update(
+        self,
+        collection: Collection,
+        values: Mapping[str, Any],
+        *,
+        stamped: Mapping[str, Any] | None = None,
+    ) -> Record:
+        expected = self.expected_version
+        if self.unit:
+            return await self.unit.update(
+                collection, self.record_id, values, stamped=stamped, expected_version=expected
+            )
         return await self.records.update(
             self.caller,
             collection,
             self.record_id,
             values,
-            expected_version=self.expected_version,
+            stamped=stamped,
+            expected_version=expected,
         )
 
     async def delete(self, collection: Collection) -> None:
