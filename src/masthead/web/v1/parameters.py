@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,8 @@ from masthead.records.fields.values import read_moment
 
 MAX_QUERY_BYTES = 16_000
 MAX_PAGE = 1_000_000_000
+
+_WHOLE_NUMBER = re.compile(r"-?[0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +53,10 @@ class Parameter:
         return text
 
     def _integer(self, text: str) -> int:
-        try:
-            number = int(text) if len(text) <= 12 else self.maximum + 1
-        except ValueError:
-            raise ValueError("Must be a whole number.") from None
+        # int() alone takes blanks, underscores and the digits of every script.
+        if not _WHOLE_NUMBER.fullmatch(text):
+            raise ValueError("Must be a whole number.")
+        number = int(text) if len(text) <= 12 else self.maximum + 1
         if not self.minimum <= number <= self.maximum:
             raise ValueError(f"Must be between {self.minimum} and {self.maximum}.")
         return number
