@@ -68,7 +68,7 @@ _SECURITY_SCHEME = {
     "description": "An API key, such as `mh_live_…`. Each operation names the scope it needs.",
 }
 
-_VERSIONS = {"type": "string", "pattern": r'^(\*|(W/)?"[^"]*")$'}
+_VERSIONS = {"type": "string"}
 _PARAMETERS: dict[str, Any] = {
     "Id": {
         "name": "id",

@@ -9,6 +9,7 @@ from typing import Any
 
 from masthead.records.fields.base import Field
 from masthead.records.fields.documents import Json, TextList
+from masthead.records.fields.relation import Relation
 from masthead.records.fields.text import Email, Text, Url
 from masthead.records.fields.values import LARGEST, Date, Flag, Number, Select
 from masthead.web import openapi_words as words
@@ -47,6 +48,8 @@ def field_schema(field: Field) -> Schema:
             return {"type": "string", "format": "date-time"}
         case Text():
             return _text(field)
+        case Relation():
+            return {"type": "string", "minLength": 1}
     return {"type": "string"}
 
 
@@ -83,7 +86,7 @@ def shown_schema(field: Field, *, is_computed: bool) -> Schema:
 
 def nullable(schema: Schema) -> Schema:
     """The same or null; a schema without a type takes null already."""
-    if "type" not in schema:
+    if "type" not in schema or "null" in schema["type"]:
         return schema
     changed = {**schema, "type": [schema["type"], "null"]}
     if "enum" in schema:

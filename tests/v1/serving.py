@@ -1,0 +1,67 @@
+"""The public API on a real port, for clients that live in processes of their own."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from starlette.routing import Router
+from starlette.types import ASGIApp
+from tests.world import World, open_world
+
+from masthead.app import V1_TABLE, Parts, v1_routes
+from masthead.web.compression import Compression
+from masthead.web.cors import Cors
+from masthead.web.front_door import FrontDoor
+from masthead.web.v1.descriptions import description_routes
+
+
+@asynccontextmanager
+async def unlimited_world(database_url: str, folder: Path) -> AsyncIterator[World]:
+    """The bare host serves the tenant `demo`; calls are not counted."""
+    world = await open_world(
+        database_url,
+        folder,
+        MASTHEAD_DEFAULT_TENANT="demo",
+        MASTHEAD_RATE_LIMITS="off",
+        MASTHEAD_OUTBOUND_ALLOW="127.0.0.0/8",
+    )
+    try:
+        yield world
+    finally:
+        await world.parts.close()
+
+
+def dressed(parts: Parts) -> ASGIApp:
+    """The public API with its description and all its layers."""
+    routes = [*description_routes(V1_TABLE, parts.settings), *v1_routes(parts)]
+    layers = Compression(Cors(Router(routes, redirect_slashes=False)))
+    return FrontDoor(layers, parts.directory, parts.settings)
+
+
+class _QuietServer(uvicorn.Server):
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        # They belong to the test run.
+        yield
+
+
+@asynccontextmanager
+async def serving(app: ASGIApp) -> AsyncIterator[str]:
+    """The address that the application answers at."""
+    config: Any = uvicorn.Config(app, port=0, log_config=None, lifespan="off", ws="none")
+    server = _QuietServer(config)
+    running = asyncio.create_task(server.serve())
+    while not server.started:
+        await asyncio.sleep(0)
+    port = server.servers[0].sockets[0].getsockname()[1]
+    try:
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.should_exit = True
+        await running
