@@ -2,31 +2,8 @@
 
 from __future__ import annotations
 
-EVENT_NAMES = (
-    "post.created",
-    "post.updated",
-    "post.published",
-    "post.unpublished",
-    "post.deleted",
-    "page.published",
-    "comment.posted",
-    "comment.approved",
-    "comment.received",
-    "comment.deleted",
-    "subscriber.added",
-    "subscriber.removed",
-    "member.subscribed",
-    "member.unsubscribed",
-    "member.tier_changed",
-    "media.uploaded",
-    "order.paid",
-    "order.refunded",
-    "order.shipped",
-    "product.created",
-    "product.updated",
-    "cart.abandoned",
-    "gift_card.issued",
-    "test.ping",
-)
+from masthead.events.catalog import CATALOG
+
+EVENT_NAMES = tuple(kind.name for kind in CATALOG)
 
 TEST_PING = "test.ping"

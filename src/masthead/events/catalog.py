@@ -1,0 +1,402 @@
+"""The catalog of events: each with its trigger, its payload and an example (spec 6.2).
+
+The names that a subscription may list, the AsyncAPI description and docs/events.md are read from
+this table. What type a fact has is the business of the record's field that it shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+
+class Category(StrEnum):
+    CONTENT = "Content"
+    COMMENTS = "Comments"
+    MEMBERS = "Members"
+    MEDIA = "Media"
+    COMMERCE = "Commerce"
+    SYSTEM = "System"
+
+
+class Cause(StrEnum):
+    """What was done to the record."""
+
+    CREATE = "create"
+    UPDATE = "update"
+    DELETE = "delete"
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One value of a payload."""
+
+    name: str
+    help: str
+    example: Any
+    shows: str | None = ""
+    """The record's field that it shows, where that has another name; None: a text of its own."""
+    nullable: bool = False
+    """An empty field is shown as null."""
+
+    @property
+    def field(self) -> str | None:
+        return self.name if self.shows == "" else self.shows
+
+
+@dataclass(frozen=True, slots=True)
+class EventKind:
+    name: str
+    category: Category
+    trigger: str
+    """Follows "Fires when"."""
+    collection: str
+    facts: tuple[Fact, ...]
+    causes: frozenset[Cause]
+    """None at all: no change of a record stands behind it, so nothing is said of one."""
+    example_facts: Mapping[str, Any] = field(default_factory=dict)
+    """Where the example differs from those of the facts."""
+    example_previous: Mapping[str, Any] = field(default_factory=dict)
+    """What the example's change replaced."""
+
+    @property
+    def example(self) -> dict[str, Any]:
+        """A payload as a subscriber gets it."""
+        facts = {fact.name: fact.example for fact in self.facts}
+        return facts | dict(self.example_facts) | self._example_change()
+
+    def _example_change(self) -> dict[str, Any]:
+        if not self.causes:
+            return {}
+        if not self.example_previous:
+            return {"sequence": 4 if Cause.DELETE in self.causes else 1}
+        return {
+            "sequence": 3,
+            "changed": list(self.example_previous),
+            "previous": dict(self.example_previous),
+        }
+
+
+_CREATE, _UPDATE, _DELETE = (frozenset({cause}) for cause in Cause)
+
+_MOMENT = "2026-11-14T09:30:00.123Z"
+_PUBLISHED = Fact("published_at", "When it became public.", _MOMENT)
+_TENANT = Fact("tenant_id", "The site's own id.", "t7n4b2w9c5x1z8q")
+_CURRENCY = Fact("currency", "Three letters, such as `eur`.", "eur")
+
+_POST = (
+    Fact("post_id", "The post's id.", "k3v9q0x7m2c8b1d", shows="id"),
+    Fact("title", "The headline.", "The lighthouse keeps its own hours"),
+    Fact(
+        "slug",
+        "The last part of the post's address.",
+        "the-lighthouse-keeps-its-own-hours",
+    ),
+)
+_POST_WHILE_PUBLIC = (*_POST, _PUBLISHED, _TENANT)
+_ANY_POST = (
+    *_POST,
+    Fact("published_at", "When it became public; null for a draft.", _MOMENT, nullable=True),
+    _TENANT,
+)
+_PAGE = (
+    Fact("page_id", "The page's id.", "p2a4c6e8g0i2k4m", shows="id"),
+    Fact("title", "The page's title.", "About the point"),
+    Fact("slug", "The last part of the page's address.", "about-the-point"),
+    _PUBLISHED,
+    _TENANT,
+)
+_COMMENT = (
+    Fact("comment_id", "The comment's id.", "9w2p4z6t8r0y1u3", shows="id"),
+    Fact("post_id", "The post it stands under.", "k3v9q0x7m2c8b1d"),
+    Fact("parent_id", "The comment it answers, if any.", None, nullable=True),
+    Fact("author_name", "The name shown with it.", "Ada"),
+    Fact("body", "Plain text.", "I grew up in sight of that light."),
+    Fact("status", "Only approved comments are shown to readers.", "approved"),
+    _TENANT,
+)
+_MEMBER = (
+    Fact("member_id", "The member's id.", "b8d0f2h4j6l8n0p", shows="id"),
+    Fact("email", "The member's address, in full.", "jonas@example.com"),
+    Fact("name", "The member's name; may be empty.", "Jonas"),
+    Fact("tier", "What the member may read.", "free"),
+    Fact("status", "The state of the membership.", "active"),
+    Fact("newsletter", "Whether the newsletter is on.", True),
+    _TENANT,
+)
+_MEDIA = (
+    Fact("media_id", "The media item's id.", "5f8h1j3k6l9m2n4", shows="id"),
+    Fact("filename", "The name under which it is stored.", "lamp_room_47r13hicyn.jpg"),
+    Fact(
+        "url",
+        "The file's public address.",
+        "https://coast.example.com/media/5f8h1j3k6l9m2n4/lamp_room_47r13hicyn.jpg",
+    ),
+    Fact("mime_type", "Found out from the content.", "image/jpeg"),
+    Fact("size", "In bytes.", 184_213),
+    _TENANT,
+)
+_ITEMS = Fact(
+    "items",
+    "What was bought, as the record holds it.",
+    [{"product_id": "q1w3e5r7t9y1u3i", "quantity": 1, "price": 1800}],
+)
+_ORDER = (
+    Fact("order_id", "The order's id.", "o6u4y2t0r8e6w4q", shows="id"),
+    Fact("email", "The buyer's address.", "mira@example.com"),
+    Fact("member_id", "The buyer, if a member.", None, nullable=True),
+    Fact("status", "The order's state.", "paid"),
+    _ITEMS,
+    Fact("total", "In minor units, such as cents.", 1800),
+    _CURRENCY,
+    Fact("refunded_amount", "What has been paid back, in minor units.", 0),
+    _TENANT,
+)
+_PRODUCT = (
+    Fact("product_id", "The product's id.", "q1w3e5r7t9y1u3i", shows="id"),
+    Fact("name", "The product's name.", "Tide table 2027"),
+    Fact("slug", "The last part of the product's address.", "tide-table-2027"),
+    Fact("price", "In minor units, such as cents.", 1800),
+    _CURRENCY,
+    Fact("active", "Whether it is for sale.", True),
+    _TENANT,
+)
+_CART = (
+    Fact("cart_id", "The cart's id.", "c9v7b5n3m1l9k7j", shows="id"),
+    Fact("email", "Whom to remind.", "mira@example.com"),
+    Fact("items", "What lies in it, as the record holds it.", _ITEMS.example),
+    Fact("last_activity", "When it was last touched.", "2026-11-13T08:02:11.000Z", nullable=True),
+    _TENANT,
+)
+_GIFT_CARD = (
+    Fact("gift_card_id", "The gift card's id. Its code is never sent.", "g4i6f8t0c2a4r6d", "id"),
+    Fact("amount", "In minor units, such as cents.", 5000),
+    _CURRENCY,
+    Fact("email", "For whom it is, if anybody.", "mira@example.com", nullable=True),
+    _TENANT,
+)
+_PING = (
+    Fact("webhook_id", "The subscription that is tested.", "w3h5k7m9p1r3t5v", shows="id"),
+    Fact("message", "A sentence for people.", "This is a test of your webhook.", shows=None),
+    _TENANT,
+)
+
+_LEAVES = {"newsletter": False}
+
+CATALOG: tuple[EventKind, ...] = (
+    EventKind(
+        "post.created",
+        Category.CONTENT,
+        "a post is created, as a draft or published at once",
+        "posts",
+        _ANY_POST,
+        _CREATE,
+        {"published_at": None},
+    ),
+    EventKind(
+        "post.updated",
+        Category.CONTENT,
+        "a published post is edited and stays published",
+        "posts",
+        _POST_WHILE_PUBLIC,
+        _UPDATE,
+        example_previous={"title": "The lighthouse keeps its hours"},
+    ),
+    EventKind(
+        "post.published",
+        Category.CONTENT,
+        "a post becomes published, when it is created or later",
+        "posts",
+        _POST_WHILE_PUBLIC,
+        _CREATE | _UPDATE,
+        example_previous={"status": "draft", "published_at": ""},
+    ),
+    EventKind(
+        "post.unpublished",
+        Category.CONTENT,
+        "a published post goes back to draft",
+        "posts",
+        _ANY_POST,
+        _UPDATE,
+        {"published_at": None},
+        {"status": "published", "published_at": _MOMENT},
+    ),
+    EventKind(
+        "post.deleted",
+        Category.CONTENT,
+        "a post is deleted, whatever its state",
+        "posts",
+        _ANY_POST,
+        _DELETE,
+    ),
+    EventKind(
+        "page.published",
+        Category.CONTENT,
+        "a page becomes published, when it is created or later",
+        "pages",
+        _PAGE,
+        _CREATE | _UPDATE,
+    ),
+    EventKind(
+        "comment.posted",
+        Category.COMMENTS,
+        "a comment is stored, whatever its state",
+        "comments",
+        _COMMENT,
+        _CREATE,
+    ),
+    EventKind(
+        "comment.approved",
+        Category.COMMENTS,
+        "a comment becomes approved, each time; one that is approved as it comes in counts too",
+        "comments",
+        _COMMENT,
+        _CREATE | _UPDATE,
+        example_previous={"status": "pending"},
+    ),
+    EventKind(
+        "comment.received",
+        Category.COMMENTS,
+        "a comment becomes approved for the first time",
+        "comments",
+        _COMMENT,
+        _CREATE | _UPDATE,
+    ),
+    EventKind(
+        "comment.deleted",
+        Category.COMMENTS,
+        "a comment is deleted, by itself or together with its post",
+        "comments",
+        _COMMENT,
+        _DELETE,
+        {"status": "spam"},
+    ),
+    EventKind(
+        "subscriber.added",
+        Category.MEMBERS,
+        "a reader signs up or is created with the newsletter on, or turns it on again",
+        "blog_members",
+        _MEMBER,
+        _CREATE | _UPDATE,
+    ),
+    EventKind(
+        "subscriber.removed",
+        Category.MEMBERS,
+        "a reader unsubscribes, is cancelled or is deleted",
+        "blog_members",
+        _MEMBER,
+        _UPDATE | _DELETE,
+        _LEAVES,
+        {"newsletter": True},
+    ),
+    EventKind(
+        "member.subscribed",
+        Category.MEMBERS,
+        "the same happens as for `subscriber.added`",
+        "blog_members",
+        _MEMBER,
+        _CREATE | _UPDATE,
+    ),
+    EventKind(
+        "member.unsubscribed",
+        Category.MEMBERS,
+        "the same happens as for `subscriber.removed`",
+        "blog_members",
+        _MEMBER,
+        _UPDATE | _DELETE,
+        _LEAVES,
+        {"newsletter": True},
+    ),
+    EventKind(
+        "member.tier_changed",
+        Category.MEMBERS,
+        "a member's tier changes, by a payment, through the API or by hand",
+        "blog_members",
+        (*_MEMBER, Fact("previous_tier", "The tier until now.", "free", shows="tier")),
+        _UPDATE,
+        {"tier": "paid"},
+        {"tier": "free"},
+    ),
+    EventKind(
+        "media.uploaded",
+        Category.MEDIA,
+        "a media item is created",
+        "media",
+        _MEDIA,
+        _CREATE,
+    ),
+    EventKind(
+        "order.paid",
+        Category.COMMERCE,
+        "a checkout of a product or a cart is completed, or an order's status becomes `paid`",
+        "orders",
+        _ORDER,
+        _CREATE | _UPDATE,
+        example_previous={"status": "pending"},
+    ),
+    EventKind(
+        "order.refunded",
+        Category.COMMERCE,
+        "an order is refunded in full, or its status becomes `refunded`",
+        "orders",
+        _ORDER,
+        _CREATE | _UPDATE,
+        {"status": "refunded", "refunded_amount": 1800},
+        {"status": "paid", "refunded_amount": 0},
+    ),
+    EventKind(
+        "order.shipped",
+        Category.COMMERCE,
+        "an order's status becomes `shipped`",
+        "orders",
+        _ORDER,
+        _CREATE | _UPDATE,
+        {"status": "shipped"},
+        {"status": "paid"},
+    ),
+    EventKind(
+        "product.created",
+        Category.COMMERCE,
+        "a product is created",
+        "products",
+        _PRODUCT,
+        _CREATE,
+    ),
+    EventKind(
+        "product.updated",
+        Category.COMMERCE,
+        "a product is edited",
+        "products",
+        _PRODUCT,
+        _UPDATE,
+        example_previous={"price": 1600},
+    ),
+    EventKind(
+        "cart.abandoned",
+        Category.COMMERCE,
+        "a cart with an address and items has not been touched for 24 hours and was not paid; "
+        "once per cart",
+        "carts",
+        _CART,
+        _CREATE | _UPDATE,
+        example_previous={"status": "open"},
+    ),
+    EventKind(
+        "gift_card.issued",
+        Category.COMMERCE,
+        "a gift card is created",
+        "gift_cards",
+        _GIFT_CARD,
+        _CREATE,
+    ),
+    EventKind(
+        "test.ping",
+        Category.SYSTEM,
+        "somebody tests a subscription, in the admin or with `POST /api/v1/webhooks/{id}/test`",
+        "webhook_subscriptions",
+        _PING,
+        frozenset(),
+    ),
+)

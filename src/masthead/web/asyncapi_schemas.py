@@ -1,0 +1,84 @@
+"""JSON Schemas of what a subscriber gets, read from the catalog and the records' own fields."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from masthead.events.catalog import Cause, EventKind, Fact
+from masthead.records.change_facts import is_repeated, told_fields
+from masthead.records.collection import Collection, Registry
+from masthead.records.fields.base import Field
+from masthead.web.openapi_schemas import Schema, nullable, shown_schema
+
+
+def payload_schema(kind: EventKind, registry: Registry) -> Schema:
+    """The `payload` of an event. More fields may come with later versions."""
+    collection = registry[kind.collection]
+    properties: Schema = {fact.name: _fact_schema(fact, collection) for fact in kind.facts}
+    required = list(properties)
+    if kind.causes:
+        properties["sequence"] = _SEQUENCE
+        required.append("sequence")
+    if Cause.UPDATE in kind.causes:
+        properties |= {"changed": _CHANGED, "previous": _previous_schema(collection)}
+    if kind.causes == {Cause.UPDATE}:
+        required += ["changed", "previous"]
+    return {
+        "type": "object",
+        "description": f"Fires when {kind.trigger}.",
+        "required": required,
+        "properties": properties,
+        "examples": [kind.example],
+    }
+
+
+def envelope_schema(kind: EventKind, payload: Schema) -> Schema:
+    """The whole body of a delivery."""
+    return {
+        "type": "object",
+        "required": ["event", "timestamp", "payload"],
+        "properties": {
+            "event": {"type": "string", "const": kind.name, "description": "The event's name."},
+            "timestamp": {
+                "type": "integer",
+                "description": "When it happened, in Unix seconds; the same over retries.",
+            },
+            "payload": payload,
+        },
+    }
+
+
+def _fact_schema(fact: Fact, collection: Collection) -> Schema:
+    schema: Schema = {"type": "string"}
+    if fact.field is not None:
+        schema = shown_schema(collection.by_name[fact.field], is_computed=False)
+    return {"description": fact.help, **(nullable(schema) if fact.nullable else schema)}
+
+
+def _previous_schema(collection: Collection) -> Schema:
+    told = [field for field in told_fields(collection) if is_repeated(field)]
+    return {
+        "type": "object",
+        "description": "What the changed fields held before. Long texts and documents are left "
+        "out. An empty date, address or relation is an empty text, as in the record store.",
+        "properties": {field.name: _previous_value(field) for field in told},
+    }
+
+
+def _previous_value(field: Field) -> Schema:
+    """Without the format, which an empty text does not have."""
+    schema: dict[str, Any] = shown_schema(field, is_computed=False)
+    return {name: value for name, value in schema.items() if name != "format"}
+
+
+_SEQUENCE = {
+    "type": "integer",
+    "minimum": 1,
+    "description": "Counts the changes of this record. Events may arrive late or out of order: "
+    "drop one whose number is lower than the last you have handled for the record.",
+}
+_CHANGED = {
+    "type": "array",
+    "items": {"type": "string"},
+    "description": "The record's fields that changed. Only there when the record was updated.",
+}

@@ -1,0 +1,118 @@
+"""The words, headers and signatures of the events' description: what the catalog does not hold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from masthead.events.catalog import Category
+
+TITLE = "Masthead events"
+
+INTRODUCTION = """\
+Everything that happens on a site, sent as it happens to the addresses that subscribed to it.
+
+**Subscribing.** `POST /api/v1/webhooks` with a name, an https address and the events you want
+answers with a secret, once. A site has up to 100 subscriptions.
+
+**Delivery.** One POST per event and subscription. A 2xx within 10 seconds is a success; redirects
+are not followed. Anything else is tried again on the service's schedule, and afterwards waits in
+the dead-letter queue until somebody retries it. 410 disables the subscription. Every event arrives
+at least once: use `X-Service-Delivery`, which stays the same over retries, to drop repeats.
+
+**Order.** Deliveries run side by side and retries come late. `sequence` counts the changes of a
+record: drop what is lower than the last you have handled for it.
+
+**Signature.** `X-Service-Signature` is `v1=` and the hex HMAC-SHA256, keyed with the secret as it
+was given to you, of `v1:<X-Service-Timestamp>:<raw body>`. Compare in constant time and refuse
+timestamps that are more than five minutes off. The `webhook-*` headers are those of Standard
+Webhooks: its libraries verify them with the same secret.
+
+**Polling.** `GET /api/v1/webhooks/events` gives the same events to those who can't receive.
+"""
+
+tags: dict[Category, str] = {
+    Category.CONTENT: "Posts and pages.",
+    Category.COMMENTS: "Readers' words under posts.",
+    Category.MEMBERS: "The site's readers. Addresses come in full.",
+    Category.MEDIA: "Uploaded pictures and files.",
+    Category.COMMERCE: "Products, orders, carts and gift cards.",
+    Category.SYSTEM: "The service itself.",
+}
+
+EXAMPLE_TIMESTAMP = 1_794_648_600
+
+_UNIX_SECONDS = {"type": "string", "pattern": "^[0-9]+$"}
+
+HEADERS: dict[str, Any] = {
+    "type": "object",
+    "required": [
+        "X-Service-Event",
+        "X-Service-Delivery",
+        "X-Service-Timestamp",
+        "X-Service-Signature",
+        "webhook-id",
+        "webhook-timestamp",
+        "webhook-signature",
+    ],
+    "properties": {
+        "X-Service-Event": {"type": "string", "description": "The event's name."},
+        "X-Service-Delivery": {
+            "type": "string",
+            "description": "The delivery's id, the same over retries: your idempotency key.",
+        },
+        "X-Service-Timestamp": {
+            **_UNIX_SECONDS,
+            "description": "When this attempt was signed, in Unix seconds.",
+        },
+        "X-Service-Signature": {
+            "type": "string",
+            "pattern": "^v1=[0-9a-f]{64}$",
+            "description": "`v1=` and the hex HMAC-SHA256 of `v1:<timestamp>:<raw body>`.",
+        },
+        "webhook-id": {
+            "type": "string",
+            "description": "Standard Webhooks: the same as `X-Service-Delivery`.",
+        },
+        "webhook-timestamp": {
+            **_UNIX_SECONDS,
+            "description": "Standard Webhooks: the same as `X-Service-Timestamp`.",
+        },
+        "webhook-signature": {
+            "type": "string",
+            "pattern": "^v1,[A-Za-z0-9+/]{43}=$",
+            "description": "Standard Webhooks: `v1,` and the base64 HMAC-SHA256 of "
+            "`<webhook-id>.<webhook-timestamp>.<raw body>`, keyed with the secret read as base64.",
+        },
+    },
+}
+
+HEADER_EXAMPLES = {
+    "X-Service-Delivery": "d1f3h5j7l9n1p3r",
+    "X-Service-Timestamp": "1794648601",
+    "X-Service-Signature": "v1=5257a869e7ecebeda32affa62cdca3fa51cad7e77a0e56ff536d0ce8e108d8bd",
+    "webhook-id": "d1f3h5j7l9n1p3r",
+    "webhook-timestamp": "1794648601",
+    "webhook-signature": "v1,UleoaefsY+2jKv+mLNyj+lHK1+d6Dlb/U20M6OEI2L0=",
+}
+
+SECURITY: dict[str, Any] = {
+    "serviceSignature": {
+        "type": "httpApiKey",
+        "name": "X-Service-Signature",
+        "in": "header",
+        "description": "`v1=<hex>`: HMAC-SHA256, keyed with the subscription's secret, of "
+        "`v1:<X-Service-Timestamp>:<raw body>`.",
+    },
+    "standardWebhooks": {
+        "type": "httpApiKey",
+        "name": "webhook-signature",
+        "in": "header",
+        "description": "`v1,<base64>` as Standard Webhooks has it; its libraries take the same "
+        "secret. Either signature is enough.",
+    },
+}
+
+CORRELATION = {
+    "description": "The same over retries.",
+    "location": "$message.header#/X-Service-Delivery",
+}

@@ -1,0 +1,20 @@
+"""The events' description under `/api/v1`, which needs no key."""
+
+from __future__ import annotations
+
+from starlette.routing import Route as Mounted
+
+from masthead.records.collection import Registry
+from masthead.settings import Settings
+from masthead.web.answers import encode
+from masthead.web.asyncapi import build_document
+from masthead.web.v1.descriptions import Fixed
+from masthead.web.v1.routes import PREFIX
+
+DOCUMENT = f"{PREFIX}/asyncapi.json"
+
+
+def event_description_routes(registry: Registry, settings: Settings) -> list[Mounted]:
+    """Made here, once. Mount it before the API itself, which takes the rest."""
+    document = encode(build_document(registry, settings))
+    return [Mounted(DOCUMENT, Fixed(document, "application/json"))]

@@ -1,0 +1,73 @@
+"""Holds events and deliveries against the AsyncAPI description, for every test that has some."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import jsonschema_rs
+
+from masthead.schema import registry
+from masthead.settings import Settings
+from masthead.web.asyncapi import build_document
+
+DOCUMENT = build_document(
+    registry, Settings.from_environ({"MASTHEAD_BASE_URL": "https://example.com"})
+)
+SCHEMAS: dict[str, Any] = DOCUMENT["components"]["schemas"]
+
+
+def check_delivery(headers: Mapping[str, str], body: bytes) -> str:
+    """Fails unless the delivery is as described; returns the event's name."""
+    content = json.loads(body)
+    message = message_of(content["event"])
+    validate(message["payload"], content)
+    check_nothing_more(content["event"], content["payload"])
+    validate(message["headers"], _as_described(headers))
+    assert headers["x-service-event"] == content["event"]
+    assert headers["x-service-delivery"] == headers["webhook-id"]
+    name: str = content["event"]
+    return name
+
+
+def check_payload(event: str, payload: Mapping[str, Any]) -> None:
+    schema = payload_schema_of(event)
+    validate(schema, payload)
+    check_nothing_more(event, payload)
+
+
+def check_nothing_more(event: str, payload: Mapping[str, Any]) -> None:
+    """Later versions may add to a payload, so its schema allows that; ours may not hide facts."""
+    described = payload_schema_of(event)["properties"]
+    assert set(payload) <= set(described), event
+    if "previous" in payload:
+        assert set(payload["previous"]) <= set(described["previous"]["properties"]), event
+
+
+def message_of(event: str) -> dict[str, Any]:
+    (message,) = (
+        each for each in DOCUMENT["components"]["messages"].values() if each["name"] == event
+    )
+    found: dict[str, Any] = message
+    return found
+
+
+def payload_schema_of(event: str) -> dict[str, Any]:
+    return resolved(resolved(message_of(event)["payload"])["properties"]["payload"])
+
+
+def resolved(reference: Mapping[str, str]) -> dict[str, Any]:
+    schema: dict[str, Any] = SCHEMAS[reference["$ref"].rpartition("/")[2]]
+    return schema
+
+
+def validate(schema: Mapping[str, Any], value: Any) -> None:
+    whole = {"allOf": [schema], "components": DOCUMENT["components"]}
+    jsonschema_rs.Draft7Validator(whole, validate_formats=True).validate(value)
+
+
+def _as_described(headers: Mapping[str, str]) -> dict[str, str]:
+    """With the names written as in the description; HTTP does not tell cases apart."""
+    written = {name.lower(): name for name in SCHEMAS["DeliveryHeaders"]["properties"]}
+    return {written[name]: value for name, value in headers.items() if name in written}

@@ -1,0 +1,68 @@
+"""The catalog: complete, and true of what the changes of records really say."""
+
+from __future__ import annotations
+
+import pytest
+from tests.events.described import check_payload, payload_schema_of
+from tests.events.year import live_a_year
+from tests.world import TenantWorld
+
+from masthead.events.catalog import CATALOG, Cause, EventKind
+from masthead.events.names import EVENT_NAMES, TEST_PING
+from masthead.schema import registry
+
+VARIANT_A = """post.published post.updated post.deleted comment.received comment.approved
+subscriber.added subscriber.removed test.ping"""
+VARIANT_B = """post.created post.updated post.published post.unpublished post.deleted page.published
+member.subscribed member.unsubscribed member.tier_changed comment.posted comment.approved
+comment.deleted order.paid order.refunded order.shipped product.created product.updated
+cart.abandoned gift_card.issued media.uploaded test.ping"""
+VARIANT_C = "post.created post.updated post.deleted"
+
+each_kind = pytest.mark.parametrize("kind", CATALOG, ids=lambda kind: kind.name)
+
+
+def test_holds_the_union_of_the_variants_each_once() -> None:
+    assert sorted(EVENT_NAMES) == sorted({*f"{VARIANT_A} {VARIANT_B} {VARIANT_C}".split()})
+    assert TEST_PING in EVENT_NAMES
+
+
+async def test_every_event_fires_and_says_what_the_catalog_promises(tenant: TenantWorld) -> None:
+    await live_a_year(tenant)
+    fired = await tenant.events()
+    assert {name for name, _ in fired} == set(EVENT_NAMES)
+    for name, payload in fired:
+        check_payload(name, payload)
+
+
+async def test_what_may_be_missing_or_null_is_so_at_times(tenant: TenantWorld) -> None:
+    """And at times it is not: otherwise the catalog promises too little."""
+    await live_a_year(tenant)
+    fired = await tenant.events()
+    for kind in CATALOG:
+        payloads = [payload for name, payload in fired if name == kind.name]
+        schema = payload_schema_of(kind.name)
+        for optional in set(schema["properties"]) - set(schema["required"]):
+            assert {optional in payload for payload in payloads} == {True, False}, kind.name
+        for fact in kind.facts:
+            nulls = {payload[fact.name] is None for payload in payloads}
+            assert fact.nullable == (True in nulls), (kind.name, fact.name)
+            assert fact.name == "published_at" or False in nulls, (kind.name, fact.name)
+
+
+@each_kind
+def test_the_example_is_one(kind: EventKind) -> None:
+    check_payload(kind.name, kind.example)
+    changed = kind.example.get("changed", [])
+    assert set(kind.example.get("previous", {})) == set(changed)
+    assert Cause.UPDATE in kind.causes or not changed
+
+
+@each_kind
+def test_facts_show_fields_that_may_be_read(kind: EventKind) -> None:
+    collection = registry[kind.collection]
+    for fact in kind.facts:
+        assert fact.help.endswith(".")
+        if fact.field is not None:
+            assert not getattr(collection.by_name[fact.field], "encrypted", False)
+    assert not kind.trigger.endswith(".")
