@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 NODE_MODULES := tests/clients/node_modules
-PYTHON_MODULES := tests/clients/python_modules
+GENERATOR := $(VENV)/client-generator
 
 .PHONY: run install install-test test lint format bench lock clean
 
@@ -14,7 +14,7 @@ run: install
 
 install: $(VENV)/.installed
 
-install-test: $(VENV)/.installed-test $(NODE_MODULES)/.installed $(PYTHON_MODULES)/.installed
+install-test: $(VENV)/.installed-test $(NODE_MODULES)/.installed $(GENERATOR)/.installed
 
 # Both suites run the same tests, on SQLite and on PostgreSQL; -n 2 uses both cores of a small machine.
 test: install-test
@@ -42,7 +42,7 @@ lock:
 	  -o tests/clients/requirements.lock
 
 clean:
-	rm -rf $(VENV) $(NODE_MODULES) $(PYTHON_MODULES)
+	rm -rf $(VENV) $(NODE_MODULES)
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -62,8 +62,8 @@ $(NODE_MODULES)/.installed: tests/clients/package-lock.json $(VENV)/.installed-t
 	touch $@
 
 # The generator of Python clients stands apart: it needs older versions of packages than we do.
-$(PYTHON_MODULES)/.installed: tests/clients/requirements.lock $(VENV)/.installed-test
-	rm -rf $(PYTHON_MODULES)
+$(GENERATOR)/.installed: tests/clients/requirements.lock $(VENV)/.installed-test
+	rm -rf $(GENERATOR)
 	$(BIN)/pip install -q --disable-pip-version-check --require-hashes --no-deps \
-	  --target $(PYTHON_MODULES) -r tests/clients/requirements.lock
+	  --target $(GENERATOR) -r tests/clients/requirements.lock
 	touch $@
