@@ -36,6 +36,7 @@ from masthead.posts.v1 import routes as post_table
 from masthead.record_api.call import Services as RecordServices
 from masthead.record_api.routes import routes as record_routes
 from masthead.records.engine import Records
+from masthead.records.versions import TenantVersions
 from masthead.schema import registry, tables
 from masthead.settings import Settings
 from masthead.site.collection import site_settings
@@ -69,6 +70,7 @@ class Parts:
     images: ImagePool
     keyring: KeyRing
     records: Records
+    versions: TenantVersions
     directory: TenantDirectory
     accounts: Accounts
     throttle: LoginThrottle
@@ -93,7 +95,8 @@ async def build(settings: Settings, now: clock.Clock = clock.now) -> Parts:
     records = Records(database, registry, tables, keyring, now)
     records.fan_out = Fanout(database, tables)
     throttle = LoginThrottle(database, now)
-    directory = TenantDirectory(records, site_settings)
+    versions = TenantVersions(database)
+    directory = TenantDirectory(records, site_settings, versions)
     return Parts(
         settings=settings,
         database=database,
@@ -101,10 +104,11 @@ async def build(settings: Settings, now: clock.Clock = clock.now) -> Parts:
         images=ImagePool(),
         keyring=keyring,
         records=records,
+        versions=versions,
         directory=directory,
-        accounts=Accounts(records, keyring, throttle),
+        accounts=Accounts(records, keyring, throttle, versions),
         throttle=throttle,
-        keys=ApiKeys(records, directory),
+        keys=ApiKeys(records, directory, versions),
         limit_store=open_limit_store(settings.redis_url, database, settings.data_dir, now),
         idempotency=Idempotency(database, now),
         outbound=OutboundClient(allow=settings.outbound_allow, ca_file=settings.outbound_ca_file),
@@ -211,7 +215,7 @@ def v1_routes(parts: Parts) -> list[Route]:
     )
     limiter = RateLimiter(parts.limit_store, parts.settings.rate_limits, parts.records.clock)
     return mount_v1(
-        V1_TABLE, services, parts.keys, limiter, parts.idempotency, AnswerCache(parts.database)
+        V1_TABLE, services, parts.keys, limiter, parts.idempotency, AnswerCache(parts.versions)
     )
 
 

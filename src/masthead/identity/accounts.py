@@ -20,6 +20,7 @@ from masthead.records.accounts import credentials, new_token_key
 from masthead.records.collection import Collection, Record
 from masthead.records.engine import Records
 from masthead.records.fields.base import REQUIRED
+from masthead.records.versions import TenantVersions
 
 ADMIN_SESSION = timedelta(days=1)
 MEMBER_SESSION = timedelta(days=14)
@@ -37,12 +38,29 @@ class SignedIn:
     caller: Caller
 
 
+@dataclass(frozen=True, slots=True)
+class _Session:
+    """A verified token, and the version of the tenant's identities it was verified under."""
+
+    caller: Caller
+    claims: sessions.Claims
+    account_tenant: str
+    version: int
+
+
 class Accounts:
-    def __init__(self, records: Records, keyring: KeyRing, throttle: LoginThrottle) -> None:
+    def __init__(
+        self,
+        records: Records,
+        keyring: KeyRing,
+        throttle: LoginThrottle,
+        versions: TenantVersions,
+    ) -> None:
         self._records = records
         self._keyring = keyring
         self._throttle = throttle
-        self._verified: dict[str, tuple[str, sessions.Claims]] = {}
+        self._versions = versions
+        self._verified: dict[str, _Session] = {}
 
     async def sign_in(
         self,
@@ -71,9 +89,28 @@ class Accounts:
         return self._issue(collection, account, TokenType.FILE, FILE_TOKEN) if account else None
 
     async def caller_of(self, token: str, token_type: TokenType = TokenType.AUTH) -> Caller | None:
-        """Whose token this is, if it is alive: its account exists and has the same token key."""
+        """Whose token this is, if it is alive: its account exists and has the same token key.
+
+        Checking a signature costs more than the rest of a small request, so a session is
+        remembered while nothing has changed about who is who in its tenant.
+        """
         known = self._verified.get(token)
-        claims = known[1] if known else sessions.peek(token)
+        if known is not None:
+            versions = await self._versions.of(known.account_tenant)
+            if known.version == versions.identity and known.claims.type is token_type:
+                is_alive = known.claims.expires > self._records.clock()
+                return known.caller if is_alive else None
+            del self._verified[token]
+        session = await self._session_of(token, token_type)
+        if session is None:
+            return None
+        if len(self._verified) >= MAX_VERIFIED:
+            self._verified.clear()
+        self._verified[token] = session
+        return session.caller
+
+    async def _session_of(self, token: str, token_type: TokenType) -> _Session | None:
+        claims = sessions.peek(token)
         if claims is None or claims.type is not token_type or not ids.is_id(claims.id):
             return None
         collection = self._records.registry.find(claims.collection_id)
@@ -82,9 +119,30 @@ class Accounts:
         # An id is unique in its tenant only, and tenants may choose ids: the key decides.
         found = await self._records.find(collection, {"id": claims.id}, limit=MAX_NAMESAKES)
         for account in found:
-            if self._is_genuine(token, token_type, account["token_key"]):
-                return account_caller(collection, account)
+            session = await self._verified_session(token, token_type, collection, account)
+            if session is not None:
+                return session
         return None
+
+    async def _verified_session(
+        self, token: str, token_type: TokenType, collection: Collection, account: Record
+    ) -> _Session | None:
+        tenant_id = account["tenant_id"]
+        version = (await self._versions.of(tenant_id)).identity
+        # Read again under the version that is remembered: the first look only found the tenant.
+        found = await self._records.find(
+            collection, {"id": account["id"]}, tenant_id=TenantId(tenant_id)
+        )
+        claims = found and sessions.verify(
+            self._keyring,
+            token,
+            found[0]["token_key"],
+            token_type=token_type,
+            now=self._records.clock,
+        )
+        if not claims:
+            return None
+        return _Session(account_caller(collection, found[0]), claims, tenant_id, version)
 
     async def verify_password(self, collection: Collection, caller: Caller, password: str) -> bool:
         """Whether the caller knows the password of the account they are signed in with."""
@@ -108,22 +166,6 @@ class Accounts:
         tenant_id = TenantId("") if is_operator else caller.tenant_id
         found = await self._records.find(collection, {"id": caller.id}, tenant_id=tenant_id)
         return found[0] if found else None
-
-    def _is_genuine(self, token: str, token_type: TokenType, token_key: str) -> bool:
-        """Checking a signature costs more than the rest of a small request, so each is checked
-        once; the key it was checked with is part of what is remembered."""
-        known = self._verified.get(token)
-        if known is not None and known[0] == token_key:
-            return known[1].expires > self._records.clock()
-        claims = sessions.verify(
-            self._keyring, token, token_key, token_type=token_type, now=self._records.clock
-        )
-        if claims is None:
-            return False
-        if len(self._verified) >= MAX_VERIFIED:
-            self._verified.clear()
-        self._verified[token] = (token_key, claims)
-        return True
 
     async def _matching(
         self, collection: Collection, tenant_id: TenantId | None, email: str, password: str

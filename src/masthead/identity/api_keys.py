@@ -38,6 +38,7 @@ api_keys = Collection(
         Date(name="revoked_at"),
         Date(name="last_used_at", write=Access.ENGINE),
     ),
+    is_identity=True,
     made_by="`masthead key create` or in the admin, where the key is shown once",
     indexes=(Index(("key_hash",), unique=True, across_tenants=True, skip_empty="key_hash"),),
 )

@@ -1,7 +1,6 @@
 """Which tenant a request is about: by subdomain, custom domain, default tenant or id.
 
-Answers come from memory while the database says that nothing was committed since; PostgreSQL can't
-say that for free, so there each question is one indexed read.
+Answers come from memory while nothing has changed about who is who in the tenant.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ from masthead.identity.tenants import tenants
 from masthead.ids import TenantId
 from masthead.records.collection import Collection, Record
 from masthead.records.engine import Records
+from masthead.records.versions import TenantVersions
 
 MAX_REMEMBERED = 20_000
 
@@ -31,11 +31,13 @@ class Tenant:
 
 
 class TenantDirectory:
-    def __init__(self, records: Records, site_settings: Collection) -> None:
+    def __init__(
+        self, records: Records, site_settings: Collection, versions: TenantVersions
+    ) -> None:
         self._records = records
         self._site_settings = site_settings
-        self._remembered: dict[tuple[str, str], Tenant | None] = {}
-        self._seen: int | None = None
+        self._versions = versions
+        self._remembered: dict[tuple[str, str], tuple[Tenant, int]] = {}
 
     async def by_slug(self, slug: str) -> Tenant | None:
         return await self._look_up("slug", slug)
@@ -47,20 +49,24 @@ class TenantDirectory:
         return await self._look_up("domain", domain)
 
     async def _look_up(self, by: str, value: str) -> Tenant | None:
-        seen = self._records.database.data_version()
-        if seen is None or seen != self._seen or len(self._remembered) > MAX_REMEMBERED:
-            self._remembered.clear()
-            self._seen = seen
         key = (by, value)
-        if key in self._remembered:
-            return self._remembered[key]
-        tenant = await self._read(by, value)
-        # Something may have been committed during the read: then this is already old.
-        if seen is not None and seen == self._seen:
-            self._remembered[key] = tenant
-        return tenant
+        known = self._remembered.get(key)
+        if known is not None:
+            tenant, version = known
+            if (await self._versions.of(tenant.id)).identity == version:
+                return tenant
+            del self._remembered[key]
+        found = await self._read(by, value)
+        if found is None:
+            return None
+        # Only what exists: made-up hosts must not push out the ones in use.
+        if len(self._remembered) >= MAX_REMEMBERED:
+            self._remembered.clear()
+        self._remembered[key] = found
+        return found[0]
 
-    async def _read(self, by: str, value: str) -> Tenant | None:
+    async def _read(self, by: str, value: str) -> tuple[Tenant, int] | None:
+        """The tenant, and the version it was read under: never a newer one than what was read."""
         if by == "domain":
             settings = await self._records.find(self._site_settings, {"custom_domain": value})
             if not settings:
@@ -70,8 +76,12 @@ class TenantDirectory:
         if not found:
             return None
         tenant_id = TenantId(found[0]["id"])
+        version = (await self._versions.of(tenant_id)).identity
+        found = await self._records.find(tenants, {"id": tenant_id}, tenant_id=tenant_id)
         settings = await self._records.find(self._site_settings, {}, tenant_id=tenant_id)
-        return _tenant(found[0], settings[0] if settings else {})
+        if not found:
+            return None
+        return _tenant(found[0], settings[0] if settings else {}), version
 
 
 def _tenant(record: Record, settings: Record) -> Tenant:

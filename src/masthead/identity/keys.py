@@ -1,7 +1,7 @@
 """Who an API key is. `api_keys` makes and stores them; this is what a call goes through.
 
-Keys are remembered while the database says that nothing was committed since, as tenants are in the
-directory; a revoked key is refused from the next call on.
+Keys are remembered while nothing has changed about who is who in their tenant, as tenants are in
+the directory; a revoked key is refused from the next call on.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from masthead.identity.directory import Tenant, TenantDirectory
 from masthead.identity.scopes import granted
 from masthead.ids import TenantId
 from masthead.records.engine import Records
+from masthead.records.versions import TenantVersions
 from masthead.storage.database import EVERY_TENANT
 
 MAX_REMEMBERED = 20_000
@@ -54,13 +55,14 @@ class ApiKeys:
         self,
         records: Records,
         directory: TenantDirectory,
+        versions: TenantVersions,
         *,
         flush_seconds: float = FLUSH_SECONDS,
     ) -> None:
         self._records = records
         self._directory = directory
-        self._remembered: dict[str, ApiKey] = {}
-        self._seen: int | None = None
+        self._versions = versions
+        self._remembered: dict[str, tuple[ApiKey, int]] = {}
         self._uses = KeyUses(records, flush_seconds)
 
     async def authenticate(self, key: str) -> ApiKey | None:
@@ -79,33 +81,40 @@ class ApiKeys:
         await self._uses.flush()
 
     async def _look_up(self, key_hash: str) -> ApiKey | None:
-        seen = self._records.database.data_version()
-        if seen is None or seen != self._seen or len(self._remembered) > MAX_REMEMBERED:
-            self._remembered.clear()
-            self._seen = seen
         known = self._remembered.get(key_hash)
         if known is not None:
-            return known
+            key, version = known
+            if (await self._versions.of(key.tenant.id)).identity == version:
+                return key
+            del self._remembered[key_hash]
         found = await self._read(key_hash)
+        if found is None:
+            return None
         # Only what exists: guesses must not push out the keys that are in use.
-        if found is not None and seen is not None and seen == self._seen:
-            self._remembered[key_hash] = found
-        return found
+        if len(self._remembered) >= MAX_REMEMBERED:
+            self._remembered.clear()
+        self._remembered[key_hash] = found
+        return found[0]
 
-    async def _read(self, key_hash: str) -> ApiKey | None:
+    async def _read(self, key_hash: str) -> tuple[ApiKey, int] | None:
+        """The key, and the version of its tenant's identities that it was read under."""
         rows = await self._records.find(api_keys, {"key_hash": key_hash})
         if not rows:
             return None
-        tenant = await self._directory.by_id(rows[0]["tenant_id"])
-        if tenant is None:
+        tenant_id = TenantId(rows[0]["tenant_id"])
+        version = (await self._versions.of(tenant_id)).identity
+        rows = await self._records.find(api_keys, {"key_hash": key_hash}, tenant_id=tenant_id)
+        tenant = await self._directory.by_id(tenant_id)
+        if not rows or tenant is None:
             return None
-        return ApiKey(
+        key = ApiKey(
             id=rows[0]["id"],
             tenant=tenant,
             scopes=granted(rows[0]["scopes"]),
             expires_at=rows[0]["expires_at"],
             revoked_at=rows[0]["revoked_at"],
         )
+        return key, version
 
 
 class KeyUses:

@@ -18,6 +18,7 @@ superusers = Collection(
     "_superusers",
     (Email(name="email", required=True, unique=True, personal=True), *ACCOUNT_FIELDS),
     is_auth=True,
+    is_identity=True,
     # Platform operators are administrators without a tenant.
     platform_records=True,
     indexes=(Index(("email",), across_tenants=True),),
@@ -49,6 +50,7 @@ tenants = Collection(
         Number(name="per_hour", nullable=True, min=0, write=Access.PLATFORM),
         Number(name="per_day", nullable=True, min=0, write=Access.PLATFORM),
     ),
+    is_identity=True,
     owner_may_delete=False,
     indexes=(Index(("slug",), unique=True, across_tenants=True),),
 )

@@ -67,6 +67,7 @@ blog_members = Collection(
     ),
     rules=Rules(read=SELF, update=SELF),
     is_auth=True,
+    is_identity=True,
     events=member_events,
     counters=(Counter(by=("tier",)),),
     indexes=(

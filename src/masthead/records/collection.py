@@ -113,6 +113,9 @@ class Index:
     """The index does not start with the tenant (for look-ups that find the tenant)."""
     skip_empty: str = ""
     """Leave records out whose field of this name is empty."""
+    only_late: str = ""
+    """Only records whose date of this name lay in the future when they were last saved: the few
+    that may not be due yet, whatever the time is."""
 
 
 def collection_id(name: str, is_auth: bool) -> str:
@@ -150,6 +153,8 @@ class Collection:
     """Its records can sign in."""
     platform_records: bool = False
     """Some records belong to the platform itself, with an empty tenant."""
+    is_identity: bool = False
+    """Says who is who, so that a change of it ends what is remembered of tenants and accounts."""
     owner_may_delete: bool = True
     made_by: str = ""
     """What makes its records, where a plain create could not: it would lack a key or a secret."""

@@ -22,6 +22,9 @@ tenant_states = Table(
     # orders the tenant's events, tells caches what is stale, and its row is the lock that makes
     # writes of one tenant take turns on PostgreSQL.
     Column("version", dialects.Integer(), nullable=False, server_default=text("0")),
+    # The version of the last change of who is who, so that what is remembered of accounts, keys
+    # and tenants outlives the publishing of posts.
+    Column("identity_version", dialects.Integer(), nullable=False, server_default=text("0")),
     PrimaryKeyConstraint("tenant_id"),
 )
 
@@ -34,7 +37,8 @@ record_counts = Table(
     Column("bucket", dialects.Text(), nullable=False),
     Column("total", dialects.Integer(), nullable=False, server_default=text("0")),
     PrimaryKeyConstraint("tenant_id", "collection", "counter", "bucket"),
-    SqlIndex(None, "collection", "counter", "bucket", "total"),
+    # For totals over all tenants; without the total itself, which changes with every record.
+    SqlIndex(None, "collection", "counter", "bucket"),
 )
 
 
@@ -100,5 +104,9 @@ def _add_index(table: Table, index: Index) -> None:
     columns = [table.c[name] for name in index.fields]
     if not index.across_tenants:
         columns.insert(0, table.c.tenant_id)
-    where = not_empty(table.c[index.skip_empty]) if index.skip_empty else None
+    where: ColumnElement[bool] | None = None
+    if index.skip_empty:
+        where = not_empty(table.c[index.skip_empty])
+    elif index.only_late:
+        where = table.c[index.only_late] > table.c.updated
     SqlIndex(None, *columns, unique=index.unique, sqlite_where=where, postgresql_where=where)

@@ -351,6 +351,8 @@ class Unit:
 
     async def _record_change(self, collection: Collection, change: Change) -> None:
         await self._count(collection, change)
+        if collection.is_identity:
+            await self.execute(self._parts.writes.mark_identity, {"tenant": self.tenant_id})
         if not self._emit_events:
             return
         about = None

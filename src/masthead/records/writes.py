@@ -26,6 +26,11 @@ class Writes:
                 record_counts, ("tenant_id", "collection", "counter", "bucket"), "total"
             )
         )
+        self.mark_identity = database.compile(
+            sa.update(tenant_states)
+            .where(tenant_states.c.tenant_id == sa.bindparam("tenant"))
+            .values(identity_version=tenant_states.c.version)
+        )
         self.event = database.compile(sa.insert(events))
         self.job = database.compile(sa.insert(jobs))
 

@@ -34,6 +34,7 @@ site_settings = Collection(
         Number(name="ai_per_minute", nullable=True, min=0),
         Number(name="ai_per_day", nullable=True, min=0),
     ),
+    is_identity=True,
     owner_may_delete=False,
     indexes=(
         Index((), unique=True),

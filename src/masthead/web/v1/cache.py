@@ -1,8 +1,7 @@
 """Answers kept as bytes, and used only while nothing of the tenant has changed.
 
 Every change of a tenant's content moves the tenant's version in its own transaction, so an answer
-is good exactly as long as the version it was made under. On SQLite an unchanged `data_version` of
-the file saves even that one read.
+is good exactly as long as the version it was made under.
 """
 
 from __future__ import annotations
@@ -11,11 +10,8 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TypeAlias
 
-import sqlalchemy as sa
-
 from masthead.ids import TenantId
-from masthead.records.tables import tenant_states
-from masthead.storage.database import Database, scope_of
+from masthead.records.versions import TenantVersions
 from masthead.web.answers import RawHeaders
 
 MAX_BYTES = 32 * 1024 * 1024
@@ -27,34 +23,25 @@ Place: TypeAlias = tuple[TenantId, str, bytes]
 @dataclass(slots=True)
 class CachedAnswer:
     version: int
-    data_version: int | None
     body: bytes
     tag: bytes
     links: RawHeaders
 
 
 class AnswerCache:
-    def __init__(self, database: Database, *, max_bytes: int = MAX_BYTES) -> None:
-        self._database = database
+    def __init__(self, versions: TenantVersions, *, max_bytes: int = MAX_BYTES) -> None:
+        self._versions = versions
         self._max_bytes = max_bytes
         self._answers: OrderedDict[Place, CachedAnswer] = OrderedDict()
         self._bytes = 0
-        self._read = database.compile(
-            sa.select(tenant_states.c.version).where(
-                tenant_states.c.tenant_id == sa.bindparam("tenant")
-            )
-        )
 
     async def recall(self, place: Place) -> CachedAnswer | None:
         answer = self._answers.get(place)
         if answer is None:
             return None
-        data_version = self._database.data_version()
-        if data_version is None or data_version != answer.data_version:
-            if await self.version(place[0]) != answer.version:
-                self._forget(place)
-                return None
-            answer.data_version = data_version
+        if await self.version(place[0]) != answer.version:
+            self._forget(place)
+            return None
         self._answers.move_to_end(place)
         return answer
 
@@ -63,7 +50,7 @@ class AnswerCache:
     ) -> CachedAnswer:
         """`version` must have been read before the answer was made: if something changes in
         between, the answer is merely newer than it claims and is dropped at the next look."""
-        answer = CachedAnswer(version, None, body, tag, links)
+        answer = CachedAnswer(version, body, tag, links)
         if len(body) <= MAX_ANSWER_BYTES and self._max_bytes:
             self._forget(place)
             self._answers[place] = answer
@@ -73,9 +60,7 @@ class AnswerCache:
         return answer
 
     async def version(self, tenant_id: TenantId) -> int:
-        bound = self._read.bind({"tenant": tenant_id})
-        rows = await self._database.fetch(scope_of(tenant_id), self._read, bound)
-        return int(rows[0][0]) if rows else 0
+        return (await self._versions.of(tenant_id)).content
 
     def _forget(self, place: Place) -> None:
         answer = self._answers.pop(place, None)

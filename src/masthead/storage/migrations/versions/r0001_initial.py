@@ -116,9 +116,9 @@ def upgrade() -> None:
         ),
     )
     op.create_index(
-        op.f("ix_record_counts__collection_counter_bucket_total"),
+        op.f("ix_record_counts__collection_counter_bucket"),
         "record_counts",
-        ["collection", "counter", "bucket", "total"],
+        ["collection", "counter", "bucket"],
         unique=False,
     )
     op.create_table(
@@ -138,6 +138,7 @@ def upgrade() -> None:
         "tenant_states",
         sa.Column("tenant_id", types.Text(), nullable=False),
         sa.Column("version", types.Integer(), server_default=sa.text("0"), nullable=False),
+        sa.Column("identity_version", types.Integer(), server_default=sa.text("0"), nullable=False),
         sa.PrimaryKeyConstraint("tenant_id", name=op.f("pk_tenant_states")),
     )
     op.create_table(
@@ -559,12 +560,12 @@ def upgrade() -> None:
         postgresql_where=None,
     )
     op.create_index(
-        op.f("ix_posts__tenant_id_visibility_status_published_at_id"),
+        op.f("ix_posts__tenant_id_visibility_status_published_at"),
         "posts",
-        ["tenant_id", "visibility", "status", "published_at", "id"],
+        ["tenant_id", "visibility", "status", "published_at"],
         unique=False,
-        sqlite_where=None,
-        postgresql_where=None,
+        sqlite_where=sa.text("published_at > updated"),
+        postgresql_where=sa.text("published_at > updated"),
     )
     op.create_table(
         "products",
