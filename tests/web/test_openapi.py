@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import httpx
@@ -11,6 +12,7 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 from starlette.applications import Starlette
 
 from masthead.app import V1_TABLE
+from masthead.cli.main import main
 from masthead.errors import Invalid
 from masthead.identity.scopes import SCOPES
 from masthead.records.fields.base import FieldError
@@ -221,6 +223,13 @@ def test_paging_parameters_say_their_limits() -> None:
 def visitor() -> httpx.AsyncClient:
     app = Starlette(routes=description_routes(V1_TABLE, SETTINGS))
     return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost")
+
+
+def test_the_command_line_prints_the_document(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["openapi", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["paths"] == DOCUMENT["paths"]
+    assert main(["openapi"]) == 0
+    assert json.loads(capsys.readouterr().out)["paths"] == DOCUMENT["paths"]
 
 
 class TestDescriptions:

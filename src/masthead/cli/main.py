@@ -26,6 +26,10 @@ COMMANDS = {
     "key": "Creates, lists and revokes API keys.",
     "member": "Creates members.",
     "settings": "Reads and changes a tenant's site settings.",
+    "openapi": "Prints the OpenAPI document of the public API.",
+    "deliveries": "Lists webhook deliveries and retries dead ones.",
+    "listen": "Prints a tenant's events as they happen.",
+    "asyncapi": "Prints the AsyncAPI description of all events.",
     "doctor": "Checks the installation and says what to fix.",
 }
 """Each is the module of the same name beside this one."""
