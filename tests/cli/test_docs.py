@@ -16,7 +16,7 @@ def documented() -> dict[str, set[str]]:
     rows = re.findall(r"^\| `masthead ([^`]+)` \|", PAGE.read_text(), re.MULTILINE)
     found = {}
     for row in rows:
-        words = re.match(r"[a-z-]+( [a-z-]+\b)?", row)
+        words = re.match(r"[a-z-]+( [a-z][a-z-]*\b)?", row)
         assert words
         found[words[0]] = set(re.findall(r"--[a-z-]+", row))
     return found

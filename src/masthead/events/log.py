@@ -53,6 +53,11 @@ class EventLog:
         )
         self._newest = database.compile(listing.where(from_version).order_by(*newest))
         self._newest_named = database.compile(listing.where(from_version, named).order_by(*newest))
+        recent = t.created > sa.bindparam("since")
+        self._oldest = database.compile(listing.where(from_version, recent).order_by(*oldest))
+        self._oldest_named = database.compile(
+            listing.where(from_version, recent, named).order_by(*oldest)
+        )
         self._after = database.compile(listing.where(later).order_by(*oldest))
         self._after_named = database.compile(listing.where(later, named).order_by(*oldest))
 
@@ -62,13 +67,24 @@ class EventLog:
         """At most 100, newest first; only those created after `since`."""
         values: dict[str, Any] = {"tenant": tenant_id, "version": 0, "name": name}
         if since:
-            rows = await self._fetch(tenant_id, self._first_since, {**values, "since": since})
-            if not rows:
+            version = await self._version_after(tenant_id, since)
+            if version is None:
                 return []
-            values["version"] = rows[0][0]
+            values["version"] = version
         statement = self._newest_named if name else self._newest
         found = await self._fetch(tenant_id, statement, values)
         return [LoggedEvent(*row) for row in found if not since or row[2] > since]
+
+    async def oldest(
+        self, tenant_id: TenantId, *, name: str | None = None, since: str = ""
+    ) -> list[LoggedEvent]:
+        """At most 100 created after `since`, oldest first: where `after` goes on from."""
+        version = await self._version_after(tenant_id, since)
+        if version is None:
+            return []
+        values = {"tenant": tenant_id, "version": version, "name": name, "since": since}
+        statement = self._oldest_named if name else self._oldest
+        return [LoggedEvent(*row) for row in await self._fetch(tenant_id, statement, values)]
 
     async def after(
         self, tenant_id: TenantId, event_id: str, *, name: str | None = None
@@ -82,6 +98,11 @@ class EventLog:
         values = {"tenant": tenant_id, "version": version, "ordinal": ordinal, "name": name}
         statement = self._after_named if name else self._after
         return [LoggedEvent(*row) for row in await self._fetch(tenant_id, statement, values)]
+
+    async def _version_after(self, tenant_id: TenantId, since: str) -> int | None:
+        values = {"tenant": tenant_id, "since": since}
+        rows = await self._fetch(tenant_id, self._first_since, values)
+        return rows[0][0] if rows else None
 
     async def _fetch(self, tenant_id: TenantId, statement: Any, values: dict[str, Any]) -> Any:
         return await self._database.fetch(scope_of(tenant_id), statement, statement.bind(values))

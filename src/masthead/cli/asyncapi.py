@@ -1,0 +1,18 @@
+"""`masthead asyncapi`: prints the AsyncAPI description of webhook deliveries."""
+
+from __future__ import annotations
+
+import json
+
+from masthead.cli.invocation import Invocation, Shown, command, new_app
+from masthead.schema import registry
+from masthead.web.asyncapi import build_document
+
+app = new_app()
+
+
+@command(app, "asyncapi")
+def asyncapi(invocation: Invocation) -> Shown:
+    """Prints the AsyncAPI description of all events, as /api/v1/asyncapi.json serves it."""
+    document = build_document(registry, invocation.settings())
+    return Shown(document, json.dumps(document, indent=2, ensure_ascii=False))

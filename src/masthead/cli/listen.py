@@ -1,0 +1,154 @@
+"""`masthead listen`: prints a tenant's events as they happen, for those who build on them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import difflib
+import json
+import signal
+import sys
+from collections.abc import AsyncIterator, Callable
+from typing import Annotated
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from masthead.cli.invocation import Invocation, command, new_app
+from masthead.cli.moments import moment
+from masthead.cli.opened import opened
+from masthead.events.catalog import CATALOG, Category
+from masthead.events.log import EventLog, LoggedEvent
+from masthead.events.names import EVENT_NAMES
+from masthead.identity.setup import tenant_named
+from masthead.ids import TenantId
+
+app = new_app()
+
+POLL_SECONDS = 0.5
+WIDEST_NAME = max(map(len, EVENT_NAMES))
+
+COLOURS = {
+    Category.CONTENT: "green",
+    Category.COMMENTS: "yellow",
+    Category.MEMBERS: "magenta",
+    Category.MEDIA: "blue",
+    Category.COMMERCE: "cyan",
+    Category.SYSTEM: "white",
+}
+_COLOUR_OF = {kind.name: COLOURS[kind.category] for kind in CATALOG}
+
+
+@command(app, "listen")
+async def listen(
+    invocation: Invocation,
+    tenant: Annotated[str, typer.Option(metavar="SLUG")],
+    event: Annotated[str, typer.Option(metavar="NAME", help="Only events of this name.")] = "",
+    since: Annotated[
+        str, typer.Option(metavar="ISO", help="First those that happened after this moment.")
+    ] = "",
+) -> None:
+    """Prints a tenant's events as they happen, until Ctrl-C; with --json one object per line."""
+    name = known_event(event) if event else None
+    from_moment = moment(since, "--since")
+    stopping = asyncio.Event()
+    for each in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(each, stopping.set)
+    async with opened(invocation) as parts:
+        found = await tenant_named(parts.records, tenant)
+        follower = Follower(EventLog(parts.database), TenantId(found["id"]), name)
+        await follower.start(from_moment)
+        sys.stderr.write(f"Listening to the events of {tenant}. Ctrl-C ends it.\n")
+        show = _print_json if invocation.as_json else _line_printer()
+        async for happened in follower.events(stopping):
+            show(happened)
+
+
+def known_event(name: str) -> str:
+    if name not in EVENT_NAMES:
+        nearest = difflib.get_close_matches(name, EVENT_NAMES, n=1, cutoff=0)[0]
+        raise typer.BadParameter(
+            f"{name!r} is not an event; did you mean {nearest}?", param_hint="--event"
+        )
+    return name
+
+
+class Follower:
+    """Reads on in a tenant's log from where it stands; nothing is passed over."""
+
+    def __init__(self, log: EventLog, tenant_id: TenantId, name: str | None) -> None:
+        self._log = log
+        self._tenant_id = tenant_id
+        self._name = name
+        self._last_id = ""
+        self._since = ""
+
+    async def start(self, since: str) -> None:
+        """Behind the newest event there is, or at the moment."""
+        self._since = since
+        newest = [] if since else await self._log.newest(self._tenant_id)
+        if newest:
+            self._stand_at(newest[0])
+
+    async def events(self, stopping: asyncio.Event) -> AsyncIterator[LoggedEvent]:
+        while not stopping.is_set():
+            found = await self._next()
+            for event in found:
+                self._stand_at(event)
+                yield event
+            if not found:
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(stopping.wait(), POLL_SECONDS)
+
+    async def _next(self) -> list[LoggedEvent]:
+        if self._last_id:
+            found = await self._log.after(self._tenant_id, self._last_id, name=self._name)
+            if found is not None:
+                return found
+        # There is no event yet to go on from, or it has been erased since.
+        return await self._log.oldest(self._tenant_id, name=self._name, since=self._since)
+
+    def _stand_at(self, event: LoggedEvent) -> None:
+        self._last_id, self._since = event.id, event.created
+
+
+def _print_json(event: LoggedEvent) -> None:
+    item = {
+        "id": event.id,
+        "event": event.name,
+        "created": event.created_seconds,
+        "data": msgspec.Raw(event.payload.encode()),
+    }
+    sys.stdout.write(msgspec.json.encode(item).decode() + "\n")
+    sys.stdout.flush()
+
+
+def _line_printer() -> Callable[[LoggedEvent], None]:
+    console = Console(highlight=False, markup=False)
+
+    def show(event: LoggedEvent) -> None:
+        line = Text.assemble(
+            (event.created[11:19], "dim"),
+            "  ",
+            (event.name.ljust(WIDEST_NAME), _COLOUR_OF.get(event.name, "")),
+            "  ",
+            _facts(event),
+        )
+        # A terminal gets one row per event; a pipe has no width, so it gets all of it.
+        is_cut = console.is_terminal
+        console.print(line, no_wrap=True, overflow="ellipsis" if is_cut else "ignore", crop=is_cut)
+        console.file.flush()
+
+    return show
+
+
+def _facts(event: LoggedEvent) -> str:
+    facts = json.loads(event.payload)
+    facts.pop("tenant_id", None)
+    text = " ".join(
+        f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in facts.items()
+    )
+    # Anybody may have written these words; a terminal must not take them for orders.
+    return "".join(each if each.isprintable() else "·" for each in text)
