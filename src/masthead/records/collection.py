@@ -184,7 +184,14 @@ class Collection:
         return tuple(each for each in self.fields if isinstance(each, Relation))
 
     def readable(self, access: Access) -> tuple[Field, ...]:
-        return tuple(each for each in self.all_fields if each.read <= access)
+        return self._readable[access]
+
+    @cached_property
+    def _readable(self) -> Mapping[Access, tuple[Field, ...]]:
+        return {
+            access: tuple(each for each in self.all_fields if each.read <= access)
+            for access in Access
+        }
 
 
 class _Id(Field):

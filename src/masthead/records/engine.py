@@ -153,6 +153,10 @@ class Records:
         async with self.unit(caller) as unit:
             return await unit.create(collection, given, stamped=stamped)
 
+    def as_seen_by(self, caller: Caller, collection: Collection, record: Record) -> Record:
+        """A record the caller has just written, without what the caller may not read."""
+        return {each.name: record[each.name] for each in collection.readable(access_of(caller))}
+
     async def update(
         self,
         caller: Caller,
