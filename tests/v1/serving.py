@@ -1,4 +1,4 @@
-"""The public API on a real port, for clients that live in processes of their own."""
+"""The service on a real port, for clients that live in processes of their own."""
 
 from __future__ import annotations
 
@@ -10,15 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import uvicorn
-from starlette.routing import Router
 from starlette.types import ASGIApp
 from tests.world import World, open_world
-
-from masthead.app import V1_TABLE, Parts, v1_routes
-from masthead.web.compression import Compression
-from masthead.web.cors import Cors
-from masthead.web.front_door import FrontDoor
-from masthead.web.v1.descriptions import description_routes
 
 
 @asynccontextmanager
@@ -35,13 +28,6 @@ async def unlimited_world(database_url: str, folder: Path) -> AsyncIterator[Worl
         yield world
     finally:
         await world.parts.close()
-
-
-def dressed(parts: Parts) -> ASGIApp:
-    """The public API with its description and all its layers."""
-    routes = [*description_routes(V1_TABLE, parts.settings), *v1_routes(parts)]
-    layers = Compression(Cors(Router(routes, redirect_slashes=False)))
-    return FrontDoor(layers, parts.directory, parts.settings)
 
 
 class _QuietServer(uvicorn.Server):

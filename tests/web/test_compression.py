@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 import pytest
 from starlette.types import Message, Receive, Scope, Send
+from tests.world import TenantWorld
 
 from masthead.web.compression import LARGEST_ON_THE_LOOP, SMALLEST, Compression, chosen_encoding
 
@@ -101,6 +102,18 @@ def _plain(encoding: str, raw: bytes) -> bytes:
     if encoding == "gzip":
         return gzip.decompress(raw)
     return zstd.decompress(raw)
+
+
+async def test_the_service_compresses_what_it_answers(tenant: TenantWorld) -> None:
+    headers = {"accept-encoding": "zstd"}
+    answer = await tenant.guest.get("/api/v1/openapi.json", headers=headers)
+    assert answer.headers["content-encoding"] == "zstd"
+    assert answer.headers["etag"].startswith("W/")
+    tag = answer.headers["etag"]
+    again = await tenant.guest.get(
+        "/api/v1/openapi.json", headers={**headers, "if-none-match": tag}
+    )
+    assert again.status_code == 304
 
 
 async def test_a_large_answer_is_compressed_too() -> None:

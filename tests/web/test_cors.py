@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import httpx
 import pytest
-from starlette.routing import Route, Router
 from tests.world import TenantWorld
 
-from masthead.app import V1_TABLE, v1_routes
-from masthead.web.cors import EXPOSED_HEADERS, Cors, allowed_origin
-from masthead.web.front_door import FrontDoor
-from masthead.web.health import Health
-from masthead.web.v1.descriptions import description_routes
+from masthead.web.cors import EXPOSED_HEADERS, allowed_origin
 
 APP = "https://app.example.com"
 PREFLIGHT = {"access-control-request-method": "PATCH", "access-control-request-headers": "if-match"}
@@ -19,16 +14,7 @@ PREFLIGHT = {"access-control-request-method": "PATCH", "access-control-request-h
 
 def browser(tenant: TenantWorld, origin: str = APP) -> httpx.AsyncClient:
     """Calls the service as a page of `origin` does."""
-    parts = tenant.world.parts
-    router = Router(
-        [
-            *description_routes(V1_TABLE, parts.settings),
-            *v1_routes(parts),
-            Route("/api/health", Health(parts.database, "1")),
-        ]
-    )
-    app = FrontDoor(Cors(router), parts.directory, parts.settings)
-    client = tenant.world.client(tenant.host, app=app)
+    client = tenant.guest
     client.headers["origin"] = origin
     return client
 

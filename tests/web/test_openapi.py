@@ -156,6 +156,7 @@ VALUES: list[Any] = [
     "x" * 5001,
     ["tag"],
     [" "],
+    ["\x1c\x85"],
     ["x" * 100],
     ["x" * 101],
     [str(number) for number in range(100)],

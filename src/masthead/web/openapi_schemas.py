@@ -23,6 +23,8 @@ _WEB_ADDRESS = (
     r"^(?:https?://[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::[0-9]{1,5})?"
     r'(?:[/?#][^\u0000-\u0020\\"<>]*)?|/(?:[^\u0000-\u0020\\"<>/][^\u0000-\u0020\\"<>]*)?)$'
 )
+# JavaScript's \s lacks a few that Python's strip() takes off.
+_NOT_BLANK = r"[^\s\u001c-\u001f\u0085]"
 
 
 def field_schema(field: Field) -> Schema:
@@ -30,7 +32,7 @@ def field_schema(field: Field) -> Schema:
     match field:
         case TextList():
             items: Schema = {"type": "string", "minLength": 1, "maxLength": field.max_length}
-            items |= {"enum": list(field.values)} if field.values else {"pattern": r"\S"}
+            items |= {"enum": list(field.values)} if field.values else {"pattern": _NOT_BLANK}
             return {"type": "array", "items": items, "maxItems": field.max_items}
         case Json():
             return {}
