@@ -2,20 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
+from typing import Any
 
+import sqlalchemy as sa
+
+from masthead import clock
 from masthead.caller import Caller, system
-from masthead.errors import Invalid
+from masthead.errors import Invalid, Problem
 from masthead.events.names import TEST_PING
 from masthead.ids import TenantId, new_id
 from masthead.outbound.client import OutboundClient
 from masthead.records.collection import Event, Record
 from masthead.records.engine import Records
-from masthead.webhooks.collection import DEAD, DELIVERED, webhook_deliveries, webhook_subscriptions
-from masthead.webhooks.deliver import Sent, payload_text, send
+from masthead.records.unit import Unit
+from masthead.webhooks.collection import (
+    DELIVERED,
+    DROPPED,
+    webhook_deliveries,
+    webhook_subscriptions,
+)
 from masthead.webhooks.queue import Delivery, Lane
+from masthead.webhooks.sending import Sent, payload_text, send
+from masthead.webhooks.signing import new_secret
+from masthead.webhooks.tables import webhook_attempts
 
 MAX_PER_TENANT = 100
+ENABLED = {"disabled_at": "", "failure_count": 0}
+"""Stamped on a subscription that is enabled again. It starts afresh, with events from now on: what
+was pending was dropped when it was disabled."""
 
 
 async def check_url(client: OutboundClient, url: str) -> None:
@@ -24,23 +40,26 @@ async def check_url(client: OutboundClient, url: str) -> None:
         raise Invalid({"url": problem})
 
 
-async def re_enable(records: Records, caller: Caller, webhook_id: str) -> None:
-    """Starts afresh, with events from now on: what was pending was dropped with the disabling."""
-    await records.update(
-        caller,
-        webhook_subscriptions,
-        webhook_id,
-        {},
-        stamped={"disabled_at": "", "failure_count": 0},
-    )
+async def subscribe(unit: Unit, values: Mapping[str, Any]) -> tuple[Record, str]:
+    """The new subscription and its secret, which nobody can read afterwards."""
+    found = await unit.find(webhook_subscriptions, {}, limit=MAX_PER_TENANT)
+    if len(found) >= MAX_PER_TENANT:
+        message = f"A site has at most {MAX_PER_TENANT} webhooks. Delete one first."
+        raise Invalid({"name": Problem("validation_too_many", message)})
+    secret = new_secret()
+    return await unit.create(webhook_subscriptions, values, stamped={"secret": secret}), secret
 
 
 async def fire_test(
-    records: Records, client: OutboundClient, subscription: Record
+    records: Records,
+    client: OutboundClient,
+    subscription: Record,
+    caller: Caller | None = None,
 ) -> tuple[Sent, datetime]:
     """Sends a `test.ping` now. It is logged like any event, but never retried and never counted.
 
-    The call is made between two transactions, not inside one.
+    The call is made between two transactions, not inside one. Without a `caller` it is the service
+    itself that asks.
     """
     tenant_id = TenantId(subscription["tenant_id"])
     payload = {
@@ -48,7 +67,13 @@ async def fire_test(
         "message": "This is a test of your webhook.",
         "tenant_id": tenant_id,
     }
-    async with records.unit(system(tenant_id)) as unit:
+    async with records.unit(caller or system(tenant_id)) as unit:
+        # As the caller: a site that is read-only refuses it here, before anything is sent.
+        logged = await unit.create(
+            webhook_deliveries,
+            {},
+            stamped={"webhook_id": subscription["id"], "event": TEST_PING, "state": DROPPED},
+        )
         written = await unit.write_event(
             Event(TEST_PING, payload),
             collection=webhook_subscriptions.name,
@@ -58,27 +83,46 @@ async def fire_test(
         unit.written.clear()
     delivery = Delivery(
         Lane(tenant_id, subscription["id"]),
-        new_id(),
+        records.clock(),
+        logged["id"],
         TEST_PING,
         written.id,
         written.created,
         payload_text(payload),
-        0,
+        attempts=0,
     )
     secret = records.reveal(webhook_subscriptions, subscription, "secret")
     sent = await send(client, delivery, subscription["url"], secret, records.clock())
     ended = records.clock()
-    await records.create(
-        system(tenant_id),
-        webhook_deliveries,
-        {"id": delivery.id},
-        stamped={
-            "webhook_id": subscription["id"],
-            "event": TEST_PING,
-            "event_id": written.id,
-            "state": DELIVERED if sent.is_success else DEAD,
-            "attempts": 1,
-            "last_status": sent.status or None,
-        },
-    )
+    await _log_test(records, delivery, sent, ended)
     return sent, ended
+
+
+async def _log_test(records: Records, delivery: Delivery, sent: Sent, ended: datetime) -> None:
+    async with records.unit(system(delivery.lane.tenant_id)) as unit:
+        await unit.update(
+            webhook_deliveries,
+            delivery.id,
+            {},
+            stamped={
+                "event_id": delivery.event_id,
+                # A test that failed is no dead letter: nobody may send it again.
+                "state": DELIVERED if sent.is_success else DROPPED,
+                "attempts": 1,
+                "last_status": sent.status or None,
+            },
+        )
+        await unit.execute(
+            records.database.compile(sa.insert(webhook_attempts)),
+            {
+                "tenant_id": delivery.lane.tenant_id,
+                "id": new_id(),
+                "delivery_id": delivery.id,
+                "number": 1,
+                "status": sent.status,
+                "duration_ms": sent.duration_ms,
+                "error": sent.error,
+                "answer": sent.answer,
+                "created": clock.to_text(ended),
+            },
+        )

@@ -5,57 +5,43 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
-from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Iterator, Sequence
 from datetime import datetime, timedelta
-from typing import Any
-from urllib.parse import urlsplit
 
-import msgspec
 import structlog
 
-from masthead import clock
+from masthead import clock, ids
 from masthead.errors import Unavailable
 from masthead.keyring import DecryptionError, KeyRing
 from masthead.outbound.client import OutboundClient
-from masthead.outbound.errors import OutboundError
 from masthead.records.unit import ENCRYPTION_PURPOSE, secret_context
 from masthead.setting_values import RetryPolicy
 from masthead.webhooks.collection import DEAD, DELIVERED, PENDING, webhook_subscriptions
+from masthead.webhooks.hosts import Host, Hosts, Ready, Target, host_of
 from masthead.webhooks.queue import Delivery, DeliveryQueue, Lane, Result, Subscription
 from masthead.webhooks.schedule import next_attempt
-from masthead.webhooks.signing import signed_headers
+from masthead.webhooks.sending import ATTEMPT_SECONDS, Sent, send
 
-MAX_IN_FLIGHT = 512
+MAX_CALLS = 512
+MAX_CALLS_TO_SILENT = MAX_CALLS // 2
+"""However many dead receivers there are, the others keep this half."""
 MAX_PER_HOST = 8
-CLAIMED_PER_HOST = 32
-"""Claimed at once, sent eight at a time: four rounds of ten seconds stay within the lease."""
+MAX_CLAIMED = 4 * MAX_CALLS
 LANES_AT_ONCE = 256
-IDLE_SECONDS = 1.0
-PARKED_FOR = timedelta(seconds=5)
-"""How long other workers leave a lane alone whose host is busy here."""
-RECORDED_AT_ONCE = 64
-ATTEMPT_SECONDS = 10.0
-ANSWER_BYTES = 2048
+LANES_PER_CLAIM = 16
+"""A claim holds its lanes' rows, for which writers wait: so it is kept short."""
+IDLE_SECONDS = 0.5
+BUSY_SECONDS = 0.02
+"""Before a second look at a lane that somebody else held."""
+OWNERLESS_EVERY = timedelta(minutes=1)
+UNREADABLE_WAITS = timedelta(minutes=1)
+RECORDED_AT_ONCE = 256
+RECORD_AGAIN_SECONDS = 0.5
+LEASE_MARGIN = timedelta(seconds=1)
 GONE = 410
 """The receiver wants no more deliveries: its subscription is disabled at once."""
 
 log = structlog.get_logger()
-
-
-@dataclass(frozen=True, slots=True)
-class _Target:
-    url: str
-    host: str
-    secret: str
-
-
-@dataclass(slots=True)
-class _Host:
-    places: asyncio.Semaphore
-    """How many calls the host gets at once."""
-    claimed: int = 0
-    parked: dict[Lane, None] = field(default_factory=dict)
 
 
 class DeliveryWorker:
@@ -68,16 +54,25 @@ class DeliveryWorker:
         now: clock.Clock = clock.now,
         *,
         max_per_host: int = MAX_PER_HOST,
+        attempt_seconds: float = ATTEMPT_SECONDS,
     ) -> None:
         self._queue = queue
         self._client = client
         self._keyring = keyring
         self._policy = policy
         self._clock = now
-        self._max_per_host = max_per_host
-        self._hosts: dict[str, _Host] = {}
-        self._attempts: set[asyncio.Task[None]] = set()
-        self._results: asyncio.Queue[tuple[Result, asyncio.Future[None]]] = asyncio.Queue()
+        self._attempt_seconds = attempt_seconds
+        self._hosts = Hosts(max_per_host)
+        self._hungry: dict[Host, None] = {}
+        """Hosts that wait for one of the process's own places."""
+        self._calls: set[asyncio.Task[None]] = set()
+        self._calls_to_silent = 0
+        self._claimed = 0
+        self._is_full = False
+        self._all_settled = asyncio.Event()
+        self._results: asyncio.Queue[tuple[Ready, Result]] = asyncio.Queue()
+        self._ownerless_at: datetime | None = None
+        self._look_again_soon = False
         self._wake = asyncio.Event()
         self._stopping = False
 
@@ -96,15 +91,16 @@ class DeliveryWorker:
                 self._wake.clear()
                 if not await self._start_due():
                     await self._sleep()
-            await self._drain()
+            await self._give_back(self._hosts.take_waiting())
+            await self._settled()
 
     async def run_due(self) -> int:
         """Everything that is due now, to its end; how many attempts that were."""
         async with self._recording():
             started = 0
-            while batch := await self._start_due():
+            while (batch := await self._start_due()) or self._look_again_soon:
                 started += batch
-                await self._drain()
+                await self._settled()
             return started
 
     @contextlib.asynccontextmanager
@@ -117,107 +113,161 @@ class DeliveryWorker:
             with contextlib.suppress(asyncio.CancelledError):
                 await recorder
 
-    async def _drain(self) -> None:
-        while self._attempts:
-            await asyncio.wait(self._attempts)
+    async def _settled(self) -> None:
+        while self._claimed:
+            self._all_settled.clear()
+            await self._all_settled.wait()
 
     async def _sleep(self) -> None:
+        seconds = BUSY_SECONDS if self._look_again_soon else IDLE_SECONDS
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._wake.wait(), IDLE_SECONDS)
+            await asyncio.wait_for(self._wake.wait(), seconds)
 
     async def _start_due(self) -> int:
         """Claims some deliveries of each lane that has any and starts them; how many."""
+        self._look_again_soon = False
         try:
-            started = 0
-            for lane in [*self._unparked(), *await self._due_lanes()]:
-                while len(self._attempts) >= MAX_IN_FLIGHT:
-                    await asyncio.wait(self._attempts, return_when=asyncio.FIRST_COMPLETED)
-                if self._stopping:
-                    break
-                started += await self._serve(lane)
-            return started
+            return await self._serve(await self._lanes())
         except Unavailable:
             log.warning("webhooks.database_unavailable")
-            return 0
+        # Part of the job's edge: a worker that has died would only be noticed by what it leaves
+        # undone.
+        except Exception:
+            log.exception("webhooks.round_failed")
+        return 0
 
-    async def _due_lanes(self) -> list[Lane]:
-        return await self._queue.due_lanes(self._clock(), LANES_AT_ONCE)
-
-    def _unparked(self) -> list[Lane]:
-        """Lanes that were waiting for room at their host, where there is some again."""
-        lanes: list[Lane] = []
-        for host in self._hosts.values():
-            if host.parked and host.claimed <= CLAIMED_PER_HOST // 2:
-                lanes.extend(host.parked)
-                host.parked.clear()
-        return lanes
-
-    async def _serve(self, lane: Lane) -> int:
+    async def _lanes(self) -> list[Lane]:
+        """Lanes to look at, once each: those that waited for room first."""
+        self._hosts.forget_idle()
+        self._is_full = self._claimed >= MAX_CLAIMED
+        if self._is_full:
+            return []
         now = self._clock()
-        subscription = await self._queue.subscription(lane)
-        target = self._target(lane, subscription) if subscription else None
-        if target is None:
-            await self._queue.close_lane(lane, now)
+        lanes = self._hosts.take_parked()
+        lanes += await self._queue.due_lanes(now, LANES_AT_ONCE, self._hosts.parked())
+        if self._ownerless_at is None or now >= self._ownerless_at:
+            self._ownerless_at = now + OWNERLESS_EVERY
+            lanes += await self._queue.ownerless_lanes(LANES_AT_ONCE)
+        return list(dict.fromkeys(lanes))
+
+    async def _serve(self, lanes: Sequence[Lane]) -> int:
+        if not lanes:
             return 0
-        host = self._hosts.setdefault(target.host, _Host(asyncio.Semaphore(self._max_per_host)))
-        room = min(CLAIMED_PER_HOST - host.claimed, MAX_IN_FLIGHT - len(self._attempts))
-        if room <= 0:
-            # Out of the way of lanes that can be served; back as soon as the host has room.
-            if lane not in host.parked:
-                host.parked[lane] = None
-                await self._queue.postpone(lane, now + PARKED_FOR)
-            return 0
-        claimed = await self._queue.claim(lane, now, room)
-        for delivery in claimed:
-            self._start(delivery, target, host)
-        return len(claimed)
-
-    def _target(self, lane: Lane, subscription: Subscription) -> _Target | None:
-        if subscription.disabled_at:
-            return None
-        place = {"tenant_id": lane.tenant_id, "id": lane.webhook_id}
-        try:
-            secret = self._keyring.decrypt(
-                ENCRYPTION_PURPOSE,
-                subscription.secret,
-                secret_context(webhook_subscriptions, place, "secret"),
-            )
-        except DecryptionError:
-            log.error("webhooks.secret_unreadable", webhook_id=lane.webhook_id)
-            return None
-        return _Target(subscription.url, urlsplit(subscription.url).netloc, secret)
-
-    def _start(self, delivery: Delivery, target: _Target, host: _Host) -> None:
-        host.claimed += 1
-        attempt = asyncio.create_task(self._attempt(delivery, target, host))
-        self._attempts.add(attempt)
-        attempt.add_done_callback(lambda done: self._ended(done, target, host))
-
-    def _ended(self, attempt: asyncio.Task[None], target: _Target, host: _Host) -> None:
-        self._attempts.discard(attempt)
-        host.claimed -= 1
-        if not host.claimed and not host.parked:
-            self._hosts.pop(target.host, None)
-        if host.parked or len(self._attempts) == 0:
-            self._wake.set()
-        if not attempt.cancelled() and (failure := attempt.exception()):
-            # The lease brings the delivery back.
-            log.error("webhooks.attempt_failed", exc_info=failure)
-
-    async def _attempt(self, delivery: Delivery, target: _Target, host: _Host) -> None:
-        async with host.places:
+        found = await self._queue.subscriptions(lanes)
+        for lane in lanes:
+            if lane not in found and await self._queue.drop(lane, self._clock()):
+                self._look_again_soon = True
+        targets = await self._targets(found)
+        started = 0
+        for wanted in _in_steps(self._shares(targets)):
             if self._stopping:
-                await self._queue.release([delivery], self._clock())
+                break
+            started += await self._claim(wanted, targets)
+        return started
+
+    async def _targets(self, found: dict[Lane, Subscription]) -> dict[Lane, Target]:
+        targets = {}
+        for lane, subscription in found.items():
+            try:
+                targets[lane] = self._target(lane, subscription)
+            except DecryptionError:
+                # Nothing is wrong with the subscription: it waits until the operator has the
+                # right root secret in place.
+                log.error("webhooks.secret_unreadable", webhook_id=lane.webhook_id)
+                await self._queue.postpone(lane, self._clock() + UNREADABLE_WAITS)
+        return targets
+
+    def _target(self, lane: Lane, subscription: Subscription) -> Target:
+        place = {"tenant_id": lane.tenant_id, "id": lane.webhook_id}
+        context = secret_context(webhook_subscriptions, place, "secret")
+        secret = self._keyring.decrypt(ENCRYPTION_PURPOSE, subscription.secret, context)
+        return Target(subscription.url, host_of(subscription.url), secret)
+
+    def _shares(self, targets: dict[Lane, Target]) -> dict[Lane, int]:
+        """How many to claim of each lane: those of one host share its room, and those that get
+        none are parked until there is some again."""
+        by_host: dict[Host, list[Lane]] = {}
+        for lane, target in targets.items():
+            by_host.setdefault(self._hosts.of(target), []).append(lane)
+        shares: dict[Lane, int] = {}
+        for host, lanes in by_host.items():
+            room = host.room
+            host.parked.update(dict.fromkeys(lanes[room:]))
+            for lane in lanes[:room]:
+                shares[lane] = max(room // len(lanes), 1)
+        return shares
+
+    async def _claim(self, wanted: dict[Lane, int], targets: dict[Lane, Target]) -> int:
+        claimed = await self._queue.claim(wanted, self._clock())
+        if len(claimed) < len(wanted):
+            self._look_again_soon = True
+        for lane, deliveries in claimed.items():
+            target = targets[lane]
+            host = self._hosts.of(target)
+            host.waiting.extend(Ready(delivery, target, host) for delivery in deliveries)
+            host.claimed += len(deliveries)
+            self._claimed += len(deliveries)
+            self._start_calls(host)
+        return sum(map(len, claimed.values()))
+
+    def _start_calls(self, host: Host) -> None:
+        while host.waiting and host.calling < host.allowance and not self._stopping:
+            if not self._has_place_for(host):
+                self._hungry[host] = None
                 return
-            sent = await send(self._client, delivery, target.url, target.secret, self._clock())
+            ready = host.waiting.popleft()
+            if self._may_still_send(ready.delivery):
+                self._start_call(ready)
+            else:
+                self._settle(ready)
+        self._hungry.pop(host, None)
+
+    def _has_place_for(self, host: Host) -> bool:
+        if host.is_silent and self._calls_to_silent >= MAX_CALLS_TO_SILENT:
+            return False
+        return len(self._calls) < MAX_CALLS
+
+    def _may_still_send(self, delivery: Delivery) -> bool:
+        """Else the end of the lease brings it back."""
+        longest = timedelta(seconds=self._attempt_seconds)
+        return delivery.leased_until - self._clock() > longest + LEASE_MARGIN
+
+    def _start_call(self, ready: Ready) -> None:
+        host, is_to_silent = ready.host, ready.host.is_silent
+        host.calling += 1
+        self._calls_to_silent += is_to_silent
+        call = asyncio.create_task(self._call(ready))
+        self._calls.add(call)
+
+        def ended(done: asyncio.Task[None]) -> None:
+            self._calls.discard(done)
+            self._calls_to_silent -= is_to_silent
+            host.calling -= 1
+            if not done.cancelled() and (failure := done.exception()):
+                # The lease brings the delivery back.
+                log.error("webhooks.attempt_failed", exc_info=failure)
+                self._settle(ready)
+            for waiting in (host, *self._hungry):
+                self._start_calls(waiting)
+
+        call.add_done_callback(ended)
+
+    async def _call(self, ready: Ready) -> None:
+        delivery, target = ready.delivery, ready.target
+        sent = await send(
+            self._client,
+            delivery,
+            target.url,
+            target.secret,
+            self._clock(),
+            timeout_seconds=self._attempt_seconds,
+        )
         result = self._judge(delivery, sent)
-        recorded: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        await self._results.put((result, recorded))
-        await recorded
-        if result.state == DEAD and self._policy.disable_after:
-            await self._queue.disable_if_failing(
-                delivery.lane, self._policy.disable_after, self._clock()
-            )
+        if sent.status:
+            ready.host.answered(sent.duration_ms / 1000)
+        else:
+            await self._give_back(ready.host.kept_silent())
+        self._results.put_nowait((ready, result))
 
     def _judge(self, delivery: Delivery, sent: Sent) -> Result:
         number = delivery.attempts + 1
@@ -235,6 +285,7 @@ class DeliveryWorker:
                 again = None
             state = PENDING if again else DEAD
         return Result(
+            ids.new_id(),
             delivery,
             number,
             sent.status,
@@ -244,8 +295,17 @@ class DeliveryWorker:
             now,
             state,
             again,
-            disable=sent.status == GONE,
+            is_gone=sent.status == GONE,
         )
+
+    async def _give_back(self, unsent: Sequence[Ready]) -> None:
+        try:
+            await self._queue.release([ready.delivery for ready in unsent], self._clock())
+        except Unavailable:
+            # The lease brings them back.
+            log.warning("webhooks.not_released", deliveries=len(unsent))
+        for ready in unsent:
+            self._settle(ready)
 
     async def _record_forever(self) -> None:
         """Writes results as they come, those that came together in one commit."""
@@ -254,67 +314,41 @@ class DeliveryWorker:
             while len(batch) < RECORDED_AT_ONCE and not self._results.empty():
                 batch.append(self._results.get_nowait())
             try:
-                await self._queue.record([result for result, _ in batch])
-            except Unavailable as error:
-                log.warning("webhooks.not_recorded", deliveries=len(batch))
-                for _, recorded in batch:
-                    if not recorded.done():
-                        recorded.set_exception(error)
-                continue
-            for _, recorded in batch:
-                if not recorded.done():
-                    recorded.set_result(None)
+                disabled = await self._record([result for _, result in batch])
+            # The job's edge again: the leases bring back what could not be recorded.
+            except Exception:
+                log.exception("webhooks.not_recorded", deliveries=len(batch))
+                disabled = set()
+            for ready, _ in batch:
+                self._settle(ready)
+            if disabled:
+                for ready in self._hosts.take_waiting_of(disabled):
+                    self._settle(ready)
+
+    async def _record(self, results: Sequence[Result]) -> set[Lane]:
+        """Tries for as long as the leases hold: what is not recorded will be sent once more."""
+        loop = asyncio.get_running_loop()
+        gives_up_at = loop.time() + self._queue.lease.total_seconds()
+        while True:
+            try:
+                return await self._queue.record(results, self._policy.disable_after)
+            except Unavailable:
+                if self._stopping or loop.time() > gives_up_at:
+                    raise
+                log.warning("webhooks.recording_waits", deliveries=len(results))
+                await asyncio.sleep(RECORD_AGAIN_SECONDS)
+
+    def _settle(self, ready: Ready) -> None:
+        """This worker is done with the delivery, one way or another."""
+        ready.host.claimed -= 1
+        self._claimed -= 1
+        if not self._claimed:
+            self._all_settled.set()
+        if ready.host.has_room_for_parked or (self._is_full and self._claimed < MAX_CLAIMED // 2):
+            self._wake.set()
 
 
-@dataclass(frozen=True, slots=True)
-class Sent:
-    """What came of one HTTP call; status 0 when there was no answer."""
-
-    status: int
-    duration_ms: int
-    error: str
-    answer: str
-    retry_after: int | None = None
-
-    @property
-    def is_success(self) -> bool:
-        return 200 <= self.status < 300
-
-
-def payload_text(payload: Mapping[str, Any]) -> str:
-    return msgspec.json.encode(payload).decode()
-
-
-def body_of(event: str, created: str, payload: str) -> bytes:
-    """The same bytes at every attempt: everything in it was fixed when the event happened."""
-    timestamp = int(clock.from_text(created).timestamp())
-    return f'{{"event":"{event}","timestamp":{timestamp},"payload":{payload}}}'.encode()
-
-
-async def send(
-    client: OutboundClient, delivery: Delivery, url: str, secret: str, now: datetime
-) -> Sent:
-    body = body_of(delivery.event, delivery.event_created, delivery.payload)
-    headers = signed_headers(
-        secret,
-        event=delivery.event,
-        delivery_id=delivery.id,
-        timestamp=int(now.timestamp()),
-        body=body,
-    )
-    loop = asyncio.get_running_loop()
-    began = loop.time()
-    try:
-        answer = await client.post(
-            url,
-            body,
-            headers,
-            timeout_seconds=ATTEMPT_SECONDS,
-            max_answer_bytes=ANSWER_BYTES,
-        )
-    except OutboundError as error:
-        duration_ms = int((loop.time() - began) * 1000)
-        return Sent(0, duration_ms, str(error), "")
-    text = answer.body_start.decode("utf-8", "replace").replace("\x00", "\ufffd")
-    error_text = "" if 200 <= answer.status < 300 else f"The receiver answered {answer.status}."
-    return Sent(answer.status, answer.duration_ms, error_text, text, answer.retry_after)
+def _in_steps(shares: dict[Lane, int]) -> Iterator[dict[Lane, int]]:
+    lanes = list(shares)
+    for start in range(0, len(lanes), LANES_PER_CLAIM):
+        yield {lane: shares[lane] for lane in lanes[start : start + LANES_PER_CLAIM]}

@@ -22,9 +22,12 @@ class Fanout:
     def __init__(self, database: Database, tables: Mapping[str, sa.Table]) -> None:
         subscriptions = tables[webhook_subscriptions.name].c
         self._subscribers = database.compile(
-            sa.select(subscriptions.id, subscriptions.events).where(
+            sa.select(subscriptions.id, subscriptions.events)
+            .where(
                 subscriptions.tenant_id == sa.bindparam("tenant"), subscriptions.disabled_at == ""
             )
+            # Lanes are locked in this order by everybody.
+            .order_by(subscriptions.id)
         )
         self._deliver = database.compile(sa.insert(tables[webhook_deliveries.name]))
         self._open_lane = database.compile(

@@ -1,35 +1,36 @@
-"""The delivery queue in the database: claiming what is due, lane by lane, and recording results."""
+"""The delivery queue in the database: claiming what is due, lane by lane, and recording results.
+
+Everybody who needs both locks a lane before the deliveries in it, and several lanes in the order
+of their ids: so a writer, a claim and a recording can't wait for each other in a ring.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
-from masthead import clock, ids
-from masthead.events.outbox import events
+from masthead import clock
 from masthead.ids import TenantId
-from masthead.storage import dialects
 from masthead.storage.database import EVERY_TENANT, Database, Transaction
-from masthead.webhooks.collection import (
-    DEAD,
-    DROPPED,
-    PENDING,
-    webhook_deliveries,
-    webhook_subscriptions,
-)
-from masthead.webhooks.tables import webhook_attempts, webhook_lanes
+from masthead.webhooks.collection import DEAD, DELIVERED, PENDING
+from masthead.webhooks.delivery_log import DeliveryLog
+from masthead.webhooks.statements import QueueStatements
 
-LEASE = timedelta(seconds=60)
-"""Longer than the slowest attempt; what a dead worker held is tried again after it."""
+LEASE = timedelta(seconds=30)
+"""What a dead worker held is tried again after it. Nothing is sent with less of it left than an
+attempt may take, so two workers never have the same delivery under way."""
+DROPPED_AT_ONCE = 1_000
+SWEPT_AT_ONCE = 1_000
 KEPT_FOR = timedelta(days=30)
 
 
-@dataclass(frozen=True, slots=True)
-class Lane:
+class Lane(NamedTuple):
+    """A subscription's queue."""
+
     tenant_id: TenantId
     webhook_id: str
 
@@ -39,12 +40,12 @@ class Subscription:
     url: str
     secret: str
     """As stored: encrypted."""
-    disabled_at: str
 
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
     lane: Lane
+    leased_until: datetime
     id: str
     event: str
     event_id: str
@@ -58,6 +59,7 @@ class Delivery:
 class Result:
     """How an attempt ended, and what becomes of its delivery."""
 
+    attempt_id: str
     delivery: Delivery
     number: int
     status: int
@@ -67,274 +69,284 @@ class Result:
     at: datetime
     state: str
     next_attempt_at: datetime | None
-    disable: bool = False
+    is_gone: bool = False
+    """The receiver wants no more: its subscription is disabled."""
 
 
 class DeliveryQueue:
-    def __init__(self, database: Database, tables: Mapping[str, sa.Table]) -> None:
+    def __init__(
+        self, database: Database, tables: Mapping[str, sa.Table], *, lease: timedelta = LEASE
+    ) -> None:
         self._database = database
-        self._sql = _Statements(database, tables)
+        self._sql = QueueStatements(database, tables)
+        self.log = DeliveryLog(database, tables, self._sql)
+        self.lease = lease
 
-    async def due_lanes(self, now: datetime, limit: int) -> list[Lane]:
+    async def due_lanes(
+        self, now: datetime, limit: int, without: Collection[str] = ()
+    ) -> list[Lane]:
+        """Those waiting longest first; `without` names subscriptions to pass by."""
         sql = self._sql.due_lanes
-        bound = sql.bind({"now": clock.to_text(now), "limit": limit})
-        rows = await self._database.fetch(EVERY_TENANT, sql, bound)
-        return [Lane(TenantId(tenant_id), webhook_id) for tenant_id, webhook_id in rows]
+        passed_by = self._database.list_value(list(without))
+        values = {"now": clock.to_text(now), "limit": limit, "without": passed_by}
+        return _lanes(await self._database.fetch(EVERY_TENANT, sql, sql.bind(values)))
 
-    async def subscription(self, lane: Lane) -> Subscription | None:
-        sql = self._sql.subscription
-        rows = await self._database.fetch(EVERY_TENANT, sql, sql.bind(_key(lane)))
-        return Subscription(*rows[0]) if rows else None
+    async def ownerless_lanes(self, limit: int) -> list[Lane]:
+        """Lanes whose subscription was deleted or disabled, whenever they are due."""
+        sql = self._sql.ownerless_lanes
+        return _lanes(await self._database.fetch(EVERY_TENANT, sql, sql.bind({"limit": limit})))
 
-    async def claim(self, lane: Lane, now: datetime, limit: int) -> list[Delivery]:
-        """Leases up to `limit` due deliveries of the lane, and says when to look at it again.
+    async def subscriptions(self, lanes: Collection[Lane]) -> dict[Lane, Subscription]:
+        """Those that are there and not disabled."""
+        sql = self._sql.subscriptions
+        ids = self._database.list_value([lane.webhook_id for lane in lanes])
+        rows = await self._database.fetch(EVERY_TENANT, sql, sql.bind({"ids": ids}))
+        return {
+            Lane(TenantId(tenant_id), webhook_id): Subscription(url, secret)
+            for tenant_id, webhook_id, url, secret in rows
+        }
 
-        Whoever holds the lane's row decides alone; another worker passes it by.
-        """
-        sql = self._sql
+    async def claim(self, wanted: Mapping[Lane, int], now: datetime) -> dict[Lane, list[Delivery]]:
+        """Leases up to so many due deliveries of each lane, and moves the lanes to the moment when
+        they are to be looked at again. A lane that somebody else holds is left out."""
         async with self._database.transaction(EVERY_TENANT) as tx:
-            moment = clock.to_text(now)
-            if not await tx.fetch(sql.hold_lane, sql.hold_lane.bind(_key(lane))):
-                return []
-            values = {**_key(lane), "now": moment, "limit": limit + 1}
-            rows = await tx.fetch(sql.due, sql.due.bind(values))
-            until = clock.to_text(now + LEASE)
-            for row in rows[:limit]:
-                leased = {"tenant": lane.tenant_id, "id": row[0], "until": until}
-                await tx.execute(sql.lease, sql.lease.bind(leased))
-            await self._move_lane(tx, lane, now, has_more=len(rows) > limit)
-        return [Delivery(lane, *row) for row in rows[:limit]]
+            return {
+                lane: await self._claim(tx, lane, now, wanted[lane])
+                for lane in await self._held(tx, wanted)
+            }
 
     async def postpone(self, lane: Lane, until: datetime) -> None:
-        """Nothing can be sent there right now: others first."""
         sql = self._sql.set_lane
         async with self._database.transaction(EVERY_TENANT) as tx:
             await tx.execute(sql, sql.bind({**_key(lane), "due": clock.to_text(until)}))
 
     async def release(self, deliveries: Sequence[Delivery], now: datetime) -> None:
         """Gives back what was claimed and not sent; another worker may take it at once."""
-        sql, moment = self._sql, clock.to_text(now)
+        if not deliveries:
+            return
+        sql, moment = self._sql.release, clock.to_text(now)
         async with self._database.transaction(EVERY_TENANT) as tx:
-            for delivery in sorted(deliveries, key=lambda each: each.lane.webhook_id):
-                values = {"tenant": delivery.lane.tenant_id, "id": delivery.id, "until": ""}
-                await tx.execute(sql.lease, sql.lease.bind(values))
-                await self._open_lane(tx, delivery.lane, moment)
+            await self._open_lanes(tx, {delivery.lane: moment for delivery in deliveries})
+            await tx.execute_many(
+                sql,
+                [
+                    sql.bind(
+                        {
+                            "tenant": delivery.lane.tenant_id,
+                            "id_": delivery.id,
+                            "held": clock.to_text(delivery.leased_until),
+                        }
+                    )
+                    for delivery in deliveries
+                ],
+            )
 
-    async def close_lane(self, lane: Lane, now: datetime) -> None:
-        """The subscription is gone or disabled: what it had pending is dropped."""
+    async def drop(self, lane: Lane, now: datetime) -> bool:
+        """The subscription is gone or disabled: drops some of what it has pending, and closes the
+        lane when that was the last. True: there may be more."""
         async with self._database.transaction(EVERY_TENANT) as tx:
-            await self._drop_pending(tx, lane, now)
+            if not await self._held(tx, [lane]):
+                return True
+            if await self._drop_some(tx, lane, now) == DROPPED_AT_ONCE:
+                return True
+            await tx.execute(self._sql.close_lane, self._sql.close_lane.bind(_key(lane)))
+        return False
 
-    async def record(self, results: Sequence[Result]) -> None:
-        """Writes what became of some attempts, all of them in one commit."""
+    async def record(
+        self, results: Sequence[Result], disable_after: int | None = None
+    ) -> set[Lane]:
+        """Writes what became of some attempts, all of them in one commit; returns the lanes whose
+        subscription is disabled by it.
+
+        `disable_after`: so many exhausted deliveries in a row disable a subscription.
+        """
         async with self._database.transaction(EVERY_TENANT) as tx:
-            # In one order everywhere, so that two workers can't wait for each other's rows.
-            for result in sorted(results, key=lambda each: each.delivery.lane.webhook_id):
-                await self._record(tx, result)
+            await self._open_lanes(tx, _due_again(results))
+            await self._write_attempts(tx, results)
+            disabled = set()
+            for lane, outcome in sorted(_outcomes(results).items()):
+                if await self._count(tx, lane, outcome, disable_after):
+                    await self._drop_some(tx, lane, outcome.at)
+                    disabled.add(lane)
+        return disabled
 
     async def sweep(self, now: datetime) -> None:
-        """The attempt log is kept for 30 days."""
-        sql = self._sql.sweep
-        async with self._database.transaction(EVERY_TENANT) as tx:
-            before = clock.to_text(now - KEPT_FOR)
-            await tx.execute(sql, sql.bind({"before": before}), slow=True)
+        """Attempts are kept for 30 days."""
+        sql = self._sql.sweep_some
+        bound = sql.bind({"before": clock.to_text(now - KEPT_FOR), "limit": SWEPT_AT_ONCE})
+        swept = SWEPT_AT_ONCE
+        while swept == SWEPT_AT_ONCE:
+            async with self._database.transaction(EVERY_TENANT) as tx:
+                swept = await tx.execute(sql, bound, slow=True)
 
-    async def retry(self, tenant_id: TenantId, delivery_ids: Sequence[str], now: datetime) -> int:
-        """Dead deliveries get a fresh start; returns how many there were."""
-        sql, moment, retried = self._sql, clock.to_text(now), 0
-        async with self._database.transaction(EVERY_TENANT) as tx:
-            for delivery_id in delivery_ids:
-                values = {"tenant": tenant_id, "id": delivery_id, "now": moment}
-                rows = await tx.fetch(sql.revive, sql.revive.bind(values))
-                for (webhook_id,) in rows:
-                    await self._open_lane(tx, Lane(tenant_id, webhook_id), moment)
-                    retried += 1
-        return retried
-
-    async def _record(self, tx: Transaction, result: Result) -> None:
-        sql, delivery = self._sql, result.delivery
-        moment = clock.to_text(result.at)
-        again = clock.to_text(result.next_attempt_at) if result.next_attempt_at else ""
-        values: dict[str, Any] = {
-            "tenant_id": delivery.lane.tenant_id,
-            "id": ids.new_id(),
-            "delivery_id": delivery.id,
-            "number": result.number,
-            "status": result.status,
-            "duration_ms": result.duration_ms,
-            "error": result.error,
-            "answer": result.answer,
-            "created": moment,
-        }
-        await tx.execute(sql.attempt, sql.attempt.bind(values))
+    async def _held(self, tx: Transaction, lanes: Collection[Lane]) -> list[Lane]:
+        """Locks the lanes' rows. Whoever holds one decides alone; others pass it by."""
+        sql = self._sql.hold_lanes
         values = {
-            "tenant": delivery.lane.tenant_id,
-            "id": delivery.id,
-            "new_state": result.state,
-            "new_attempts": result.number,
-            "new_status": result.status or None,
-            "again": again,
-            "now": moment,
+            "tenants": self._database.list_value(list({lane.tenant_id for lane in lanes})),
+            "webhooks": self._database.list_value([lane.webhook_id for lane in lanes]),
         }
-        await tx.execute(sql.finish, sql.finish.bind(values))
-        await self._count(tx, result, moment)
-        if result.disable:
-            await self._disable(tx, delivery.lane, result.at)
-        elif again:
-            await self._open_lane(tx, delivery.lane, again)
+        rows = await tx.fetch(sql, sql.bind(values))
+        return [lane for lane in _lanes(rows) if lane in lanes]
 
-    async def _count(self, tx: Transaction, result: Result, moment: str) -> None:
-        """Consecutive exhausted deliveries; any success starts over (spec 3.4 as decided)."""
-        values = {**_key(result.delivery.lane), "now": moment}
-        if result.state == DEAD:
-            await tx.execute(self._sql.failed, self._sql.failed.bind(values))
-        elif result.state != PENDING:
-            await tx.execute(self._sql.succeeded, self._sql.succeeded.bind(values))
-
-    async def disable_if_failing(self, lane: Lane, threshold: int, now: datetime) -> bool:
-        """After so many exhausted deliveries in a row, if none got through meanwhile."""
-        sql = self._sql.failures
-        async with self._database.transaction(EVERY_TENANT) as tx:
-            rows = await tx.fetch(sql, sql.bind(_key(lane)))
-            if not rows or rows[0][0] < threshold:
-                return False
-            await self._disable(tx, lane, now)
-        return True
-
-    async def _disable(self, tx: Transaction, lane: Lane, now: datetime) -> None:
-        sql = self._sql.disable
-        await tx.execute(sql, sql.bind({**_key(lane), "now": clock.to_text(now)}))
-        await self._drop_pending(tx, lane, now)
-
-    async def _drop_pending(self, tx: Transaction, lane: Lane, now: datetime) -> None:
-        sql = self._sql
-        values = {**_key(lane), "now": clock.to_text(now)}
-        await tx.execute(sql.drop_pending, sql.drop_pending.bind(values), slow=True)
-        await tx.execute(sql.close_lane, sql.close_lane.bind(_key(lane)))
+    async def _claim(
+        self, tx: Transaction, lane: Lane, now: datetime, limit: int
+    ) -> list[Delivery]:
+        sql, moment = self._sql, clock.to_text(now)
+        values = {**_key(lane), "now": moment, "limit": limit + 1}
+        rows = await tx.fetch(sql.due, sql.due.bind(values))
+        due = [row for row in rows if row[0] <= moment][:limit]
+        until = now + self.lease
+        if due:
+            ids = self._database.list_value([row[1] for row in due])
+            leased = {"tenant": lane.tenant_id, "ids": ids, "until": clock.to_text(until)}
+            await tx.execute(sql.lease, sql.lease.bind(leased))
+        # The next one that nobody has: due already, or later.
+        following = [row[0] for row in rows[len(due) : len(due) + 1]]
+        await self._move_lane(tx, lane, moment, following, due_until=until if due else None)
+        return [Delivery(lane, until, *row[1:]) for row in due]
 
     async def _move_lane(
-        self, tx: Transaction, lane: Lane, now: datetime, *, has_more: bool
+        self,
+        tx: Transaction,
+        lane: Lane,
+        moment: str,
+        following: list[str],
+        *,
+        due_until: datetime | None,
     ) -> None:
         """To the back of the line if more is due; else to the next moment something may be: a
         retry's time, or the end of a lease whose holder may have died."""
-        sql, moment = self._sql, clock.to_text(now)
-        due = [moment] if has_more else []
-        if not has_more:
+        sql = self._sql
+        looks = [max(following[0], moment)] if following else []
+        if due_until:
+            looks.append(clock.to_text(due_until))
+        else:
             values = {**_key(lane), "now": moment}
-            due = [row[0] for row in await tx.fetch(sql.next_retry, sql.next_retry.bind(values))]
-            if await tx.fetch(sql.any_leased, sql.any_leased.bind(values)):
-                due.append(clock.to_text(now + LEASE))
-        if due:
-            await tx.execute(sql.set_lane, sql.set_lane.bind({**_key(lane), "due": min(due)}))
+            rows = await tx.fetch(sql.leased, sql.leased.bind(values))
+            looks += [max(row[0], moment) for row in rows]
+        if looks:
+            await tx.execute(sql.set_lane, sql.set_lane.bind({**_key(lane), "due": min(looks)}))
         else:
             await tx.execute(sql.close_lane, sql.close_lane.bind(_key(lane)))
 
-    async def _open_lane(self, tx: Transaction, lane: Lane, due_at: str) -> None:
-        values = {"tenant_id": lane.tenant_id, "webhook_id": lane.webhook_id, "due_at": due_at}
-        await tx.execute(self._sql.open_lane, self._sql.open_lane.bind(values))
+    async def _open_lanes(self, tx: Transaction, due: Mapping[Lane, str]) -> None:
+        sql = self._sql.open_lane
+        rows = [
+            sql.bind({"tenant_id": lane.tenant_id, "webhook_id": lane.webhook_id, "due_at": due_at})
+            for lane, due_at in sorted(due.items(), key=lambda each: each[0].webhook_id)
+        ]
+        if rows:
+            await tx.execute_many(sql, rows)
+
+    async def _write_attempts(self, tx: Transaction, results: Sequence[Result]) -> None:
+        sql = self._sql
+        await tx.execute_many(sql.attempt, [sql.attempt.bind(_attempt(each)) for each in results])
+        delivered = [_end(each) for each in results if each.state == DELIVERED]
+        failed = [_end(each) for each in results if each.state != DELIVERED]
+        if delivered:
+            rows = [sql.delivered.bind(values) for values in _in_order(delivered)]
+            await tx.execute_many(sql.delivered, rows)
+        if failed:
+            await tx.execute_many(
+                sql.failed, [sql.failed.bind(values) for values in _in_order(failed)]
+            )
+
+    async def _count(
+        self, tx: Transaction, lane: Lane, outcome: _Outcome, disable_after: int | None
+    ) -> bool:
+        """Keeps the subscription's count of failures; True when that disables it."""
+        sql = self._sql
+        values = {
+            **_key(lane),
+            "failures": outcome.failures,
+            "now": clock.to_text(outcome.at),
+            "threshold": 0 if outcome.is_gone else disable_after,
+        }
+        count = sql.count_anew if outcome.has_success else sql.count_on
+        await tx.execute(count, count.bind(values))
+        if values["threshold"] is None or not outcome.failures:
+            return False
+        return bool(await tx.execute(sql.disable, sql.disable.bind(values)))
+
+    async def _drop_some(self, tx: Transaction, lane: Lane, now: datetime) -> int:
+        sql = self._sql.drop_some
+        values = {**_key(lane), "now": clock.to_text(now), "limit": DROPPED_AT_ONCE}
+        return await tx.execute(sql, sql.bind(values), slow=True)
+
+
+@dataclass(slots=True)
+class _Outcome:
+    """What some results, in their order, mean for the subscription: `failure_count` is the number
+    of consecutive exhausted deliveries, and any success starts it over (spec 3.4 as decided)."""
+
+    at: datetime
+    failures: int = 0
+    has_success: bool = False
+    is_gone: bool = False
+
+
+def _outcomes(results: Iterable[Result]) -> dict[Lane, _Outcome]:
+    outcomes: dict[Lane, _Outcome] = {}
+    for result in results:
+        if result.state == PENDING:
+            continue
+        outcome = outcomes.setdefault(result.delivery.lane, _Outcome(result.at))
+        outcome.at = result.at
+        outcome.is_gone |= result.is_gone
+        if result.state == DELIVERED:
+            outcome.has_success, outcome.failures = True, 0
+        else:
+            outcome.failures += 1
+    return outcomes
+
+
+def _due_again(results: Iterable[Result]) -> dict[Lane, str]:
+    """When each lane is to be looked at: for its next retry, or at once where an exhausted delivery
+    may disable the subscription, so that the rest of its lane is dropped."""
+    due: dict[Lane, str] = {}
+    for result in results:
+        if result.state in (PENDING, DEAD):
+            moment = clock.to_text(result.next_attempt_at or result.at)
+            lane = result.delivery.lane
+            due[lane] = min(due.get(lane, moment), moment)
+    return due
+
+
+def _attempt(result: Result) -> dict[str, Any]:
+    return {
+        "tenant_id": result.delivery.lane.tenant_id,
+        "id": result.attempt_id,
+        "delivery_id": result.delivery.id,
+        "number": result.number,
+        "status": result.status,
+        "duration_ms": result.duration_ms,
+        "error": result.error,
+        "answer": result.answer,
+        "created": clock.to_text(result.at),
+    }
+
+
+def _end(result: Result) -> dict[str, Any]:
+    again = result.next_attempt_at
+    return {
+        "tenant": result.delivery.lane.tenant_id,
+        "id_": result.delivery.id,
+        "new_state": result.state,
+        "number": result.number,
+        "status": result.status or None,
+        "again": clock.to_text(again) if again else "",
+        "now": clock.to_text(result.at),
+    }
+
+
+def _in_order(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return sorted(rows, key=lambda row: str(row["id_"]))
+
+
+def _lanes(rows: Iterable[Sequence[Any]]) -> list[Lane]:
+    return [Lane(TenantId(tenant_id), webhook_id) for tenant_id, webhook_id in rows]
 
 
 def _key(lane: Lane) -> dict[str, Any]:
     return {"tenant": lane.tenant_id, "webhook": lane.webhook_id}
-
-
-class _Statements:
-    def __init__(self, database: Database, tables: Mapping[str, sa.Table]) -> None:
-        compile_ = database.compile
-        lanes = webhook_lanes
-        deliveries = tables[webhook_deliveries.name]
-        subscriptions = tables[webhook_subscriptions.name]
-        tenant: Any = sa.bindparam("tenant")
-        webhook: Any = sa.bindparam("webhook")
-        now: Any = sa.bindparam("now")
-        d, s = deliveries.c, subscriptions.c
-        this_lane = (lanes.c.tenant_id == tenant, lanes.c.webhook_id == webhook)
-        this_subscription = (s.tenant_id == tenant, s.id == webhook)
-        this_delivery = (d.tenant_id == tenant, d.id == sa.bindparam("id"))
-        pending = (d.tenant_id == tenant, d.webhook_id == webhook, d.state == PENDING)
-
-        self.due_lanes = compile_(
-            sa.select(lanes.c.tenant_id, lanes.c.webhook_id)
-            .where(lanes.c.due_at <= now)
-            .order_by(lanes.c.due_at)
-            .limit(sa.bindparam("limit"))
-        )
-        self.hold_lane = compile_(
-            sa.select(lanes.c.due_at).where(*this_lane).with_for_update(skip_locked=True)
-        )
-        self.set_lane = compile_(
-            sa.update(lanes).where(*this_lane).values(due_at=sa.bindparam("due"))
-        )
-        self.open_lane = compile_(
-            dialects.upsert_least(lanes, ("tenant_id", "webhook_id"), "due_at")
-        )
-        self.close_lane = compile_(sa.delete(lanes).where(*this_lane))
-        self.subscription = compile_(
-            sa.select(s.url, s.secret, s.disabled_at).where(*this_subscription)
-        )
-        self.due = compile_(
-            sa.select(d.id, d.event, d.event_id, events.c.created, events.c.payload, d.attempts)
-            .join(
-                events,
-                sa.and_(events.c.tenant_id == d.tenant_id, events.c.id == d.event_id),
-            )
-            .where(*pending, d.next_attempt_at <= now, d.leased_until <= now)
-            .order_by(d.next_attempt_at)
-            .limit(sa.bindparam("limit"))
-        )
-        self.lease = compile_(
-            sa.update(deliveries).where(*this_delivery).values(leased_until=sa.bindparam("until"))
-        )
-        # Both end at the first row they find, however long the queue.
-        self.next_retry = compile_(
-            sa.select(d.next_attempt_at)
-            .where(*pending, d.next_attempt_at > now)
-            .order_by(d.next_attempt_at)
-            .limit(1)
-        )
-        self.any_leased = compile_(
-            sa.select(d.id).where(*pending, d.next_attempt_at <= now).limit(1)
-        )
-        self.attempt = compile_(sa.insert(webhook_attempts))
-        self.finish = compile_(
-            sa.update(deliveries)
-            .where(*this_delivery)
-            .values(
-                state=sa.bindparam("new_state"),
-                attempts=sa.bindparam("new_attempts"),
-                last_status=sa.bindparam("new_status"),
-                next_attempt_at=sa.bindparam("again"),
-                leased_until="",
-                updated=now,
-            )
-        )
-        self.succeeded = compile_(
-            sa.update(subscriptions)
-            .where(*this_subscription)
-            .values(failure_count=0, last_delivery_at=now)
-        )
-        self.failed = compile_(
-            sa.update(subscriptions)
-            .where(*this_subscription)
-            .values(failure_count=s.failure_count + 1, last_delivery_at=now)
-        )
-        self.failures = compile_(sa.select(s.failure_count).where(*this_subscription))
-        self.disable = compile_(
-            sa.update(subscriptions)
-            .where(*this_subscription, s.disabled_at == "")
-            .values(disabled_at=now)
-        )
-        self.drop_pending = compile_(
-            sa.update(deliveries)
-            .where(*pending)
-            .values(state=DROPPED, next_attempt_at="", leased_until="", updated=now)
-        )
-        self.revive = compile_(
-            sa.update(deliveries)
-            .where(*this_delivery, d.state == DEAD)
-            .values(state=PENDING, attempts=0, next_attempt_at=now, leased_until="", updated=now)
-            .returning(d.webhook_id)
-        )
-        self.sweep = compile_(
-            sa.delete(webhook_attempts).where(webhook_attempts.c.created < sa.bindparam("before"))
-        )

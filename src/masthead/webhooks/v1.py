@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import msgspec
@@ -16,7 +18,13 @@ from masthead.web.v1.call import Call, invalid
 from masthead.web.v1.parameters import Parameter
 from masthead.web.v1.routes import Route, Shape, delete
 from masthead.web.v1.schema import Body, View
-from masthead.webhooks.actions import MAX_PER_TENANT, check_url, fire_test, re_enable
+from masthead.webhooks.actions import (
+    ENABLED,
+    MAX_PER_TENANT,
+    check_url,
+    fire_test,
+    subscribe,
+)
 from masthead.webhooks.collection import webhook_subscriptions
 from masthead.webhooks.signing import new_secret
 
@@ -71,13 +79,20 @@ async def get_subscription(call: Call) -> dict[str, Any]:
     return SUBSCRIPTION.of(await call.get(webhook_subscriptions))
 
 
+@asynccontextmanager
+async def checked_url(call: Call) -> AsyncIterator[None]:
+    """Asks a name server, so it is done before a transaction opens."""
+    if "url" in call.body:
+        await check_url(call.services.outbound, call.body["url"])
+    yield
+
+
 async def create_subscription(call: Call) -> dict[str, Any]:
-    await check_url(call.services.outbound, call.body["url"])
-    page = await call.records.page(call.caller, webhook_subscriptions, ListRequest(per_page=1))
-    if page.total >= MAX_PER_TENANT:
-        raise invalid("name", f"A site has at most {MAX_PER_TENANT} webhooks. Delete one first.")
-    secret = new_secret()
-    record = await call.create(webhook_subscriptions, call.body, stamped={"secret": secret})
+    if call.unit:
+        record, secret = await subscribe(call.unit, call.body)
+    else:
+        async with call.records.unit(call.caller) as unit:
+            record, secret = await subscribe(unit, call.body)
     return {**SUBSCRIPTION.of(record), "secret": secret}
 
 
@@ -86,11 +101,8 @@ async def update_subscription(call: Call) -> Record:
     disabled = values.pop("disabled", None)
     if disabled is True:
         raise invalid("disabled", "Can only be set to false. Delete a webhook to stop it.")
-    if "url" in values:
-        await check_url(call.services.outbound, values["url"])
-    if disabled is False:
-        await re_enable(call.records, call.caller, call.record_id)
-    return await call.update(webhook_subscriptions, values)
+    stamped = ENABLED if disabled is False else None
+    return await call.update(webhook_subscriptions, values, stamped=stamped)
 
 
 async def delete_subscription(call: Call) -> None:
@@ -105,7 +117,9 @@ async def rotate_secret(call: Call) -> dict[str, str]:
 
 async def fire_test_event(call: Call) -> dict[str, Any]:
     subscription = await call.get(webhook_subscriptions)
-    sent, delivered_at = await fire_test(call.records, call.services.outbound, subscription)
+    sent, delivered_at = await fire_test(
+        call.records, call.services.outbound, subscription, call.caller
+    )
     return {
         "webhook_id": subscription["id"],
         "event": "test.ping",
@@ -168,6 +182,7 @@ routes = (
         status=201,
         view=SUBSCRIPTION,
         body=CREATE,
+        prepare=checked_url,
         summary="Subscribe to events",
     ),
     _bare(
@@ -186,6 +201,7 @@ routes = (
         Shape.DATA,
         view=SUBSCRIPTION,
         body=UPDATE,
+        prepare=checked_url,
         summary="Change a subscription, or enable it again",
         tag="webhooks",
     ),

@@ -1,0 +1,196 @@
+"""The statements of the delivery queue and its log, compiled once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import sqlalchemy as sa
+
+from masthead.events.outbox import events
+from masthead.storage import dialects
+from masthead.storage.database import Database
+from masthead.webhooks.collection import (
+    DEAD,
+    DELIVERED,
+    DROPPED,
+    PENDING,
+    webhook_deliveries,
+    webhook_subscriptions,
+)
+from masthead.webhooks.tables import webhook_attempts, webhook_lanes
+
+_tenant: Any = sa.bindparam("tenant")
+_webhook: Any = sa.bindparam("webhook")
+_now: Any = sa.bindparam("now")
+_limit: Any = sa.bindparam("limit")
+
+
+class QueueStatements:
+    def __init__(self, database: Database, tables: Mapping[str, sa.Table]) -> None:
+        self._compile = database.compile
+        self._deliveries = tables[webhook_deliveries.name]
+        self._subscriptions = tables[webhook_subscriptions.name]
+        self._lanes()
+        self._claims()
+        self._results()
+        self._counts()
+        self._log()
+
+    def _lanes(self) -> None:
+        lanes, s = webhook_lanes, self._subscriptions.c
+        keys = ("tenant_id", "webhook_id")
+        this = (lanes.c.tenant_id == _tenant, lanes.c.webhook_id == _webhook)
+        self.due_lanes = self._compile(
+            sa.select(lanes.c.tenant_id, lanes.c.webhook_id)
+            .where(
+                lanes.c.due_at <= _now,
+                sa.not_(dialects.any_of(lanes.c.webhook_id, sa.bindparam("without"))),
+            )
+            .order_by(lanes.c.due_at)
+            .limit(_limit)
+        )
+        self.ownerless_lanes = self._compile(
+            sa.select(lanes.c.tenant_id, lanes.c.webhook_id)
+            .outerjoin(
+                self._subscriptions,
+                sa.and_(s.tenant_id == lanes.c.tenant_id, s.id == lanes.c.webhook_id),
+            )
+            .where(sa.or_(s.id.is_(None), s.disabled_at != ""))
+            .limit(_limit)
+        )
+        self.hold_lanes = self._compile(
+            sa.select(lanes.c.tenant_id, lanes.c.webhook_id)
+            .where(
+                dialects.any_of(lanes.c.tenant_id, sa.bindparam("tenants")),
+                dialects.any_of(lanes.c.webhook_id, sa.bindparam("webhooks")),
+            )
+            .with_for_update(skip_locked=True)
+        )
+        self.set_lane = self._compile(
+            sa.update(lanes).where(*this).values(due_at=sa.bindparam("due"))
+        )
+        self.open_lane = self._compile(dialects.upsert_least(lanes, keys, "due_at"))
+        self.close_lane = self._compile(sa.delete(lanes).where(*this))
+
+    def _claims(self) -> None:
+        d, s = self._deliveries.c, self._subscriptions.c
+        pending = (d.tenant_id == _tenant, d.webhook_id == _webhook, d.state == PENDING)
+        these = (d.tenant_id == _tenant, dialects.any_of(d.id, sa.bindparam("ids")))
+        self.subscriptions = self._compile(
+            sa.select(s.tenant_id, s.id, s.url, s.secret).where(
+                dialects.any_of(s.id, sa.bindparam("ids")), s.disabled_at == ""
+            )
+        )
+        # With the first one that is not due yet, if the limit is not reached before: it says when
+        # to look again. Whatever is leased stands at the front, and is never more than a few
+        # hundred rows, so that a queue of any length costs the same.
+        self.due = self._compile(
+            sa.select(
+                d.next_attempt_at,
+                d.id,
+                d.event,
+                d.event_id,
+                events.c.created,
+                events.c.payload,
+                d.attempts,
+            )
+            .join(events, sa.and_(events.c.tenant_id == d.tenant_id, events.c.id == d.event_id))
+            .where(*pending, d.leased_until <= _now)
+            .order_by(d.next_attempt_at)
+            .limit(_limit)
+        )
+        self.leased = self._compile(
+            sa.select(d.leased_until)
+            .where(*pending, d.next_attempt_at <= _now)
+            .order_by(d.next_attempt_at)
+            .limit(1)
+        )
+        self.lease = self._compile(
+            sa.update(self._deliveries).where(*these).values(leased_until=sa.bindparam("until"))
+        )
+        self.release = self._compile(
+            sa.update(self._deliveries)
+            .where(
+                d.tenant_id == _tenant,
+                d.id == sa.bindparam("id_"),
+                d.leased_until == sa.bindparam("held"),
+            )
+            .values(leased_until="")
+        )
+        some = sa.select(d.id).where(*pending).limit(_limit)
+        self.drop_some = self._compile(
+            sa.update(self._deliveries)
+            .where(d.tenant_id == _tenant, d.id.in_(some))
+            .values(state=DROPPED, next_attempt_at="", leased_until="", updated=_now)
+        )
+
+    def _results(self) -> None:
+        d = self._deliveries.c
+        this = (d.tenant_id == _tenant, d.id == sa.bindparam("id_"))
+        made = {
+            "attempts": sa.bindparam("number"),
+            "last_status": sa.bindparam("status"),
+            "leased_until": "",
+            "updated": _now,
+        }
+        columns = [column.name for column in webhook_attempts.c]
+        keys = ("tenant_id", "id")
+        # Recording is repeated when the database did not say how the first time went.
+        self.attempt = self._compile(
+            dialects.insert_missing(
+                webhook_attempts, keys, [name for name in columns if name not in keys]
+            )
+        )
+        self.delivered = self._compile(
+            sa.update(self._deliveries)
+            .where(*this)
+            .values(state=DELIVERED, next_attempt_at="", **made)
+        )
+        # What was dropped, or delivered by another worker after a lease ran out, stays that.
+        self.failed = self._compile(
+            sa.update(self._deliveries)
+            .where(*this, d.state == PENDING)
+            .values(state=sa.bindparam("new_state"), next_attempt_at=sa.bindparam("again"), **made)
+        )
+
+    def _counts(self) -> None:
+        s = self._subscriptions.c
+        this = (s.tenant_id == _tenant, s.id == _webhook)
+        change = sa.update(self._subscriptions).where(*this)
+        self.count_anew = self._compile(
+            change.values(failure_count=sa.bindparam("failures"), last_delivery_at=_now)
+        )
+        self.count_on = self._compile(
+            change.values(
+                failure_count=s.failure_count + sa.bindparam("failures", type_=sa.BigInteger()),
+                last_delivery_at=_now,
+            )
+        )
+        self.disable = self._compile(
+            change.where(
+                s.disabled_at == "",
+                s.failure_count >= sa.bindparam("threshold", type_=sa.BigInteger()),
+            ).values(disabled_at=_now)
+        )
+
+    def _log(self) -> None:
+        d, a = self._deliveries.c, webhook_attempts.c
+        self.revive = self._compile(
+            sa.update(self._deliveries)
+            .where(
+                d.tenant_id == _tenant,
+                dialects.any_of(d.id, sa.bindparam("ids")),
+                d.state == DEAD,
+            )
+            .values(state=PENDING, attempts=0, next_attempt_at=_now, leased_until="", updated=_now)
+        )
+        self.attempts = self._compile(
+            sa.select(a.number, a.status, a.duration_ms, a.error, a.answer, a.created)
+            .where(a.tenant_id == _tenant, a.delivery_id == sa.bindparam("delivery"))
+            .order_by(a.created, a.number)
+        )
+        old = sa.select(a.tenant_id, a.id).where(a.created < sa.bindparam("before")).limit(_limit)
+        self.sweep_some = self._compile(
+            sa.delete(webhook_attempts).where(sa.tuple_(a.tenant_id, a.id).in_(old))
+        )
