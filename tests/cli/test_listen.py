@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
 import queue
+import re
 import signal
 import subprocess
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import IO
 
 from tests.cli.commands import COMMAND, Masthead, plain_environment
@@ -22,15 +25,16 @@ SECONDS = 60
 
 
 class Listening:
-    def __init__(self, process: subprocess.Popen[str]) -> None:
+    def __init__(self, process: subprocess.Popen[str], out: IO[str]) -> None:
         self.process = process
         self._out, self._err = queue.Queue[str](), queue.Queue[str]()
-        for stream, lines in ((process.stdout, self._out), (process.stderr, self._err)):
+        for stream, lines in ((out, self._out), (process.stderr, self._err)):
             threading.Thread(target=self._read, args=(stream, lines), daemon=True).start()
         self.greeting = self._err.get(timeout=SECONDS)
 
     def _read(self, stream: IO[str], lines: queue.Queue[str]) -> None:
-        with stream:
+        # A terminal ends with an error of its own once nobody writes to it any more.
+        with stream, suppress(OSError):
             for line in stream:
                 lines.put(line.rstrip("\n"))
         lines.put("")
@@ -46,17 +50,19 @@ class Listening:
 
 
 @contextmanager
-def listening(masthead: Masthead, *options: str) -> Iterator[Listening]:
+def listening(masthead: Masthead, *options: str, terminal: bool = False) -> Iterator[Listening]:
     where = ("--data-dir", str(masthead.data_dir), "--database-url", masthead.database_url)
+    read, write = pty.openpty() if terminal else os.pipe()
     process = subprocess.Popen(
         [COMMAND, "listen", "--tenant", "acme", *options, *where],
-        env=plain_environment(),
-        stdout=subprocess.PIPE,
+        env=plain_environment(TERM="xterm-256color", COLUMNS="60"),
+        stdout=write,
         stderr=subprocess.PIPE,
         text=True,
     )
+    os.close(write)
     try:
-        yield Listening(process)
+        yield Listening(process, os.fdopen(read))
     finally:
         if process.poll() is None:
             process.kill()
@@ -83,6 +89,16 @@ def test_prints_what_happens_from_now_on_and_ends_in_peace(masthead: Masthead) -
         assert "post.published" in published
         assert 'title="One"' in published
         assert run.interrupt() == (0, "", "")
+
+
+def test_a_terminal_gets_colours_and_one_row_per_event(masthead: Masthead) -> None:
+    tenant_id = masthead.tenant()["tenant_id"]
+    with listening(masthead, terminal=True) as run:
+        publish(masthead, tenant_id, "A title that is a good deal longer than the row has room for")
+        created, published = run.lines(2)
+        assert "\x1b[32mpost.created" in created
+        assert len(re.sub(r"\x1b\[[\d;]*m", "", published).rstrip()) <= 60
+        assert run.interrupt()[0] == 0
 
 
 def test_a_site_without_any_events_yet(masthead: Masthead) -> None:

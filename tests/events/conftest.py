@@ -12,6 +12,7 @@ from tests.world import RunningClock, open_world
 from masthead.app import delivery_worker
 from masthead.caller import system
 from masthead.events.names import EVENT_NAMES
+from masthead.webhooks.actions import fire_test
 from masthead.webhooks.collection import webhook_subscriptions
 from masthead.webhooks.signing import new_secret
 
@@ -41,7 +42,8 @@ async def post(
     )
     tenant, secret = await world.new_tenant(), new_secret()
     async with Receiver(authority.certificate()) as receiver:
-        await world.parts.records.create(
+        records = world.parts.records
+        await records.create(
             system(tenant.id),
             webhook_subscriptions,
             {"name": "All", "url": receiver.url(), "events": list(EVENT_NAMES)},
@@ -49,5 +51,9 @@ async def post(
         )
         await live_a_year(tenant)
         await delivery_worker(world.parts).run_due()
+        (subscription,) = await records.find(
+            webhook_subscriptions, {"name": "All"}, tenant_id=tenant.id
+        )
+        await fire_test(records, world.parts.outbound, subscription)
         yield Post(secret, await tenant.event_names(), receiver.requests)
     await world.parts.close()

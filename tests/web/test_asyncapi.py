@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 from starlette.applications import Starlette
+from tests.cli.commands import call
 from tests.clients.node import HERE, run_node
 from tests.events.described import DOCUMENT, SCHEMAS, check_delivery, validate
 
@@ -71,3 +73,14 @@ async def test_is_served_without_a_key() -> None:
         assert answer.json() == DOCUMENT
         tag = {"If-None-Match": answer.headers["etag"]}
         assert (await client.get("/api/v1/asyncapi.json", headers=tag)).status_code == 304
+
+
+def test_the_command_prints_it(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("MASTHEAD_BASE_URL", "https://example.com")
+    folder = tmp_path / "data"
+    for options in ((), ("--json",)):
+        printed = call(capfd, "asyncapi", "--data-dir", str(folder), *options)
+        assert printed.json == DOCUMENT
+    assert not folder.exists(), "a description needs no database"

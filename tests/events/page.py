@@ -1,0 +1,92 @@
+"""Writes docs/events.md from the catalog: `python -m tests.events.page`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from tests.events.described import payload_schema_of
+
+from masthead.events.catalog import CATALOG, Category, EventKind
+from masthead.web.asyncapi_words import tags
+
+PAGE = Path(__file__).parents[2] / "docs" / "events.md"
+
+INTRODUCTION = """\
+# Events
+
+What a subscription can list and what it gets. How deliveries work, and how to check them, is in
+[Webhooks](webhooks.md). This page is made from the catalog in `src/masthead/events/catalog.py` with
+`python -m tests.events.page`; the same for machines is `/api/v1/asyncapi.json`.
+
+Every event fires whichever way the change came: API, record store, admin or payment. An import
+fires none, unless it is told to. `subscriber.added` and `member.subscribed` are one thing under two
+names, and so are `subscriber.removed` and `member.unsubscribed`: list one of the two.
+"""
+
+
+def render() -> str:
+    return "\n".join([INTRODUCTION, *_overview(), *_sections()])
+
+
+def _overview() -> Iterator[str]:
+    yield "| event | fires when |"
+    yield "|---|---|"
+    for kind in _in_order():
+        yield f"| [`{kind.name}`](#{_anchor(kind)}) | {kind.trigger} |"
+    yield ""
+
+
+def _in_order() -> list[EventKind]:
+    categories = list(Category)
+    return sorted(CATALOG, key=lambda kind: categories.index(kind.category))
+
+
+def _anchor(kind: EventKind) -> str:
+    """As GitHub makes it of the heading."""
+    return kind.name.replace(".", "")
+
+
+def _sections() -> Iterator[str]:
+    category = None
+    for kind in _in_order():
+        if kind.category is not category:
+            category = kind.category
+            yield f"## {category}\n\n{tags[category]}\n"
+        yield from _section(kind)
+
+
+def _section(kind: EventKind) -> Iterator[str]:
+    schema = payload_schema_of(kind.name)
+    yield f"### {kind.name}\n"
+    yield f"Fires when {kind.trigger}.\n"
+    yield "| field | type | meaning |"
+    yield "|---|---|---|"
+    for name, field in schema["properties"].items():
+        always = "" if name in schema["required"] else "; only after an update"
+        yield f"| `{name}` | {_type(field)}{always} | {_meaning(name, field)} |"
+    yield f"\n```json\n{json.dumps(kind.example, indent=2, ensure_ascii=False)}\n```\n"
+
+
+def _type(schema: dict[str, Any]) -> str:
+    if "enum" in schema:
+        return " or ".join(f"`{value}`" for value in schema["enum"])
+    if "type" not in schema:
+        return "any JSON"
+    kinds = [schema["type"]] if isinstance(schema["type"], str) else list(schema["type"])
+    kinds[0] = schema.get("format", kinds[0])
+    return " or ".join(kinds)
+
+
+def _meaning(name: str, field: dict[str, Any]) -> str:
+    """What every event has is told at length in the description; here one sentence will do."""
+    text: str = field["description"]
+    return text.partition(". ")[0].rstrip(".") + "." if name in _COMMON else text
+
+
+_COMMON = ("sequence", "changed", "previous")
+
+if __name__ == "__main__":
+    PAGE.write_text(render())
