@@ -52,6 +52,7 @@ from masthead.web.health import Health, build_revision
 from masthead.web.v1.cache import AnswerCache
 from masthead.web.v1.call import Services as V1Services
 from masthead.web.v1.descriptions import description_routes
+from masthead.web.v1.event_description import event_description_routes
 from masthead.web.v1.idempotency import Idempotency
 from masthead.web.v1.mount import mount as mount_v1
 from masthead.webhooks.deliver import DeliveryWorker
@@ -183,6 +184,7 @@ def http_app(parts: Parts) -> FrontDoor:
         [
             *record_routes(services),
             *description_routes(V1_TABLE, parts.settings),
+            *event_description_routes(registry, parts.settings),
             *v1_routes(parts),
             *media_routes(services),
             Route("/api/health", Health(parts.database, revision, parts.records.clock)),
