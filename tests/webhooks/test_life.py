@@ -1,0 +1,281 @@
+"""A subscription's life: counting failures, disabling, enabling again, deleting, dead letters."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from tests.tls import answer
+from tests.webhooks.hooks import PATH, A, B, Hooks
+
+from masthead import clock
+from masthead.setting_values import RetryPolicy
+from masthead.webhooks.delivery_log import Which
+
+ONCE = RetryPolicy(())
+"""No retries: every failure exhausts its delivery."""
+
+
+async def exhaust(hooks: Hooks, policy: RetryPolicy, count: int) -> None:
+    """So many deliveries, one after the other, that fail to their end."""
+    for _ in range(count):
+        await hooks.tenant.post()
+        for delay in (0, *policy.delays_seconds):
+            hooks.clock.advance(seconds=delay * 1.1 + 0.01)
+            await hooks.deliver(policy)
+
+
+async def test_under_b_five_exhausted_deliveries_in_a_row_disable(hooks: Hooks) -> None:
+    subscription = await hooks.subscribe()
+    hooks.receiver.default = answer(500)
+    await exhaust(hooks, B, 4)
+    found = await hooks.subscription(subscription["id"])
+    assert (found["failure_count"], found["disabled_at"]) == (4, "")
+    await exhaust(hooks, B, 1)
+    found = await hooks.subscription(subscription["id"])
+    assert found["failure_count"] == 5
+    assert found["disabled_at"] == clock.to_text(hooks.clock())
+    shown = (await hooks.api.get(f"{PATH}/{subscription['id']}")).json()
+    assert (shown["failure_count"], shown["disabled_at"]) == (5, found["disabled_at"])
+    assert len(hooks.receiver.requests) == 20
+
+
+async def test_under_b_a_success_starts_the_count_over(hooks: Hooks) -> None:
+    subscription = await hooks.subscribe()
+    hooks.receiver.default = answer(500)
+    await exhaust(hooks, B, 4)
+    hooks.receiver.next(answer(200))
+    await hooks.tenant.post()
+    await hooks.deliver(B)
+    assert (await hooks.subscription(subscription["id"]))["failure_count"] == 0
+    await exhaust(hooks, B, 4)
+    found = await hooks.subscription(subscription["id"])
+    assert (found["failure_count"], found["disabled_at"]) == (4, "")
+
+
+async def test_a_retry_that_succeeds_is_no_failure(hooks: Hooks) -> None:
+    subscription = await hooks.subscribe()
+    hooks.receiver.next(answer(500), answer(500), answer(500))
+    await hooks.tenant.post()
+    await hooks.deliver_to_the_end(B)
+    assert (await hooks.delivery()).state == "delivered"
+    assert (await hooks.subscription(subscription["id"]))["failure_count"] == 0
+
+
+async def test_under_a_nothing_is_ever_disabled(hooks: Hooks) -> None:
+    subscription = await hooks.subscribe()
+    hooks.receiver.default = answer(500)
+    await exhaust(hooks, A, 6)
+    found = await hooks.subscription(subscription["id"])
+    assert (found["failure_count"], found["disabled_at"]) == (6, "")
+    assert await hooks.states() == ["dead"] * 6
+
+
+async def test_a_custom_policy_disables_when_it_says(hooks: Hooks) -> None:
+    subscription = await hooks.subscribe()
+    hooks.receiver.default = answer(500)
+    await exhaust(hooks, RetryPolicy((3,), disable_after=2), 2)
+    assert (await hooks.subscription(subscription["id"]))["disabled_at"]
+
+
+async def disabled_with_pending(hooks: Hooks) -> str:
+    """A subscription that is disabled while two of its deliveries wait for their retry."""
+    subscription = await hooks.subscribe()
+    hooks.receiver.next(answer(500), answer(500), answer(410))
+    await hooks.tenant.post()
+    await hooks.tenant.post()
+    await hooks.deliver()
+    await hooks.tenant.post()
+    await hooks.deliver()
+    assert await hooks.states() == ["dead", "dropped", "dropped"]
+    return str(subscription["id"])
+
+
+async def test_a_disabled_subscription_gets_nothing_new_and_nothing_pending(hooks: Hooks) -> None:
+    await disabled_with_pending(hooks)
+    await hooks.tenant.post()
+    hooks.clock.advance(hours=12)
+    assert await hooks.deliver() == 0
+    assert len(hooks.receiver.requests) == 3
+    assert len(await hooks.deliveries()) == 3
+
+
+async def test_enabled_again_it_starts_with_new_events(hooks: Hooks) -> None:
+    webhook_id = await disabled_with_pending(hooks)
+    await hooks.tenant.post(title="Missed")
+    answered = await hooks.api.patch(f"{PATH}/{webhook_id}", json={"disabled": False})
+    assert answered.status_code == 200
+    shown = answered.json()["data"]
+    assert (shown["failure_count"], shown["disabled_at"]) == (0, None)
+    hooks.clock.advance(hours=12)
+    assert await hooks.deliver() == 0
+    await hooks.tenant.post(title="New")
+    assert await hooks.deliver() == 1
+    assert b'"New"' in hooks.receiver.requests[-1].body
+
+
+async def test_an_attempt_under_way_does_not_bring_back_what_was_dropped(hooks: Hooks) -> None:
+    """Two fail at the same time, and the one that is recorded first disables."""
+    subscription = await hooks.subscribe()
+    policy = RetryPolicy((60,), disable_after=None)
+    hooks.receiver.next(answer(500), answer(410))
+    await hooks.tenant.post()
+    await hooks.tenant.post()
+    await hooks.deliver(policy)
+    await hooks.api.patch(f"{PATH}/{subscription['id']}", json={"disabled": False})
+    hooks.clock.advance(hours=1)
+    assert await hooks.deliver(policy) == 0
+    assert sorted(await hooks.states()) == ["dead", "dropped"]
+
+
+@pytest.mark.parametrize("wait", [timedelta(), timedelta(minutes=2)], ids=["due", "later"])
+async def test_deleting_drops_what_is_pending_and_keeps_the_log(
+    hooks: Hooks, wait: timedelta
+) -> None:
+    subscription = await hooks.subscribe()
+    hooks.receiver.default = answer(500)
+    await hooks.tenant.post()
+    await hooks.deliver()
+    assert (await hooks.api.delete(f"{PATH}/{subscription['id']}")).status_code == 204
+    hooks.clock.advance(seconds=wait.total_seconds())
+    assert await hooks.deliver() == 0
+    delivery = await hooks.delivery()
+    assert (delivery.state, delivery.webhook_id) == ("dropped", subscription["id"])
+    assert len(await hooks.attempts(delivery)) == 1
+    assert (await hooks.api.get(f"{PATH}/events")).json()["items"]
+
+
+async def test_more_than_one_step_of_pending_deliveries_is_dropped(
+    hooks: Hooks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("masthead.webhooks.queue.DROPPED_AT_ONCE", 3)
+    subscription = await hooks.subscribe()
+    for _ in range(8):
+        await hooks.tenant.post()
+    await hooks.api.delete(f"{PATH}/{subscription['id']}")
+    assert await hooks.deliver() == 0
+    assert await hooks.states() == ["dropped"] * 8
+
+
+async def dead_letters(hooks: Hooks) -> None:
+    """Four dead deliveries of two subscriptions, a minute apart."""
+    await hooks.subscribe("post.created", "post.published")
+    await hooks.subscribe("post.created", url=hooks.receiver.url("/second"))
+    hooks.receiver.default = answer(500)
+    await hooks.tenant.post(title="First")
+    await hooks.deliver(ONCE)
+    hooks.clock.advance(minutes=1)
+    await hooks.tenant.post(title="Second")
+    await hooks.deliver(ONCE)
+    hooks.receiver.default = answer(200)
+    hooks.receiver.requests.clear()
+    assert await hooks.states() == ["dead"] * 4
+
+
+async def retry(hooks: Hooks, which: Which) -> int:
+    log = hooks.world.parts.deliveries.log
+    return await log.retry(hooks.tenant.id, which, hooks.clock())
+
+
+async def test_retrying_one_by_hand(hooks: Hooks) -> None:
+    await dead_letters(hooks)
+    one = (await hooks.deliveries())[0]
+    assert await retry(hooks, Which(ids=[one.id])) == 1
+    assert await hooks.deliver(ONCE) == 1
+    (received,) = hooks.receiver.requests
+    assert received.headers["x-service-delivery"] == one.id
+    assert sorted(await hooks.states()) == ["dead", "dead", "dead", "delivered"]
+    assert await retry(hooks, Which(ids=[one.id])) == 0
+    assert len(await hooks.attempts(one)) == 2
+
+
+async def test_retrying_by_filter(hooks: Hooks) -> None:
+    await dead_letters(hooks)
+    webhook_id = (await hooks.deliveries())[0].webhook_id
+    assert await retry(hooks, Which(event="post.published")) == 0
+    assert await retry(hooks, Which(webhook_id=webhook_id)) == 2
+    assert await retry(hooks, Which(webhook_id=webhook_id)) == 0
+    assert await hooks.deliver(ONCE) == 2
+    assert {each.webhook_id for each in await hooks.deliveries(Which(state="delivered"))} == {
+        webhook_id
+    }
+
+
+async def test_retrying_a_stretch_of_time(hooks: Hooks) -> None:
+    await dead_letters(hooks)
+    newest, oldest = (clock.from_text(each) for each in await created(hooks))
+    assert await retry(hooks, Which(since=newest + timedelta(seconds=1))) == 0
+    assert await retry(hooks, Which(until=oldest)) == 0
+    assert await retry(hooks, Which(since=oldest, until=newest)) == 2
+    assert await hooks.deliver(ONCE) == 2
+    assert b"First" in hooks.receiver.requests[0].body
+
+
+async def created(hooks: Hooks) -> list[str]:
+    moments = {each.created: None for each in await hooks.deliveries()}
+    return list(moments)
+
+
+async def test_retrying_all_in_steps(hooks: Hooks, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("masthead.webhooks.delivery_log.AT_ONCE", 1)
+    await dead_letters(hooks)
+    assert await retry(hooks, Which()) == 4
+    assert await hooks.deliver(ONCE) == 4
+    assert await hooks.states() == ["delivered"] * 4
+
+
+async def test_a_retried_delivery_has_all_its_attempts_again(hooks: Hooks) -> None:
+    await hooks.subscribe()
+    hooks.receiver.default = answer(500)
+    await hooks.tenant.post()
+    await hooks.deliver_to_the_end(B)
+    hooks.clock.advance(seconds=1)
+    await retry(hooks, Which())
+    attempts = await hooks.deliver_to_the_end(B)
+    assert [each.number for each in attempts] == [1, 2, 3, 4, 1, 2, 3, 4]
+
+
+async def test_what_belongs_to_no_active_subscription_stays_dead(hooks: Hooks) -> None:
+    subscription = await hooks.subscribe()
+    hooks.receiver.default = answer(500)
+    await hooks.tenant.post()
+    await hooks.deliver(ONCE)
+    await hooks.api.delete(f"{PATH}/{subscription['id']}")
+    assert await retry(hooks, Which()) == 0
+    assert await hooks.states() == ["dead"]
+
+
+async def test_dead_letters_of_another_tenant_are_out_of_reach(hooks: Hooks) -> None:
+    await dead_letters(hooks)
+    other = await hooks.world.new_tenant()
+    log = hooks.world.parts.deliveries.log
+    every = [each.id for each in await hooks.deliveries()]
+    assert await log.retry(other.id, Which(ids=every), hooks.clock()) == 0
+    assert await log.list(other.id) == []
+    assert await log.attempts(other.id, every[0]) == []
+
+
+async def test_the_log_page_by_page(hooks: Hooks) -> None:
+    await dead_letters(hooks)
+    log, seen = hooks.world.parts.deliveries.log, []
+    after: tuple[str, str] | None = None
+    while page := await log.list(hooks.tenant.id, limit=3, after=after):
+        seen += [each.id for each in page]
+        after = (page[-1].created, page[-1].id)
+    assert seen == [each.id for each in await hooks.deliveries()]
+    assert len(seen) == 4
+
+
+async def test_attempts_are_kept_for_30_days(hooks: Hooks, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("masthead.webhooks.queue.SWEPT_AT_ONCE", 2)
+    await hooks.subscribe()
+    for _ in range(5):
+        await hooks.tenant.post()
+    await hooks.deliver()
+    hooks.clock.advance(days=29)
+    await hooks.tenant.post()
+    await hooks.deliver()
+    hooks.clock.advance(days=1, minutes=1)
+    await hooks.world.parts.deliveries.sweep(hooks.clock())
+    kept = [len(await hooks.attempts(each)) for each in await hooks.deliveries()]
+    assert kept == [1, 0, 0, 0, 0, 0]

@@ -1,0 +1,296 @@
+"""Workers that share a queue, meet writers, lose the database or are told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from tests.databases import fresh_url
+from tests.tls import Authority, Exchange, Receiver, answer, hang
+from tests.v1.keys import key_client
+from tests.webhooks.hooks import Hooks, new_hooks, open_hooks_world
+from tests.world import World
+
+from masthead.app import Parts, build
+from masthead.errors import Unavailable
+from masthead.schema import tables
+from masthead.setting_values import RetryPolicy
+from masthead.storage.database import EVERY_TENANT
+from masthead.webhooks.collection import webhook_deliveries
+from masthead.webhooks.deliver import DeliveryWorker
+from masthead.webhooks.queue import LEASE, DeliveryQueue, Lane, Result
+from masthead.webhooks.tables import webhook_lanes
+
+AGAIN = RetryPolicy((60,))
+
+
+@asynccontextmanager
+async def running(*workers: DeliveryWorker) -> AsyncIterator[None]:
+    tasks = [asyncio.create_task(worker.run_forever()) for worker in workers]
+    try:
+        yield
+    finally:
+        for worker in workers:
+            worker.stop()
+        await asyncio.gather(*tasks)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+async def two_processes(
+    request: pytest.FixtureRequest, tmp_path: Path, authority: Authority
+) -> AsyncIterator[tuple[Hooks, Parts]]:
+    """The same database opened twice, as two processes have it."""
+    world = await open_hooks_world(fresh_url(request.param, tmp_path), tmp_path, authority)
+    other = await build(world.parts.settings, world.clock)
+    async with new_hooks(world, authority) as hooks:
+        yield hooks, other
+    await other.close()
+    await world.parts.close()
+
+
+def worker_of(parts: Parts, hooks: Hooks) -> DeliveryWorker:
+    return DeliveryWorker(
+        parts.deliveries, parts.outbound, parts.keyring, AGAIN, hooks.clock, attempt_seconds=5
+    )
+
+
+async def test_two_workers_share_the_work_and_send_nothing_twice(
+    two_processes: tuple[Hooks, Parts],
+) -> None:
+    hooks, other = two_processes
+    for number in range(5):
+        await hooks.subscribe(url=hooks.receiver.url(f"/{number}"))
+    mine, theirs = worker_of(hooks.world.parts, hooks), worker_of(other, hooks)
+    async with running(mine, theirs):
+        for _ in range(40):
+            await hooks.tenant.post()
+            mine.wake()
+            theirs.wake()
+        await hooks.receiver.wait_for(200)
+    counts = Counter(each.headers["x-service-delivery"] for each in hooks.receiver.requests)
+    assert len(counts) == 200
+    assert set(counts.values()) == {1}
+    assert len(await lanes(hooks.world)) <= 5
+
+
+async def test_a_lane_that_closes_while_events_come_is_open_for_them(
+    two_processes: tuple[Hooks, Parts],
+) -> None:
+    """Writers and a worker meet at the same lane again and again; no event is left behind."""
+    hooks, other = two_processes
+    await hooks.subscribe()
+    queue, closing = other.deliveries, True
+
+    async def look_all_the_time() -> None:
+        (lane,) = [Lane(hooks.tenant.id, each) for each in await webhook_ids(hooks)]
+        while closing:
+            claimed = await queue.claim({lane: 100}, hooks.clock())
+            # As if they had been delivered: so that the lane is found empty and closed.
+            await finish(other, [each.id for found in claimed.values() for each in found])
+
+    looking = asyncio.create_task(look_all_the_time())
+    await asyncio.gather(*(write_posts(hooks, 25) for _ in range(4)))
+    closing = False
+    await looking
+    hooks.clock.advance(seconds=LEASE.total_seconds())
+    left = [each for each in await hooks.deliveries() if each.state == "pending"]
+    assert (await hooks.deliver()) == len(left)
+    assert await lanes(hooks.world) == [] or left
+
+
+async def write_posts(hooks: Hooks, count: int) -> None:
+    for _ in range(count):
+        await hooks.tenant.post()
+
+
+async def webhook_ids(hooks: Hooks) -> list[str]:
+    shown = await hooks.api.get("/api/v1/webhooks")
+    return [each["id"] for each in shown.json()["items"]]
+
+
+async def finish(parts: Parts, ids: list[str]) -> None:
+    table = tables[webhook_deliveries.name]
+    change = sa.update(table).where(table.c.id.in_(ids)).values(state="delivered")
+    statement = parts.database.compile(change)
+    async with parts.database.transaction(EVERY_TENANT) as tx:
+        await tx.execute(statement, statement.bind({}))
+
+
+async def lanes(world: World) -> list[object]:
+    database = world.parts.database
+    statement = database.compile(sa.select(webhook_lanes.c.webhook_id))
+    return [row[0] for row in await database.fetch(EVERY_TENANT, statement)]
+
+
+async def test_what_a_dead_worker_held_is_sent_after_the_lease(hooks: Hooks) -> None:
+    subscription = await hooks.subscribe()
+    await hooks.tenant.post()
+    lane = Lane(hooks.tenant.id, subscription["id"])
+    queue = hooks.world.parts.deliveries
+    claimed = await queue.claim({lane: 10}, hooks.clock())
+    assert len(claimed[lane]) == 1
+    assert await hooks.deliver() == 0
+    hooks.clock.advance(seconds=LEASE.total_seconds() - 0.01)
+    assert await hooks.deliver() == 0
+    hooks.clock.advance(seconds=0.01)
+    assert await hooks.deliver() == 1
+    (received,) = hooks.receiver.requests
+    assert received.headers["x-service-delivery"] == claimed[lane][0].id
+
+
+async def test_what_is_given_back_is_sent_at_once(hooks: Hooks) -> None:
+    subscription = await hooks.subscribe()
+    await hooks.tenant.post()
+    lane = Lane(hooks.tenant.id, subscription["id"])
+    queue = hooks.world.parts.deliveries
+    claimed = await queue.claim({lane: 10}, hooks.clock())
+    await queue.release(claimed[lane], hooks.clock())
+    assert await hooks.deliver() == 1
+
+
+async def test_a_lease_that_another_worker_has_taken_over_is_not_released(hooks: Hooks) -> None:
+    subscription = await hooks.subscribe()
+    await hooks.tenant.post()
+    lane = Lane(hooks.tenant.id, subscription["id"])
+    queue = hooks.world.parts.deliveries
+    slow = (await queue.claim({lane: 10}, hooks.clock()))[lane]
+    hooks.clock.advance(seconds=LEASE.total_seconds())
+    taken_over = (await queue.claim({lane: 10}, hooks.clock()))[lane]
+    assert [each.id for each in taken_over] == [each.id for each in slow]
+    await queue.release(slow, hooks.clock())
+    assert await hooks.deliver() == 0
+
+
+async def test_nothing_is_sent_on_a_lease_that_is_about_to_end(hooks: Hooks) -> None:
+    """A worker that was held up does not send what another one may be sending already."""
+    await hooks.subscribe()
+    for _ in range(3):
+        await hooks.tenant.post()
+
+    async def answer_late(exchange: Exchange) -> None:
+        hooks.clock.advance(seconds=LEASE.total_seconds())
+        await answer(200)(exchange)
+
+    hooks.receiver.next(answer_late)
+    worker = hooks.worker(AGAIN)
+    async with running(worker):
+        await hooks.receiver.wait_for(3)
+    counts = Counter(each.headers["x-service-delivery"] for each in hooks.receiver.requests)
+    assert set(counts.values()) == {1}
+    assert await hooks.states() == ["delivered"] * 3
+
+
+class Flaky(DeliveryQueue):
+    """A queue whose database is away for a while when results are to be recorded."""
+
+    failures = 0
+
+    async def record(self, results: object, disable_after: int | None = None) -> set[Lane]:
+        if self.failures:
+            self.failures -= 1
+            raise Unavailable
+        found: list[Result] = list(results)  # type: ignore[call-overload]
+        return await super().record(found, disable_after)
+
+
+async def test_results_wait_for_a_database_that_is_away(
+    hooks: Hooks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("masthead.webhooks.deliver.RECORD_AGAIN_SECONDS", 0)
+    parts = hooks.world.parts
+    queue = Flaky(parts.database, tables)
+    queue.failures = 3
+    worker = DeliveryWorker(queue, parts.outbound, parts.keyring, AGAIN, hooks.clock)
+    await hooks.subscribe()
+    await hooks.tenant.post()
+    assert await worker.run_due() == 1
+    assert await hooks.states() == ["delivered"]
+    assert len(hooks.receiver.requests) == 1
+
+
+async def test_what_could_not_be_recorded_comes_back(
+    hooks: Hooks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parts = hooks.world.parts
+    queue = Flaky(parts.database, tables, lease=timedelta(seconds=12))
+    queue.failures = 1
+    worker = DeliveryWorker(queue, parts.outbound, parts.keyring, AGAIN, hooks.clock)
+    await hooks.subscribe()
+    await hooks.tenant.post()
+    # A worker that is told to stop does not wait for the database.
+    async with running(worker):
+        await hooks.receiver.wait_for(1)
+        worker.stop()
+    assert await hooks.states() == ["pending"]
+    hooks.clock.advance(seconds=12)
+    assert await hooks.deliver() == 1
+    first, second = hooks.receiver.requests
+    assert first.headers["x-service-delivery"] == second.headers["x-service-delivery"]
+    assert first.body == second.body
+
+
+async def test_told_to_stop_it_finishes_what_is_under_way_and_gives_back_the_rest(
+    hooks: Hooks,
+) -> None:
+    await hooks.subscribe()
+    for _ in range(50):
+        await hooks.tenant.post()
+    may_answer = asyncio.Event()
+
+    async def answer_when_told(exchange: Exchange) -> None:
+        await may_answer.wait()
+        await answer(200)(exchange)
+
+    hooks.receiver.default = answer_when_told
+    worker = hooks.worker(attempt_seconds=5)
+    task = asyncio.create_task(worker.run_forever())
+    await hooks.receiver.wait_for(2)
+    worker.stop()
+    may_answer.set()
+    await task
+    sent = len(hooks.receiver.requests)
+    assert sent < 50
+    assert Counter(await hooks.states()) == {"delivered": sent, "pending": 50 - sent}
+    assert await hooks.deliver() == 50 - sent
+    counts = Counter(each.headers["x-service-delivery"] for each in hooks.receiver.requests)
+    assert (len(counts), set(counts.values())) == (50, {1})
+
+
+async def test_one_tenants_storm_and_dead_receivers_hold_up_nobody(
+    hooks: Hooks, authority: Authority
+) -> None:
+    """Hundreds wait for a receiver that hangs; another tenant's delivery does not wait at all."""
+    other = await hooks.world.new_tenant()
+    async with Receiver(authority.certificate(), host="127.0.0.2", default=hang) as dead:
+        for number in range(20):
+            await hooks.subscribe(url=dead.url(f"/{number}"))
+        await write_posts(hooks, 20)
+        worker = hooks.worker(attempt_seconds=20)
+        async with running(worker):
+            await dead.wait_for(1)
+            await hooks.subscribe(api=await key_client(other))
+            await other.post(title="Alone")
+            worker.wake()
+            await hooks.receiver.wait_for(1)
+            assert len(dead.requests) <= 8
+            await dead.refuse()
+    assert b"Alone" in hooks.receiver.requests[0].body
+
+
+async def test_a_storm_at_the_same_host_lets_others_through(hooks: Hooks) -> None:
+    """All subscriptions of one platform share a host; each gets its share of it."""
+    other = await hooks.world.new_tenant()
+    await hooks.subscribe(url=hooks.receiver.url("/storm"))
+    await write_posts(hooks, 300)
+    await hooks.subscribe(url=hooks.receiver.url("/single"), api=await key_client(other))
+    await other.post()
+    await hooks.deliver()
+    paths = [each.path for each in hooks.receiver.requests]
+    assert len(paths) == 301
+    assert paths.index("/single") < 100
