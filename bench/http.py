@@ -9,6 +9,8 @@ from typing import Any
 
 from bench.load import SERIAL
 
+_BOUNDARY = "masthead-bench-boundary"
+
 
 def request_bytes(
     method: str, path: str, headers: dict[str, str], body: dict[str, Any] | None = None
@@ -17,6 +19,24 @@ def request_bytes(
     lines = [f"{method} {path} HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items())]
     if body is not None:
         lines += ["Content-Type: application/json", f"Content-Length: {len(payload)}"]
+    return "\r\n".join([*lines, "", ""]).encode() + payload
+
+
+def upload_bytes(path: str, headers: dict[str, str], fields: dict[str, str], file: bytes) -> bytes:
+    """A form with some fields and one part `file`."""
+    start = f"--{_BOUNDARY}\r\nContent-Disposition: form-data; name="
+    parts = [f'{start}"{name}"\r\n\r\n{value}\r\n'.encode() for name, value in fields.items()]
+    parts.append(
+        f'{start}"file"; filename="a.bin"\r\n'
+        "Content-Type: application/octet-stream\r\n\r\n".encode()
+    )
+    payload = b"".join(parts) + file + f"\r\n--{_BOUNDARY}--\r\n".encode()
+    lines = [
+        f"POST {path} HTTP/1.1",
+        *(f"{name}: {value}" for name, value in headers.items()),
+        f"Content-Type: multipart/form-data; boundary={_BOUNDARY}",
+        f"Content-Length: {len(payload)}",
+    ]
     return "\r\n".join([*lines, "", ""]).encode() + payload
 
 

@@ -21,7 +21,7 @@ SERIAL = b"@serial@"
 
 _ROOT = Path(__file__).resolve().parents[1]
 _RECEIVE_BYTES = 65_536
-_LARGEST_REQUEST = 65_536
+_LARGEST_REQUEST = 262_144
 _SATURATED = 0.97
 _CHILD_GRACE_SECONDS = 30.0
 
@@ -125,6 +125,8 @@ class _Connection:
     def __init__(self, port: int) -> None:
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=5)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        # Room for the largest request, so that it leaves in one piece.
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _LARGEST_REQUEST)
         self.socket.setblocking(False)
         self.received = b""
         self.request = 0

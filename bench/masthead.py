@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -19,26 +20,38 @@ import uvloop
 
 import masthead
 from bench import data, process
-from bench.http import call, request_bytes
+from bench.http import call, request_bytes, upload_bytes
 from bench.sides import Side
 from masthead import app, clock
 from masthead.caller import system
 from masthead.identity.accounts import new_credentials
+from masthead.identity.api_keys import create_key
+from masthead.identity.scopes import SCOPES
 from masthead.ids import TenantId, new_id
 from masthead.records.engine import Records
 from masthead.settings import Settings
 
 _EMAIL, _PASSWORD = "bench@example.com", "bench-password-1"
 _POSTS = "/api/collections/posts/records"
+_API = "/api/v1"
+_KEYS = "bench-keys.json"
+_PLENTY = 1_000_000_000
+_UNREACHED = {
+    "plan": "enterprise",
+    "per_minute": _PLENTY,
+    "per_hour": _PLENTY,
+    "per_day": _PLENTY,
+}
 _AT_ONCE = 64
 
 
 class Masthead:
     """A running Masthead, and how a request for one tenant is put to it."""
 
-    def __init__(self, port: int, pid: int) -> None:
+    def __init__(self, port: int, pid: int, keys: dict[str, str]) -> None:
         self.port = port
         self.pid = pid
+        self._keys = keys
 
     @cached_property
     def token(self) -> str:
@@ -63,6 +76,24 @@ class Masthead:
     def update_post(self, post: data.Post, body: dict[str, Any]) -> bytes:
         return request_bytes("PATCH", f"{_POSTS}/{post.id}", self._signed(post.tenant), body)
 
+    def api_list(self, tenant: str, per_page: int) -> bytes:
+        return request_bytes("GET", f"{_API}/posts?per_page={per_page}", self._keyed(tenant))
+
+    def api_view(self, post: data.Post) -> bytes:
+        return request_bytes("GET", f"{_API}/posts/{post.id}", self._keyed(post.tenant))
+
+    def api_create(self, tenant: str, body: dict[str, Any]) -> bytes:
+        return request_bytes("POST", f"{_API}/posts", self._keyed(tenant), body)
+
+    def api_update(self, post: data.Post, body: dict[str, Any]) -> bytes:
+        return request_bytes("PATCH", f"{_API}/posts/{post.id}", self._keyed(post.tenant), body)
+
+    def api_upload(self, tenant: str, content: bytes) -> bytes:
+        return upload_bytes(f"{_API}/media", self._keyed(tenant), {"alt": "bench"}, content)
+
+    def _keyed(self, tenant: str) -> dict[str, str]:
+        return self._headers(tenant) | {"Authorization": f"Bearer {self._keys[tenant]}"}
+
     def _headers(self, tenant: str) -> dict[str, str]:
         return {"Host": f"{tenant}.localhost:{self.port}"}
 
@@ -76,7 +107,7 @@ def side(workers: int) -> Side:
         port = process.free_port()
         log = folder.with_name(f"{folder.name}.log")
         with process.running(_command(port, workers), port, log, _environment(folder)) as server:
-            yield Masthead(port, server.pid)
+            yield Masthead(port, server.pid, json.loads((folder / _KEYS).read_text()))
 
     return Side("Masthead", _version(), build, serving)
 
@@ -91,7 +122,7 @@ def _command(port: int, workers: int) -> list[str]:
 
 
 def _environment(folder: Path) -> dict[str, str]:
-    return {"MASTHEAD_DATA_DIR": str(folder), "MASTHEAD_RATE_LIMITS": "off"}
+    return {"MASTHEAD_DATA_DIR": str(folder)}
 
 
 def _version() -> str:
@@ -99,7 +130,7 @@ def _version() -> str:
     package = Path(masthead.__file__).parent
     migrations = sorted(package.glob("storage/migrations/versions/*.py"))
     digest = hashlib.sha256()
-    for path in (*migrations, package / "posts" / "collection.py"):
+    for path in (*migrations, package / "posts" / "collection.py", Path(__file__)):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:12]
 
@@ -116,6 +147,7 @@ async def _build(folder: Path, posts: Iterable[data.Post]) -> None:
         remaining = iter(posts)
         while batch := list(islice(remaining, _AT_ONCE)):
             await loader.load(batch)
+        (folder / _KEYS).write_text(json.dumps(loader.keys))
     finally:
         await parts.close()
 
@@ -136,6 +168,7 @@ class _Loader:
         self._records = records
         self._moment = moment
         self._tenants: dict[str, TenantId] = {}
+        self.keys: dict[str, str] = {}
 
     async def load(self, batch: list[data.Post]) -> None:
         for post in batch:
@@ -147,10 +180,12 @@ class _Loader:
         tenant_id = TenantId(new_id())
         collections = self._records.registry
         async with self._records.unit(system(tenant_id), emit_events=False) as unit:
-            tenant = {"id": tenant_id, "slug": slug, "name": slug.title(), "plan": "pro"}
+            # Limits are counted at every call of the API, and never reached.
+            tenant = {"id": tenant_id, "slug": slug, "name": slug.title(), **_UNREACHED}
             await unit.create(collections["tenants"], tenant)
             site = {"slug": slug, "site_name": slug.title()}
             await unit.create(collections["site_settings"], site)
+        _, self.keys[slug] = await create_key(self._records, tenant_id, "bench", tuple(SCOPES))
         return tenant_id
 
     async def _make_post(self, post: data.Post) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from bench import data, process
-from bench.http import call, request_bytes
+from bench.http import call, request_bytes, upload_bytes
 from bench.sides import Side
 
 _EMAIL, _PASSWORD = "bench@example.com", "bench-password-1"
@@ -24,6 +24,8 @@ _PUBLIC = (
     'visibility = "public" && published_at != "" && status = "published" && published_at <= @now'
 )
 _POSTS = "/api/collections/posts/records"
+_MEDIA = "/api/collections/media/records"
+_SUMMARY = "id,title,slug,status,excerpt,tags,published_at,created,updated"
 
 
 class PocketBase:
@@ -56,6 +58,28 @@ class PocketBase:
     def update_post(self, post: data.Post, body: dict[str, Any]) -> bytes:
         return request_bytes("PATCH", f"{_POSTS}/{post.id}", self._signed(), body)
 
+    def api_list(self, tenant: str, per_page: int) -> bytes:
+        query = {
+            "filter": f"tenant_id='{tenant}'",
+            "sort": "-created",
+            "perPage": per_page,
+            "fields": _SUMMARY,
+        }
+        return request_bytes("GET", f"{_POSTS}?{urlencode(query)}", self._signed())
+
+    def api_view(self, post: data.Post) -> bytes:
+        return request_bytes("GET", f"{_POSTS}/{post.id}", self._signed())
+
+    def api_create(self, tenant: str, body: dict[str, Any]) -> bytes:
+        return self.create_post(tenant, {"visibility": "public", **body})
+
+    def api_update(self, post: data.Post, body: dict[str, Any]) -> bytes:
+        return self.update_post(post, body)
+
+    def api_upload(self, tenant: str, content: bytes) -> bytes:
+        fields = {"tenant_id": tenant, "alt": "bench"}
+        return upload_bytes(_MEDIA, self._signed(), fields, content)
+
     def _headers(self) -> dict[str, str]:
         return {"Host": f"localhost:{self.port}"}
 
@@ -82,7 +106,8 @@ def build(folder: Path, posts: Iterable[data.Post]) -> None:
     )
     with serving(folder) as server:
         signed = {"Authorization": server.token}
-        call(server.port, "POST", "/api/collections", _collection(), signed)
+        for collection in (_collection(), _media_collection()):
+            call(server.port, "POST", "/api/collections", collection, signed)
         call(server.port, "PATCH", "/api/settings", {"rateLimits": {"enabled": False}}, signed)
     _insert(folder / "data.db", posts)
 
@@ -122,6 +147,19 @@ def _collection() -> dict[str, Any]:
             {"name": "published_at", "type": "date"},
             {"name": "created", "type": "autodate", "onCreate": True},
             {"name": "updated", "type": "autodate", "onCreate": True, "onUpdate": True},
+        ],
+    }
+
+
+def _media_collection() -> dict[str, Any]:
+    return {
+        "name": "media",
+        "type": "base",
+        "fields": [
+            {"name": "tenant_id", "type": "text", "required": True},
+            {"name": "alt", "type": "text"},
+            {"name": "file", "type": "file", "maxSelect": 1, "maxSize": 50_000_000},
+            {"name": "created", "type": "autodate", "onCreate": True},
         ],
     }
 

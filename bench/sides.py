@@ -31,6 +31,17 @@ class Server(Protocol):
 
     def update_post(self, post: Post, body: dict[str, Any]) -> bytes: ...
 
+    def api_list(self, tenant: str, per_page: int) -> bytes:
+        """An integrator's list of a tenant's posts, whatever their state, without the texts."""
+
+    def api_view(self, post: Post) -> bytes: ...
+
+    def api_create(self, tenant: str, body: dict[str, Any]) -> bytes: ...
+
+    def api_update(self, post: Post, body: dict[str, Any]) -> bytes: ...
+
+    def api_upload(self, tenant: str, content: bytes) -> bytes: ...
+
 
 @dataclass(frozen=True)
 class Side:
