@@ -94,7 +94,8 @@ def check(answers: list[httpx.Response], took_seconds: float) -> None:
         assert statuses == {200: PRO_PER_MINUTE, 429: len(answers) - PRO_PER_MINUTE}
     for answer in answers:
         if answer.status_code == 429:
-            assert 0 < int(answer.headers["retry-after"]) <= 60
+            # One more than a minute where two processes do not read the clock in the same order.
+            assert 0 < int(answer.headers["retry-after"]) <= 61
 
 
 @pytest.mark.timeout(180)
