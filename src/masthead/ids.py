@@ -11,7 +11,7 @@ RecordId = NewType("RecordId", str)
 
 LENGTH = 15
 ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789"
-_SPACE = len(ALPHABET) ** LENGTH
+_SPACE: int = len(ALPHABET) ** LENGTH
 # Two characters at a time: ids are made for every record and every event.
 _BYTES = 16
 _PAIRS = [first + second for first in ALPHABET for second in ALPHABET]
