@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from masthead.records.collection import Collection, Index
 from masthead.records.fields.base import Access
+from masthead.records.fields.documents import Json
 from masthead.records.fields.secrets import Hash
 from masthead.records.fields.text import Email, Text
 from masthead.records.fields.values import Date, Select
@@ -21,11 +22,22 @@ gdpr_requests = Collection(
             default="queued",
             write=Access.ENGINE,
         ),
+        # Who asked: somebody signed in, or whoever knew the tenant's id.
+        Select(name="asked_by", values=("session", "header"), write=Access.ENGINE),
         Email(name="notify_email", write=Access.ENGINE, personal=True),
         Date(name="grace_until", write=Access.ENGINE),
+        # When a deletion took effect; empty while it waits for the confirm link.
+        Date(name="confirmed_at", write=Access.ENGINE),
         Date(name="expires_at", write=Access.ENGINE),
+        Date(name="completed_at", write=Access.ENGINE),
+        # Of the download or the cancel link, and of the confirm link.
         Hash(name="token_hash", max=64),
+        Hash(name="confirm_hash", max=64),
+        # What an erasure has removed and kept so far: numbers, nobody's data.
+        Json(name="receipt", write=Access.ENGINE),
     ),
     made_by="POST /api/gdpr/export and /api/gdpr/delete",
-    indexes=(Index(("status", "grace_until")),),
+    # The record of an erasure outlives the erased tenant, so no foreign key stands behind it.
+    platform_records=True,
+    indexes=(Index(("status", "grace_until")), Index(("subject", "member_id"))),
 )

@@ -1,0 +1,198 @@
+"""A tenant's export as a ZIP that is made while it is read: memory stays flat whatever its size.
+
+One JSON file per collection, every stored file, and `manifest.json` with counts and checksums last.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import zipfile
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import IO, Any, cast
+
+import msgspec
+
+from masthead import clock
+from masthead.caller import system
+from masthead.errors import NotFound
+from masthead.ids import TenantId
+from masthead.records.collection import Collection, Record
+from masthead.records.engine import ListRequest, Records
+from masthead.records.fields.file import File
+from masthead.records.unit import file_key
+from masthead.storage.objects import ObjectStore
+
+FORMAT = "masthead-tenant-export"
+VERSION = 1
+PAGE = 50
+"""Records in memory at a time; a post may hold megabytes."""
+JSON_CHUNK = 256 * 1024
+_LEVEL = 3
+
+_encode = msgspec.json.Encoder().encode
+
+
+@dataclass(slots=True)
+class Manifest:
+    site: str
+    created: str
+    collections: list[dict[str, Any]] = field(default_factory=list)
+    files: list[dict[str, Any]] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+
+    def encoded(self) -> bytes:
+        document = {
+            "format": FORMAT,
+            "version": VERSION,
+            "site": self.site,
+            "created": self.created,
+            "collections": self.collections,
+            "files": self.files,
+            "missing_files": self.missing,
+        }
+        return msgspec.json.format(_encode(document))
+
+
+class TenantArchive:
+    def __init__(
+        self, records: Records, objects: ObjectStore, tenant_id: TenantId, slug: str
+    ) -> None:
+        self._records = records
+        self._objects = objects
+        self._tenant_id = tenant_id
+        now = records.clock()
+        self._manifest = Manifest(slug, clock.to_text(now))
+        self._zip = _ZipStream(now)
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        for collection in self._records.registry.collections:
+            async for chunk in self._collection(collection):
+                yield chunk
+        for collection in self._records.registry.collections:
+            for each in collection.fields:
+                if isinstance(each, File):
+                    async for chunk in self._files(collection, each.name):
+                        yield chunk
+        async for chunk in self._zip.entry("manifest.json", _once(self._manifest.encoded())):
+            yield chunk
+        yield self._zip.end()
+
+    async def _collection(self, collection: Collection) -> AsyncIterator[bytes]:
+        path = f"data/{collection.name}.json"
+        counted = _Counted(self._records, self._tenant_id, collection)
+        entry = self._zip.entry(path, counted.chunks())
+        async for chunk in entry:
+            yield chunk
+        written = self._zip.written
+        self._manifest.collections.append(
+            {"name": collection.name, "path": path, "records": counted.records, **written}
+        )
+
+    async def _files(self, collection: Collection, name: str) -> AsyncIterator[bytes]:
+        async for record in records_of(self._records, self._tenant_id, collection):
+            key = file_key(self._tenant_id, collection, record["id"], record[name])
+            path = f"files/{collection.name}/{record['id']}/{record[name]}"
+            try:
+                stored = await self._objects.get(key)
+            except NotFound:
+                self._manifest.missing.append(path)
+                continue
+            # Pictures, sound and film are compressed already.
+            async for chunk in self._zip.entry(path, stored.chunks, compress=False):
+                yield chunk
+            self._manifest.files.append({"path": path, **self._zip.written})
+
+
+async def records_of(
+    records: Records, tenant_id: TenantId, collection: Collection
+) -> AsyncIterator[Record]:
+    """Every record of a tenant with all that anybody may read; hashes and secrets stay inside."""
+    after: tuple[str, str] | None = None
+    while True:
+        wanted = ListRequest(per_page=PAGE, after=after, skip_total=True)
+        page = await records.page(system(tenant_id), collection, wanted)
+        for record in page.items:
+            yield record
+        if len(page.items) < PAGE:
+            return
+        after = (page.items[-1]["created"], page.items[-1]["id"])
+
+
+class _Counted:
+    """A collection as a JSON list, one record a line."""
+
+    def __init__(self, records: Records, tenant_id: TenantId, collection: Collection) -> None:
+        self._found = records_of(records, tenant_id, collection)
+        self.records = 0
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        waiting = bytearray(b"[")
+        async for record in self._found:
+            waiting += b",\n" if self.records else b"\n"
+            waiting += _encode(record)
+            self.records += 1
+            if len(waiting) >= JSON_CHUNK:
+                yield bytes(waiting)
+                waiting.clear()
+        waiting += b"\n]\n"
+        yield bytes(waiting)
+
+
+class _Pipe:
+    """What zipfile writes to; having no `seek`, it makes zipfile write a stream."""
+
+    def __init__(self) -> None:
+        self._waiting = bytearray()
+
+    def write(self, data: bytes) -> int:
+        self._waiting += data
+        return len(data)
+
+    def flush(self) -> None:
+        """Nothing is held back here."""
+
+    def take(self) -> bytes:
+        taken = bytes(self._waiting)
+        self._waiting.clear()
+        return taken
+
+
+class _ZipStream:
+    def __init__(self, now: datetime) -> None:
+        self._pipe = _Pipe()
+        self._zip = zipfile.ZipFile(cast(IO[bytes], self._pipe), "w", compresslevel=_LEVEL)
+        self._moment = (now.year, now.month, now.day, now.hour, now.minute, now.second)
+        self.written: dict[str, Any] = {}
+        """Size and checksum of the entry written last."""
+
+    async def entry(
+        self, path: str, content: AsyncIterator[bytes], *, compress: bool = True
+    ) -> AsyncIterator[bytes]:
+        info = zipfile.ZipInfo(path, self._moment)
+        info.compress_type = zipfile.ZIP_DEFLATED if compress else zipfile.ZIP_STORED
+        digest, size = hashlib.sha256(), 0
+        with self._zip.open(info, "w", force_zip64=True) as entry:
+
+            def add(chunk: bytes) -> bytes:
+                digest.update(chunk)
+                entry.write(chunk)
+                return self._pipe.take()
+
+            async for chunk in content:
+                size += len(chunk)
+                # Compressing and hashing, away from the event loop.
+                if made := await asyncio.to_thread(add, chunk):
+                    yield made
+        yield self._pipe.take()
+        self.written = {"bytes": size, "sha256": digest.hexdigest()}
+
+    def end(self) -> bytes:
+        self._zip.close()
+        return self._pipe.take()
+
+
+async def _once(data: bytes) -> AsyncIterator[bytes]:
+    yield data

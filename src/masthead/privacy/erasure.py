@@ -1,0 +1,294 @@
+"""The hard delete after the grace period, in small steps that can be cut off anywhere.
+
+Each step finds what is still there, removes it in a transaction of its own and counts it on the
+receipt in the same transaction; running again goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import structlog
+
+from masthead import clock
+from masthead.caller import system
+from masthead.identity.tenants import tenants
+from masthead.ids import TenantId
+from masthead.mail.outbox import Outbox
+from masthead.members.collection import blog_members
+from masthead.privacy import letters
+from masthead.privacy.asking import TENANT
+from masthead.privacy.collection import gdpr_requests
+from masthead.privacy.export import Exports
+from masthead.privacy.personal import (
+    FATES,
+    Fate,
+    Person,
+    concerned,
+    person_of,
+    traits,
+    without_person,
+)
+from masthead.privacy.receipts import FILES, Receipt
+from masthead.privacy.requests import Requests
+from masthead.privacy.rows import EVENTS_PER_LOOK, Batch, PersonTraces, TenantRows
+from masthead.records.collection import Collection, Record
+from masthead.records.engine import Records
+from masthead.records.unit import Unit
+from masthead.storage.database import scope_of
+from masthead.storage.objects import ObjectStore
+
+SLICE_SECONDS = 10.0
+"""How long a job works before it lets others have their turn."""
+STEP = 100
+COMPACT_JOB = "privacy.compact"
+
+log = structlog.get_logger()
+
+
+class _SliceOver(Exception):
+    """Enough for now; the next job goes on."""
+
+
+class Erasure:
+    def __init__(
+        self,
+        records: Records,
+        objects: ObjectStore,
+        mail: Outbox,
+        requests: Requests,
+        exports: Exports,
+        rows: TenantRows,
+        traces: PersonTraces,
+    ) -> None:
+        self._records = records
+        self._objects = objects
+        self._mail = mail
+        self._requests = requests
+        self._exports = exports
+        self._rows = rows
+        self._traces = traces
+
+    async def run(self, request: Record, *, slice_seconds: float = SLICE_SECONDS) -> bool:
+        """True when nothing is left to do, False when the time was over before."""
+        erase = self._erase_tenant if request["subject"] == TENANT else self._erase_member
+        try:
+            await erase(request, time.monotonic() + slice_seconds)
+        except _SliceOver:
+            return False
+        log.info("privacy.erased", request_id=request["id"], subject=request["subject"])
+        return True
+
+    # A tenant
+
+    async def _erase_tenant(self, request: Record, deadline: float) -> None:
+        tenant_id, receipt = TenantId(request["tenant_id"]), Receipt.of(request)
+        await self._remove_files(tenant_id, request, receipt)
+        for batch in self._rows.batches:
+            while await self._run_batch(tenant_id, request, receipt, batch):
+                _check(deadline)
+        await self._remove_files(tenant_id, request, receipt)
+        await self._send_tenant_receipt(request, receipt)
+        receipt.erased["tenants"] = 1
+        now = clock.to_text(self._records.clock())
+        async with self._records.database.transaction(scope_of(tenant_id)) as tx:
+            await self._rows.finish(tx, tenant_id, request["id"], receipt.text(), now)
+
+    async def _remove_files(self, tenant_id: TenantId, request: Record, receipt: Receipt) -> None:
+        """Uploads, their thumbs and every export are kept under the tenant's id."""
+        removed = await self._objects.delete_prefix(tenant_id)
+        if removed:
+            receipt.erased[FILES] += removed
+            async with self._records.database.transaction(scope_of(tenant_id)) as tx:
+                await self._rows.note(tx, tenant_id, request["id"], receipt.text())
+
+    async def _run_batch(
+        self, tenant_id: TenantId, request: Record, receipt: Receipt, batch: Batch
+    ) -> bool:
+        began = time.monotonic()
+        async with self._records.database.transaction(scope_of(tenant_id)) as tx:
+            count = await self._rows.run(tx, batch, tenant_id, request["id"])
+            if count and batch.removes:
+                receipt.erased[batch.table] += count
+                await self._rows.note(tx, tenant_id, request["id"], receipt.text())
+        if count:
+            # As long a pause as the batch took: the others' requests come first.
+            await asyncio.sleep(time.monotonic() - began)
+        return count > 0
+
+    async def _send_tenant_receipt(self, request: Record, receipt: Receipt) -> None:
+        """Queued by the platform, for the tenant's own mails are gone. Before the last step,
+        which takes the owner's address with it: a crash in between sends it twice."""
+        tenant_id = TenantId(request["tenant_id"])
+        if not await self._records.find(tenants, {"id": tenant_id}, tenant_id=tenant_id):
+            return
+        site = await self._requests.site(tenant_id)
+        people = await self._requests.addressees(request)
+        async with self._records.unit(system()) as unit:
+            for each in people:
+                mail = letters.deletion_done(
+                    site,
+                    each,
+                    whole_site=True,
+                    request_id=request["id"],
+                    erased=receipt.erased_lines(),
+                    kept=receipt.kept_lines(),
+                )
+                await self._mail.queue(unit, mail)
+            await unit.enqueue(COMPACT_JOB, {})
+
+    # A member
+
+    async def _erase_member(self, request: Record, deadline: float) -> None:
+        tenant_id, receipt = TenantId(request["tenant_id"]), Receipt.of(request)
+        found = await self._records.find(
+            blog_members, {"id": request["member_id"]}, tenant_id=tenant_id
+        )
+        if not found:
+            # Somebody deleted the member during the grace period.
+            await self._requests.close(request, "completed")
+            return
+        person = person_of(found[0])
+        await self._forget_events(tenant_id, request, receipt, person, deadline)
+        await self._expire_exports(tenant_id, person)
+        for collection in concerned(self._records.registry):
+            if collection is not blog_members:
+                while await self._treat(tenant_id, request, receipt, collection, person):
+                    _check(deadline)
+        await self._finish_member(request, receipt, found[0], person)
+
+    async def _forget_events(
+        self,
+        tenant_id: TenantId,
+        request: Record,
+        receipt: Receipt,
+        person: Person,
+        deadline: float,
+    ) -> None:
+        """First, while the person's records can still be told from others'."""
+        about = await self._record_ids(tenant_id, person)
+        after, email = (0, -1), person.email
+        while True:
+            async with self._records.unit(system(tenant_id), emit_events=False) as unit:
+                rows = await self._traces.look(unit, after)
+                hits = [
+                    event_id
+                    for _, _, event_id, record_id, payload in rows
+                    if record_id in about or person.id in payload or email in payload.lower()
+                ]
+                if hits:
+                    await self._traces.forget_events(unit, hits)
+                    receipt.erased["events"] += len(hits)
+                    await _note(unit, request, receipt)
+            if len(rows) < EVENTS_PER_LOOK:
+                return
+            after = (rows[-1][0], rows[-1][1])
+            await asyncio.sleep(0)
+
+    async def _record_ids(self, tenant_id: TenantId, person: Person) -> set[str]:
+        about: set[str] = set()
+        for collection in concerned(self._records.registry):
+            for trait in traits(collection, person):
+                found = await self._records.find(
+                    collection, trait, tenant_id=tenant_id, limit=100_000
+                )
+                about.update(each["id"] for each in found)
+        return about
+
+    async def _expire_exports(self, tenant_id: TenantId, person: Person) -> None:
+        exports = await self._records.find(
+            gdpr_requests,
+            {"member_id": person.id, "type": "export"},
+            tenant_id=tenant_id,
+            limit=1_000,
+        )
+        for export in exports:
+            if export["status"] in ("queued", "ready"):
+                await self._exports.expire(export)
+
+    async def _treat(
+        self,
+        tenant_id: TenantId,
+        request: Record,
+        receipt: Receipt,
+        collection: Collection,
+        person: Person,
+    ) -> bool:
+        """A step of a collection: its records go, or become nobody's. False when none is left."""
+        count = 0
+        async with self._records.unit(system(tenant_id), emit_events=False) as unit:
+            for trait in traits(collection, person):
+                for record in await unit.find(collection, trait, STEP):
+                    count += await _treat_one(unit, collection, record, person, request, receipt)
+            if count:
+                await _note(unit, request, receipt)
+        return count > 0
+
+    async def _finish_member(
+        self, request: Record, receipt: Receipt, member: Record, person: Person
+    ) -> None:
+        """The member, whatever else holds the address, the receipt: one transaction."""
+        tenant_id = TenantId(request["tenant_id"])
+        site = await self._requests.site(tenant_id)
+        people = await self._requests.addressees(request)
+        async with self._records.unit(system(tenant_id), emit_events=False) as unit:
+            receipt.erased["traces"] += await self._traces.forget_address(unit, person.email)
+            await unit.delete(blog_members, member["id"])
+            receipt.erased["blog_members"] = 1
+            await unit.update(
+                gdpr_requests,
+                request["id"],
+                {},
+                stamped={
+                    "status": "completed",
+                    "completed_at": clock.to_text(self._records.clock()),
+                    "receipt": receipt.as_json(),
+                    "token_hash": "",
+                    "confirm_hash": "",
+                    "notify_email": "",
+                },
+            )
+            for each in people:
+                mail = letters.deletion_done(
+                    site,
+                    each,
+                    whole_site=False,
+                    request_id=request["id"],
+                    erased=receipt.erased_lines(),
+                    kept=receipt.kept_lines(),
+                )
+                await self._mail.queue(unit, mail)
+            await unit.enqueue(COMPACT_JOB, {})
+
+
+async def _treat_one(
+    unit: Unit,
+    collection: Collection,
+    record: Record,
+    person: Person,
+    request: Record,
+    receipt: Receipt,
+) -> int:
+    """1 when something was changed: what is nobody's already is found again by its id."""
+    if record["id"] == request["id"]:
+        return 0
+    if FATES.get(collection.name) is Fate.DELETED:
+        await unit.delete(collection, record["id"])
+        receipt.erased[collection.name] += 1
+        return 1
+    changes = without_person(collection, record, person)
+    if not changes:
+        return 0
+    await unit.update(collection, record["id"], {}, stamped=changes)
+    receipt.kept[collection.name] += 1
+    return 1
+
+
+async def _note(unit: Unit, request: Record, receipt: Receipt) -> None:
+    await unit.update(gdpr_requests, request["id"], {}, stamped={"receipt": receipt.as_json()})
+
+
+def _check(deadline: float) -> None:
+    if time.monotonic() > deadline:
+        raise _SliceOver

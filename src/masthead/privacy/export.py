@@ -1,0 +1,154 @@
+"""Builds exports: a member's as JSON, a tenant's as a ZIP, both kept until their link dies."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import msgspec
+
+from masthead import clock
+from masthead.identity.tenants import tenants
+from masthead.ids import TenantId
+from masthead.members.collection import blog_members
+from masthead.privacy.archive import TenantArchive
+from masthead.privacy.asking import MEMBER, Ask, Standing
+from masthead.privacy.collection import gdpr_requests
+from masthead.privacy.personal import Person, concerned, person_of, traits
+from masthead.privacy.requests import Requests, told_name
+from masthead.records.collection import Collection, Record
+from masthead.records.engine import Records
+from masthead.records.fields.base import Access
+from masthead.storage.objects import ObjectStore
+
+PATIENCE_SECONDS = 28.0
+"""Spec 3.5: what takes longer is queued."""
+MOST_INLINE_BYTES = 256 * 1024
+AT_ONCE = 2
+"""Archives that one server process builds while callers wait; the worker builds the others."""
+FORMAT = "masthead-member-export"
+VERSION = 1
+MOST_RECORDS = 100_000
+
+_HIDDEN = frozenset({"tenant_id"})
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """A request that is ready, with the token of its link; `inline` is the data if it is small."""
+
+    request: Record
+    token: str
+    inline: bytes | None
+
+
+class Exports:
+    def __init__(self, records: Records, objects: ObjectStore, requests: Requests) -> None:
+        self._records = records
+        self._objects = objects
+        self._requests = requests
+        self._building = asyncio.Semaphore(AT_ONCE)
+        self.patience_seconds = PATIENCE_SECONDS
+
+    async def begin(self, standing: Standing, ask: Ask) -> tuple[Record, Export | None]:
+        """The request, and the export if it could be built right away."""
+        run_at = self._records.clock() + timedelta(seconds=self.patience_seconds)
+        request = await self._requests.open_export(standing, ask, clock.to_text(run_at))
+        if self._building.locked() and ask.subject != MEMBER:
+            return request, None
+        try:
+            async with self._building, asyncio.timeout(self.patience_seconds):
+                inline = await self._store(request)
+        except TimeoutError:
+            return request, None
+        ready = await self._requests.make_ready(request, told_name(standing, ask))
+        if ready is None:
+            # The worker was quicker, or the tenant is being erased.
+            return request, None
+        request, token = ready
+        await self._drop_older(request)
+        return request, Export(request, token, inline)
+
+    async def build(self, request: Record, blog_name: str) -> None:
+        """The worker's road: for what took too long, or was cut off by a crash."""
+        await self._store(request)
+        if await self._requests.make_ready(request, blog_name) is not None:
+            await self._drop_older(request)
+            return
+        current = await self._requests.find(request["id"])
+        if current is None or current["status"] != "ready":
+            await self._objects.delete(archive_key(request))
+
+    async def expire(self, request: Record) -> None:
+        await self._objects.delete(archive_key(request))
+        await self._requests.close(request, "expired")
+
+    async def _drop_older(self, request: Record) -> None:
+        """Of what strangers ask for only the newest is kept: nobody can fill the disk with it."""
+        alike = {name: request[name] for name in ("tenant_id", "type", "subject", "member_id")}
+        older = await self._records.find(
+            gdpr_requests,
+            {**alike, "status": "ready", "asked_by": "header"},
+            tenant_id=TenantId(request["tenant_id"]),
+            limit=100,
+        )
+        for each in older:
+            if each["id"] != request["id"]:
+                await self.expire(each)
+
+    async def _store(self, request: Record) -> bytes | None:
+        """Puts the export into the object store; returns it if it is small enough to show."""
+        tenant_id = TenantId(request["tenant_id"])
+        key = archive_key(request)
+        if request["subject"] == MEMBER:
+            member = await self._requests.member(tenant_id, request["member_id"])
+            document = await self.member_document(tenant_id, member)
+            await self._objects.put(key, document, content_type="application/json")
+            return document if len(document) <= MOST_INLINE_BYTES else None
+        (tenant,) = await self._records.find(tenants, {"id": tenant_id}, tenant_id=tenant_id)
+        archive = TenantArchive(self._records, self._objects, tenant_id, tenant["slug"])
+        await self._objects.put(key, archive.chunks(), content_type="application/zip")
+        return None
+
+    async def member_document(self, tenant_id: TenantId, member: Record) -> bytes:
+        """Everything about a member, by collection, as the member may read it."""
+        person = person_of(member)
+        data = {}
+        for collection in concerned(self._records.registry):
+            if collection is not blog_members:
+                data[collection.name] = await self._records_about(tenant_id, collection, person)
+        document = {
+            "format": FORMAT,
+            "version": VERSION,
+            "created": clock.to_text(self._records.clock()),
+            "member": _shown(blog_members, member),
+            "data": data,
+        }
+        return msgspec.json.encode(document)
+
+    async def _records_about(
+        self, tenant_id: TenantId, collection: Collection, person: Person
+    ) -> list[dict[str, Any]]:
+        found: dict[str, dict[str, Any]] = {}
+        for trait in traits(collection, person):
+            records = await self._records.find(
+                collection, trait, tenant_id=tenant_id, limit=MOST_RECORDS
+            )
+            found.update((each["id"], _shown(collection, each)) for each in records)
+        return list(found.values())
+
+
+def archive_key(request: Record) -> str:
+    ending = "json" if request["subject"] == MEMBER else "zip"
+    return f"{request['tenant_id']}/exports/{request['id']}.{ending}"
+
+
+def _shown(collection: Collection, record: Record) -> dict[str, Any]:
+    """Without hashes and secrets, which are nobody's to read, and without the tenant's id."""
+    return {
+        each.name: record[each.name]
+        for each in collection.readable(Access.PLATFORM)
+        if each.name not in _HIDDEN
+    }

@@ -1,0 +1,279 @@
+"""`/api/gdpr/*` (spec 4.9): asking for an export or a deletion, and what the mailed links open.
+
+Links that change something only show a button to whoever asks for a page: mail scanners open every
+link. Any other GET acts, as specified.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from urllib.parse import parse_qs
+
+import msgspec
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from masthead import clock
+from masthead.caller import Caller
+from masthead.errors import BadRequest, MastheadError, Unauthenticated
+from masthead.identity.directory import Tenant, TenantDirectory
+from masthead.ids import TenantId
+from masthead.privacy import asking
+from masthead.privacy.asking import Ask, Standing
+from masthead.privacy.export import Exports, archive_key
+from masthead.privacy.limits import RequestLimit
+from masthead.privacy.links import PREFIX, Links
+from masthead.privacy.requests import Requests
+from masthead.records.collection import Record
+from masthead.setting_values import GdprHeaderAuth
+from masthead.settings import Settings
+from masthead.storage.objects import ObjectStore
+from masthead.web import pages
+from masthead.web.answers import header, send_json
+from masthead.web.bodies import decode_json_object, read_body
+from masthead.web.errors import answers_under
+from masthead.web.files import CACHE_PRIVATELY, serve_object
+from masthead.web.pages import Page, send_page, wants_html
+from masthead.web.v1.errors import MethodNotAllowed, error_answer
+from masthead.web.visit import visit_of
+
+MAX_BODY_BYTES = 64 * 1024
+MAX_QUERY_BYTES = 2_000
+
+_NO_STORE = ((b"cache-control", b"no-store"), (b"referrer-policy", b"no-referrer"))
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    settings: Settings
+    directory: TenantDirectory
+    objects: ObjectStore
+    requests: Requests
+    exports: Exports
+    limit: RequestLimit
+    links: Links
+    identify: Callable[[Scope], Awaitable[Caller]]
+    """Who is signed in, by cookie or token."""
+
+
+def privacy_routes(services: Services) -> list[Route]:
+    answers_under(PREFIX + "/", error_answer(services.settings.error_codes))
+    asked, linked = _Asked(services), _Linked(services)
+    return [
+        Route(f"{PREFIX}/export", _Methods(POST=asked.export)),
+        Route(f"{PREFIX}/export/{{id}}", _Methods(GET=linked.download, HEAD=linked.download)),
+        Route(f"{PREFIX}/delete", _Methods(POST=asked.delete)),
+        Route(f"{PREFIX}/delete/{{id}}/cancel", _Methods(GET=linked.cancel, POST=linked.cancel)),
+        Route(f"{PREFIX}/delete/{{id}}/confirm", _Methods(GET=linked.confirm, POST=linked.confirm)),
+    ]
+
+
+Handler = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+
+class _Methods:
+    def __init__(self, **handlers: Handler) -> None:
+        self._handlers = handlers
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        handler = self._handlers.get(scope["method"])
+        if handler is None:
+            raise MethodNotAllowed(tuple(self._handlers))
+        await handler(scope, receive, send)
+
+
+class _Asked:
+    """What a caller with a session or the tenant header may ask for."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+
+    async def export(self, scope: Scope, receive: Receive, send: Send) -> None:
+        session = await self._session(scope)
+        ask = asking.read_ask(await _body(scope, receive))
+        standing = await self._standing(scope, session, ask)
+        await self._check(scope, standing, ask)
+        request, export = await self._services.exports.begin(standing, ask)
+        if export is None:
+            await send_json(send, 202, _state(request), _NO_STORE)
+            return
+        answer = {
+            **_state(export.request),
+            "download_url": self._services.links.download(
+                request["id"], export.token if standing.is_trusted else ""
+            ),
+            "expires_at": export.request["expires_at"],
+        }
+        if standing.is_trusted and export.inline is not None:
+            answer["inline_data"] = msgspec.Raw(export.inline)
+        await send_json(send, 200, answer, _NO_STORE)
+
+    async def delete(self, scope: Scope, receive: Receive, send: Send) -> None:
+        session = await self._session(scope)
+        ask = asking.read_deletion(await _body(scope, receive))
+        standing = await self._standing(scope, session, ask)
+        asking.check_slug(ask, standing.tenant)
+        await self._check(scope, standing, ask)
+        opened = await self._services.requests.open_deletion(standing, ask)
+        token = opened.cancel_token if standing.is_trusted else ""
+        answer = {
+            **_state(opened.request),
+            "type": ask.subject,
+            "grace_until": opened.request["grace_until"],
+            "cancellation_url": self._services.links.cancel(opened.request["id"], token),
+        }
+        await send_json(send, 202, answer, _NO_STORE)
+
+    async def _session(self, scope: Scope) -> Caller | None:
+        """Whoever is signed in, on whatever host; the tenants are compared later. Refuses a caller
+        who has neither a session nor a header that counts."""
+        visit = visit_of(scope)
+        bare = {**scope, "masthead.visit": replace(visit, tenant=None)}
+        caller = await self._services.identify(bare)
+        if caller.kind in asking.SESSIONS:
+            return caller
+        header_counts = self._services.settings.gdpr_header_auth is not GdprHeaderAuth.OFF
+        if header(scope, b"x-tenant-id") is None or not header_counts:
+            raise Unauthenticated(asking.NO_CREDENTIAL)
+        return None
+
+    async def _standing(self, scope: Scope, session: Caller | None, ask: Ask) -> Standing:
+        tenant = await self._tenant(scope, session, ask.tenant_id)
+        if session is not None:
+            asking.check_session(session, tenant, ask)
+        is_full = self._services.settings.gdpr_header_auth is GdprHeaderAuth.FULL
+        return Standing(tenant, session, is_trusted=session is not None or is_full)
+
+    async def _tenant(self, scope: Scope, session: Caller | None, named: str) -> Tenant:
+        """The body's `tenant_id` wins over the header; a session knows its own."""
+        at_visit = visit_of(scope).tenant
+        if not named and at_visit is not None:
+            return at_visit
+        wanted = named or (session.tenant_id if session else None)
+        found = await self._services.directory.by_id(TenantId(wanted)) if wanted else None
+        if found is None:
+            raise BadRequest("Say which site: `tenant_id` or the x-tenant-id header names none.")
+        return found
+
+    async def _check(self, scope: Scope, standing: Standing, ask: Ask) -> None:
+        if ask.subject == asking.MEMBER:
+            await self._services.requests.member(standing.tenant.id, ask.member_id)
+        # Only what would be accepted counts; what was refused has cost the owner nothing.
+        if not standing.is_trusted:
+            await self._services.limit.admit(standing.tenant.id, visit_of(scope).address)
+
+
+class _Linked:
+    """What a link from a mail opens; its token is the only credential."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+
+    async def download(self, scope: Scope, _receive: Receive, send: Send) -> None:
+        request_id, token = _link(scope)
+        request = await self._services.requests.export_by_link(request_id, token)
+        key = archive_key(request)
+        ending = key.rpartition(".")[2]
+        await serve_object(
+            scope,
+            send,
+            store=self._services.objects,
+            key=key,
+            filename=f"{request['subject']}-export-{request['created'][:10]}.{ending}",
+            content_type=f"application/{ending}",
+            download=True,
+            cache_control=CACHE_PRIVATELY,
+        )
+
+    async def cancel(self, scope: Scope, receive: Receive, send: Send) -> None:
+        requests = self._services.requests
+        await self._act(scope, receive, send, requests.deletion_by_cancel_link, requests.cancel)
+
+    async def confirm(self, scope: Scope, receive: Receive, send: Send) -> None:
+        requests = self._services.requests
+        await self._act(scope, receive, send, requests.deletion_by_confirm_link, requests.confirm)
+
+    async def _act(
+        self,
+        scope: Scope,
+        receive: Receive,
+        send: Send,
+        look: Callable[[str, str], Awaitable[Record]],
+        act: Callable[[str, str], Awaitable[Record]],
+    ) -> None:
+        if scope["method"] == "POST":
+            await read_body(scope, receive, limit=MAX_BODY_BYTES)
+        elif wants_html(scope):
+            await self._show(scope, send, look)
+            return
+        try:
+            request = await act(*_link(scope))
+        except MastheadError as error:
+            if not wants_html(scope):
+                raise
+            await pages.send_error(scope, send, error)
+            return
+        if wants_html(scope):
+            await send_page(scope, send, await self._page(request, has_button=False))
+        else:
+            await send_json(send, 200, _state(request), _NO_STORE)
+
+    async def _show(
+        self, scope: Scope, send: Send, look: Callable[[str, str], Awaitable[Record]]
+    ) -> None:
+        """A page with a button; looking changes nothing."""
+        try:
+            request = await look(*_link(scope))
+        except MastheadError as error:
+            await pages.send_error(scope, send, error)
+            return
+        is_cancel = scope["path"].endswith("/cancel")
+        await send_page(
+            scope, send, await self._page(request, has_button=True, is_cancel=is_cancel)
+        )
+
+    async def _page(self, request: Record, *, has_button: bool, is_cancel: bool = False) -> Page:
+        site = await self._services.requests.site(TenantId(request["tenant_id"]))
+        what = site.name if request["subject"] == asking.TENANT else f"your data at {site.name}"
+        title, text, button = _words(request, what, has_button=has_button, is_cancel=is_cancel)
+        return Page(
+            request["status"],
+            title,
+            (text,),
+            button=button,
+            site_name=site.name,
+            site_url=site.url,
+        )
+
+
+def _words(
+    request: Record, what: str, *, has_button: bool, is_cancel: bool
+) -> tuple[str, str, str]:
+    """Title, sentence and button of a page."""
+    if has_button and is_cancel:
+        text = f"A deletion of {what} was asked for. You can take it back."
+        return "Cancel the deletion?", text, "Cancel the deletion"
+    if has_button:
+        text = f"30 days after you confirm it, the deletion of {what} can't be undone."
+        return "Delete for good?", text, "Confirm the deletion"
+    if request["status"] == "cancelled":
+        return "The deletion is cancelled", f"Nothing of {what} will be deleted.", ""
+    day = clock.from_text(request["grace_until"])
+    text = f"The deletion of {what} happens after {day.day} {day:%B %Y}."
+    return "The deletion is confirmed", f"{text} The mail has a link to take it back.", ""
+
+
+async def _body(scope: Scope, receive: Receive) -> dict[str, object]:
+    return decode_json_object(await read_body(scope, receive, limit=MAX_BODY_BYTES))
+
+
+def _link(scope: Scope) -> tuple[str, str]:
+    query = scope["query_string"]
+    values = parse_qs(query.decode("latin-1")) if len(query) <= MAX_QUERY_BYTES else {}
+    tokens = values.get("token", [])
+    return scope["path_params"]["id"], tokens[0] if len(tokens) == 1 else ""
+
+
+def _state(request: Record) -> dict[str, object]:
+    return {"request_id": request["id"], "status": request["status"]}

@@ -1,0 +1,78 @@
+"""What the worker does for data protection: building exports, erasing, and ending what is over."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+
+from masthead import clock
+from masthead.caller import system
+from masthead.errors import MastheadError
+from masthead.jobs.runner import MAX_ATTEMPTS, Handler, Job
+from masthead.privacy.collection import gdpr_requests
+from masthead.privacy.erasure import COMPACT_JOB, Erasure
+from masthead.privacy.export import Exports
+from masthead.privacy.requests import ERASE_JOB, EXPORT_JOB, Requests
+from masthead.records.collection import Record
+from masthead.records.engine import ListRequest, Records
+
+SWEPT_AT_ONCE = 100
+
+
+class PrivacyWork:
+    def __init__(
+        self,
+        records: Records,
+        requests: Requests,
+        exports: Exports,
+        erasure: Erasure,
+        compact: Callable[[], Awaitable[None]],
+    ) -> None:
+        self._records = records
+        self._requests = requests
+        self._exports = exports
+        self._erasure = erasure
+        self._compact = compact
+
+    def handlers(self) -> Mapping[str, Handler]:
+        return {EXPORT_JOB: self._export, ERASE_JOB: self._erase, COMPACT_JOB: self._make_compact}
+
+    async def _export(self, job: Job) -> None:
+        request = await self._requests.find(job.payload["request_id"])
+        if request is None or request["status"] != "queued":
+            return
+        try:
+            await self._exports.build(request, job.payload["blog_name"])
+        except MastheadError:
+            if job.attempts >= MAX_ATTEMPTS:
+                await self._requests.close(request, "failed")
+            raise
+
+    async def _erase(self, job: Job) -> None:
+        """In slices, so that mails and other jobs have their turn in between."""
+        request = await self._requests.find(job.payload["request_id"])
+        if request is None or not self._is_due(request):
+            return
+        if not await self._erasure.run(request):
+            async with self._records.unit(system(job.tenant_id)) as unit:
+                await unit.enqueue(ERASE_JOB, dict(job.payload))
+
+    def _is_due(self, request: Record) -> bool:
+        """A cancelled deletion leaves its job behind; a later one has a job of its own."""
+        now = clock.to_text(self._records.clock())
+        is_meant = request["status"] == "queued" and request["confirmed_at"]
+        return bool(is_meant and request["grace_until"] <= now)
+
+    async def _make_compact(self, _job: Job) -> None:
+        await self._compact()
+
+    async def sweep(self) -> None:
+        """Links that are over: archives go, deletions that nobody confirmed are dropped."""
+        for request in await self._over("status = 'ready' && expires_at <= @now"):
+            await self._exports.expire(request)
+        unconfirmed = "type = 'delete' && status = 'queued' && confirmed_at = ''"
+        for request in await self._over(f"{unconfirmed} && grace_until <= @now"):
+            await self._requests.close(request, "cancelled")
+
+    async def _over(self, filter_: str) -> list[Record]:
+        wanted = ListRequest(per_page=SWEPT_AT_ONCE, filter=filter_, skip_total=True)
+        return (await self._records.page(system(), gdpr_requests, wanted)).items

@@ -1,0 +1,45 @@
+"""What an erasure has removed and what it kept, in numbers: it grows with every batch."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from masthead.privacy.personal import WHY_KEPT
+from masthead.records.collection import Record
+
+FILES = "files"
+
+
+@dataclass(slots=True)
+class Receipt:
+    erased: Counter[str] = field(default_factory=Counter)
+    kept: Counter[str] = field(default_factory=Counter)
+
+    @classmethod
+    def of(cls, request: Record) -> Receipt:
+        stored = request["receipt"] or {}
+        return cls(Counter(stored.get("erased", {})), Counter(stored.get("kept", {})))
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "erased": dict(self.erased),
+            "kept": dict(self.kept),
+            "why_kept": {name: WHY_KEPT[name] for name in self.kept if name in WHY_KEPT},
+        }
+
+    def text(self) -> str:
+        return msgspec.json.encode(self.as_json()).decode()
+
+    def erased_lines(self) -> list[str]:
+        return [f"{name}: {count}" for name, count in sorted(self.erased.items()) if count]
+
+    def kept_lines(self) -> list[str]:
+        return [
+            f"{name}: {count} ({WHY_KEPT.get(name, 'kept without the data')})"
+            for name, count in sorted(self.kept.items())
+            if count
+        ]

@@ -1,0 +1,282 @@
+"""The life of a data-protection request (spec 3.5): opened, confirmed, cancelled, ready, expired.
+
+Every step is one transaction of its tenant: the record, the tenant's read-only mode, the job that
+goes on with it and the mails that tell of it come together or not at all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import structlog
+
+from masthead import clock, ids
+from masthead.caller import system
+from masthead.errors import NotFound
+from masthead.identity.tenants import superusers, tenants
+from masthead.ids import TenantId
+from masthead.mail.outbox import Outbox
+from masthead.members.collection import blog_members
+from masthead.privacy import letters
+from masthead.privacy.asking import MEMBER, TENANT, Ask, Standing, unknown_member
+from masthead.privacy.collection import gdpr_requests
+from masthead.privacy.letters import Addressee
+from masthead.privacy.links import (
+    EXPORT_LIFETIME,
+    GRACE_PERIOD,
+    Links,
+    hash_token,
+    is_token_of,
+    new_token,
+)
+from masthead.records.collection import Record
+from masthead.records.engine import Records
+from masthead.records.unit import Unit
+from masthead.site.address import Site, Sites
+from masthead.site.collection import site_settings
+
+EXPORT_JOB = "privacy.export"
+ERASE_JOB = "privacy.erase"
+
+DEAD_LINK = "This link is not valid, has been used, or is too old."
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedDeletion:
+    request: Record
+    cancel_token: str
+
+
+class Requests:
+    def __init__(self, records: Records, mail: Outbox, sites: Sites, links: Links) -> None:
+        self._records = records
+        self._mail = mail
+        self._sites = sites
+        self._links = links
+
+    async def member(self, tenant_id: TenantId, member_id: str) -> Record:
+        found = []
+        if ids.is_id(member_id):
+            found = await self._records.find(blog_members, {"id": member_id}, tenant_id=tenant_id)
+        if not found:
+            raise unknown_member()
+        return found[0]
+
+    async def addressees(self, request: Record) -> list[Addressee]:
+        """The owner of the site or the member concerned, and whom a signed-in caller named."""
+        tenant_id = TenantId(request["tenant_id"])
+        if request["subject"] == MEMBER:
+            people = await self._records.find(
+                blog_members, {"id": request["member_id"]}, tenant_id=tenant_id
+            )
+        else:
+            people = await self._owner(tenant_id)
+        found = [Addressee(each["email"], each.get("name", "")) for each in people]
+        extra = request["notify_email"]
+        if extra and extra not in (each.email for each in found):
+            found.append(Addressee(extra))
+        return found
+
+    async def _owner(self, tenant_id: TenantId) -> list[Record]:
+        (tenant,) = await self._records.find(tenants, {"id": tenant_id}, tenant_id=tenant_id)
+        # Without a named owner the first administrator is the one.
+        by = {"id": tenant["owner_id"]} if tenant["owner_id"] else {}
+        return await self._records.find(superusers, by, tenant_id=tenant_id)
+
+    async def site(self, tenant_id: TenantId, blog_name: str = "") -> Site:
+        site = await self._sites.of(tenant_id)
+        return replace(site, name=blog_name) if blog_name else site
+
+    async def open_export(self, standing: Standing, ask: Ask, run_at: str) -> Record:
+        """The request, and the job that builds it should this process not get to it."""
+        async with self._records.unit(system(standing.tenant.id)) as unit:
+            request = await unit.create(gdpr_requests, {}, stamped=_common("export", standing, ask))
+            payload = {"request_id": request["id"], "blog_name": told_name(standing, ask)}
+            await unit.enqueue(EXPORT_JOB, payload, run_at)
+        _audit("privacy.export_asked", request)
+        return request
+
+    async def open_deletion(self, standing: Standing, ask: Ask) -> OpenedDeletion:
+        """Takes effect at once for a trusted caller, else by the confirm link in the mail."""
+        tenant_id = standing.tenant.id
+        cancel_token, confirm_token = new_token(), new_token()
+        now = self._records.clock()
+        stamped = _common("delete", standing, ask) | {
+            "grace_until": clock.to_text(now + GRACE_PERIOD),
+            "token_hash": hash_token(cancel_token),
+        }
+        if not standing.is_trusted:
+            stamped["confirm_hash"] = hash_token(confirm_token)
+        site = await self.site(tenant_id, told_name(standing, ask))
+        async with self._records.unit(system(tenant_id)) as unit:
+            request = await unit.create(gdpr_requests, {}, stamped=stamped)
+            if standing.is_trusted:
+                request = await self._take_effect(unit, request)
+            for each in await self.addressees(request):
+                mail = letters.deletion_asked(
+                    site,
+                    each,
+                    whole_site=request["subject"] == TENANT,
+                    grace_until=clock.from_text(request["grace_until"]),
+                    confirm_link=""
+                    if standing.is_trusted
+                    else self._links.confirm(request["id"], confirm_token),
+                    cancel_link=self._links.cancel(request["id"], cancel_token),
+                )
+                await self._mail.queue(unit, mail)
+        _audit("privacy.deletion_asked", request)
+        return OpenedDeletion(request, cancel_token)
+
+    async def deletion_by_cancel_link(self, request_id: str, token: str) -> Record:
+        return self._in_grace(await self._by_link(request_id, token, "token_hash"))
+
+    async def deletion_by_confirm_link(self, request_id: str, token: str) -> Record:
+        return self._in_grace(await self._by_link(request_id, token, "confirm_hash"))
+
+    async def export_by_link(self, request_id: str, token: str) -> Record:
+        request = await self._by_link(request_id, token, "token_hash")
+        is_alive = request["expires_at"] > clock.to_text(self._records.clock())
+        if request["type"] != "export" or request["status"] != "ready" or not is_alive:
+            raise NotFound(DEAD_LINK)
+        return request
+
+    async def confirm(self, request_id: str, token: str) -> Record:
+        """The grace period begins now; opening the link again changes nothing more."""
+        request = await self.deletion_by_confirm_link(request_id, token)
+        async with self._records.unit(system(TenantId(request["tenant_id"]))) as unit:
+            # Again in the tenant's turn to write: it may have been cancelled a moment ago.
+            request = self._in_grace(await _one(unit, request_id))
+            if not request["confirmed_at"]:
+                request = await self._take_effect(unit, request)
+        _audit("privacy.deletion_confirmed", request)
+        return request
+
+    async def cancel(self, request_id: str, token: str) -> Record:
+        request = await self.deletion_by_cancel_link(request_id, token)
+        async with self._records.unit(system(TenantId(request["tenant_id"]))) as unit:
+            request = self._in_grace(await _one(unit, request_id))
+            if request["confirmed_at"]:
+                await self._call_off(unit, request)
+            request = await self._close(unit, request, "cancelled")
+        _audit("privacy.deletion_cancelled", request)
+        return request
+
+    async def make_ready(self, request: Record, blog_name: str = "") -> tuple[Record, str] | None:
+        """The archive is stored: the link goes out. None if nobody waits for it any more."""
+        tenant_id, token = TenantId(request["tenant_id"]), new_token()
+        expires = self._records.clock() + EXPORT_LIFETIME
+        site = await self.site(tenant_id, blog_name)
+        async with self._records.unit(system(tenant_id)) as unit:
+            request = await _one(unit, request["id"])
+            if request["status"] != "queued":
+                return None
+            request = await _stamp(
+                unit,
+                request,
+                status="ready",
+                expires_at=clock.to_text(expires),
+                token_hash=hash_token(token),
+            )
+            for each in await self.addressees(request):
+                mail = letters.export_ready(
+                    site,
+                    each,
+                    whole_site=request["subject"] == TENANT,
+                    link=self._links.download(request["id"], token),
+                    until=expires,
+                )
+                await self._mail.queue(unit, mail)
+        _audit("privacy.export_ready", request)
+        return request, token
+
+    async def close(self, request: Record, status: str) -> None:
+        """Ends a request; its links are dead from now on."""
+        async with self._records.unit(system(TenantId(request["tenant_id"]))) as unit:
+            await self._close(unit, request, status)
+        _audit(f"privacy.{request['type']}_{status}", request)
+
+    async def find(self, request_id: str) -> Record | None:
+        found = await self._records.find(gdpr_requests, {"id": request_id})
+        return found[0] if found else None
+
+    async def _by_link(self, request_id: str, token: str, hash_name: str) -> Record:
+        request = await self.find(request_id) if ids.is_id(request_id) else None
+        # An unknown request costs a comparison too.
+        if not is_token_of(token, request[hash_name] if request else "") or request is None:
+            raise NotFound(DEAD_LINK)
+        return request
+
+    def _in_grace(self, request: Record) -> Record:
+        is_open = request["grace_until"] > clock.to_text(self._records.clock())
+        if request["type"] != "delete" or request["status"] != "queued" or not is_open:
+            raise NotFound(DEAD_LINK)
+        return request
+
+    async def _take_effect(self, unit: Unit, request: Record) -> Record:
+        now = self._records.clock()
+        grace_until = clock.to_text(now + GRACE_PERIOD)
+        moment = clock.to_text(now)
+        if request["subject"] == TENANT:
+            await _freeze(unit, read_only_mode=True, deleted_at=moment)
+        await unit.enqueue(ERASE_JOB, {"request_id": request["id"]}, grace_until)
+        return await _stamp(unit, request, confirmed_at=moment, grace_until=grace_until)
+
+    async def _call_off(self, unit: Unit, request: Record) -> None:
+        """Whoever cancels wants to stay: other deletions of the same subject end as well."""
+        same = {"subject": request["subject"], "member_id": request["member_id"]}
+        others = await unit.find(gdpr_requests, {**same, "type": "delete", "status": "queued"}, 500)
+        for other in others:
+            if other["confirmed_at"] and other["id"] != request["id"]:
+                await self._close(unit, other, "cancelled")
+        if request["subject"] == TENANT:
+            await _freeze(unit, read_only_mode=False, deleted_at="")
+
+    async def _close(self, unit: Unit, request: Record, status: str) -> Record:
+        ended = {"status": status, "token_hash": "", "confirm_hash": "", "notify_email": ""}
+        if status == "completed":
+            ended["completed_at"] = clock.to_text(self._records.clock())
+        return await _stamp(unit, request, **ended)
+
+
+def told_name(standing: Standing, ask: Ask) -> str:
+    """A stranger's words have no place in a mail to the owner."""
+    return ask.blog_name if standing.is_trusted else ""
+
+
+def _common(kind: str, standing: Standing, ask: Ask) -> dict[str, Any]:
+    return {
+        "type": kind,
+        "subject": ask.subject,
+        "member_id": ask.member_id,
+        "asked_by": standing.asked_by,
+        "notify_email": ask.notify_email if standing.session else "",
+    }
+
+
+async def _one(unit: Unit, request_id: str) -> Record:
+    found = await unit.find(gdpr_requests, {"id": request_id}, 1)
+    if not found:
+        raise NotFound(DEAD_LINK)
+    return found[0]
+
+
+async def _stamp(unit: Unit, request: Record, **values: Any) -> Record:
+    return await unit.update(gdpr_requests, request["id"], {}, stamped=values)
+
+
+async def _freeze(unit: Unit, **values: Any) -> None:
+    for settings in await unit.find(site_settings, {}, 1):
+        await unit.update(site_settings, settings["id"], values)
+
+
+def _audit(event: str, request: Record) -> None:
+    log.info(
+        event,
+        request_id=request["id"],
+        tenant_id=request["tenant_id"],
+        subject=request["subject"],
+        asked_by=request["asked_by"],
+    )

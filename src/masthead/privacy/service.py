@@ -1,0 +1,52 @@
+"""The parts of data protection and how they hang together; the composition root builds one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+from masthead.mail.outbox import Outbox
+from masthead.privacy.erasure import Erasure
+from masthead.privacy.export import Exports
+from masthead.privacy.jobs import PrivacyWork
+from masthead.privacy.links import Links
+from masthead.privacy.requests import ERASE_JOB, Requests
+from masthead.privacy.rows import PersonTraces, TenantRows
+from masthead.records.engine import Records
+from masthead.settings import Settings
+from masthead.site.address import Sites
+from masthead.storage.compaction import compact
+from masthead.storage.objects import ObjectStore
+
+
+@dataclass(frozen=True, slots=True)
+class Privacy:
+    links: Links
+    requests: Requests
+    exports: Exports
+    erasure: Erasure
+    work: PrivacyWork
+
+
+def build_privacy(
+    records: Records,
+    objects: ObjectStore,
+    mail: Outbox,
+    sites: Sites,
+    settings: Settings,
+) -> Privacy:
+    links = Links(settings.base_url)
+    requests = Requests(records, mail, sites, links)
+    exports = Exports(records, objects, requests)
+    erasure = Erasure(
+        records,
+        objects,
+        mail,
+        requests,
+        exports,
+        TenantRows(records.database, erase_job=ERASE_JOB),
+        PersonTraces(records.database, records.registry),
+    )
+    make_compact = partial(compact, settings.database_url)
+    work = PrivacyWork(records, requests, exports, erasure, make_compact)
+    return Privacy(links, requests, exports, erasure, work)
