@@ -103,7 +103,7 @@ class OutboundClient:
         side = self._webhooks
         async with side.slots.slot(_host_key(target)):
             started = time.perf_counter()
-            with _told_apart():
+            with told_apart():
                 async with asyncio.timeout(timeout_seconds):
                     status, start, retry_after = await side.post(
                         target, body, headers, max_answer_bytes
@@ -157,7 +157,7 @@ class _Side:
         self.gate = gate
         self.slots = HostSlots(calls_per_host)
         self._pooled, self._single = (
-            _session(connector(gate, trust, keeps_alive=keeps_alive), connect_seconds)
+            new_session(connector(gate, trust, keeps_alive=keeps_alive), connect_seconds)
             for keeps_alive in (True, False)
         )
 
@@ -178,7 +178,7 @@ class _Side:
         async with self.slots.slot(_host_key(target)):
             deadline = asyncio.get_running_loop().time() + timeout_seconds
             notes = SimpleNamespace()
-            with _told_apart():
+            with told_apart():
                 async with asyncio.timeout_at(deadline):
                     response = await self._session.get(
                         target, headers=headers, allow_redirects=False, trace_request_ctx=notes
@@ -217,7 +217,7 @@ class _Side:
             return response.status, start, response.headers.get("Retry-After")
 
 
-def _session(connections: aiohttp.TCPConnector, connect_seconds: float) -> aiohttp.ClientSession:
+def new_session(connections: aiohttp.TCPConnector, connect_seconds: float) -> aiohttp.ClientSession:
     tracing = aiohttp.TraceConfig()
     tracing.on_connection_reuseconn.append(_note_reuse)
     return aiohttp.ClientSession(
@@ -281,7 +281,7 @@ async def _chunks(
 
 
 async def _next_chunk(content: aiohttp.StreamReader, deadline: float) -> bytes:
-    with _told_apart():
+    with told_apart():
         async with asyncio.timeout_at(deadline):
             return await content.read(_CHUNK)
 
@@ -291,7 +291,7 @@ def _too_large(max_bytes: int) -> OutboundError:
 
 
 @contextmanager
-def _told_apart() -> Iterator[None]:
+def told_apart() -> Iterator[None]:
     """Turns what aiohttp and the system raise into our own family."""
     try:
         yield

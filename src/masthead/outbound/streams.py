@@ -1,0 +1,122 @@
+"""Calls whose answer is read while it is still being written, as AI providers send theirs.
+
+Each call has a connection of its own that ends with it: nothing is shared, nothing waits in a
+queue, and whoever stops reading closes the connection at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from enum import Enum
+from ipaddress import ip_network
+from pathlib import Path
+from types import SimpleNamespace
+
+import aiohttp
+
+from masthead import clock
+from masthead.outbound.client import CONNECT_SECONDS, new_session, told_apart
+from masthead.outbound.connections import Gate, connector, trust_of
+from masthead.outbound.lookup import Lookup, SystemLookup
+from masthead.outbound.retry_after import read_retry_after
+from masthead.outbound.targets import Rules, read_url
+from masthead.setting_values import Network
+
+EVERYWHERE = (ip_network("0.0.0.0/0"), ip_network("::/0"))
+
+
+class Reach(Enum):
+    """Who has chosen the address of a call, and so where it may lead."""
+
+    OPERATOR = "operator"
+    """Anywhere, private addresses and plain HTTP too."""
+    PUBLIC = "public"
+    """Global addresses over HTTPS."""
+    LISTED = "listed"
+    """The networks that the operator has listed, and nothing else."""
+
+
+RULES = {
+    Reach.OPERATOR: Rules(frozenset({"http", "https"}), frozenset()),
+    Reach.PUBLIC: Rules(frozenset({"https"}), frozenset({443})),
+    # Without a port of its own, an address that isn't on a listed network is refused.
+    Reach.LISTED: Rules(frozenset({"http", "https"}), frozenset()),
+}
+
+
+class Incoming:
+    """An answer whose head has come."""
+
+    def __init__(self, response: aiohttp.ClientResponse) -> None:
+        self._response = response
+        self.status = response.status
+        self.retry_after = read_retry_after(response.headers.get("Retry-After"), clock.now())
+        """Seconds."""
+
+    async def read(self, timeout_seconds: float) -> bytes:
+        """What has come since the last time, or the next bytes; b"" at the end."""
+        with told_apart():
+            async with asyncio.timeout(timeout_seconds):
+                return await self._response.content.readany()
+
+
+class OutboundStreams:
+    """Made and closed inside the running loop; one for the whole process."""
+
+    def __init__(
+        self,
+        *,
+        allow: Sequence[Network] = (),
+        ca_file: Path | None = None,
+        lookup: Lookup | None = None,
+        connect_seconds: float = CONNECT_SECONDS,
+    ) -> None:
+        self._allowed = {Reach.OPERATOR: EVERYWHERE, Reach.PUBLIC: (), Reach.LISTED: tuple(allow)}
+        self._ca_file = ca_file
+        self._own_lookup = SystemLookup()
+        self._lookup = lookup or self._own_lookup
+        self._connect_seconds = connect_seconds
+        self._sessions: dict[Reach, aiohttp.ClientSession] = {}
+
+    async def close(self) -> None:
+        for session in self._sessions.values():
+            await session.close()
+        await self._own_lookup.close()
+
+    @asynccontextmanager
+    async def post(
+        self,
+        url: str,
+        body: bytes,
+        headers: Mapping[str, str],
+        *,
+        reach: Reach,
+        timeout_seconds: float,
+    ) -> AsyncIterator[Incoming]:
+        """Yields once the answer's head is there, which `timeout_seconds` are for; redirects are
+        not followed. Raises OutboundError."""
+        target = read_url(url, RULES[reach])
+        with told_apart():
+            async with asyncio.timeout(timeout_seconds):
+                response = await self._session(reach).post(
+                    target,
+                    data=body,
+                    headers=headers,
+                    allow_redirects=False,
+                    trace_request_ctx=SimpleNamespace(),
+                )
+        try:
+            yield Incoming(response)
+        finally:
+            response.close()
+
+    def _session(self, reach: Reach) -> aiohttp.ClientSession:
+        # On first use: reading the system's certificates is nothing that a start should wait for.
+        session = self._sessions.get(reach)
+        if session is None:
+            gate = Gate(RULES[reach], self._allowed[reach], self._lookup)
+            connections = connector(gate, trust_of(self._ca_file), keeps_alive=False)
+            session = self._sessions[reach] = new_session(connections, self._connect_seconds)
+        return session
