@@ -15,6 +15,12 @@ from starlette.routing import Route, Router
 from starlette.types import Receive, Scope, Send
 
 from masthead import clock, logs
+from masthead.ai.generation import Generator
+from masthead.ai.http import Services as AiServices
+from masthead.ai.http import ai_routes
+from masthead.ai.ledger import Ledger
+from masthead.ai.limits import AiLimits
+from masthead.ai.open_streams import OpenStreams
 from masthead.comments.v1 import routes as comment_table
 from masthead.errors import NotFound
 from masthead.events.log import EventLog
@@ -32,6 +38,7 @@ from masthead.media.images import ImagePool
 from masthead.media.v1 import routes as media_table
 from masthead.members.v1 import routes as member_table
 from masthead.outbound.client import OutboundClient
+from masthead.outbound.streams import OutboundStreams
 from masthead.posts.v1 import routes as post_table
 from masthead.record_api.call import Services as RecordServices
 from masthead.record_api.routes import routes as record_routes
@@ -79,10 +86,12 @@ class Parts:
     limit_store: LimitStore
     idempotency: Idempotency
     outbound: OutboundClient
+    generator: Generator
     deliveries: DeliveryQueue
 
     async def close(self) -> None:
         await self.outbound.close()
+        await self.generator.streams.close()
         await self.keys.flush()
         await self.limit_store.close()
         self.images.close()
@@ -113,6 +122,11 @@ async def build(settings: Settings, now: clock.Clock = clock.now) -> Parts:
         limit_store=open_limit_store(settings.redis_url, database, settings.data_dir, now),
         idempotency=Idempotency(database, now),
         outbound=OutboundClient(allow=settings.outbound_allow, ca_file=settings.outbound_ca_file),
+        generator=Generator(
+            OutboundStreams(allow=settings.outbound_allow, ca_file=settings.outbound_ca_file),
+            Ledger(database, now),
+            OpenStreams(),
+        ),
         deliveries=DeliveryQueue(database, tables),
     )
 
@@ -187,6 +201,7 @@ def http_app(parts: Parts) -> FrontDoor:
             *event_description_routes(registry, parts.settings),
             *v1_routes(parts),
             *media_routes(services),
+            *ai_routes(ai_services(parts)),
             Route("/api/health", Health(parts.database, revision, parts.records.clock)),
         ],
         redirect_slashes=False,
@@ -221,6 +236,12 @@ def v1_routes(parts: Parts) -> list[Route]:
     )
 
 
+def ai_services(parts: Parts) -> AiServices:
+    now = parts.records.clock
+    limits = AiLimits(parts.limit_store, now)
+    return AiServices(parts.records, parts.settings, limits, parts.generator, now)
+
+
 class Service:
     """The ASGI application of one server process, with its background worker."""
 
@@ -251,11 +272,17 @@ class Service:
 
     async def stop(self) -> None:
         """Jobs and deliveries in hand are finished, then everything is closed."""
+        self.end_streams()
         if self._worker and self._working:
             self._worker.stop()
             await self._working
         if self._parts:
             await self._parts.close()
+
+    def end_streams(self) -> None:
+        """Answers that could go on for minutes say goodbye now."""
+        if self._parts:
+            self._parts.generator.open_streams.close()
 
     async def _lifespan(self, receive: Receive, send: Send) -> None:
         while True:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from masthead.ai.ledger import ai_usage
 from masthead.comments.collection import comments
 from masthead.commerce.collection import carts, gift_cards, orders, products
 from masthead.events.outbox import events
@@ -67,4 +68,5 @@ bookkeeping = (
     remembered_answers,
     webhook_lanes,
     webhook_attempts,
+    ai_usage,
 )

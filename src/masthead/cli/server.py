@@ -123,6 +123,7 @@ class Server:
             raise RuntimeError("the HTTP server has ended")
         log.info("server.draining", in_flight=self._requests.in_flight)
         refuse_newcomers(self._listener)
+        self._service.end_streams()
         await self._requests.gather()
         self._listener.close()
         granian.stop()  # type: ignore[no-untyped-call]

@@ -33,6 +33,8 @@ site_settings = Collection(
         Secret(name="ai_api_key", max=500),
         Number(name="ai_per_minute", nullable=True, min=0),
         Number(name="ai_per_day", nullable=True, min=0),
+        # Tokens in and out a day, on whichever key; none is no budget.
+        Number(name="ai_daily_tokens", nullable=True, min=0),
     ),
     is_identity=True,
     owner_may_delete=False,

@@ -51,6 +51,16 @@ def upgrade() -> None:
         postgresql_where=None,
     )
     op.create_table(
+        "ai_usage",
+        sa.Column("tenant_id", types.Text(), nullable=False),
+        sa.Column("day", types.Text(), nullable=False),
+        sa.Column("payer", types.Text(), nullable=False),
+        sa.Column("calls", types.Integer(), nullable=False),
+        sa.Column("tokens_in", types.Integer(), nullable=False),
+        sa.Column("tokens_out", types.Integer(), nullable=False),
+        sa.PrimaryKeyConstraint("tenant_id", "day", "payer", name=op.f("pk_ai_usage")),
+    )
+    op.create_table(
         "events",
         sa.Column("tenant_id", types.Text(), nullable=False),
         sa.Column("version", types.Integer(), nullable=False),
@@ -73,6 +83,51 @@ def upgrade() -> None:
         unique=False,
     )
     op.create_index("ux_events__tenant_id_id", "events", ["tenant_id", "id"], unique=True)
+    op.create_table(
+        "gdpr_requests",
+        sa.Column("tenant_id", types.Text(), nullable=False),
+        sa.Column("id", types.Text(), nullable=False),
+        sa.Column("type", types.Text(), server_default=sa.text("''"), nullable=False),
+        sa.Column("subject", types.Text(), server_default=sa.text("''"), nullable=False),
+        sa.Column("member_id", types.Text(), server_default=sa.text("''"), nullable=False),
+        sa.Column("status", types.Text(), server_default=sa.text("'queued'"), nullable=False),
+        sa.Column("asked_by", types.Text(), server_default=sa.text("''"), nullable=False),
+        sa.Column("notify_email", types.Text(), server_default=sa.text("''"), nullable=False),
+        sa.Column("grace_until", types.Text(), server_default=sa.text("''"), nullable=False),
+        sa.Column("confirmed_at", types.Text(), server_default=sa.text("''"), nullable=False),
+        sa.Column("expires_at", types.Text(), server_default=sa.text("''"), nullable=False),
+        sa.Column("completed_at", types.Text(), server_default=sa.text("''"), nullable=False),
+        sa.Column("token_hash", types.Text(), server_default=sa.text("''"), nullable=False),
+        sa.Column("confirm_hash", types.Text(), server_default=sa.text("''"), nullable=False),
+        sa.Column("receipt", types.Json(), nullable=True),
+        sa.Column("created", types.Text(), server_default=sa.text("''"), nullable=False),
+        sa.Column("updated", types.Text(), server_default=sa.text("''"), nullable=False),
+        sa.Column("version", types.Integer(), server_default=sa.text("0"), nullable=False),
+        sa.PrimaryKeyConstraint("tenant_id", "id", name=op.f("pk_gdpr_requests")),
+    )
+    op.create_index(op.f("ix_gdpr_requests__id"), "gdpr_requests", ["id"], unique=False)
+    op.create_index(
+        op.f("ix_gdpr_requests__tenant_id_created_id"),
+        "gdpr_requests",
+        ["tenant_id", "created", "id"],
+        unique=False,
+    )
+    op.create_index(
+        op.f("ix_gdpr_requests__tenant_id_status_grace_until"),
+        "gdpr_requests",
+        ["tenant_id", "status", "grace_until"],
+        unique=False,
+        sqlite_where=None,
+        postgresql_where=None,
+    )
+    op.create_index(
+        op.f("ix_gdpr_requests__tenant_id_subject_member_id"),
+        "gdpr_requests",
+        ["tenant_id", "subject", "member_id"],
+        unique=False,
+        sqlite_where=None,
+        postgresql_where=None,
+    )
     op.create_table(
         "jobs",
         sa.Column("tenant_id", types.Text(), nullable=False),
@@ -358,41 +413,6 @@ def upgrade() -> None:
         postgresql_where=None,
     )
     op.create_table(
-        "gdpr_requests",
-        sa.Column("tenant_id", types.Text(), nullable=False),
-        sa.Column("id", types.Text(), nullable=False),
-        sa.Column("type", types.Text(), server_default=sa.text("''"), nullable=False),
-        sa.Column("subject", types.Text(), server_default=sa.text("''"), nullable=False),
-        sa.Column("member_id", types.Text(), server_default=sa.text("''"), nullable=False),
-        sa.Column("status", types.Text(), server_default=sa.text("'queued'"), nullable=False),
-        sa.Column("notify_email", types.Text(), server_default=sa.text("''"), nullable=False),
-        sa.Column("grace_until", types.Text(), server_default=sa.text("''"), nullable=False),
-        sa.Column("expires_at", types.Text(), server_default=sa.text("''"), nullable=False),
-        sa.Column("token_hash", types.Text(), server_default=sa.text("''"), nullable=False),
-        sa.Column("created", types.Text(), server_default=sa.text("''"), nullable=False),
-        sa.Column("updated", types.Text(), server_default=sa.text("''"), nullable=False),
-        sa.Column("version", types.Integer(), server_default=sa.text("0"), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["tenant_id"], ["tenants.id"], name=op.f("fk_gdpr_requests__tenant_id")
-        ),
-        sa.PrimaryKeyConstraint("tenant_id", "id", name=op.f("pk_gdpr_requests")),
-    )
-    op.create_index(op.f("ix_gdpr_requests__id"), "gdpr_requests", ["id"], unique=False)
-    op.create_index(
-        op.f("ix_gdpr_requests__tenant_id_created_id"),
-        "gdpr_requests",
-        ["tenant_id", "created", "id"],
-        unique=False,
-    )
-    op.create_index(
-        op.f("ix_gdpr_requests__tenant_id_status_grace_until"),
-        "gdpr_requests",
-        ["tenant_id", "status", "grace_until"],
-        unique=False,
-        sqlite_where=None,
-        postgresql_where=None,
-    )
-    op.create_table(
         "gift_cards",
         sa.Column("tenant_id", types.Text(), nullable=False),
         sa.Column("id", types.Text(), nullable=False),
@@ -631,6 +651,7 @@ def upgrade() -> None:
         sa.Column("ai_api_key", types.Text(), server_default=sa.text("''"), nullable=False),
         sa.Column("ai_per_minute", types.Integer(), nullable=True),
         sa.Column("ai_per_day", types.Integer(), nullable=True),
+        sa.Column("ai_daily_tokens", types.Integer(), nullable=True),
         sa.Column("created", types.Text(), server_default=sa.text("''"), nullable=False),
         sa.Column("updated", types.Text(), server_default=sa.text("''"), nullable=False),
         sa.Column("version", types.Integer(), server_default=sa.text("0"), nullable=False),
@@ -993,7 +1014,9 @@ def upgrade() -> None:
         postgresql_where=None,
     )
     share("_superusers", "tenant_id")
+    share("ai_usage", "tenant_id")
     share("events", "tenant_id")
+    share("gdpr_requests", "tenant_id")
     share("jobs", "tenant_id")
     share("login_attempts", "tenant_id")
     share("rate_limit_counters", "tenant_id")
@@ -1007,7 +1030,6 @@ def upgrade() -> None:
     share("blog_members", "tenant_id")
     share("carts", "tenant_id")
     share("categories", "tenant_id")
-    share("gdpr_requests", "tenant_id")
     share("gift_cards", "tenant_id")
     share("media", "tenant_id")
     share("pages", "tenant_id")

@@ -1,0 +1,278 @@
+"""One generation from beginning to end: the provider's stream on one side, the client's on the
+other. Whatever happens on either, the client's stream ends in order, the provider's call is closed
+at once, and what it cost is written down."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable
+from dataclasses import dataclass
+
+import structlog
+from starlette.types import Receive
+
+from masthead.ai.accounts import NOT_ALLOWED, Destination
+from masthead.ai.answer import EventStream
+from masthead.ai.event_stream import EventReader, Garbled
+from masthead.ai.ledger import Ledger
+from masthead.ai.open_streams import OpenStreams
+from masthead.ai.prompts import Prompt
+from masthead.ai.providers import Failure, Reader, call_for, reader_for
+from masthead.ids import TenantId
+from masthead.outbound.errors import Kind, OutboundError
+from masthead.outbound.streams import Incoming, OutboundStreams
+from masthead.web.bodies import ClientDisconnected
+
+log = structlog.get_logger()
+
+MAX_ANSWER_CHARACTERS = 400_000
+CHARACTERS_PER_TOKEN = 4
+"""The usual rule of thumb, where the provider has not counted or was not let finish."""
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """Seconds; connecting has its own limit in the outgoing client."""
+
+    first_byte: float = 60.0
+    between_chunks: float = 60.0
+    total: float = 300.0
+    heartbeat: float = 15.0
+    after_the_end: float = 5.0
+    """For the usage, which some servers send after the text and others never do."""
+    farewell: float = 2.0
+    """For a client that does not take the last event."""
+
+
+class Refused(Exception):
+    """The provider did not begin an answer; the message may be shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What is to be generated, and who pays."""
+
+    prompt: Prompt
+    destination: Destination
+    tenant_id: TenantId
+    by_platform: bool
+    max_tokens: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Generator:
+    streams: OutboundStreams
+    ledger: Ledger
+    open_streams: OpenStreams
+    patience: Patience = Patience()
+
+    async def run(self, order: Order, answer: EventStream, receive: Receive) -> None:
+        """Returns when the client's stream has ended or the client is gone."""
+        work = _Work(order, answer, reader_for(order.destination.account.provider))
+        relaying = asyncio.create_task(self._relay(work))
+        leaving = asyncio.create_task(_departure(receive))
+        self.open_streams.add(relaying)
+        try:
+            await self._accompany(relaying, leaving, answer)
+        finally:
+            relaying.cancel()
+            leaving.cancel()
+            await asyncio.gather(relaying, leaving, return_exceptions=True)
+            await self._settle(work)
+
+    async def _accompany(
+        self, relaying: asyncio.Task[None], leaving: asyncio.Task[None], answer: EventStream
+    ) -> None:
+        heartbeat = self.patience.heartbeat
+        while True:
+            pause = max(heartbeat - answer.silent_seconds(), 0.01)
+            tasks = (relaying, leaving)
+            await asyncio.wait(tasks, timeout=pause, return_when=asyncio.FIRST_COMPLETED)
+            if leaving.done():
+                return
+            if relaying.cancelled():
+                await self._part(answer.finish(_failed("service_stopping", retryable=True)))
+                return
+            if relaying.done():
+                relaying.result()
+                return
+            if answer.silent_seconds() >= heartbeat:
+                await self._part(answer.beat())
+
+    async def _part(self, writing: Awaitable[None]) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self.patience.farewell):
+                await writing
+
+    async def _relay(self, work: _Work) -> None:
+        last: dict[str, object] | None = None
+        try:
+            async with asyncio.timeout(self.patience.total):
+                await self._generate(work)
+        except Refused as error:
+            last = {"error": str(error)}
+        except Failure as error:
+            last = _failed(error.reason, retryable=error.retryable)
+        except Garbled:
+            last = _failed("provider_garbled", retryable=True)
+        except TimeoutError:
+            last = _failed("provider_timeout", retryable=True)
+        except ClientDisconnected:
+            return
+        # The request's own edge: its status has been sent, so the front door can't answer any more.
+        except Exception:
+            log.exception("ai.failed")
+            last = _failed("internal_error", retryable=True)
+        work.outcome = "finished" if last is None else str(last.get("reason", "refused"))
+        await self._part(work.answer.finish(last))
+
+    async def _generate(self, work: _Work) -> None:
+        account = work.order.destination.account
+        call = call_for(account, work.order.prompt, work.order.max_tokens)
+        work.is_billed = True
+        try:
+            async with self.streams.post(
+                call.url,
+                call.body,
+                call.headers,
+                reach=work.order.destination.reach,
+                timeout_seconds=self.patience.first_byte,
+            ) as incoming:
+                if incoming.status != 200:
+                    raise Refused(_refusal(incoming))
+                work.has_begun = True
+                await self._copy(incoming, work)
+        except OutboundError as error:
+            if work.has_begun:
+                raise _broken_off(error) from error
+            work.is_billed = error.kind is Kind.TIMEOUT
+            raise Refused(_UNREACHED.get(error.kind, UNREACHABLE)) from error
+        except Refused:
+            work.is_billed = False
+            raise
+
+    async def _copy(self, incoming: Incoming, work: _Work) -> None:
+        events, reader = EventReader(), work.reader
+        while not reader.is_over:
+            chunk = await self._read(incoming, reader)
+            if not chunk:
+                break
+            await _pass_on(chunk, events, work)
+        if not reader.has_ended:
+            raise _unfinished(events)
+        if not work.answer.characters:
+            raise Failure("empty_answer", retryable=True)
+
+    async def _read(self, incoming: Incoming, reader: Reader) -> bytes:
+        if not reader.has_ended:
+            return await incoming.read(self.patience.between_chunks)
+        try:
+            return await incoming.read(self.patience.after_the_end)
+        except OutboundError:
+            # The text is complete; how the connection ends is of no interest.
+            return b""
+
+    async def _settle(self, work: _Work) -> None:
+        order = work.order
+        tokens_in, tokens_out = work.tokens()
+        log.info(
+            "ai.generated",
+            tenant=order.tenant_id,
+            provider=order.destination.account.provider.value,
+            payer="platform" if order.by_platform else "tenant",
+            outcome=work.outcome,
+            amount_in=tokens_in,
+            amount_out=tokens_out,
+        )
+        if work.is_billed:
+            await self.ledger.record(
+                order.tenant_id, tokens_in, tokens_out, by_platform=order.by_platform
+            )
+
+
+@dataclass(slots=True)
+class _Work:
+    order: Order
+    answer: EventStream
+    reader: Reader
+    has_begun: bool = False
+    is_billed: bool = False
+    """The provider has got the request and may charge for it."""
+    outcome: str = "abandoned"
+
+    def tokens(self) -> tuple[int, int]:
+        usage = self.reader.usage
+        if not self.is_billed:
+            return 0, 0
+        return (
+            estimated(self.order.prompt.characters) if usage.tokens_in is None else usage.tokens_in,
+            estimated(self.answer.characters) if usage.tokens_out is None else usage.tokens_out,
+        )
+
+
+def estimated(characters: int) -> int:
+    return -(-characters // CHARACTERS_PER_TOKEN)
+
+
+async def _departure(receive: Receive) -> None:
+    """Returns when the client has hung up."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _pass_on(chunk: bytes, events: EventReader, work: _Work) -> None:
+    pieces: list[str] = []
+    try:
+        for event in events.feed(chunk):
+            if text := work.reader.take(event):
+                pieces.append(text)
+    finally:
+        # What came before a failure is the client's all the same.
+        if pieces:
+            await work.answer.texts(pieces)
+    if work.answer.characters > MAX_ANSWER_CHARACTERS:
+        raise Failure("answer_too_long", retryable=False)
+
+
+def _failed(reason: str, *, retryable: bool) -> dict[str, object]:
+    return {"event": "stream_failed", "reason": reason, "retryable": retryable}
+
+
+def _unfinished(events: EventReader) -> Failure:
+    if not events.has_read_anything:
+        return Failure("empty_answer", retryable=True)
+    if not events.has_found_anything:
+        return Failure("provider_garbled", retryable=True)
+    return Failure("provider_disconnected", retryable=True)
+
+
+def _broken_off(error: OutboundError) -> Failure:
+    is_slow = error.kind is Kind.TIMEOUT
+    return Failure("provider_timeout" if is_slow else "provider_disconnected", retryable=True)
+
+
+UNREACHABLE = "The AI provider can't be reached. Try again later."
+_UNREACHED = {
+    Kind.REFUSED_ADDRESS: NOT_ALLOWED,
+    Kind.TIMEOUT: "The AI provider did not answer in time. Try again later.",
+}
+_REFUSALS = {
+    401: "The AI provider does not accept the key. Check the AI settings.",
+    402: "The AI provider's account has no credit left.",
+    403: "The AI provider does not accept the key. Check the AI settings.",
+    404: "The AI provider does not know the model or the address. Check the AI settings.",
+    429: "The AI provider's rate limit is exceeded. Try again later.",
+}
+_REJECTED = "The AI provider does not accept the request. Check the model in the AI settings."
+_UNAVAILABLE = "The AI provider is not available at the moment. Try again later."
+
+
+def _refusal(incoming: Incoming) -> str:
+    if incoming.status == 429 and incoming.retry_after:
+        return (
+            "The AI provider's rate limit is exceeded. "
+            f"Try again in {incoming.retry_after} seconds."
+        )
+    otherwise = _REJECTED if 400 <= incoming.status < 500 else _UNAVAILABLE
+    return _REFUSALS.get(incoming.status, otherwise)

@@ -1,0 +1,107 @@
+"""How often AI may be asked: per address on the platform's key, and per tenant on either key.
+
+The counters are the API's own, shared by every process.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from masthead import clock
+from masthead.ai.accounts import SiteAi
+from masthead.errors import RateLimited
+from masthead.identity.limit_stores import LimitStore
+from masthead.identity.rate_limits import (
+    DAY,
+    SECOND,
+    DayUsage,
+    Decision,
+    Limits,
+    Microseconds,
+    Reason,
+    Usage,
+    admit,
+    moment_of,
+)
+from masthead.ids import TenantId
+from masthead.web.v1.errors import QuotaExceeded
+
+PER_ADDRESS = Limits(per_minute=10)
+PER_MINUTE = 60
+PER_DAY = 1_000
+
+NOBODY = TenantId("-")
+"""Under which what belongs to no tenant is counted; ids are never that short."""
+IPV6_PREFIX = 64
+"""One subscriber has that many addresses at least."""
+
+DAY_IS_FULL = "The site's AI quota for today is used up. It starts anew at midnight UTC."
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode_usage = msgspec.msgpack.Decoder(Usage).decode
+_decode_day = msgspec.msgpack.Decoder(DayUsage).decode
+
+
+class AiLimits:
+    def __init__(self, store: LimitStore, now: clock.Clock = clock.now) -> None:
+        self._store = store
+        self._clock = now
+
+    async def admit(self, address: str, tenant_id: TenantId | None, site: SiteAi) -> None:
+        """Counts one call; raises RateLimited or QuotaExceeded."""
+        if not site.has_key:
+            await self._count(NOBODY, f"ai:{_subscriber(address)}", PER_ADDRESS)
+        if tenant_id is not None:
+            await self._count(tenant_id, "ai", _limits_of(site))
+
+    async def _count(self, tenant_id: TenantId, subject: str, limits: Limits) -> None:
+        change = _Call(moment_of(self._clock()), limits)
+        decision = await self._store.update(tenant_id, (subject, f"{subject}:day"), change)
+        if decision.allowed:
+            return
+        if decision.reason is Reason.DAY:
+            raise QuotaExceeded(decision.retry_after, DAY_IS_FULL)
+        raise RateLimited(decision.retry_after)
+
+
+def seconds_to_midnight(now: Microseconds) -> int:
+    return -(-(DAY - now % DAY) // SECOND)
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    now: Microseconds
+    limits: Limits
+
+    def __call__(self, states: Sequence[bytes]) -> tuple[Sequence[bytes], Decision]:
+        usage = _decode_usage(states[0]) if states[0] else Usage()
+        today = _decode_day(states[1]) if states[1] else DayUsage()
+        admission = admit(usage, today, self.now, self.limits)
+        if not admission.decision.allowed:
+            return states, admission.decision
+        return (_encode(admission.usage), _encode(admission.today)), admission.decision
+
+
+def _limits_of(site: SiteAi) -> Limits:
+    per_minute = PER_MINUTE if site.per_minute is None else site.per_minute
+    per_day = PER_DAY if site.per_day is None else site.per_day
+    if not site.has_key:
+        # On somebody else's account a tenant may ask for less, never for more.
+        per_minute, per_day = min(per_minute, PER_MINUTE), min(per_day, PER_DAY)
+    return Limits(per_minute=per_minute, per_day=per_day)
+
+
+def _subscriber(address: str) -> str:
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    if isinstance(parsed, ipaddress.IPv6Address):
+        if parsed.ipv4_mapped is not None:
+            return str(parsed.ipv4_mapped)
+        return str(ipaddress.ip_network((parsed, IPV6_PREFIX), strict=False))
+    return str(parsed)

@@ -1,0 +1,287 @@
+"""A provider that fails, a client that leaves, a service that stops: the stream ends in order."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import httpx
+import pytest
+import structlog
+from tests.ai.conftest import AiWorld
+from tests.ai.provider import (
+    HEAD,
+    PIECES,
+    PROVIDERS,
+    Hand,
+    plays,
+    recording,
+    repeats,
+    stalls_after,
+    text_event,
+    until,
+)
+from tests.ai.stream import GENERATE, KEY, PATH, failed
+from tests.ai.usage import usage_of
+from tests.tls import Behaviour, Exchange, answer, cut, hang, not_http, redirect
+from tests.v1.serving import serving
+
+BEGUN = [{"text": piece} for piece in PIECES[:2]]
+
+OVERLOADED = {
+    "openai": b'data: {"error":{"message":"busy: sk-tenant-0123456789abcdef",'
+    b'"type":"server_error","code":"overloaded"}}\n\n',
+    "anthropic": b"event: error\n"
+    b'data: {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}\n\n',
+}
+REJECTED = {
+    "openai": b'data: {"error":{"message":"no","type":"invalid_request_error"}}\n\n',
+    "anthropic": b'data: {"type":"error","error":{"type":"invalid_request_error"}}\n\n',
+}
+LIMITED = {
+    "openai": b'data: {"error":{"message":"slow","code":"rate_limit_exceeded"}}\n\n',
+    "anthropic": b'data: {"type":"error","error":{"type":"rate_limit_error"}}\n\n',
+}
+FILTERED = {
+    "openai": b'data: {"choices":[{"delta":{},"finish_reason":"content_filter"}]}\n\n',
+    "anthropic": b'data: {"type":"message_delta","delta":{"stop_reason":"refusal"}}\n\n',
+}
+
+
+def begun(name: str) -> bytes:
+    """The recording up to its second piece of text."""
+    return until(name, "día".encode())
+
+
+@pytest.mark.parametrize("name", PROVIDERS)
+class TestMidStream:
+    async def ask(self, ai: AiWorld, name: str, behaviour: Behaviour) -> list[dict[str, object]]:
+        tenant = await ai.tenant(ai_provider=name)
+        ai.provider.next(behaviour)
+        hurried = ai.with_patience(between_chunks=0.1, total=0.4)
+        return (await hurried.ask(tenant)).events
+
+    async def test_it_hangs(self, ai: AiWorld, name: str) -> None:
+        events = await self.ask(ai, name, stalls_after(begun(name)))
+        assert events == [*BEGUN, failed("provider_timeout")]
+
+    async def test_it_cuts_off(self, ai: AiWorld, name: str) -> None:
+        events = await self.ask(ai, name, plays(begun(name), ends=False))
+        assert events == [*BEGUN, failed("provider_disconnected")]
+
+    async def test_it_ends_too_early(self, ai: AiWorld, name: str) -> None:
+        events = await self.ask(ai, name, plays(begun(name)))
+        assert events == [*BEGUN, failed("provider_disconnected")]
+
+    @pytest.mark.parametrize(
+        "garbage",
+        [b"data: {not json\n\n", b"data: [1, 2]\n\n", b"\xff\xfe\xfd", b'data: {"a":' * 60_000],
+    )
+    async def test_it_sends_garbage(self, ai: AiWorld, name: str, garbage: bytes) -> None:
+        events = await self.ask(ai, name, plays(begun(name) + garbage * 3, size=1 << 16))
+        assert events[-1] == failed("provider_garbled")
+
+    async def test_it_reports_an_error(self, ai: AiWorld, name: str) -> None:
+        events = await self.ask(ai, name, plays(begun(name) + OVERLOADED[name]))
+        assert events == [*BEGUN, failed("provider_error")]
+
+    async def test_it_reports_an_error_for_good(self, ai: AiWorld, name: str) -> None:
+        events = await self.ask(ai, name, plays(begun(name) + REJECTED[name]))
+        assert events == [*BEGUN, failed("provider_error", retryable=False)]
+
+    async def test_it_reports_a_limit_of_its_own(self, ai: AiWorld, name: str) -> None:
+        events = await self.ask(ai, name, plays(begun(name) + LIMITED[name]))
+        assert events == [*BEGUN, failed("provider_rate_limited")]
+
+    async def test_it_will_not_say_more(self, ai: AiWorld, name: str) -> None:
+        events = await self.ask(ai, name, plays(begun(name) + FILTERED[name]))
+        assert events == [*BEGUN, failed("content_filtered", retryable=False)]
+
+    async def test_it_never_ends(self, ai: AiWorld, name: str) -> None:
+        events = await self.ask(ai, name, repeats(text_event(name, "and ")))
+        assert events[-1] == failed("provider_timeout")
+        assert events[0] == {"text": "and "}
+
+    async def test_it_says_nothing_at_all(self, ai: AiWorld, name: str) -> None:
+        assert await self.ask(ai, name, plays(b"")) == [failed("empty_answer")]
+
+    async def test_it_finishes_without_a_word(self, ai: AiWorld, name: str) -> None:
+        content = recording(name)
+        for piece in PIECES:
+            content = content.replace(piece.replace("\n", "\\n").encode(), b"")
+        assert await self.ask(ai, name, plays(content)) == [failed("empty_answer")]
+
+    async def test_it_says_too_much(self, ai: AiWorld, name: str) -> None:
+        events = await self.ask(ai, name, plays(text_event(name, "a" * 50_000) * 10, size=1 << 20))
+        assert events[-1] == failed("answer_too_long", retryable=False)
+
+    async def test_it_sends_a_page(self, ai: AiWorld, name: str) -> None:
+        page = answer(200, b"<!doctype html>\n<p>Welcome to nginx</p>\n", Content_Type="text/html")
+        assert await self.ask(ai, name, page) == [failed("provider_garbled")]
+
+
+class TestBeforeTheStream:
+    @pytest.mark.parametrize(
+        ("behaviour", "words"),
+        [
+            (answer(401, b'{"error": "bad key sk-tenant-0123456789abcdef"}'), "accept the key"),
+            (answer(402), "credit"),
+            (answer(404), "model"),
+            (answer(400), "model"),
+            (answer(429, Retry_After="17"), "17 seconds"),
+            (answer(429), "rate limit"),
+            (answer(500), "not available"),
+            (answer(529), "not available"),
+            (redirect("https://example.com/"), "not available"),
+            (hang, "in time"),
+            (cut, "can't be reached"),
+            (not_http, "can't be reached"),
+        ],
+    )
+    async def test_the_error_is_told_in_the_stream(
+        self, ai: AiWorld, behaviour: Behaviour, words: str
+    ) -> None:
+        tenant = await ai.tenant()
+        ai.provider.next(behaviour)
+        answered = await ai.with_patience(first_byte=0.2).ask(tenant)
+        (event,) = answered.events
+        assert list(event) == ["error"]
+        assert words in event["error"]
+        assert KEY not in event["error"]
+
+    async def test_a_refused_call_costs_nothing(self, ai: AiWorld) -> None:
+        tenant = await ai.tenant()
+        ai.provider.next(answer(500))
+        await ai.ask(tenant)
+        assert await usage_of(ai, tenant.id) == []
+
+    async def test_nobody_listens(self, ai: AiWorld, unused_tcp_port: int) -> None:
+        tenant = await ai.tenant()
+        hurried = ai.at(f"http://127.0.0.1:{unused_tcp_port}/v1")
+        assert (await hurried.ask(tenant)).events == [
+            {"error": "The AI provider can't be reached. Try again later."}
+        ]
+
+    @pytest.mark.parametrize(
+        "address",
+        [
+            "https://example.com/v1",
+            "http://127.0.0.1:1/v1",
+            "https://api.openai.com.evil.example/v1",
+            "http://169.254.169.254/latest",
+        ],
+    )
+    async def test_an_address_that_nobody_allowed_is_not_called(
+        self, ai: AiWorld, address: str
+    ) -> None:
+        tenant = await ai.tenant(ai_base_url=address)
+        answered = await ai.ask(tenant)
+        assert answered.events == [
+            {"error": "The AI address in the site's settings is not one that the operator allows."}
+        ]
+        assert ai.provider.requests == []
+
+
+class TestTheClientLeaves:
+    @pytest.mark.parametrize("has_begun", [True, False])
+    async def test_the_providers_call_ends_within_a_second(
+        self, ai: AiWorld, has_begun: bool
+    ) -> None:
+        tenant = await ai.tenant(ai_provider="openai")
+        hand = Hand()
+        ai.provider.next(hand)
+        async with serving(ai.world.http) as url, httpx.AsyncClient() as client:
+            asking = client.stream("POST", url + PATH, json=GENERATE, headers={"host": tenant.host})
+            async with asking as response:
+                if has_begun:
+                    await hand.send(text_event("openai", "Once"))
+                    assert "Once" in await anext(response.aiter_lines())
+                else:
+                    await hand.connected.wait()
+            left = time.monotonic()
+            await asyncio.wait_for(hand.hung_up.wait(), 5)
+            assert time.monotonic() - left < 1
+            while not await usage_of(ai, tenant.id):
+                await asyncio.sleep(0.01)
+        ((_, _, calls, tokens_in, tokens_out),) = await usage_of(ai, tenant.id)
+        assert calls == 1
+        assert isinstance(tokens_in, int)
+        assert tokens_in > 100
+        assert tokens_out == (1 if has_begun else 0)
+
+    async def test_before_the_provider_has_answered(self, ai: AiWorld) -> None:
+        tenant = await ai.tenant()
+        hung_up = asyncio.Event()
+
+        async def wait(exchange: Exchange) -> None:
+            await exchange.reader.read()
+            hung_up.set()
+            exchange.close()
+
+        ai.provider.next(wait)
+        async with serving(ai.world.http) as url, httpx.AsyncClient() as client:
+            headers = {"host": tenant.host}
+            async with client.stream("POST", url + PATH, json=GENERATE, headers=headers):
+                await ai.provider.wait_for(1)
+            await asyncio.wait_for(hung_up.wait(), 1)
+
+
+class TestTheServiceStops:
+    async def test_open_streams_say_goodbye(self, ai: AiWorld) -> None:
+        closing = ai.with_its_own_streams()
+        tenant = await ai.tenant(ai_provider="openai")
+        hand = Hand()
+        ai.provider.next(hand)
+        asking = asyncio.create_task(closing.ask(tenant))
+        await hand.send(text_event("openai", "Once"))
+        while not len(closing.open_streams):
+            await asyncio.sleep(0)
+        await ai.provider.wait_for(1)
+        closing.open_streams.close()
+        answered = await asyncio.wait_for(asking, 5)
+        assert answered.last == failed("service_stopping")
+        await asyncio.wait_for(hand.hung_up.wait(), 1)
+        assert len(closing.open_streams) == 0
+
+    async def test_newcomers_are_sent_away(self, ai: AiWorld) -> None:
+        closing = ai.with_its_own_streams()
+        closing.open_streams.close()
+        answered = await closing.ask(await ai.tenant())
+        assert answered.events == [failed("service_stopping")]
+
+
+async def test_a_fault_of_ours_ends_the_stream_in_order(ai: AiWorld) -> None:
+    tenant = await ai.tenant(ai_api_key=KEY + "\n\nsecond: line")
+    answered = await ai.ask(tenant)
+    assert len(answered.events) == 1
+
+
+async def test_the_key_is_in_no_log(ai: AiWorld) -> None:
+    tenant = await ai.tenant(ai_provider="openai")
+    with structlog.testing.capture_logs() as lines:
+        for behaviour in (
+            plays(recording("openai")),
+            plays(OVERLOADED["openai"]),
+            answer(401),
+            cut,
+        ):
+            ai.provider.next(behaviour)
+            await ai.ask(tenant)
+    assert {line["event"] for line in lines} == {"ai.generated"}
+    assert [line["outcome"] for line in lines] == [
+        "finished",
+        "provider_error",
+        "refused",
+        "refused",
+    ]
+    assert KEY not in repr(lines)
+
+
+async def test_the_head_alone_is_no_answer(ai: AiWorld) -> None:
+    async def only_head(exchange: Exchange) -> None:
+        await exchange.write(HEAD)
+        exchange.abort()
+
+    tenant = await ai.tenant()
+    ai.provider.next(only_head)
+    assert (await ai.ask(tenant)).events == [failed("provider_disconnected")]
