@@ -18,7 +18,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import sqlalchemy as sa
 import trustme
@@ -159,30 +159,42 @@ async def _hanging(bench: Bench, _: argparse.Namespace) -> None:
 
 async def _delays(bench: Bench, counted: list[Caller], callers: list[Caller]) -> list[float]:
     """200 events a second for eight seconds, over all callers in turns."""
-    while bench.arrivals.poll():
-        bench.arrivals.recv()
     worker = delivery_worker(bench.parts)
     bench.parts.records.after_queueing = worker.wake
     running = asyncio.ensure_future(worker.run_forever())
     wanted = {str(caller.tenant_id) for caller in counted}
     committed: dict[str, float] = {}
-    for number in range(1_600):
-        caller = callers[number % len(callers)]
-        record = await bench.parts.records.create(caller, posts, {"title": f"Post {number}"})
-        if str(caller.tenant_id) in wanted:
-            committed[record["id"]] = time.monotonic()
-        await asyncio.sleep(0.005)
-    delays = []
-    while len(delays) < len(committed):
-        while not bench.arrivals.poll():
+    with _collected(bench.arrivals) as arrived:
+        for number in range(1_600):
+            caller = callers[number % len(callers)]
+            record = await bench.parts.records.create(caller, posts, {"title": f"Post {number}"})
+            if str(caller.tenant_id) in wanted:
+                committed[record["id"]] = time.monotonic()
+            await asyncio.sleep(0.005)
+        while committed.keys() - arrived.keys():
             await asyncio.sleep(0.01)
-        record_id, arrived = bench.arrivals.recv()
-        if record_id in committed:
-            delays.append(arrived - committed[record_id])
     bench.parts.records.after_queueing = None
     worker.stop()
     await running
-    return delays
+    return [arrived[record_id] - moment for record_id, moment in committed.items()]
+
+
+@contextmanager
+def _collected(arrivals: Connection) -> Iterator[dict[str, float]]:
+    """What arrives meanwhile; it must be taken off, or the receiver waits for that."""
+    found: dict[str, float] = {}
+    loop = asyncio.get_running_loop()
+
+    def take() -> None:
+        while arrivals.poll():
+            record_id, moment = arrivals.recv()
+            found[record_id] = moment
+
+    loop.add_reader(arrivals.fileno(), take)
+    try:
+        yield found
+    finally:
+        loop.remove_reader(arrivals.fileno())
 
 
 def _p99(values: list[float]) -> float:
@@ -349,8 +361,8 @@ class _Receiving(asyncio.Protocol):
         self._data = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        # Not asserted: uvloop's transports are of a family of their own.
+        self._transport = cast(asyncio.Transport, transport)
 
     def data_received(self, data: bytes) -> None:
         self._data += data

@@ -1,0 +1,52 @@
+"""Runs the real delivery worker in forked children, one for each line on standard input.
+
+Importing the service takes longer than a worker lives in these tests; a fork has it imported
+already. Each child says its process id once it is at work, and ends politely at SIGTERM.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from datetime import timedelta
+
+from masthead.app import build
+from masthead.schema import tables
+from masthead.settings import Settings
+from masthead.webhooks.deliver import DeliveryWorker
+from masthead.webhooks.queue import DeliveryQueue
+
+LEASE = timedelta(seconds=2.5)
+ATTEMPT_SECONDS = 1.0
+"""Both short, so that what a killed worker held comes back soon."""
+
+
+async def work() -> None:
+    parts = await build(Settings.from_environ(os.environ))
+    worker = DeliveryWorker(
+        DeliveryQueue(parts.database, tables, lease=LEASE),
+        parts.outbound,
+        parts.keyring,
+        parts.settings.retry_policy,
+        attempt_seconds=ATTEMPT_SECONDS,
+    )
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, worker.stop)
+    sys.stdout.write(f"{os.getpid()}\n")
+    sys.stdout.flush()
+    await worker.run_forever()
+    await parts.close()
+
+
+def main() -> None:
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the killed
+    for _ in sys.stdin:
+        if os.fork() == 0:
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            asyncio.run(work())
+            os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,140 @@
+"""A worker that dies at any moment loses no delivery; one that is told to stop repeats none."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil  # type: ignore[import-untyped]
+import pytest
+from tests.databases import fresh_url
+from tests.tls import Authority
+from tests.webhooks.hooks import Hooks, new_hooks, open_hooks_world
+from tests.world import RunningClock
+
+SCRIPT = Path(__file__).with_name("forking_worker.py")
+KILLS = int(os.environ.get("MASTHEAD_TEST_KILLS", "20"))
+"""For each database."""
+STOPS = 5
+EVENTS_A_ROUND = 25
+
+
+class Workers:
+    def __init__(self, parent: subprocess.Popen[str]) -> None:
+        self._parent = parent
+
+    async def start(self) -> int:
+        """The process id of one more worker, once it is at work."""
+        assert self._parent.stdin is not None
+        assert self._parent.stdout is not None
+        self._parent.stdin.write("\n")
+        self._parent.stdin.flush()
+        return int(await asyncio.to_thread(self._parent.stdout.readline))
+
+
+@contextmanager
+def forked_workers(environ: dict[str, str]) -> Iterator[Workers]:
+    parent = subprocess.Popen(
+        [sys.executable, str(SCRIPT)],
+        env={**os.environ, **environ},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with parent:
+        yield Workers(parent)
+        assert parent.stdin is not None
+        parent.stdin.close()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+async def hooks(
+    request: pytest.FixtureRequest, tmp_path: Path, authority: Authority
+) -> AsyncIterator[Hooks]:
+    """In real time: the workers are processes with clocks of their own."""
+    url = fresh_url(request.param, tmp_path)
+    world = await open_hooks_world(url, tmp_path, authority, RunningClock())
+    async with new_hooks(world, authority) as hooks:
+        yield hooks
+    await world.parts.close()
+
+
+def environment(hooks: Hooks) -> dict[str, str]:
+    settings = hooks.world.parts.settings
+    return {
+        "MASTHEAD_SECRET_KEY": "k" * 40,
+        "MASTHEAD_DATA_DIR": str(settings.data_dir),
+        "MASTHEAD_DATABASE_URL": str(settings.database_url),
+        "MASTHEAD_OUTBOUND_ALLOW": "127.0.0.0/8",
+        "MASTHEAD_OUTBOUND_CA_FILE": str(hooks.authority.ca_file),
+        "MASTHEAD_LOG": "json",
+    }
+
+
+async def end_workers(hooks: Hooks, how: signal.Signals, rounds: int) -> None:
+    """Under load, workers that end in the middle of it, one after the other; then one that stays
+    until everything is delivered."""
+    seed = random.randrange(2**32)
+    print(f"seed {seed}")  # noqa: T201
+    rng = random.Random(seed)
+    for number in range(3):
+        await hooks.subscribe(url=hooks.receiver.url(f"/{number}"))
+    with forked_workers(environment(hooks)) as workers:
+        for _ in range(rounds):
+            worker = await workers.start()
+            before = len(hooks.receiver.requests)
+            writing = asyncio.create_task(write_posts(hooks))
+            await hooks.receiver.wait_for(before + rng.randint(1, EVENTS_A_ROUND))
+            for _ in range(rng.randint(0, 50)):
+                await asyncio.sleep(0)
+            os.kill(worker, how)
+            await writing
+        last = psutil.Process(await workers.start())
+        while (await all_deliveries(hooks)).keys() - bodies_by_delivery(hooks).keys():
+            await hooks.receiver.wait_for(len(hooks.receiver.requests) + 1)
+        last.terminate()
+        await asyncio.to_thread(last.wait, 20)
+
+
+async def write_posts(hooks: Hooks) -> None:
+    for _ in range(EVENTS_A_ROUND):
+        await hooks.tenant.post()
+
+
+def bodies_by_delivery(hooks: Hooks) -> dict[str, list[bytes]]:
+    bodies: dict[str, list[bytes]] = {}
+    for received in hooks.receiver.requests:
+        bodies.setdefault(received.headers["x-service-delivery"], []).append(received.body)
+    return bodies
+
+
+async def all_deliveries(hooks: Hooks) -> dict[str, str]:
+    log = hooks.world.parts.deliveries.log
+    return {each.id: each.state for each in await log.list(hooks.tenant.id, limit=1_000_000)}
+
+
+async def test_killed_workers_lose_nothing(hooks: Hooks) -> None:
+    await end_workers(hooks, signal.SIGKILL, KILLS)
+    deliveries = await all_deliveries(hooks)
+    bodies = bodies_by_delivery(hooks)
+    assert len(deliveries) == KILLS * EVENTS_A_ROUND * 3
+    assert set(deliveries.values()) == {"delivered"}
+    assert bodies.keys() == deliveries.keys()
+    assert {len(set(each)) for each in bodies.values()} == {1}
+
+
+async def test_stopped_workers_repeat_nothing(hooks: Hooks) -> None:
+    await end_workers(hooks, signal.SIGTERM, STOPS)
+    deliveries = await all_deliveries(hooks)
+    bodies = bodies_by_delivery(hooks)
+    assert set(deliveries.values()) == {"delivered"}
+    assert bodies.keys() == deliveries.keys()
+    assert Counter(map(len, bodies.values())) == {1: STOPS * EVENTS_A_ROUND * 3}
