@@ -13,6 +13,8 @@ _SETTINGS = (
     # An acknowledged write survives a power cut: the log is synced at each commit.
     "PRAGMA synchronous = FULL",
     "PRAGMA foreign_keys = ON",
+    # What is deleted is overwritten, so that an erasure leaves nothing to be read in the file.
+    "PRAGMA secure_delete = ON",
     "PRAGMA temp_store = MEMORY",
     "PRAGMA cache_size = -32768",
     "PRAGMA mmap_size = 268435456",

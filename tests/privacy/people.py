@@ -1,0 +1,57 @@
+"""A member with something about them in every collection that may hold personal data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.world import Account, TenantWorld
+
+from masthead.caller import system
+from masthead.records.collection import Record
+
+CUSTOMER = "cus_ada"
+
+
+async def a_full_life(tenant: TenantWorld, email: str) -> tuple[Account, dict[str, Record]]:
+    """The member, and one record of each kind by its collection."""
+    member = await tenant.member(email=email, name="Ada Lovelace", payment_customer_id=CUSTOMER)
+    post = await tenant.published(title="Engines")
+    samples: dict[str, dict[str, Any]] = {
+        "comments": {
+            "post_id": post["id"],
+            "author_name": "Ada Lovelace",
+            "author_email": email,
+            "body": f"Write to me: {email.upper()}",
+        },
+        "orders": {
+            "email": email,
+            "member_id": member.id,
+            "status": "paid",
+            "items": [{"name": "Book", "for": email}],
+            "total": 1200,
+        },
+        "gift_cards": {"code": f"GIFT-{member.id}", "amount": 500, "email": email},
+        "carts": {"email": email, "items": [{"name": "Pen"}]},
+        "payment_customers": {"payment_customer_id": CUSTOMER, "member_id": member.id},
+        "payment_subscriptions": {
+            "payment_subscription_id": f"sub_{member.id}",
+            "payment_customer_id": CUSTOMER,
+            "member_id": member.id,
+        },
+    }
+    made = {name: await tenant.create(name, values) for name, values in samples.items()}
+    made["gdpr_requests"] = await _asked(tenant, email)
+    return member, made
+
+
+async def _asked(tenant: TenantWorld, email: str) -> Record:
+    collection = tenant.world.collection("gdpr_requests")
+    stamped = {
+        "type": "export",
+        "subject": "tenant",
+        "status": "failed",
+        "asked_by": "session",
+        "notify_email": email,
+    }
+    records = tenant.world.parts.records
+    return await records.create(system(tenant.id), collection, {}, stamped=stamped)

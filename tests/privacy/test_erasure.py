@@ -1,0 +1,302 @@
+"""Erasures: what goes, what stays, and that they can be cut off anywhere."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from tests.databases import fresh_url
+from tests.privacy.asked import (
+    DELETE,
+    EXPORT,
+    deletion,
+    mails_of,
+    member_deletion,
+    request_of,
+    run_jobs,
+)
+from tests.privacy.people import a_full_life
+from tests.privacy.test_export import PICTURE
+from tests.world import Account, TenantWorld, World, open_world, records_of
+
+from masthead.caller import system
+from masthead.ids import TenantId
+from masthead.privacy.personal import ANONYMOUS, FATES, REMOVED, Fate
+from masthead.records.collection import Record
+from masthead.storage.compaction import compact
+from masthead.storage.database import EVERY_TENANT
+from masthead.storage.metadata import metadata
+
+EMAIL = "ada.lovelace@engines.example"
+
+
+async def rows_of(world: World, tenant_id: str) -> dict[str, int]:
+    """How many rows each table has of the tenant."""
+    database = world.parts.database
+    found = {}
+    for table in metadata.sorted_tables:
+        if "tenant_id" in table.c:
+            counted = sa.select(sa.func.count()).where(table.c.tenant_id == sa.bindparam("t"))
+            statement = database.compile(counted)
+            ((count,),) = await database.fetch(EVERY_TENANT, statement, (tenant_id,))
+            if count:
+                found[table.name] = count
+    return found
+
+
+async def text_of(world: World, tenant_id: str | None) -> str:
+    """Every row of the tenant or of all, whatever table it is in."""
+    database = world.parts.database
+    rows = []
+    for table in metadata.sorted_tables:
+        chosen = sa.select(*table.columns)
+        if tenant_id is not None:
+            chosen = chosen.where(table.c.tenant_id == tenant_id)
+        statement = database.compile(chosen)
+        rows += await database.fetch(EVERY_TENANT, statement, statement.bind({}))
+    return repr([tuple(row) for row in rows])
+
+
+async def find(world: World, collection: str, record: Record) -> Record | None:
+    found = await world.parts.records.find(
+        world.collection(collection), {"id": record["id"]}, tenant_id=TenantId(record["tenant_id"])
+    )
+    return found[0] if found else None
+
+
+async def a_busy_tenant(world: World) -> tuple[TenantWorld, Account]:
+    tenant = await world.new_tenant("busy")
+    owner = await tenant.owner(email=EMAIL)
+    await world.parts.records.create(
+        system(tenant.id),
+        world.collection("webhook_subscriptions"),
+        {"name": "All", "url": "https://example.com/", "events": ["comment.posted"]},
+        stamped={"secret": "s" * 64},
+    )
+    await a_full_life(tenant, f"m-{EMAIL}")
+    post = await tenant.published(tags=["one", "two"])
+    parent = ""
+    for number in range(5):
+        values = {"post_id": post["id"], "author_name": f"N{number}", "body": EMAIL}
+        comment = await tenant.create("comments", values | {"parent_id": parent})
+        parent = comment["id"]
+    uploaded = await owner.api.post(records_of("media"), files={"file": ("dot.png", PICTURE)})
+    assert uploaded.status_code == 200
+    assert (await owner.api.post(EXPORT, json={"type": "tenant"})).status_code == 200
+    return tenant, owner
+
+
+async def keys_of(world: World, tenant_id: str) -> list[str]:
+    return [key async for key in world.parts.objects.list_keys(tenant_id)]
+
+
+# A member
+
+
+async def test_a_member_goes_and_what_must_stay_is_nobodys(
+    tenant: TenantWorld, owner: Account, app: World
+) -> None:
+    member, made = await a_full_life(tenant, EMAIL)
+    other = await tenant.member()
+    exported = await owner.api.post(EXPORT, json={"type": "member", "member_id": member.id})
+    asked = await member.api.post(DELETE, json=member_deletion(member.id))
+    await run_jobs(app)
+    assert EMAIL in await text_of(app, tenant.id)
+    app.clock.advance(days=30)
+    await run_jobs(app)
+
+    assert EMAIL not in (await text_of(app, tenant.id)).lower()
+    for name, record in made.items():
+        left = await find(app, name, record)
+        assert (left is None) is (FATES[name] is Fate.DELETED), name
+    comment = await find(app, "comments", made["comments"])
+    assert comment is not None
+    assert (comment["author_name"], comment["author_email"]) == (ANONYMOUS, "")
+    assert comment["body"] == f"Write to me: {REMOVED}"
+    order = await find(app, "orders", made["orders"])
+    assert order is not None
+    assert (order["email"], order["member_id"], order["total"]) == ("", "", 1200)
+    assert order["items"] == [{"name": "Book", "for": REMOVED}]
+    assert (await app.client().get(exported.json()["download_url"])).status_code == 404
+    assert await keys_of(app, tenant.id) == []
+    assert (await member.api.get(records_of("blog_members", member.id))).status_code in (401, 404)
+    assert await find(app, "blog_members", {"id": other.id, "tenant_id": tenant.id})
+
+    request = await request_of(app, asked.json()["request_id"])
+    assert (request["status"], bool(request["completed_at"])) == ("completed", True)
+    assert request["receipt"]["erased"]["blog_members"] == 1
+    assert request["receipt"]["erased"]["events"] > 0
+    assert request["receipt"]["kept"]["orders"] == 1
+    assert set(request["receipt"]["why_kept"]) == set(request["receipt"]["kept"])
+
+
+async def test_the_member_gets_a_receipt_and_then_the_address_is_forgotten(
+    tenant: TenantWorld, owner: Account, app: World
+) -> None:
+    member, _ = await a_full_life(tenant, EMAIL)
+    asked = await owner.api.post(DELETE, json=member_deletion(member.id))
+    app.clock.advance(days=30)
+    request = await request_of(app, asked.json()["request_id"])
+    assert await app.parts.privacy.erasure.run(request)
+    (receipt,) = [mail for mail in await mails_of(app, tenant.id) if mail.to == EMAIL]
+    assert "has been deleted" in receipt.letter.subject
+    assert "orders: 1 (bookkeeping is required by law" in receipt.letter.text
+    await run_jobs(app)
+    assert EMAIL not in (await text_of(app, tenant.id)).lower()
+
+
+async def test_deliveries_about_the_member_go_and_others_stay(
+    tenant: TenantWorld, app: World
+) -> None:
+    await app.parts.records.create(
+        system(tenant.id),
+        app.collection("webhook_subscriptions"),
+        {"name": "All", "url": "https://example.com/", "events": ["comment.posted"]},
+        stamped={"secret": "s" * 64},
+    )
+    member, _ = await a_full_life(tenant, EMAIL)
+    post = await tenant.published()
+    values = {"post_id": post["id"], "author_name": "Bob", "body": "Mine"}
+    kept = await tenant.create("comments", values)
+    await member.api.post(DELETE, json=member_deletion(member.id))
+    app.clock.advance(days=30)
+    await run_jobs(app)
+    events = [payload for name, payload in await tenant.events() if name == "comment.posted"]
+    assert [each["comment_id"] for each in events] == [kept["id"]]
+    deliveries = await app.parts.records.find(
+        app.collection("webhook_deliveries"), {}, tenant_id=tenant.id, limit=10
+    )
+    assert len(deliveries) == 1
+
+
+async def test_a_cancelled_deletion_deletes_nothing(
+    tenant: TenantWorld, owner: Account, member: Account, app: World
+) -> None:
+    asked = await owner.api.post(DELETE, json=member_deletion(member.id))
+    await app.client().get(asked.json()["cancellation_url"])
+    app.clock.advance(days=60)
+    await run_jobs(app)
+    assert await find(app, "blog_members", {"id": member.id, "tenant_id": tenant.id})
+
+
+# A tenant
+
+
+async def test_a_tenant_goes_with_every_row_and_file(app: World, other_tenant: TenantWorld) -> None:
+    tenant, owner = await a_busy_tenant(app)
+    await a_full_life(other_tenant, EMAIL)
+    before = await rows_of(app, other_tenant.id)
+    asked = (await owner.api.post(DELETE, json=deletion(tenant))).json()
+    app.clock.advance(days=29, hours=23)
+    await run_jobs(app)
+    assert (await tenant.guest.get(records_of("posts"))).json()["totalItems"] == 2
+    app.clock.advance(hours=1)
+    await run_jobs(app)
+
+    assert await rows_of(app, tenant.id) == {"gdpr_requests": 1}
+    assert EMAIL not in await text_of(app, tenant.id)
+    assert await keys_of(app, tenant.id) == []
+    assert (await tenant.guest.get(records_of("posts"))).status_code == 404
+    assert (await owner.api.get(records_of("posts"))).status_code == 404
+    request = await request_of(app, asked["request_id"])
+    assert request["status"] == "completed"
+    assert request["receipt"]["erased"]["comments"] == 6
+    assert request["receipt"]["erased"]["files"] >= 2
+    assert await rows_of(app, other_tenant.id) == before
+
+
+async def test_the_owner_gets_a_receipt(app: World) -> None:
+    tenant, owner = await a_busy_tenant(app)
+    asked = (await owner.api.post(DELETE, json=deletion(tenant))).json()
+    app.clock.advance(days=30)
+    assert await app.parts.privacy.erasure.run(await request_of(app, asked["request_id"]))
+    sent = [mail for mail in await mails_of(app, "") if asked["request_id"] in mail.letter.text]
+    assert [mail.to for mail in sent] == [owner.email]
+    assert "comments: 6" in sent[0].letter.text
+
+
+async def test_an_erasure_that_is_cut_off_anywhere_goes_on(app: World) -> None:
+    """Cut off after every single await of the first hundred and more, then let through."""
+    tenant, owner = await a_busy_tenant(app)
+    asked = (await owner.api.post(DELETE, json=deletion(tenant))).json()
+    app.clock.advance(days=30)
+    erasure = app.parts.privacy.erasure
+    cuts = 0
+    for steps in range(1, 40):
+        request = await request_of(app, asked["request_id"])
+        task = asyncio.create_task(erasure.run(request))
+        for _ in range(steps * 3):
+            await asyncio.sleep(0)
+        if task.cancel():
+            cuts += 1
+        await asyncio.gather(task, return_exceptions=True)
+        if (await request_of(app, asked["request_id"]))["status"] == "completed":
+            break
+    assert cuts > 1
+    await run_jobs(app)
+    assert await rows_of(app, tenant.id) == {"gdpr_requests": 1}
+    request = await request_of(app, asked["request_id"])
+    assert request["receipt"]["erased"]["comments"] == 6
+
+
+async def test_an_erasure_lets_others_have_their_turn(app: World) -> None:
+    tenant, owner = await a_busy_tenant(app)
+    asked = (await owner.api.post(DELETE, json=deletion(tenant))).json()
+    app.clock.advance(days=30)
+    turns = 0
+    while not await app.parts.privacy.erasure.run(
+        await request_of(app, asked["request_id"]), slice_seconds=0
+    ):
+        turns += 1
+    assert turns > 5
+    await run_jobs(app)
+    assert await rows_of(app, tenant.id) == {"gdpr_requests": 1}
+
+
+async def test_nobody_can_write_while_the_erasure_is_half_done(app: World) -> None:
+    tenant, owner = await a_busy_tenant(app)
+    asked = (await owner.api.post(DELETE, json=deletion(tenant))).json()
+    app.clock.advance(days=30)
+    is_done = False
+    while not is_done:
+        request = await request_of(app, asked["request_id"])
+        is_done = await app.parts.privacy.erasure.run(request, slice_seconds=0)
+        answer = await owner.api.post(records_of("posts"), json={"title": "Still here?"})
+        assert answer.status_code in (401, 403, 404)
+    await run_jobs(app)
+    assert await rows_of(app, tenant.id) == {"gdpr_requests": 1}
+
+
+# Bytes
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "postgresql"])
+async def test_no_byte_of_an_erased_address_is_left(engine: str, tmp_path: Path) -> None:
+    url = fresh_url(engine, tmp_path)
+    world = await open_world(url, tmp_path)
+    try:
+        await _erase_everything(world)
+        await run_jobs(world)
+        assert EMAIL not in (await text_of(world, None)).lower()
+    finally:
+        await world.parts.close()
+    await compact(url)
+    for path in tmp_path.rglob("*"):
+        # The mails that told of it are where a mail server would be.
+        if path.is_file() and path.suffix != ".eml":
+            assert EMAIL.encode() not in path.read_bytes().lower(), path
+
+
+async def _erase_everything(world: World) -> None:
+    tenant, owner = await a_busy_tenant(world)
+    for number in range(300):
+        email = f"member{number}.{EMAIL}"
+        await tenant.create("blog_members", {"email": email, "name": "N" * (number % 90)})
+    kept = await world.new_tenant("kept")
+    member: Any = (await a_full_life(kept, f"k-{EMAIL}"))[0]
+    assert (await owner.api.post(DELETE, json=deletion(tenant))).status_code == 202
+    assert (await member.api.post(DELETE, json=member_deletion(member.id))).status_code == 202
+    world.clock.advance(days=30)

@@ -1,0 +1,250 @@
+"""Exports: what is in them, who gets the link, how long it lives."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import time
+import zipfile
+from typing import Any
+
+import msgspec
+import pytest
+from tests.privacy.asked import (
+    EXPORT,
+    mails_of,
+    only_mail,
+    outsider,
+    request_of,
+    run_jobs,
+)
+from tests.privacy.people import a_full_life
+from tests.world import Account, TenantWorld, World, records_of
+
+from masthead.errors import NotFound
+from masthead.ids import TenantId
+from masthead.members.collection import blog_members
+from masthead.privacy.export import MOST_INLINE_BYTES, archive_key
+from masthead.privacy.personal import FATES, Fate, personal_fields
+from masthead.schema import registry
+
+PICTURE = bytes.fromhex(
+    "89504e470d0a1a0a0000000d4948445200000001000000010806000000"
+    "1f15c4890000000d49444154789c6360f8cf500f00038001014b7cb6a50000000049454e44ae426082"
+)
+
+
+async def download(world: World, url: str) -> bytes:
+    answer = await world.client().get(url)
+    assert answer.status_code == 200
+    return answer.content
+
+
+def opened(raw: bytes) -> tuple[zipfile.ZipFile, dict[str, Any]]:
+    archive = zipfile.ZipFile(io.BytesIO(raw))
+    assert archive.testzip() is None
+    return archive, msgspec.json.decode(archive.read("manifest.json"))
+
+
+async def test_a_tenants_export_holds_everything_and_its_manifest_agrees(
+    tenant: TenantWorld, owner: Account, app: World
+) -> None:
+    for number in range(120):
+        await tenant.post(title=f"Post {number}")
+    uploaded = await owner.api.post(records_of("media"), files={"file": ("dot.png", PICTURE)})
+    assert uploaded.status_code == 200
+    answer = await owner.api.post(EXPORT, json={"type": "tenant"})
+    assert answer.status_code == 200
+    body = answer.json()
+    assert set(body) == {"request_id", "status", "download_url", "expires_at"}
+    assert body["status"] == "ready"
+    archive, manifest = opened(await download(app, body["download_url"]))
+
+    described = {each["name"]: each for each in manifest["collections"]}
+    assert set(described) == {each.name for each in registry.collections}
+    for each in described.values():
+        raw = archive.read(each["path"])
+        assert (len(raw), hashlib.sha256(raw).hexdigest()) == (each["bytes"], each["sha256"])
+        assert len(msgspec.json.decode(raw)) == each["records"]
+    posts = msgspec.json.decode(archive.read("data/posts.json"))
+    assert {each["title"] for each in posts} == {f"Post {number}" for number in range(120)}
+    (file,) = manifest["files"]
+    assert archive.read(file["path"]) == PICTURE
+    assert file["sha256"] == hashlib.sha256(PICTURE).hexdigest()
+    assert manifest["missing_files"] == []
+    assert len(archive.namelist()) == len(described) + 2
+
+
+async def test_an_export_holds_no_secret_and_nothing_of_another_tenant(
+    tenant: TenantWorld, owner: Account, other_tenant: TenantWorld, app: World
+) -> None:
+    await other_tenant.post(title="Somebody else's")
+    answer = await owner.api.post(EXPORT, json={"type": "tenant"})
+    archive, _ = opened(await download(app, answer.json()["download_url"]))
+    everything = b"".join(archive.read(name) for name in archive.namelist())
+    assert b"Somebody else's" not in everything
+    assert other_tenant.id.encode() not in everything
+    for hidden in (b"password_hash", b"token_key", b"token_hash", b"$argon2"):
+        assert hidden not in everything
+
+
+async def test_a_file_that_is_gone_is_named_as_missing(
+    tenant: TenantWorld, owner: Account, app: World
+) -> None:
+    await owner.api.post(records_of("media"), files={"file": ("dot.png", PICTURE)})
+    await app.parts.objects.delete_prefix(tenant.id)
+    answer = await owner.api.post(EXPORT, json={"type": "tenant"})
+    _, manifest = opened(await download(app, answer.json()["download_url"]))
+    assert manifest["files"] == []
+    assert len(manifest["missing_files"]) == 1
+
+
+async def test_a_members_export_has_what_every_collection_holds_about_them(
+    tenant: TenantWorld, owner: Account
+) -> None:
+    member, made = await a_full_life(tenant, "ada@example.com")
+    await a_full_life(await tenant.world.new_tenant(), "ada@example.com")
+    other = await tenant.member()
+    await tenant.create("carts", {"email": other.email})
+    answer = await owner.api.post(EXPORT, json={"type": "member", "member_id": member.id})
+    data = answer.json()["inline_data"]
+    assert data["member"]["name"] == "Ada Lovelace"
+    of_members = {
+        each.name
+        for each in registry.collections
+        if personal_fields(each) and FATES.get(each.name) is not Fate.NOT_OF_MEMBERS
+    }
+    assert of_members == {"blog_members", *made}
+    for name, record in made.items():
+        assert record["id"] in [each["id"] for each in data["data"][name]], name
+    assert [each["email"] for each in data["data"]["carts"]] == ["ada@example.com"]
+    assert tenant.id not in answer.text
+    assert "token_key" not in answer.text
+
+
+def test_every_collection_with_personal_fields_has_its_fate() -> None:
+    assert {each.name for each in registry.collections if personal_fields(each)} == set(FATES)
+
+
+async def test_a_large_member_export_is_not_shown_inline(
+    tenant: TenantWorld, owner: Account, app: World
+) -> None:
+    member = await tenant.member()
+    post = await tenant.published()
+    text = "x" * 5000
+    for _ in range(MOST_INLINE_BYTES // 5000 + 1):
+        values = {"post_id": post["id"], "author_name": "M", "author_email": member.email}
+        await tenant.create("comments", values | {"body": text})
+    answer = await owner.api.post(EXPORT, json={"type": "member", "member_id": member.id})
+    assert answer.status_code == 200
+    assert "inline_data" not in answer.json()
+    document = msgspec.json.decode(await download(app, answer.json()["download_url"]))
+    assert len(document["data"]["comments"]) == MOST_INLINE_BYTES // 5000 + 1
+
+
+async def test_by_header_alone_the_link_reaches_the_member_and_nobody_else(
+    tenant: TenantWorld, member: Account, owner: Account, app: World
+) -> None:
+    asked = {"type": "member", "member_id": member.id, "notify_email": "eve@example.com"}
+    answer = await outsider(tenant).post(EXPORT, json=asked)
+    body = answer.json()
+    assert set(body) == {"request_id", "status", "download_url", "expires_at"}
+    assert "token" not in body["download_url"]
+    assert (await app.client().get(body["download_url"])).status_code == 404
+    mail = await only_mail(app, tenant.id)
+    assert mail.to == member.email
+    assert member.email.encode() in await download(app, mail.link(body["request_id"]))
+
+
+async def test_the_ready_mail_also_goes_where_a_session_says(
+    tenant: TenantWorld, owner: Account, app: World
+) -> None:
+    asked = {"type": "tenant", "notify_email": "Helper@Example.com", "blog_name": "My diary"}
+    answer = await owner.api.post(EXPORT, json=asked)
+    sent = await mails_of(app, tenant.id)
+    assert {mail.to for mail in sent} == {owner.email, "helper@example.com"}
+    for mail in sent:
+        assert mail.letter.subject == "Your data from My diary is ready"
+        assert answer.json()["download_url"] == "http://localhost" + mail.link(
+            answer.json()["request_id"]
+        )
+
+
+async def test_what_takes_too_long_is_queued_and_mailed(
+    tenant: TenantWorld, owner: Account, app: World
+) -> None:
+    await tenant.post()
+    exports = app.parts.privacy.exports
+    patience, exports.patience_seconds = exports.patience_seconds, 0
+    try:
+        answer = await owner.api.post(EXPORT, json={"type": "tenant"})
+    finally:
+        exports.patience_seconds = patience
+    assert answer.status_code == 202
+    body = answer.json()
+    assert set(body) == {"request_id", "status"}
+    assert body["status"] == "queued"
+    assert await mails_of(app, tenant.id) == []
+
+    request = await request_of(app, body["request_id"])
+    await exports.build(request, "")
+    mail = await only_mail(app, tenant.id)
+    assert mail.to == owner.email
+    opened(await download(app, mail.link(body["request_id"])))
+    # The job that stands behind it finds nothing left to do.
+    await run_jobs(app)
+    assert (await request_of(app, body["request_id"]))["token_hash"] != request["token_hash"]
+    opened(await download(app, mail.link(body["request_id"])))
+
+
+async def test_the_worker_builds_what_a_crash_left_behind(
+    tenant: TenantWorld, owner: Account, app: World
+) -> None:
+    exports = app.parts.privacy.exports
+    patience, exports.patience_seconds = exports.patience_seconds, 0
+    try:
+        answer = await owner.api.post(EXPORT, json={"type": "tenant"})
+    finally:
+        exports.patience_seconds = patience
+    await run_jobs(app)
+    assert (await request_of(app, answer.json()["request_id"]))["status"] == "ready"
+
+
+async def test_a_link_lives_seven_days_and_its_archive_no_longer(
+    tenant: TenantWorld, owner: Account, app: World
+) -> None:
+    body = (await owner.api.post(EXPORT, json={"type": "tenant"})).json()
+    request = await request_of(app, body["request_id"])
+    app.clock.advance(days=6, hours=23)
+    await app.parts.privacy.work.sweep()
+    await download(app, body["download_url"])
+    app.clock.advance(hours=1)
+    assert (await app.client().get(body["download_url"])).status_code == 404
+    await app.parts.privacy.work.sweep()
+    with pytest.raises(NotFound):
+        await app.parts.objects.head(archive_key(request))
+    assert (await request_of(app, body["request_id"]))["status"] == "expired"
+
+
+async def test_of_strangers_exports_only_the_newest_is_kept(
+    tenant: TenantWorld, owner: Account, app: World
+) -> None:
+    asking = outsider(tenant)
+    first, second = [
+        (await asking.post(EXPORT, json={"type": "tenant"})).json()["request_id"] for _ in range(2)
+    ]
+    assert (await request_of(app, first))["status"] == "expired"
+    assert (await request_of(app, second))["status"] == "ready"
+
+
+async def test_an_average_members_export_takes_less_than_50_ms(
+    tenant: TenantWorld, app: World
+) -> None:
+    account, _ = await a_full_life(tenant, "quick@example.com")
+    (member,) = await app.parts.records.find(blog_members, {"id": account.id})
+    took = []
+    for _ in range(5):
+        began = time.perf_counter()
+        await app.parts.privacy.exports.member_document(TenantId(tenant.id), member)
+        took.append(time.perf_counter() - began)
+    assert min(took) < 0.05

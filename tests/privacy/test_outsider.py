@@ -1,0 +1,152 @@
+"""An outsider who knows a tenant's id and slug, in the default setting: reads nothing and changes
+nothing, whatever endpoints are combined."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import pytest
+import sqlalchemy as sa
+from tests.privacy.asked import DELETE, EXPORT, PHRASE, run_jobs
+from tests.privacy.people import a_full_life
+from tests.world import Account, TenantWorld, World
+
+from masthead.storage.database import EVERY_TENANT
+from masthead.storage.metadata import metadata
+
+SECRETS = ("Ada Lovelace", "ada@example.com", "Unpublished thoughts")
+OWN_BOOKKEEPING = {
+    # What the asking itself leaves behind, and what moves with every write.
+    "gdpr_requests",
+    "mails",
+    "jobs",
+    "tenant_states",
+    "record_counts",
+    "rate_limit_counters",
+}
+
+_numbers = itertools.count(1)
+
+
+async def state_of(tenant: TenantWorld) -> list[Any]:
+    database = tenant.world.parts.database
+    rows: list[Any] = []
+    for table in metadata.sorted_tables:
+        if "tenant_id" in table.c and table.name not in OWN_BOOKKEEPING:
+            chosen = sa.select(*table.columns).where(table.c.tenant_id == tenant.id)
+            statement = database.compile(chosen)
+            found = await database.fetch(EVERY_TENANT, statement, statement.bind({}))
+            rows += sorted(repr(tuple(row)) for row in found)
+    return rows
+
+
+class Outsider:
+    """Tries things and follows whatever the answers hold."""
+
+    def __init__(self, tenant: TenantWorld, member_id: str) -> None:
+        self.tenant = tenant
+        self.member_id = member_id
+        address = f"198.51.100.{next(_numbers) % 250}"
+        self.at_site = tenant.world.client(tenant.host, address=address)
+        self.at_base = tenant.world.client("localhost", address=address)
+        self.seen: list[str] = []
+        self.requests: list[str] = []
+
+    async def ask(self, path: str, by_header: bool, at_site: bool, subject: str) -> None:
+        body = {
+            "type": subject,
+            "member_id": self.member_id,
+            "tenant_id": self.tenant.id,
+            "tenant_slug": self.tenant.slug,
+            "confirmation_phrase": PHRASE,
+            "notify_email": "eve@example.com",
+            "blog_name": "Eve",
+        }
+        client = self.at_site if at_site else self.at_base
+        headers = {"x-tenant-id": self.tenant.id} if by_header else {}
+        answer = await client.post(path, json=body, headers=headers)
+        self._note(answer)
+        if answer.status_code < 300:
+            self.requests.append(answer.json()["request_id"])
+
+    async def follow(self, token: str, accept: str, method: str) -> None:
+        """Every address that an answer could have led to."""
+        headers = {"accept": accept, "x-tenant-id": self.tenant.id}
+        for request_id in self.requests:
+            for path in (
+                f"{EXPORT}/{request_id}",
+                f"{DELETE}/{request_id}/cancel",
+                f"{DELETE}/{request_id}/confirm",
+            ):
+                url = path + (f"?token={token or request_id}" if token else "")
+                self._note(await self.at_site.request(method, url, headers=headers))
+                self._note(await self.at_base.request(method, url, headers=headers))
+            key = f"{self.tenant.id}/exports/{request_id}.zip"
+            for path in (
+                f"/media/{key}",
+                f"/api/files/gdpr_requests/{request_id}/{request_id}.zip",
+            ):
+                self._note(await self.at_site.get(path))
+            for collection in ("gdpr_requests", "blog_members"):
+                path = f"/api/collections/{collection}/records"
+                self._note(await self.at_site.get(path, headers=headers))
+                self._note(await self.at_site.get(f"{path}/{request_id}", headers=headers))
+
+    def _note(self, answer: httpx.Response) -> None:
+        self.seen.append(answer.text)
+
+
+def steps_of(seed: int) -> list[tuple[Any, ...]]:
+    """A walk over everything that an outsider can try; the same for the same seed."""
+    rng = random.Random(seed)
+    tries: list[Callable[[], tuple[Any, ...]]] = [
+        lambda: (
+            "ask",
+            rng.choice([EXPORT, DELETE]),
+            rng.random() < 0.8,
+            rng.random() < 0.5,
+            rng.choice(["tenant", "member"]),
+        ),
+        lambda: (
+            "follow",
+            rng.choice(["", "id", "x" * 43]),
+            rng.choice(["*/*", "text/html", "application/json"]),
+            rng.choice(["GET", "POST", "HEAD"]),
+        ),
+        lambda: ("wait", rng.randint(1, 40)),
+    ]
+    return [rng.choice(tries)() for _ in range(10)]
+
+
+@pytest.fixture
+async def victim(app: World, tenant: TenantWorld, owner: Account) -> tuple[TenantWorld, str]:
+    member, _ = await a_full_life(tenant, "ada@example.com")
+    await tenant.post(title="Unpublished thoughts")
+    return tenant, member.id
+
+
+@pytest.mark.parametrize("seed", range(6))
+async def test_an_outsider_reads_nothing_and_changes_nothing(
+    victim: tuple[TenantWorld, str], app: World, seed: int
+) -> None:
+    tenant, member_id = victim
+    before = await state_of(tenant)
+    eve = Outsider(tenant, member_id)
+    for kind, *step in steps_of(seed):
+        if kind == "ask":
+            await eve.ask(*step)
+        elif kind == "follow":
+            await eve.follow(*step)
+        else:
+            app.clock.advance(days=step[0])
+            await app.parts.privacy.work.sweep()
+            await run_jobs(app)
+    assert eve.seen
+    for text in eve.seen:
+        assert not any(secret in text for secret in SECRETS)
+        assert tenant.id not in text
+    assert await state_of(tenant) == before
