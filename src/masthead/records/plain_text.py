@@ -39,6 +39,7 @@ _PIECE: Final = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _BLANKS: Final = re.compile(r"[ \t\n\f\r]+")
+_NOT_SINGLE: Final = ("  ", "\n", "\t", "\f", "\r")
 _REFERENCE: Final = re.compile(
     r"&(?:\#[0-9]{1,7}|\#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});?"
 )
@@ -95,8 +96,12 @@ class _Reader:
 
     def text(self, raw: str) -> None:
         if not self._hidden_by:
-            text = _REFERENCE.sub(lambda reference: unescape(reference[0]), raw)
-            self._write(_BLANKS.sub(" ", text))
+            if "&" in raw:
+                raw = _REFERENCE.sub(lambda reference: unescape(reference[0]), raw)
+            # Most text has no other blanks than single ones; looking for them is quick.
+            if any(blank in raw for blank in _NOT_SINGLE):
+                raw = _BLANKS.sub(" ", raw)
+            self._write(raw)
 
     def _part_words(self, tag: str) -> None:
         if tag not in _INLINE_TAGS and tag not in _HIDDEN_VOID_TAGS and tag not in _HIDDEN_TAGS:
