@@ -100,7 +100,7 @@ class Accounts:
             if known.version == versions.identity and known.claims.type is token_type:
                 is_alive = known.claims.expires > self._records.clock()
                 return known.caller if is_alive else None
-            del self._verified[token]
+            self._verified.pop(token, None)
         session = await self._session_of(token, token_type)
         if session is None:
             return None

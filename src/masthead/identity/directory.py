@@ -55,7 +55,8 @@ class TenantDirectory:
             tenant, version = known
             if (await self._versions.of(tenant.id)).identity == version:
                 return tenant
-            del self._remembered[key]
+            # Several requests may find it out of date at once.
+            self._remembered.pop(key, None)
         found = await self._read(by, value)
         if found is None:
             return None

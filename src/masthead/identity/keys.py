@@ -86,7 +86,7 @@ class ApiKeys:
             key, version = known
             if (await self._versions.of(key.tenant.id)).identity == version:
                 return key
-            del self._remembered[key_hash]
+            self._remembered.pop(key_hash, None)
         found = await self._read(key_hash)
         if found is None:
             return None
