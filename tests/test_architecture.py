@@ -35,7 +35,7 @@ LAYERS = (
     ),
     ("web",),
     ("identity",),
-    ("records", "events", "jobs", "outbound"),
+    ("records", "events", "jobs", "outbound", "mail"),
     ("storage",),
 )
 FLOOR = len(LAYERS)
@@ -56,6 +56,10 @@ MAY_SPEAK_SQL = (
     "ai/ledger.py",
     # The deliveries' own queue and its tables.
     "webhooks/",
+    # Mails to be sent.
+    "mail/outbox.py",
+    # An erasure reaches every table, whatever it is of.
+    "privacy/rows.py",
     # Looks at a database that the service itself may not be able to open.
     "cli/doctor.py",
 )

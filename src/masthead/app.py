@@ -32,6 +32,9 @@ from masthead.identity.limiter import RateLimiter
 from masthead.identity.throttle import LoginThrottle
 from masthead.jobs.runner import Chore, Handler, JobRunner
 from masthead.keyring import KeyRing
+from masthead.mail import jobs as mail_jobs
+from masthead.mail.outbox import Outbox
+from masthead.mail.transport import transport_of
 from masthead.media import jobs as media_jobs
 from masthead.media.http import media_routes
 from masthead.media.images import ImagePool
@@ -88,6 +91,7 @@ class Parts:
     outbound: OutboundClient
     generator: Generator
     deliveries: DeliveryQueue
+    mail: Outbox
 
     async def close(self) -> None:
         await self.outbound.close()
@@ -128,6 +132,7 @@ async def build(settings: Settings, now: clock.Clock = clock.now) -> Parts:
             OpenStreams(),
         ),
         deliveries=DeliveryQueue(database, tables),
+        mail=Outbox(database, keyring, settings, now),
     )
 
 
@@ -138,7 +143,11 @@ async def bring_up_to_date(settings: Settings) -> str:
 
 
 def job_handlers(parts: Parts) -> Mapping[str, Handler]:
-    return {**media_jobs.handlers(parts.records, parts.objects)}
+    settings = parts.settings
+    return {
+        **media_jobs.handlers(parts.records, parts.objects),
+        **mail_jobs.handlers(parts.mail, transport_of(settings), settings.mail_from),
+    }
 
 
 def job_runner(parts: Parts) -> JobRunner:
@@ -149,6 +158,7 @@ def job_runner(parts: Parts) -> JobRunner:
         Chore("limits.sweep", hourly, parts.limit_store.sweep),
         Chore("idempotency.sweep", hourly, parts.idempotency.sweep),
         Chore("webhooks.sweep", hourly, partial(_sweep_attempts, parts)),
+        Chore("mail.sweep", hourly, parts.mail.sweep),
     ]
     if parts.keyring.is_rotating:
         rotate = parts.records.reencrypt_secrets

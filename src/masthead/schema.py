@@ -11,6 +11,7 @@ from masthead.identity.limit_store_postgres import rate_limit_counters
 from masthead.identity.tenants import superusers, tenants
 from masthead.identity.throttle import login_attempts
 from masthead.jobs.queue import jobs
+from masthead.mail.outbox import mails
 from masthead.media.collection import media
 from masthead.members.collection import blog_members
 from masthead.pages.collection import categories, pages
@@ -69,4 +70,5 @@ bookkeeping = (
     webhook_lanes,
     webhook_attempts,
     ai_usage,
+    mails,
 )

@@ -152,6 +152,19 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("tenant_id", "subject", name=op.f("pk_login_attempts")),
     )
     op.create_table(
+        "mails",
+        sa.Column("tenant_id", types.Text(), nullable=False),
+        sa.Column("id", types.Text(), nullable=False),
+        sa.Column("recipient", types.Text(), nullable=False),
+        sa.Column("content", types.Text(), nullable=False),
+        sa.Column("created", types.Text(), nullable=False),
+        sa.PrimaryKeyConstraint("tenant_id", "id", name=op.f("pk_mails")),
+    )
+    op.create_index("ix_mails__created", "mails", ["created"], unique=False)
+    op.create_index(
+        "ix_mails__tenant_id_recipient", "mails", ["tenant_id", "recipient"], unique=False
+    )
+    op.create_table(
         "rate_limit_counters",
         sa.Column("tenant_id", types.Text(), nullable=False),
         sa.Column("subject", types.Text(), nullable=False),
@@ -1019,6 +1032,7 @@ def upgrade() -> None:
     share("gdpr_requests", "tenant_id")
     share("jobs", "tenant_id")
     share("login_attempts", "tenant_id")
+    share("mails", "tenant_id")
     share("rate_limit_counters", "tenant_id")
     share("record_counts", "tenant_id")
     share("remembered_answers", "tenant_id")

@@ -1,0 +1,30 @@
+"""Mails as files, for an install without an SMTP server: every mail program opens an `.eml`."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from email.message import EmailMessage
+from pathlib import Path
+
+
+class MailFolder:
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    async def send(self, mail_id: str, message: EmailMessage) -> None:
+        # The date first, so that a listing is in order; a repeat replaces its own file.
+        name = f"{message['date'].datetime:%Y%m%dT%H%M%S}-{mail_id}.eml"
+        await asyncio.to_thread(_write, self._folder / name, message.as_bytes())
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Whole or not at all; for the service's own user, because mails hold secret links."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    unfinished = path.with_suffix(".part")
+    descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    unfinished.replace(path)

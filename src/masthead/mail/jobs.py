@@ -1,0 +1,32 @@
+"""Sends queued mails: the worker runs this for each, and again later when it fails."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from email.headerregistry import Address
+
+import structlog
+
+from masthead.jobs.runner import Handler, Job
+from masthead.mail.message import compose
+from masthead.mail.outbox import SEND, Outbox
+from masthead.mail.smtp import NoSuchMailbox
+from masthead.mail.transport import Transport
+
+log = structlog.get_logger()
+
+
+def handlers(outbox: Outbox, transport: Transport, sender: Address) -> Mapping[str, Handler]:
+    async def send(job: Job) -> None:
+        """`mail.send`: after a crash the same mail may go out twice, under the same Message-ID."""
+        queued = await outbox.get(job.tenant_id, job.payload["mail_id"])
+        if queued is None:
+            return
+        message = compose(queued.letter, mail_id=queued.id, written=queued.written, sender=sender)
+        try:
+            await transport.send(queued.id, message)
+        except NoSuchMailbox:
+            log.warning("mail.no_such_mailbox", mail_id=queued.id)
+        await outbox.remove(job.tenant_id, queued.id)
+
+    return {SEND: send}

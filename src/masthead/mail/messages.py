@@ -1,0 +1,39 @@
+"""Mails to members: each is a function here, and a pair of templates of the same name.
+
+What reaches an address that nobody has confirmed yet holds no word that its sender could choose.
+"""
+
+from __future__ import annotations
+
+from masthead.mail.message import Mail
+
+
+def confirm_email(*, site_name: str, site_url: str, to: str, link: str) -> Mail:
+    """To the new address: it counts once somebody there has said so."""
+    return Mail(
+        "confirm_email",
+        to,
+        f"Confirm your e-mail address for {site_name}",
+        {"site_name": site_name, "site_url": site_url, "link": link, "hours": 24},
+    )
+
+
+def email_in_use(*, site_name: str, site_url: str, to: str) -> Mail:
+    """To an address that somebody wants to move to although it has an account of its own."""
+    return Mail(
+        "email_in_use",
+        to,
+        f"You already have an account at {site_name}",
+        {"site_name": site_name, "site_url": site_url},
+    )
+
+
+def email_changed(*, site_name: str, site_url: str, to: str, to_name: str, new_email: str) -> Mail:
+    """To the old address: whoever did not ask for it learns of it there."""
+    return Mail(
+        "email_changed",
+        to,
+        f"Your e-mail address at {site_name} was changed",
+        {"site_name": site_name, "site_url": site_url, "name": to_name, "new_email": new_email},
+        to_name=to_name,
+    )

@@ -1,0 +1,33 @@
+"""Mail templates: each is a pair of files, `name.txt` and `name.html`, in the folder beside."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
+
+from masthead.mail.message import Letter, Mail
+
+FOLDER = Path(__file__).parent / "templates"
+
+_environment = Environment(
+    loader=FileSystemLoader(FOLDER),
+    autoescape=select_autoescape(["html"]),
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+    keep_trailing_newline=True,
+)
+
+
+def render(mail: Mail) -> Letter:
+    values = {"subject": mail.subject, "unsubscribe_url": mail.unsubscribe_url, **mail.values}
+    return Letter(
+        to=mail.to,
+        subject=mail.subject,
+        text=_environment.get_template(f"{mail.template}.txt").render(values),
+        html=_environment.get_template(f"{mail.template}.html").render(values),
+        to_name=mail.to_name,
+        reply_to=mail.reply_to,
+        unsubscribe_url=mail.unsubscribe_url,
+    )

@@ -1,0 +1,25 @@
+"""The two roads a mail may take: to the operator's SMTP server, or into a folder."""
+
+from __future__ import annotations
+
+from email.message import EmailMessage
+from typing import Protocol
+
+from masthead.mail.files import MailFolder
+from masthead.mail.smtp import SmtpTransport
+from masthead.settings import Settings
+
+
+class Transport(Protocol):
+    async def send(self, mail_id: str, message: EmailMessage) -> None:
+        """Returns when the mail is in safe hands; raises otherwise, and is then tried again.
+
+        Raises `NoSuchMailbox` where trying again is no use.
+        """
+        ...
+
+
+def transport_of(settings: Settings) -> Transport:
+    if settings.smtp_url is None:
+        return MailFolder(settings.data_dir / "mail")
+    return SmtpTransport(settings.smtp_url, settings.outbound_ca_file, settings.base_domain)

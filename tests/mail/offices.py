@@ -1,0 +1,75 @@
+"""A service of its own for each test of mail, and a look at what it has sent."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from email import message_from_bytes
+from email.message import EmailMessage
+from email.policy import default
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from tests.world import World, open_world
+
+from masthead.app import job_runner
+from masthead.schema import metadata
+from masthead.storage.database import EVERY_TENANT
+
+
+@dataclass(frozen=True)
+class Office:
+    """A world without an SMTP server: its mails are files."""
+
+    world: World
+    folder: Path
+
+    async def send(self) -> None:
+        """What the worker would do by now."""
+        runner = job_runner(self.world.parts)
+        while await runner.run_due():
+            pass
+
+    async def mails(self) -> list[EmailMessage]:
+        """All mails so far, the oldest first."""
+        await self.send()
+        return [read_mail(path) for path in sorted(self.folder.glob("*.eml"))]
+
+    async def mail_to(self, address: str) -> EmailMessage:
+        (found,) = [
+            mail for mail in await self.mails() if mail["to"].addresses[0].addr_spec == address
+        ]
+        return found
+
+
+@pytest.fixture
+async def office(database_url: str, tmp_path: Path) -> AsyncIterator[Office]:
+    world = await open_world(database_url, tmp_path)
+    yield Office(world, tmp_path / "mail")
+    await world.parts.close()
+
+
+def read_mail(path: Path) -> EmailMessage:
+    mail = message_from_bytes(path.read_bytes(), policy=default)
+    assert isinstance(mail, EmailMessage)
+    return mail
+
+
+def text_of(mail: EmailMessage, kind: str = "plain") -> str:
+    part = mail.get_body((kind,))
+    assert part is not None
+    content: str = part.get_content()
+    return content
+
+
+async def everything(world: World) -> dict[str, list[Any]]:
+    """Every row of every table."""
+    database = world.parts.database
+    rows = {}
+    for table in metadata.sorted_tables:
+        statement = database.compile(sa.select(table))
+        found = await database.fetch(EVERY_TENANT, statement, statement.bind({}))
+        rows[table.name] = sorted(map(repr, map(tuple, found)))
+    return rows

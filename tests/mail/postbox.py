@@ -1,0 +1,97 @@
+"""A real SMTP server on loopback that keeps what it is given, and refuses as told."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections import deque
+from dataclasses import dataclass, field
+from email import message_from_bytes
+from email.message import EmailMessage
+from email.policy import default
+from types import TracebackType
+from typing import Any
+
+from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
+
+USER, PASSWORD = "postmaster", "s3cret:/@"
+
+
+@dataclass
+class Postbox:
+    """`security` is `plain`, `starttls` or `tls`; with `needs_login` only USER may send."""
+
+    security: str = "plain"
+    certificate: ssl.SSLContext | None = None
+    needs_login: bool = False
+    port: int = 0
+    letters: list[EmailMessage] = field(default_factory=list)
+    envelopes: list[Envelope] = field(default_factory=list)
+    was_secure: list[bool] = field(default_factory=list)
+    refusals: deque[str] = field(default_factory=deque)
+    """What the next recipients are answered, one each."""
+
+    async def __aenter__(self) -> Postbox:
+        await self.open()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    async def open(self) -> None:
+        """Also takes up again, on the same port, after `close`."""
+        self._server = await asyncio.get_running_loop().create_server(
+            self._protocol,
+            "127.0.0.1",
+            self.port,
+            ssl=self.certificate if self.security == "tls" else None,
+        )
+        self.port = self._server.sockets[0].getsockname()[1]
+
+    async def close(self) -> None:
+        self._server.close()
+
+    def _protocol(self) -> SMTP:
+        is_starttls = self.security == "starttls"
+        return SMTP(
+            self,
+            hostname="postbox.test",
+            tls_context=self.certificate if is_starttls else None,
+            require_starttls=is_starttls,
+            authenticator=_authenticate,
+            auth_required=self.needs_login,
+            # Over TLS from the first byte the library does not know that it is.
+            auth_require_tls=is_starttls,
+            loop=asyncio.get_running_loop(),
+        )
+
+    async def handle_RCPT(
+        self, _server: SMTP, _session: Session, envelope: Envelope, address: str, _options: Any
+    ) -> str:
+        if self.refusals:
+            return self.refusals.popleft()
+        envelope.rcpt_tos.append(address)
+        return "250 OK"
+
+    async def handle_DATA(self, server: SMTP, session: Session, envelope: Envelope) -> str:
+        assert isinstance(envelope.content, bytes)
+        letter = message_from_bytes(envelope.content, policy=default)
+        assert isinstance(letter, EmailMessage)
+        self.letters.append(letter)
+        self.envelopes.append(envelope)
+        assert server.transport is not None
+        self.was_secure.append(server.transport.get_extra_info("ssl_object") is not None)
+        return "250 OK"
+
+
+def _authenticate(
+    _server: SMTP, _session: Session, _envelope: Envelope, _mechanism: str, login: Any
+) -> AuthResult:
+    assert isinstance(login, LoginPassword)
+    is_right = (login.login, login.password) == (USER.encode(), PASSWORD.encode())
+    return AuthResult(success=is_right, handled=False)

@@ -1,0 +1,175 @@
+"""What goes over the wire: headers that nobody can add to, and text that every program reads."""
+
+from __future__ import annotations
+
+import inspect
+from datetime import UTC, datetime
+from email import message_from_bytes
+from email.headerregistry import Address
+from email.message import EmailMessage
+from email.policy import default
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from masthead.mail import messages
+from masthead.mail.message import Letter, Mail, compose, one_line
+from masthead.mail.rendering import FOLDER, render
+
+SENDER = Address("Masthead", addr_spec="no-reply@example.org")
+WRITTEN = datetime(2026, 11, 14, 9, 30, tzinfo=UTC)
+PLAIN = {
+    "From",
+    "To",
+    "Subject",
+    "Date",
+    "Message-ID",
+    "Auto-Submitted",
+    "MIME-Version",
+    "Content-Type",
+}
+SITE = {"site_name": "Die Zeitung", "site_url": "https://zeitung.example.org"}
+
+
+def sent(**changes: Any) -> tuple[bytes, EmailMessage]:
+    """A letter as bytes, and as its receiver reads them."""
+    values = {"to": "reader@example.com", "subject": "Hello", "text": "Hi\n", "html": "<p>Hi</p>"}
+    letter = Letter(**(values | changes))
+    raw = compose(letter, mail_id="abc", written=WRITTEN, sender=SENDER).as_bytes()
+    read = message_from_bytes(raw, policy=default)
+    assert isinstance(read, EmailMessage)
+    return raw, read
+
+
+def body_of(message: EmailMessage, kind: str) -> str:
+    part = message.get_body((kind,))
+    assert part is not None
+    content: str = part.get_content()
+    return content
+
+
+def test_the_parts_and_headers_of_a_mail() -> None:
+    raw, mail = sent(to_name="Ana", reply_to="desk@example.org")
+    assert mail["from"] == "Masthead <no-reply@example.org>"
+    assert mail["to"] == "Ana <reader@example.com>"
+    assert mail["reply-to"] == "desk@example.org"
+    assert mail["message-id"] == "<abc@example.org>"
+    assert mail["date"].datetime == WRITTEN
+    assert mail["auto-submitted"] == "auto-generated"
+    assert mail.get_content_type() == "multipart/alternative"
+    assert [part.get_content_type() for part in mail.iter_parts()] == ["text/plain", "text/html"]
+    assert raw.count(b"\n") == raw.count(b"\r\n")
+
+
+def test_a_newsletter_can_be_left_with_one_click() -> None:
+    url = "https://demo.example.org/member/unsubscribe?email=" + "x" * 200 + "&token=" + "0" * 64
+    raw, _ = sent(unsubscribe_url=url)
+    assert f"\r\nList-Unsubscribe: <{url}>\r\n".encode() in raw
+    assert b"\r\nList-Unsubscribe-Post: List-Unsubscribe=One-Click\r\n" in raw
+
+
+def test_other_mails_offer_no_unsubscribing() -> None:
+    _, mail = sent()
+    assert set(mail.keys()) == PLAIN
+
+
+HOSTILE = "Eve\r\nBcc: victim@example.com\r\n\r\n<p>spam"
+
+
+@pytest.mark.parametrize("name", ["subject", "to_name"])
+def test_names_and_subjects_end_no_header(name: str) -> None:
+    _, mail = sent(**{name: HOSTILE})
+    assert set(mail.keys()) == PLAIN
+    assert mail["bcc"] is None
+
+
+@pytest.mark.parametrize("name", ["to", "reply_to"])
+@pytest.mark.parametrize(
+    "address",
+    ["a@example.com\r\nBcc: b@example.com", "a@example.com, b@example.com", "a@b@c", "", "\n@x.y"],
+)
+def test_an_address_that_is_none_is_refused(name: str, address: str) -> None:
+    if (name, address) == ("reply_to", ""):
+        return
+    with pytest.raises(ValueError):
+        sent(**{name: address})
+
+
+def test_a_link_that_would_break_its_header_is_refused() -> None:
+    with pytest.raises(ValueError):
+        sent(unsubscribe_url="https://x.example/\r\nBcc: b@example.com")
+
+
+@pytest.mark.parametrize(
+    "name", ["Zoë", "王小明", 'O\'Hara, "Jr."', "☃" * 12, "a" * 300, "x@y.z <a@b.c>"]
+)
+def test_any_name_arrives_as_it_was_written(name: str) -> None:
+    _, mail = sent(to_name=name, subject=name)
+    assert mail["to"].addresses[0].display_name == name
+    assert mail["to"].addresses[0].addr_spec == "reader@example.com"
+    assert mail["subject"] == name
+
+
+@given(text=st.text(st.characters(exclude_categories=["Cs"]), max_size=200))
+def test_no_text_changes_who_gets_the_mail(text: str) -> None:
+    raw, mail = sent(to_name=text, subject=text)
+    assert [each.addr_spec for each in mail["to"].addresses] == ["reader@example.com"]
+    assert set(mail.keys()) == PLAIN
+    assert raw.isascii()
+
+
+def test_long_lines_and_every_script_travel_in_seven_bits() -> None:
+    text = "Grüße, 世界 " * 400 + "\n.\nFrom here\n"
+    raw, mail = sent(text=text, html=f"<p>{text}</p>")
+    assert raw.isascii()
+    assert max(len(line) for line in raw.split(b"\r\n")) <= 998
+    assert body_of(mail, "plain").replace("\r\n", "\n") == text
+    assert "世界" in body_of(mail, "html")
+
+
+def test_one_line() -> None:
+    assert one_line(" a\r\n\tb\x00\x1b[31m\u2028c ") == "a b [31m c"
+
+
+MAILS: list[Mail] = [
+    messages.confirm_email(**SITE, to="new@example.com", link="https://x.example/?token=a&b=<"),
+    messages.email_in_use(**SITE, to="new@example.com"),
+    messages.email_changed(
+        **SITE, to="old@example.com", to_name="<b>Eve</b>", new_email="new@example.com"
+    ),
+]
+
+
+@pytest.mark.parametrize("mail", MAILS, ids=lambda mail: mail.template)
+def test_every_mail_says_the_same_in_text_and_in_html(mail: Mail) -> None:
+    letter = render(mail)
+    assert "Die Zeitung" in letter.subject
+    for part in (letter.text, letter.html):
+        assert "Die Zeitung" in part
+        assert SITE["site_url"] in part
+    assert "<b>Eve" not in letter.html
+    assert letter.html.lstrip().startswith("<!doctype html>")
+    assert "\n\n\n" not in letter.text
+    if "link" in mail.values:
+        assert mail.values["link"] in letter.text
+        assert 'href="https://x.example/?token=a&amp;b=&lt;"' in letter.html
+
+
+def test_every_template_is_a_pair() -> None:
+    names = {path.stem for path in FOLDER.glob("*.txt")}
+    assert names == {path.stem for path in FOLDER.glob("*.html")} - {"parts"}
+
+
+def test_these_are_all_the_functions_that_make_a_mail() -> None:
+    functions = {name for name, value in vars(messages).items() if inspect.isfunction(value)}
+    assert functions == {mail.template for mail in MAILS}
+
+
+def test_an_unsubscribe_link_stands_in_both_parts() -> None:
+    letter = render(
+        Mail("email_in_use", "a@example.com", "Hi", SITE, unsubscribe_url="https://u.x")
+    )
+    assert "Unsubscribe: https://u.x" in letter.text
+    assert 'href="https://u.x"' in letter.html

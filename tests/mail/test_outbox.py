@@ -1,0 +1,189 @@
+"""A mail commits with its change, is sent by the worker, and is sent again when that failed."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import AsyncIterator
+from email.message import EmailMessage
+from pathlib import Path
+
+import pytest
+from structlog.testing import capture_logs
+from tests.mail.offices import Office, everything, text_of
+from tests.mail.postbox import PASSWORD, USER, Postbox
+from tests.tls import Authority
+from tests.world import TenantWorld, World, open_world
+
+from masthead.app import job_runner
+from masthead.caller import system
+from masthead.jobs.runner import JobRunner
+from masthead.mail.jobs import handlers
+from masthead.mail.messages import confirm_email
+from masthead.mail.outbox import KEPT
+from masthead.mail.transport import Transport, transport_of
+
+LINK = "https://demo.example.org/member/confirm-email?token=s3cret-token"
+
+
+async def queue(tenant: TenantWorld, to: str = "reader@example.com") -> str:
+    mail = confirm_email(site_name="Demo", site_url="https://demo.example.org", to=to, link=LINK)
+    async with tenant.world.parts.records.unit(system(tenant.id)) as unit:
+        return await tenant.world.parts.mail.queue(unit, mail)
+
+
+class TestFiles:
+    async def test_without_a_server_each_mail_is_a_file(self, office: Office) -> None:
+        tenant = await office.world.new_tenant()
+        mail_id = await queue(tenant)
+        (mail,) = await office.mails()
+        (path,) = office.folder.iterdir()
+        assert path.name == f"20261114T093002-{mail_id}.eml"
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        assert mail["message-id"] == f"<{mail_id}@localhost>"
+        assert mail["from"] == "Masthead <no-reply@localhost>"
+        assert LINK in text_of(mail)
+        assert mail.defects == []
+
+    async def test_a_change_that_fails_sends_nothing(self, office: Office) -> None:
+        tenant = await office.world.new_tenant()
+        mail = confirm_email(site_name="D", site_url="https://d.x", to="a@example.com", link=LINK)
+
+        async def fail_after_queueing() -> None:
+            async with office.world.parts.records.unit(system(tenant.id)) as unit:
+                await office.world.parts.mail.queue(unit, mail)
+                raise RuntimeError
+
+        with pytest.raises(RuntimeError):
+            await fail_after_queueing()
+        assert await office.mails() == []
+
+    async def test_what_waits_in_the_database_is_unreadable(self, office: Office) -> None:
+        tenant = await office.world.new_tenant()
+        await queue(tenant)
+        waiting = repr(await everything(office.world))
+        assert "reader@example.com" in waiting
+        assert "s3cret-token" not in waiting
+
+    async def test_what_was_sent_is_gone(self, office: Office) -> None:
+        tenant = await office.world.new_tenant()
+        await queue(tenant)
+        await office.send()
+        left = await everything(office.world)
+        assert (left["mails"], left["jobs"]) == ([], [])
+
+    async def test_an_address_that_is_none_fails_at_once(self, office: Office) -> None:
+        tenant = await office.world.new_tenant()
+        with pytest.raises(ValueError):
+            await queue(tenant, "a@example.com\r\nBcc: b@example.com")
+        assert (await everything(office.world))["jobs"] == []
+
+    async def test_a_persons_mails_can_be_dropped(self, office: Office) -> None:
+        tenant, other = await office.world.new_tenant(), await office.world.new_tenant()
+        await queue(tenant, "Gone@example.com")
+        await queue(tenant, "stays@example.com")
+        await queue(other, "gone@example.com")
+        async with office.world.parts.records.unit(system(tenant.id)) as unit:
+            assert await office.world.parts.mail.forget(unit, "gone@example.com") == 1
+        recipients = [mail["to"] for mail in await office.mails()]
+        assert sorted(recipients) == ["gone@example.com", "stays@example.com"]
+
+    async def test_what_nobody_could_send_goes_after_two_weeks(self, office: Office) -> None:
+        tenant = await office.world.new_tenant()
+        await queue(tenant)
+        await office.world.parts.mail.sweep()
+        assert len((await everything(office.world))["mails"]) == 1
+        office.world.clock.advance(days=KEPT.days, seconds=1)
+        await office.world.parts.mail.sweep()
+        assert await office.mails() == []
+
+
+@pytest.fixture
+async def postbox(tmp_path: Path) -> AsyncIterator[Postbox]:
+    certificate = Authority(tmp_path).certificate()
+    async with Postbox("starttls", certificate, needs_login=True) as postbox:
+        yield postbox
+
+
+@pytest.fixture
+async def world(database_url: str, tmp_path: Path, postbox: Postbox) -> AsyncIterator[World]:
+    password = "".join(f"%{ord(character):02x}" for character in PASSWORD)
+    world = await open_world(
+        database_url,
+        tmp_path,
+        MASTHEAD_SMTP_URL=f"smtp://{USER}:{password}@127.0.0.1:{postbox.port}?starttls=1",
+        MASTHEAD_MAIL_FROM="Die Zeitung <post@zeitung.example>",
+        MASTHEAD_OUTBOUND_CA_FILE=str(tmp_path / "authority.pem"),
+    )
+    yield world
+    await world.parts.close()
+
+
+class Crash(BaseException):
+    """Ends a worker as a kill would: nothing catches it."""
+
+
+class DyingRoad:
+    """Sends, and then the worker is no more."""
+
+    def __init__(self, road: Transport) -> None:
+        self._road = road
+
+    async def send(self, mail_id: str, message: EmailMessage) -> None:
+        await self._road.send(mail_id, message)
+        raise Crash
+
+
+class TestServer:
+    async def test_the_worker_sends_over_smtp(self, world: World, postbox: Postbox) -> None:
+        mail_id = await queue(await world.new_tenant())
+        assert await job_runner(world.parts).run_due() == 1
+        (mail,) = postbox.letters
+        assert mail["from"] == "Die Zeitung <post@zeitung.example>"
+        assert mail["message-id"] == f"<{mail_id}@zeitung.example>"
+        assert LINK in text_of(mail)
+        assert postbox.was_secure == [True]
+
+    async def test_a_server_that_is_down_is_asked_again(
+        self, world: World, postbox: Postbox
+    ) -> None:
+        await queue(await world.new_tenant())
+        await postbox.close()
+        runner = job_runner(world.parts)
+        with capture_logs() as logs:
+            assert await runner.run_due() == 1
+        assert [line["event"] for line in logs] == ["jobs.failed"]
+        await postbox.open()
+        assert await runner.run_due() == 0
+        world.clock.advance(minutes=1)
+        assert await runner.run_due() == 1
+        assert len(postbox.letters) == 1
+
+    async def test_after_a_crash_the_same_mail_comes_again(
+        self, world: World, postbox: Postbox
+    ) -> None:
+        await queue(await world.new_tenant())
+        settings = world.parts.settings
+        road = DyingRoad(transport_of(settings))
+        dying = JobRunner(
+            world.parts.database,
+            handlers(world.parts.mail, road, settings.mail_from),
+            world.clock,
+        )
+        with pytest.raises(Crash):
+            await dying.run_due()
+        world.clock.advance(minutes=10)
+        assert await job_runner(world.parts).run_due() == 1
+        first, second = postbox.letters
+        assert first["message-id"] == second["message-id"]
+        assert first.as_bytes() == second.as_bytes()
+
+    async def test_a_mailbox_that_does_not_exist_is_asked_once(
+        self, world: World, postbox: Postbox
+    ) -> None:
+        await queue(await world.new_tenant())
+        postbox.refusals.append("550 5.1.1 No such user")
+        with capture_logs() as logs:
+            await job_runner(world.parts).run_due()
+        assert [line["event"] for line in logs] == ["mail.no_such_mailbox"]
+        left = await everything(world)
+        assert (left["mails"], left["jobs"]) == ([], [])

@@ -1,0 +1,99 @@
+"""Mails reach a real SMTP server, over TLS that is checked."""
+
+from __future__ import annotations
+
+import ssl
+from datetime import UTC, datetime
+from email.headerregistry import Address
+from email.message import EmailMessage
+from pathlib import Path
+
+import aiosmtplib
+import pytest
+from tests.mail.postbox import PASSWORD, USER, Postbox
+from tests.tls import Authority, untrusted_certificate
+
+from masthead.mail.message import Letter, compose
+from masthead.mail.smtp import NoSuchMailbox, SmtpTransport
+from masthead.setting_values import Secret, SmtpSecurity, SmtpServer
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    return Authority(tmp_path_factory.mktemp("authority"))
+
+
+def letter() -> EmailMessage:
+    return compose(
+        Letter(to="reader@example.com", subject="Hello", text="Hello\n", html="<p>Hello</p>"),
+        mail_id="abc",
+        written=datetime(2026, 11, 14, tzinfo=UTC),
+        sender=Address("Masthead", addr_spec="no-reply@example.org"),
+    )
+
+
+def road_to(
+    postbox: Postbox, ca_file: Path | None = None, user: str = "", password: str = ""
+) -> SmtpTransport:
+    server = SmtpServer(
+        "127.0.0.1",
+        postbox.port,
+        SmtpSecurity(postbox.security),
+        user or None,
+        Secret(password) if password else None,
+    )
+    return SmtpTransport(server, ca_file, "localhost", timeout_seconds=10)
+
+
+@pytest.mark.parametrize("security", ["plain", "starttls", "tls"])
+async def test_a_mail_arrives(authority: Authority, security: str) -> None:
+    async with Postbox(security, authority.certificate()) as postbox:
+        await road_to(postbox, authority.ca_file).send("abc", letter())
+        (envelope,) = postbox.envelopes
+        assert envelope.mail_from == "no-reply@example.org"
+        assert envelope.rcpt_tos == ["reader@example.com"]
+        assert postbox.letters[0]["subject"] == "Hello"
+        assert postbox.was_secure == [security != "plain"]
+
+
+@pytest.mark.parametrize("security", ["starttls", "tls"])
+async def test_a_certificate_is_checked(authority: Authority, security: str) -> None:
+    for certificate in (
+        untrusted_certificate(),
+        authority.expired_certificate(),
+        authority.certificate_of_another_host(),
+    ):
+        async with Postbox(security, certificate) as postbox:
+            with pytest.raises((aiosmtplib.SMTPException, ssl.SSLError)):
+                await road_to(postbox, authority.ca_file).send("abc", letter())
+            assert postbox.letters == []
+
+
+async def test_a_server_without_starttls_gets_no_mail_that_wants_it() -> None:
+    async with Postbox("plain") as postbox:
+        server = SmtpServer("127.0.0.1", postbox.port, SmtpSecurity.STARTTLS)
+        with pytest.raises(aiosmtplib.SMTPException):
+            await SmtpTransport(server, None, "localhost").send("abc", letter())
+        assert postbox.letters == []
+
+
+async def test_a_server_that_wants_a_login(authority: Authority) -> None:
+    async with Postbox("starttls", authority.certificate(), needs_login=True) as postbox:
+        with pytest.raises(aiosmtplib.SMTPAuthenticationError):
+            await road_to(postbox, authority.ca_file, USER, "wrong").send("abc", letter())
+        await road_to(postbox, authority.ca_file, USER, PASSWORD).send("abc", letter())
+        assert len(postbox.letters) == 1
+
+
+async def test_only_an_unknown_mailbox_is_final() -> None:
+    async with Postbox() as postbox:
+        road = road_to(postbox)
+        postbox.refusals.append("550 5.1.1 No such user here")
+        with pytest.raises(NoSuchMailbox):
+            await road.send("abc", letter())
+        for refusal in ("450 4.2.1 Try later", "554 5.7.1 Relay access denied", "550 No"):
+            postbox.refusals.append(refusal)
+            with pytest.raises(aiosmtplib.SMTPRecipientsRefused):
+                await road.send("abc", letter())
+        await road.send("abc", letter())
+        assert len(postbox.letters) == 1
