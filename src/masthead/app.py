@@ -39,6 +39,8 @@ from masthead.media import jobs as media_jobs
 from masthead.media.http import media_routes
 from masthead.media.images import ImagePool
 from masthead.media.v1 import routes as media_table
+from masthead.members.http import member_routes
+from masthead.members.unsubscribe import Unsubscribe
 from masthead.members.v1 import routes as member_table
 from masthead.outbound.client import OutboundClient
 from masthead.outbound.streams import OutboundStreams
@@ -49,6 +51,7 @@ from masthead.records.engine import Records
 from masthead.records.versions import TenantVersions
 from masthead.schema import registry, tables
 from masthead.settings import Settings
+from masthead.site.address import Sites
 from masthead.site.collection import site_settings
 from masthead.site.v1 import routes as site_table
 from masthead.storage.database import Database
@@ -91,6 +94,7 @@ class Parts:
     outbound: OutboundClient
     generator: Generator
     deliveries: DeliveryQueue
+    sites: Sites
     mail: Outbox
 
     async def close(self) -> None:
@@ -132,6 +136,7 @@ async def build(settings: Settings, now: clock.Clock = clock.now) -> Parts:
             OpenStreams(),
         ),
         deliveries=DeliveryQueue(database, tables),
+        sites=Sites(records, settings),
         mail=Outbox(database, keyring, settings, now),
     )
 
@@ -212,6 +217,7 @@ def http_app(parts: Parts) -> FrontDoor:
             *v1_routes(parts),
             *media_routes(services),
             *ai_routes(ai_services(parts)),
+            *member_routes(Unsubscribe(parts.records, parts.keyring), parts.sites),
             Route("/api/health", Health(parts.database, revision, parts.records.clock)),
         ],
         redirect_slashes=False,

@@ -1,0 +1,96 @@
+"""The pages that links in mails open: `/member/unsubscribe`.
+
+Mail scanners open every link, so a GET only shows a button; the POST acts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from urllib.parse import parse_qs
+
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from masthead.errors import BadRequest, NotFound
+from masthead.ids import TenantId
+from masthead.members import unsubscribe
+from masthead.members.unsubscribe import Unsubscribe
+from masthead.site.address import Site, Sites
+from masthead.web import pages
+from masthead.web.bodies import read_body
+from masthead.web.errors import answers_under
+from masthead.web.pages import Page, send_page
+from masthead.web.visit import visit_of
+
+MAX_QUERY_BYTES = 4_000
+MAX_BODY_BYTES = 64 * 1024
+
+BAD_LINK = "This link is not complete. Open it from the mail again, or copy all of it."
+
+Answer = Callable[[TenantId, Site, dict[str, str], bool], Awaitable[Page]]
+
+
+def member_routes(mailed: Unsubscribe, sites: Sites) -> list[Route]:
+    answers_under("/member/", pages.send_error)
+    return [
+        Route(unsubscribe.PATH, _MailedLink(sites, _unsubscribing(mailed))),
+    ]
+
+
+class _MailedLink:
+    def __init__(self, sites: Sites, answer: Answer) -> None:
+        self._sites = sites
+        self._answer = answer
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        tenant_id = visit_of(scope).tenant_id
+        if tenant_id is None or scope["method"] not in ("GET", "HEAD", "POST"):
+            raise NotFound
+        acts = scope["method"] == "POST"
+        if acts:
+            # One-click mail programs send `List-Unsubscribe=One-Click`, the page's form nothing;
+            # the proof is in the address either way (RFC 8058).
+            await read_body(scope, receive, limit=MAX_BODY_BYTES)
+        site = await self._sites.of(tenant_id)
+        page = await self._answer(tenant_id, site, _query(scope["query_string"]), acts)
+        await send_page(scope, send, page)
+
+
+def _unsubscribing(mailed: Unsubscribe) -> Answer:
+    async def answer(tenant_id: TenantId, site: Site, query: dict[str, str], acts: bool) -> Page:
+        # No address holds a blank: it is a plus that nobody encoded.
+        email = query.get("email", "").replace(" ", "+")
+        if not mailed.is_genuine(tenant_id, email, query.get("token", "")):
+            raise BadRequest(BAD_LINK)
+        if not acts:
+            return _page(
+                site,
+                "ready",
+                "Unsubscribe?",
+                f"{email} will get no more newsletters from {site.name}.",
+                button="Unsubscribe",
+            )
+        await mailed.act(tenant_id, email)
+        return _page(
+            site,
+            "unsubscribed",
+            "You are unsubscribed",
+            f"{email} gets no more newsletters from {site.name}.",
+            "You can close this page.",
+        )
+
+    return answer
+
+
+def _page(site: Site, outcome: str, title: str, *text: str, button: str = "") -> Page:
+    return Page(outcome, title, text, button, site.name, site.url)
+
+
+def _query(raw: bytes) -> dict[str, str]:
+    """Each name once: of two addresses, which one is meant?"""
+    if len(raw) > MAX_QUERY_BYTES:
+        raise BadRequest(BAD_LINK)
+    found = parse_qs(raw.decode("latin-1"), errors="replace")
+    if any(len(values) > 1 for values in found.values()):
+        raise BadRequest(BAD_LINK)
+    return {name: values[0] for name, values in found.items()}

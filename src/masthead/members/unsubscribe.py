@@ -1,0 +1,62 @@
+"""Unsubscribing by a link in a mail (spec 6.4): the token is the proof, no session is needed."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import hmac
+from urllib.parse import quote
+
+from masthead.caller import system
+from masthead.errors import NotFound
+from masthead.ids import TenantId
+from masthead.keyring import KeyRing
+from masthead.members.collection import blog_members
+from masthead.records.engine import Records
+
+PATH = "/member/unsubscribe"
+
+
+def unsubscribe_token(key: bytes, email: str) -> str:
+    return hmac.new(key, email.encode(), hashlib.sha256).hexdigest()
+
+
+class Unsubscribe:
+    def __init__(self, records: Records, keyring: KeyRing) -> None:
+        self._records = records
+        self._keyring = keyring
+
+    def url(self, site_url: str, tenant_id: TenantId, email: str) -> str:
+        """For a mail to this reader; `site_url` is the tenant's own."""
+        email = email.lower()
+        token = unsubscribe_token(self._keyring.derive(_purpose(tenant_id)), email)
+        return f"{site_url}{PATH}?email={quote(email, safe='')}&token={token}"
+
+    def is_genuine(self, tenant_id: TenantId, email: str, token: str) -> bool:
+        """In constant time, and with every root secret: old mails outlive a rotation."""
+        given = token.encode(errors="replace")
+        keys = self._keyring.derive_all(_purpose(tenant_id))
+        matches = [
+            hmac.compare_digest(unsubscribe_token(key, email.lower()).encode(), given)
+            for key in keys
+        ]
+        return any(matches)
+
+    async def act(self, tenant_id: TenantId, email: str) -> None:
+        """Whoever is not a member, or not subscribed, is unsubscribed already.
+
+        The service itself does it, so that it also works while a site is read-only: nobody can be
+        made to go on receiving.
+        """
+        found = await self._records.find(
+            blog_members, {"email": email.lower()}, tenant_id=tenant_id
+        )
+        if found:
+            with contextlib.suppress(NotFound):
+                await self._records.update(
+                    system(tenant_id), blog_members, found[0]["id"], {"newsletter": False}
+                )
+
+
+def _purpose(tenant_id: TenantId) -> str:
+    return f"unsubscribe/{tenant_id}"

@@ -1,0 +1,44 @@
+"""A tenant's site as mails and pages speak of it: its name, and where its links start."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from masthead.errors import NotFound
+from masthead.identity.tenants import tenants
+from masthead.ids import TenantId
+from masthead.records.engine import Records
+from masthead.settings import Settings
+from masthead.site.collection import site_settings
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    name: str
+    url: str
+    """Without a slash at its end."""
+
+
+class Sites:
+    def __init__(self, records: Records, settings: Settings) -> None:
+        self._records = records
+        self._settings = settings
+
+    async def of(self, tenant_id: TenantId) -> Site:
+        found = await self._records.find(tenants, {"id": tenant_id}, tenant_id=tenant_id)
+        if not found:
+            raise NotFound
+        stored = await self._records.find(site_settings, {}, tenant_id=tenant_id)
+        shown = stored[0] if stored else {"site_name": "", "custom_domain": ""}
+        url = site_url(self._settings, found[0]["slug"], shown["custom_domain"])
+        return Site(shown["site_name"] or found[0]["name"], url)
+
+
+def site_url(settings: Settings, slug: str, custom_domain: str = "") -> str:
+    """From what is stored, never from a request: a forged Host header must not get into a link."""
+    if slug == settings.default_tenant and not custom_domain:
+        return settings.base_url.rstrip("/")
+    base = urlsplit(settings.base_url)
+    port = f":{base.port}" if base.port else ""
+    return f"{base.scheme}://{custom_domain or f'{slug}.{settings.base_domain}'}{port}"

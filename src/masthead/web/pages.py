@@ -1,0 +1,122 @@
+"""Small standalone pages: what a link in a mail opens, and errors where a browser asked.
+
+A page is whole in one answer (no script, no request after it), and a form on it posts to the very
+address it was opened at.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+from starlette.types import Scope, Send
+
+from masthead import errors
+from masthead.errors import MastheadError
+from masthead.web.answers import RawHeaders, header, send_bytes, send_json
+from masthead.web.errors import InternalError
+
+_HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One heading, a few sentences, at most one button."""
+
+    outcome: str
+    """What a program that asked for JSON is told instead."""
+    title: str
+    text: tuple[str, ...]
+    button: str = ""
+    site_name: str = ""
+    site_url: str = ""
+    status: int = 200
+
+
+# The first matching row answers.
+ERRORS: tuple[tuple[type[MastheadError], int, str, str], ...] = (
+    (errors.Invalid, 400, "bad_request", "That did not work"),
+    (errors.BadRequest, 400, "bad_request", "That did not work"),
+    (errors.Unauthenticated, 401, "unauthorized", "Please sign in"),
+    (errors.Forbidden, 403, "forbidden", "Not possible right now"),
+    (errors.NotFound, 404, "not_found", "There is nothing here"),
+    (errors.Conflict, 409, "conflict", "Something changed meanwhile"),
+    (errors.TooLarge, 413, "too_large", "That is too much"),
+    (errors.RateLimited, 429, "rate_limited", "Please wait a moment"),
+    (errors.StatementTimeout, 503, "unavailable", "Please try again"),
+    (errors.Unavailable, 503, "unavailable", "Please try again"),
+    (InternalError, 500, "internal_error", "Something went wrong"),
+)
+
+
+def wants_html(scope: Scope) -> bool:
+    """A browser or a mail scanner: asks for a page by name."""
+    return "text/html" in (header(scope, b"accept") or "").lower()
+
+
+def wants_json(scope: Scope) -> bool:
+    return "json" in (header(scope, b"accept") or "").lower() and not wants_html(scope)
+
+
+async def send_page(scope: Scope, send: Send, page: Page) -> None:
+    """The page, or what it says as JSON for a program that asked for that."""
+    if wants_json(scope):
+        body = {"status": page.outcome, "message": " ".join(page.text)}
+        await send_json(send, page.status, body, _PRIVATE)
+    else:
+        await _send_html(scope, send, page, ())
+
+
+async def send_error(scope: Scope, send: Send, error: MastheadError) -> None:
+    """The face of addresses that people open: see `web.errors.answers_under`."""
+    status, code, title = next(
+        ((status, code, title) for kind, status, code, title in ERRORS if isinstance(error, kind)),
+        (500, "internal_error", "Something went wrong"),
+    )
+    headers: RawHeaders = []
+    if isinstance(error, errors.RateLimited):
+        headers.append((b"retry-after", str(error.retry_after_seconds).encode()))
+    if wants_json(scope):
+        body = {"status": status, "code": code, "message": str(error), "data": {}}
+        await send_json(send, status, body, (*_PRIVATE, *headers))
+    else:
+        await _send_html(scope, send, Page(code, title, (str(error),), status=status), headers)
+
+
+async def _send_html(scope: Scope, send: Send, page: Page, headers: RawHeaders | tuple[()]) -> None:
+    body = _template.render(page=page, style=_style).encode()
+    if scope["method"] == "HEAD":
+        body = b""
+    await send_bytes(send, page.status, body, (*_HTML, *_PRIVATE, *headers))
+
+
+_style = Markup((_HERE / "static" / "page.css").read_text())  # noqa: S704  (a file of ours)
+_template = Environment(
+    loader=FileSystemLoader(_HERE / "templates"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+).get_template("page.html")
+
+_style_hash = base64.b64encode(hashlib.sha256(_style.encode()).digest()).decode()
+_policy = (
+    f"default-src 'none'; style-src 'sha256-{_style_hash}'; form-action 'self'; "
+    "base-uri 'none'; frame-ancestors 'none'"
+)
+# The addresses hold tokens: nothing may keep them, pass them on or put them into an index.
+_PRIVATE: RawHeaders = [
+    (b"cache-control", b"no-store"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"x-robots-tag", b"noindex, nofollow"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"vary", b"Accept"),
+]
+_HTML: RawHeaders = [
+    (b"content-type", b"text/html; charset=utf-8"),
+    (b"content-security-policy", _policy.encode()),
+]

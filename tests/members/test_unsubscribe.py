@@ -1,0 +1,228 @@
+"""Unsubscribing by the link in a mail: a GET asks, a POST acts, and only the right token counts."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from pathlib import Path
+from urllib.parse import parse_qsl, urlsplit
+
+import pytest
+from tests.world import Account, TenantWorld, World
+
+from masthead.ids import TenantId
+from masthead.keyring import KeyRing
+from masthead.members.unsubscribe import PATH, Unsubscribe, unsubscribe_token
+
+CORPUS = Path(__file__).parents[3] / "shared/corpus/webhooks/unsubscribe-token-vectors.json"
+ONE_CLICK = {"List-Unsubscribe": "One-Click"}
+HTML = {"accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+JSON = {"accept": "application/json"}
+
+
+def link_of(tenant: TenantWorld, email: str) -> str:
+    """Path and query of the link that a mail to this address would hold."""
+    parts = tenant.world.parts
+    url = Unsubscribe(parts.records, parts.keyring).url("http://x", tenant.id, email)
+    return url.removeprefix("http://x")
+
+
+@pytest.fixture
+async def reader(tenant: TenantWorld) -> Account:
+    return await tenant.member(newsletter=True, email="plus+tag@example.com")
+
+
+async def is_subscribed(tenant: TenantWorld, reader: Account) -> bool:
+    records = tenant.world.parts.records
+    found = await records.find(
+        tenant.world.collection("blog_members"), {"id": reader.id}, tenant_id=tenant.id
+    )
+    subscribed: bool = found[0]["newsletter"]
+    return subscribed
+
+
+@pytest.mark.skipif(not CORPUS.exists(), reason="the shared corpus is not here")
+def test_tokens_are_those_of_the_corpus() -> None:
+    for vector in json.loads(CORPUS.read_text())["vectors"]:
+        assert unsubscribe_token(vector["secret"].encode(), vector["email"]) == vector["token"]
+        query = dict(parse_qsl(urlsplit(vector["query"]).query))
+        assert query == {"email": vector["email"], "token": vector["token"]}
+
+
+class TestLink:
+    async def test_opening_it_only_asks(self, tenant: TenantWorld, reader: Account) -> None:
+        before = await tenant.event_names()
+        for headers in (HTML, JSON, {}):
+            answer = await tenant.guest.get(link_of(tenant, reader.email), headers=headers)
+            assert answer.status_code == 200
+        answer = await tenant.guest.get(link_of(tenant, reader.email), headers=HTML)
+        assert answer.headers["content-type"] == "text/html; charset=utf-8"
+        assert '<form method="post"><button type="submit">Unsubscribe</button>' in answer.text
+        assert "plus+tag@example.com" in answer.text
+        assert await is_subscribed(tenant, reader)
+        assert await tenant.event_names() == before
+
+    @pytest.mark.parametrize("data", [None, ONE_CLICK])
+    async def test_posting_to_it_unsubscribes(
+        self, tenant: TenantWorld, reader: Account, data: dict[str, str] | None
+    ) -> None:
+        before = len(await tenant.event_names())
+        answer = await tenant.guest.post(link_of(tenant, reader.email), data=data)
+        assert answer.status_code == 200
+        assert "You are unsubscribed" in answer.text
+        assert "<form" not in answer.text
+        assert not await is_subscribed(tenant, reader)
+        names = (await tenant.event_names())[before:]
+        assert names == ["subscriber.removed", "member.unsubscribed"]
+
+    async def test_one_click_as_multipart(self, tenant: TenantWorld, reader: Account) -> None:
+        form = {"List-Unsubscribe": (None, "One-Click")}
+        answer = await tenant.guest.post(link_of(tenant, reader.email), files=form)
+        assert answer.status_code == 200
+        assert not await is_subscribed(tenant, reader)
+
+    async def test_twice_is_as_good_as_once(self, tenant: TenantWorld, reader: Account) -> None:
+        first = await tenant.guest.post(link_of(tenant, reader.email))
+        events = await tenant.event_names()
+        second = await tenant.guest.post(link_of(tenant, reader.email))
+        assert (first.status_code, first.text) == (second.status_code, second.text)
+        assert await tenant.event_names() == events
+
+    async def test_a_stranger_gets_the_same_pages(
+        self, tenant: TenantWorld, reader: Account
+    ) -> None:
+        unknown = "nobody@example.com"
+        for method in ("GET", "POST"):
+            mine = await tenant.guest.request(method, link_of(tenant, reader.email))
+            theirs = await tenant.guest.request(method, link_of(tenant, unknown))
+            assert (mine.status_code, theirs.status_code) == (200, 200)
+            shown = mine.text.replace(reader.email, unknown)
+            assert shown == theirs.text
+
+    async def test_as_json(self, tenant: TenantWorld, reader: Account) -> None:
+        link = link_of(tenant, reader.email)
+        asked = await tenant.guest.get(link, headers=JSON)
+        assert asked.json()["status"] == "ready"
+        done = await tenant.guest.post(link, headers=JSON)
+        assert done.json()["status"] == "unsubscribed"
+
+    async def test_case_does_not_matter(self, tenant: TenantWorld, reader: Account) -> None:
+        link = link_of(tenant, "PLUS+Tag@Example.com")
+        assert link == link_of(tenant, reader.email)
+        shouted = link.replace("plus%2Btag", "Plus%2BTAG")
+        assert (await tenant.guest.post(shouted)).status_code == 200
+        assert not await is_subscribed(tenant, reader)
+
+    async def test_a_plus_that_nobody_encoded(self, tenant: TenantWorld, reader: Account) -> None:
+        link = link_of(tenant, reader.email).replace("%2B", "+")
+        assert (await tenant.guest.post(link)).status_code == 200
+        assert not await is_subscribed(tenant, reader)
+
+    async def test_it_works_while_the_site_is_read_only(
+        self, tenant: TenantWorld, reader: Account
+    ) -> None:
+        await tenant.settings(read_only_mode=True)
+        assert (await tenant.guest.post(link_of(tenant, reader.email))).status_code == 200
+        assert not await is_subscribed(tenant, reader)
+
+    async def test_the_others_stay(
+        self, tenant: TenantWorld, other_tenant: TenantWorld, reader: Account
+    ) -> None:
+        namesake = await other_tenant.member(newsletter=True, email=reader.email)
+        neighbour = await tenant.member(newsletter=True)
+        await tenant.guest.post(link_of(tenant, reader.email))
+        assert await is_subscribed(other_tenant, namesake)
+        assert await is_subscribed(tenant, neighbour)
+
+
+class TestRefusals:
+    async def refused(self, tenant: TenantWorld, link: str) -> None:
+        for method in ("GET", "POST"):
+            page = await tenant.guest.request(method, link, headers=HTML)
+            assert page.status_code == 400
+            assert page.headers["content-type"] == "text/html; charset=utf-8"
+            assert "<form" not in page.text
+            told = await tenant.guest.request(method, link, headers=JSON)
+            assert (told.status_code, told.json()["code"]) == (400, "bad_request")
+
+    async def test_a_wrong_token(self, tenant: TenantWorld, reader: Account) -> None:
+        link = link_of(tenant, reader.email)
+        wrong = "0" if link[-1] != "0" else "1"
+        for bad in (link[:-1], link[:-1] + wrong, link + "0", link[:-64], link + "%C3%BC"):
+            await self.refused(tenant, bad)
+        await self.refused(tenant, PATH)
+        await self.refused(tenant, f"{PATH}?email={reader.email}")
+        await self.refused(tenant, link + "&email=other%40example.com")
+        await self.refused(tenant, link + "&x=" + "x" * 5000)
+        assert await is_subscribed(tenant, reader)
+
+    async def test_a_token_of_another_address(self, tenant: TenantWorld, reader: Account) -> None:
+        link = link_of(tenant, "other@example.com")
+        await self.refused(tenant, link.replace("other%40", "plus%2Btag%40"))
+        assert await is_subscribed(tenant, reader)
+
+    async def test_a_token_of_another_tenant(
+        self, tenant: TenantWorld, other_tenant: TenantWorld, reader: Account
+    ) -> None:
+        await self.refused(tenant, link_of(other_tenant, reader.email))
+        assert await is_subscribed(tenant, reader)
+
+    async def test_where_there_is_no_site(self, app: World, tenant: TenantWorld) -> None:
+        link = link_of(tenant, "a@example.com")
+        for host in ("localhost", "nobody.localhost"):
+            answer = await app.client(host).post(link, headers=HTML)
+            assert (answer.status_code, answer.headers["content-type"]) == (
+                404,
+                "text/html; charset=utf-8",
+            )
+
+    async def test_other_methods(self, tenant: TenantWorld, reader: Account) -> None:
+        for method in ("PUT", "DELETE", "PATCH"):
+            answer = await tenant.guest.request(method, link_of(tenant, reader.email))
+            assert answer.status_code == 404
+        assert await is_subscribed(tenant, reader)
+
+
+class TestPage:
+    async def test_nothing_may_run_frame_keep_or_pass_on_the_page(
+        self, tenant: TenantWorld, reader: Account
+    ) -> None:
+        answer = await tenant.guest.get(link_of(tenant, reader.email))
+        headers, style = (
+            answer.headers,
+            answer.text.partition("<style>")[2].partition("</style>")[0],
+        )
+        digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+        policy = headers["content-security-policy"]
+        assert policy.startswith(f"default-src 'none'; style-src 'sha256-{digest}'; ")
+        assert "unsafe" not in policy
+        assert "script-src" not in policy
+        assert "frame-ancestors 'none'" in policy
+        assert headers["referrer-policy"] == "no-referrer"
+        assert headers["cache-control"] == "no-store"
+        assert headers["x-robots-tag"] == "noindex, nofollow"
+        assert headers["x-content-type-options"] == "nosniff"
+
+    async def test_markup_in_names_stays_text(self, tenant: TenantWorld) -> None:
+        await tenant.settings(site_name="<script>alert(1)</script>")
+        answer = await tenant.guest.get(link_of(tenant, "a&b='<x>'@example.com"))
+        assert answer.status_code == 200
+        assert "<script" not in answer.text
+        assert "<x>" not in answer.text
+        assert "&lt;script&gt;alert(1)&lt;/script&gt;" in answer.text
+
+    async def test_a_head_has_no_body(self, tenant: TenantWorld, reader: Account) -> None:
+        answer = await tenant.guest.head(link_of(tenant, reader.email))
+        assert (answer.status_code, answer.content) == (200, b"")
+
+
+async def test_links_outlive_a_rotation_of_the_secret(app: World) -> None:
+    tenant_id = TenantId("abcdefghij01234")
+    old, new = KeyRing(["o" * 32]), KeyRing(["n" * 32, "o" * 32])
+    records = app.parts.records
+    url = Unsubscribe(records, old).url("http://x", tenant_id, "a@example.com")
+    token = dict(parse_qsl(urlsplit(url).query))["token"]
+    assert Unsubscribe(records, new).is_genuine(tenant_id, "a@example.com", token)
+    gone = KeyRing(["n" * 32])
+    assert not Unsubscribe(records, gone).is_genuine(tenant_id, "a@example.com", token)
