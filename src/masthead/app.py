@@ -39,6 +39,7 @@ from masthead.media import jobs as media_jobs
 from masthead.media.http import media_routes
 from masthead.media.images import ImagePool
 from masthead.media.v1 import routes as media_table
+from masthead.members.email_change import EmailChanges
 from masthead.members.http import member_routes
 from masthead.members.unsubscribe import Unsubscribe
 from masthead.members.v1 import routes as member_table
@@ -96,6 +97,7 @@ class Parts:
     deliveries: DeliveryQueue
     sites: Sites
     mail: Outbox
+    email_changes: EmailChanges
 
     async def close(self) -> None:
         await self.outbound.close()
@@ -115,6 +117,8 @@ async def build(settings: Settings, now: clock.Clock = clock.now) -> Parts:
     throttle = LoginThrottle(database, now)
     versions = TenantVersions(database)
     directory = TenantDirectory(records, site_settings, versions)
+    sites = Sites(records, settings)
+    mail = Outbox(database, keyring, settings, now)
     return Parts(
         settings=settings,
         database=database,
@@ -136,8 +140,9 @@ async def build(settings: Settings, now: clock.Clock = clock.now) -> Parts:
             OpenStreams(),
         ),
         deliveries=DeliveryQueue(database, tables),
-        sites=Sites(records, settings),
-        mail=Outbox(database, keyring, settings, now),
+        sites=sites,
+        mail=mail,
+        email_changes=EmailChanges(records, mail, sites),
     )
 
 
@@ -164,6 +169,7 @@ def job_runner(parts: Parts) -> JobRunner:
         Chore("idempotency.sweep", hourly, parts.idempotency.sweep),
         Chore("webhooks.sweep", hourly, partial(_sweep_attempts, parts)),
         Chore("mail.sweep", hourly, parts.mail.sweep),
+        Chore("email_changes.sweep", hourly, parts.email_changes.sweep),
     ]
     if parts.keyring.is_rotating:
         rotate = parts.records.reencrypt_secrets
@@ -206,7 +212,12 @@ class Background:
 def http_app(parts: Parts) -> FrontDoor:
     """All faces behind the front door."""
     services = RecordServices(
-        parts.records, parts.accounts, parts.objects, parts.images, parts.settings
+        parts.records,
+        parts.accounts,
+        parts.objects,
+        parts.images,
+        parts.settings,
+        parts.email_changes,
     )
     revision = build_revision(os.environ.get("SOURCE_REVISION", ""))
     router = Router(
@@ -217,7 +228,9 @@ def http_app(parts: Parts) -> FrontDoor:
             *v1_routes(parts),
             *media_routes(services),
             *ai_routes(ai_services(parts)),
-            *member_routes(Unsubscribe(parts.records, parts.keyring), parts.sites),
+            *member_routes(
+                Unsubscribe(parts.records, parts.keyring), parts.email_changes, parts.sites
+            ),
             Route("/api/health", Health(parts.database, revision, parts.records.clock)),
         ],
         redirect_slashes=False,

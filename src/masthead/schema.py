@@ -14,6 +14,7 @@ from masthead.jobs.queue import jobs
 from masthead.mail.outbox import mails
 from masthead.media.collection import media
 from masthead.members.collection import blog_members
+from masthead.members.email_change import email_changes
 from masthead.pages.collection import categories, pages
 from masthead.payments.collection import (
     payment_customers,
@@ -71,4 +72,5 @@ bookkeeping = (
     webhook_attempts,
     ai_usage,
     mails,
+    email_changes,
 )

@@ -1,4 +1,4 @@
-"""The pages that links in mails open: `/member/unsubscribe`.
+"""The pages that links in mails open: `/member/unsubscribe` and `/member/confirm-email`.
 
 Mail scanners open every link, so a GET only shows a button; the POST acts.
 """
@@ -13,7 +13,8 @@ from starlette.types import Receive, Scope, Send
 
 from masthead.errors import BadRequest, NotFound
 from masthead.ids import TenantId
-from masthead.members import unsubscribe
+from masthead.members import email_change, unsubscribe
+from masthead.members.email_change import EmailChanges
 from masthead.members.unsubscribe import Unsubscribe
 from masthead.site.address import Site, Sites
 from masthead.web import pages
@@ -30,10 +31,11 @@ BAD_LINK = "This link is not complete. Open it from the mail again, or copy all 
 Answer = Callable[[TenantId, Site, dict[str, str], bool], Awaitable[Page]]
 
 
-def member_routes(mailed: Unsubscribe, sites: Sites) -> list[Route]:
+def member_routes(mailed: Unsubscribe, changes: EmailChanges, sites: Sites) -> list[Route]:
     answers_under("/member/", pages.send_error)
     return [
         Route(unsubscribe.PATH, _MailedLink(sites, _unsubscribing(mailed))),
+        Route(email_change.PATH, _MailedLink(sites, _confirming(changes))),
     ]
 
 
@@ -77,6 +79,31 @@ def _unsubscribing(mailed: Unsubscribe) -> Answer:
             "You are unsubscribed",
             f"{email} gets no more newsletters from {site.name}.",
             "You can close this page.",
+        )
+
+    return answer
+
+
+def _confirming(changes: EmailChanges) -> Answer:
+    async def answer(tenant_id: TenantId, site: Site, query: dict[str, str], acts: bool) -> Page:
+        token = query.get("token", "")
+        if not acts:
+            pending = await changes.find(tenant_id, token)
+            return _page(
+                site,
+                "ready",
+                "Confirm your new address",
+                f"Your account at {site.name} will use {pending.new_email} from now on.",
+                "You will be signed out everywhere.",
+                button="Confirm this address",
+            )
+        pending = await changes.confirm(tenant_id, token)
+        return _page(
+            site,
+            "confirmed",
+            "Your address is confirmed",
+            f"Your account at {site.name} uses {pending.new_email} now.",
+            "Sign in again with this address.",
         )
 
     return answer

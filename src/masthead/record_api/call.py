@@ -15,6 +15,7 @@ from masthead.identity.hosts import parse_host
 from masthead.identity.sessions import ADMIN_COOKIE, MEMBER_COOKIE, read_cookie
 from masthead.identity.tenants import superusers
 from masthead.media.images import ImagePool
+from masthead.members.email_change import EmailChanges
 from masthead.records.collection import Collection
 from masthead.records.engine import Records, in_tenant
 from masthead.settings import Settings
@@ -35,6 +36,7 @@ class Services:
     objects: ObjectStore
     images: ImagePool
     settings: Settings
+    email_changes: EmailChanges
 
 
 class Call:

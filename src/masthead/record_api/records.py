@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from typing import Any
 
@@ -12,6 +11,7 @@ from masthead.errors import BadRequest, Invalid, NotFound, Problem
 from masthead.identity.accounts import new_credentials
 from masthead.ids import TenantId
 from masthead.media.upload import file_field, store_upload
+from masthead.members.email_change import new_address
 from masthead.record_api.call import Call
 from masthead.record_api.parameters import read_list_parameters, read_view_parameters
 from masthead.records.collection import Collection, Record
@@ -123,7 +123,7 @@ async def _update(call: Call, collection: Collection, given: dict[str, Any]) -> 
         await _check_may_set_password(call, collection, given)
         stamped = await new_credentials(given, required=True)
     if call.caller.kind is Kind.MEMBER:
-        _refuse_email(call, given)
+        return await _update_own(call, collection, given, stamped)
     return await call.records.update(
         call.caller, collection, call.record_id, given, stamped=stamped
     )
@@ -151,17 +151,19 @@ async def _check_may_set_password(
         raise Invalid({"oldPassword": wrong})
 
 
-def _refuse_email(call: Call, given: Mapping[str, Any]) -> None:
-    """A new address counts only once its mailbox has confirmed it."""
-    if "email" in given and given["email"] != call.caller.email:
-        raise Invalid(
-            {
-                "email": Problem(
-                    "validation_unconfirmed_email",
-                    "A new e-mail address has to be confirmed by mail first.",
-                )
-            }
-        )
+async def _update_own(
+    call: Call, collection: Collection, given: dict[str, Any], stamped: Record | None
+) -> Record:
+    """A member's own account; a new e-mail address counts once its mailbox has confirmed it."""
+    if call.record_id != call.caller.id:
+        raise NotFound
+    new_email = new_address(call.caller, given)
+    kept = {name: value for name, value in given.items() if name != "email"}
+    async with call.records.unit(call.caller) as unit:
+        record = await unit.update(collection, call.record_id, kept, stamped=stamped)
+        if new_email:
+            await call.services.email_changes.request(unit, record, new_email)
+    return record
 
 
 async def _read_body(

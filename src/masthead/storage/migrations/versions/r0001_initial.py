@@ -842,6 +842,42 @@ def upgrade() -> None:
         postgresql_where=None,
     )
     op.create_table(
+        "email_changes",
+        sa.Column("tenant_id", types.Text(), nullable=False),
+        sa.Column("id", types.Text(), nullable=False),
+        sa.Column("member_id", types.Text(), nullable=False),
+        sa.Column("new_email", types.Text(), nullable=False),
+        sa.Column("token_hash", types.Text(), nullable=False),
+        sa.Column("account_mark", types.Text(), nullable=False),
+        sa.Column("created", types.Text(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["tenant_id", "member_id"],
+            ["blog_members.tenant_id", "blog_members.id"],
+            name=op.f("fk_email_changes__tenant_id_member_id"),
+            ondelete="CASCADE",
+        ),
+        sa.PrimaryKeyConstraint("tenant_id", "id", name=op.f("pk_email_changes")),
+    )
+    op.create_index("ix_email_changes__created", "email_changes", ["created"], unique=False)
+    op.create_index(
+        "ix_email_changes__tenant_id_member_id",
+        "email_changes",
+        ["tenant_id", "member_id"],
+        unique=False,
+    )
+    op.create_index(
+        "ix_email_changes__tenant_id_new_email",
+        "email_changes",
+        ["tenant_id", "new_email"],
+        unique=False,
+    )
+    op.create_index(
+        "ix_email_changes__tenant_id_token_hash",
+        "email_changes",
+        ["tenant_id", "token_hash"],
+        unique=False,
+    )
+    op.create_table(
         "orders",
         sa.Column("tenant_id", types.Text(), nullable=False),
         sa.Column("id", types.Text(), nullable=False),
@@ -1053,6 +1089,7 @@ def upgrade() -> None:
     share("webhook_deliveries", "tenant_id")
     share("webhook_subscriptions", "tenant_id")
     share("comments", "tenant_id")
+    share("email_changes", "tenant_id")
     share("orders", "tenant_id")
     share("payment_customers", "tenant_id")
     share("payment_products", "tenant_id")

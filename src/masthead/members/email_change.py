@@ -1,0 +1,222 @@
+"""A member's new e-mail address, which counts only once its mailbox has confirmed it."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import math
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import Column, ForeignKeyConstraint, Index, PrimaryKeyConstraint, Table
+
+from masthead import clock, ids
+from masthead.caller import Caller, Kind
+from masthead.errors import BadRequest, Invalid, RateLimited
+from masthead.ids import TenantId
+from masthead.mail import messages
+from masthead.mail.outbox import Outbox
+from masthead.members.collection import blog_members
+from masthead.records.accounts import new_token_key
+from masthead.records.collection import Record
+from masthead.records.engine import Records
+from masthead.records.fields.base import FieldError
+from masthead.records.unit import Unit
+from masthead.site.address import Sites
+from masthead.storage import dialects
+from masthead.storage.database import EVERY_TENANT, Row, scope_of
+from masthead.storage.metadata import metadata
+
+PATH = "/member/confirm-email"
+LIFETIME = timedelta(hours=24)
+PER_MEMBER = 5
+PER_ADDRESS = 3
+"""Requests within `LIFETIME`: nobody's mailbox is filled by strangers."""
+
+DEAD_LINK = "This link has been used already, or it is too old. Ask for a new one in your account."
+IN_USE = "This e-mail address has an account of its own by now, so nothing was changed."
+
+email_changes = Table(
+    "email_changes",
+    metadata,
+    Column("tenant_id", dialects.Text(), nullable=False),
+    Column("id", dialects.Text(), nullable=False),
+    Column("member_id", dialects.Text(), nullable=False),
+    Column("new_email", dialects.Text(), nullable=False),
+    # '' once a newer request has taken its place: the row then only counts towards the limits.
+    Column("token_hash", dialects.Text(), nullable=False),
+    # A digest of the account's token key: a new password makes older links worthless.
+    Column("account_mark", dialects.Text(), nullable=False),
+    Column("created", dialects.Text(), nullable=False),
+    PrimaryKeyConstraint("tenant_id", "id"),
+    ForeignKeyConstraint(
+        ["tenant_id", "member_id"],
+        ["blog_members.tenant_id", "blog_members.id"],
+        ondelete="CASCADE",
+    ),
+    Index("ix_email_changes__tenant_id_token_hash", "tenant_id", "token_hash"),
+    Index("ix_email_changes__tenant_id_member_id", "tenant_id", "member_id"),
+    Index("ix_email_changes__tenant_id_new_email", "tenant_id", "new_email"),
+    Index("ix_email_changes__created", "created"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PendingChange:
+    member_id: str
+    new_email: str
+    account_mark: str
+
+
+def new_address(caller: Caller, given: Mapping[str, Any]) -> str:
+    """The address that a member's body asks for, or '' when it asks for no other."""
+    if "email" not in given:
+        return ""
+    try:
+        wanted: str = blog_members.by_name["email"].check(given["email"])
+    except FieldError as error:
+        raise Invalid({"email": error.problem}) from None
+    return "" if wanted == caller.email else wanted
+
+
+class EmailChanges:
+    def __init__(self, records: Records, outbox: Outbox, sites: Sites) -> None:
+        self._records = records
+        self._outbox = outbox
+        self._sites = sites
+        database = records.database
+        t = email_changes.c
+        in_tenant = t.tenant_id == sa.bindparam("tenant")
+        recent = t.created > sa.bindparam("since")
+        self._find = database.compile(
+            sa.select(t.member_id, t.new_email, t.account_mark).where(
+                in_tenant, t.token_hash == sa.bindparam("hash"), recent
+            )
+        )
+        count = sa.select(sa.func.count(), sa.func.min(t.created))
+        self._of_member = database.compile(
+            count.where(in_tenant, t.member_id == sa.bindparam("member"), recent)
+        )
+        self._of_address = database.compile(
+            count.where(in_tenant, t.new_email == sa.bindparam("email"), recent)
+        )
+        self._insert = database.compile(sa.insert(email_changes))
+        self._void = database.compile(
+            sa.update(email_changes)
+            .where(in_tenant, t.member_id == sa.bindparam("member"))
+            .values(token_hash="")
+        )
+        self._sweep = database.compile(
+            sa.delete(email_changes).where(t.created < sa.bindparam("before"))
+        )
+
+    async def request(self, unit: Unit, member: Record, new_email: str) -> None:
+        """Asks the new mailbox. Whether the address is taken is told to it alone: an answer that
+        differed would tell any member who else is one."""
+        await self._check_limits(unit, member["id"], new_email)
+        site = await self._sites.of(unit.tenant_id)
+        names = {"site_name": site.name, "site_url": site.url, "to": new_email}
+        is_taken = await unit.find(blog_members, {"email": new_email}, limit=1)
+        token = await self._remember(unit, member, new_email, is_open=not is_taken)
+        if is_taken:
+            mail = messages.email_in_use(**names)
+        else:
+            mail = messages.confirm_email(**names, link=f"{site.url}{PATH}?token={token}")
+        await self._outbox.queue(unit, mail)
+
+    async def find(self, tenant_id: TenantId, token: str) -> PendingChange:
+        """What a link asks for, while it is alive; raises BadRequest afterwards."""
+        bound = self._find.bind(self._key(tenant_id, token))
+        rows = await self._records.database.fetch(scope_of(tenant_id), self._find, bound)
+        return _pending(rows)
+
+    async def confirm(self, tenant_id: TenantId, token: str) -> PendingChange:
+        """The address changes, every session ends, and the old mailbox is told."""
+        pending = await self.find(tenant_id, token)
+        member = Caller(Kind.MEMBER, tenant_id, pending.member_id, "", blog_members.name)
+        site = await self._sites.of(tenant_id)
+        async with self._records.unit(member) as unit:
+            # Again in the tenant's turn to write: of two clicks at once, one finds it gone.
+            pending = _pending(await unit.fetch(self._find, self._key(tenant_id, token)))
+            old = await self._unchanged_account(unit, pending)
+            if await unit.find(blog_members, {"email": pending.new_email}, limit=1):
+                raise BadRequest(IN_USE)
+            await unit.execute(self._void, {"tenant": tenant_id, "member": pending.member_id})
+            stamped = {
+                "email": pending.new_email,
+                "verified": True,
+                "token_key": new_token_key(),
+            }
+            await unit.update(blog_members, pending.member_id, {}, stamped=stamped)
+            notice = messages.email_changed(
+                site_name=site.name,
+                site_url=site.url,
+                to=old["email"],
+                to_name=old["name"],
+                new_email=pending.new_email,
+            )
+            await self._outbox.queue(unit, notice)
+        return pending
+
+    async def sweep(self) -> None:
+        before = clock.to_text(self._records.clock() - LIFETIME)
+        async with self._records.database.transaction(EVERY_TENANT) as tx:
+            await tx.execute(self._sweep, self._sweep.bind({"before": before}), slow=True)
+
+    async def _check_limits(self, unit: Unit, member_id: str, new_email: str) -> None:
+        now = self._records.clock()
+        values = {
+            "tenant": unit.tenant_id,
+            "member": member_id,
+            "email": new_email,
+            "since": clock.to_text(now - LIFETIME),
+        }
+        for statement, limit in ((self._of_member, PER_MEMBER), (self._of_address, PER_ADDRESS)):
+            ((asked, first),) = await unit.fetch(statement, values)
+            if asked >= limit:
+                left = clock.from_text(first) + LIFETIME - now
+                raise RateLimited(
+                    max(math.ceil(left.total_seconds()), 1),
+                    "Too many new e-mail addresses were asked for. Try again tomorrow.",
+                )
+
+    async def _remember(self, unit: Unit, member: Record, new_email: str, *, is_open: bool) -> str:
+        """Only the newest link works."""
+        await unit.execute(self._void, {"tenant": unit.tenant_id, "member": member["id"]})
+        token = secrets.token_urlsafe(32)
+        values = {
+            "tenant_id": unit.tenant_id,
+            "id": ids.new_id(),
+            "member_id": member["id"],
+            "new_email": new_email,
+            "token_hash": _hash(token) if is_open else "",
+            "account_mark": _hash(member["token_key"]),
+            "created": clock.to_text(self._records.clock()),
+        }
+        await unit.execute(self._insert, values)
+        return token
+
+    async def _unchanged_account(self, unit: Unit, pending: PendingChange) -> Record:
+        found = await unit.find(blog_members, {"id": pending.member_id}, limit=1)
+        mark = _hash(found[0]["token_key"]) if found else ""
+        if not hmac.compare_digest(mark, pending.account_mark):
+            raise BadRequest(DEAD_LINK)
+        return found[0]
+
+    def _key(self, tenant_id: TenantId, token: str) -> dict[str, str]:
+        since = clock.to_text(self._records.clock() - LIFETIME)
+        return {"tenant": tenant_id, "hash": _hash(token), "since": since}
+
+
+def _pending(rows: list[Row]) -> PendingChange:
+    if not rows:
+        raise BadRequest(DEAD_LINK)
+    return PendingChange(*rows[0])
+
+
+def _hash(token: str) -> str:
+    return hashlib.sha256(token.encode(errors="replace")).hexdigest()
