@@ -56,6 +56,8 @@ MAY_SPEAK_SQL = (
     "ai/ledger.py",
     # The deliveries' own queue and its tables.
     "webhooks/",
+    # Which payment events were taken, what was paid back, and the nightly report.
+    "payments/",
     # Mails to be sent, and new addresses that are not confirmed yet.
     "mail/outbox.py",
     "members/email_change.py",

@@ -45,6 +45,7 @@ from masthead.members.unsubscribe import Unsubscribe
 from masthead.members.v1 import routes as member_table
 from masthead.outbound.client import OutboundClient
 from masthead.outbound.streams import OutboundStreams
+from masthead.payments.receiver import payment_routes
 from masthead.posts.v1 import routes as post_table
 from masthead.record_api.call import Services as RecordServices
 from masthead.record_api.routes import routes as record_routes
@@ -227,6 +228,7 @@ def http_app(parts: Parts) -> FrontDoor:
             *event_description_routes(registry, parts.settings),
             *v1_routes(parts),
             *media_routes(services),
+            *payment_routes(parts.records, parts.directory, parts.settings),
             *ai_routes(ai_services(parts)),
             *member_routes(
                 Unsubscribe(parts.records, parts.keyring), parts.email_changes, parts.sites

@@ -21,6 +21,7 @@ from masthead.payments.collection import (
     payment_products,
     payment_subscriptions,
 )
+from masthead.payments.tables import payment_inbox, payment_refunds, payment_reports
 from masthead.posts.collection import posts
 from masthead.privacy.collection import gdpr_requests
 from masthead.records.collection import Registry
@@ -70,6 +71,9 @@ bookkeeping = (
     remembered_answers,
     webhook_lanes,
     webhook_attempts,
+    payment_inbox,
+    payment_refunds,
+    payment_reports,
     ai_usage,
     mails,
     email_changes,

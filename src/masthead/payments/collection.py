@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from masthead.records.collection import Collection
+from masthead.records.collection import Collection, Index
 from masthead.records.fields.relation import OnDelete, Relation
 from masthead.records.fields.text import Text
-from masthead.records.fields.values import Date
+from masthead.records.fields.values import Date, Select
 
 payment_products = Collection(
     "payment_products",
@@ -21,17 +21,28 @@ payment_customers = Collection(
     (
         Text(name="payment_customer_id", required=True, max=255, unique=True, personal=True),
         Relation(name="member_id", to="blog_members", on_delete=OnDelete.CASCADE),
+        Date(name="event_created", help="Of the last event that tied the two together."),
     ),
 )
 
 payment_subscriptions = Collection(
     "payment_subscriptions",
     (
-        Text(name="payment_subscription_id", required=True, max=255, unique=True),
+        Text(
+            name="payment_subscription_id",
+            required=True,
+            max=255,
+            unique=True,
+            help="Of the customer or the checkout where the processor named no subscription.",
+        ),
         Text(name="payment_customer_id", max=255, personal=True),
         Relation(name="member_id", to="blog_members", on_delete=OnDelete.CASCADE),
-        Text(name="status", max=50),
+        Text(name="status", max=50, help="The processor's own word."),
         Date(name="current_period_end"),
-        Date(name="event_created"),
+        Date(name="event_created", help="Of the event that said the status."),
+        Select(name="tier", values=("free", "paid")),
+        Date(name="tier_event_created", help="Of the event that set the tier."),
+        Date(name="payment_failed_at"),
     ),
+    indexes=(Index(("payment_customer_id",), skip_empty="payment_customer_id"),),
 )

@@ -165,6 +165,39 @@ def upgrade() -> None:
         "ix_mails__tenant_id_recipient", "mails", ["tenant_id", "recipient"], unique=False
     )
     op.create_table(
+        "payment_inbox",
+        sa.Column("tenant_id", types.Text(), nullable=False),
+        sa.Column("event_id", types.Text(), nullable=False),
+        sa.Column("type", types.Text(), nullable=False),
+        sa.Column("happened", types.Text(), nullable=False),
+        sa.Column("received", types.Text(), nullable=False),
+        sa.Column("note", types.Text(), server_default=sa.text("''"), nullable=False),
+        sa.PrimaryKeyConstraint("tenant_id", "event_id", name=op.f("pk_payment_inbox")),
+    )
+    op.create_index(
+        "ix_payment_inbox__noted",
+        "payment_inbox",
+        ["tenant_id", "received"],
+        unique=False,
+        sqlite_where=sa.text("note <> ''"),
+        postgresql_where=sa.text("note <> ''"),
+    )
+    op.create_table(
+        "payment_refunds",
+        sa.Column("tenant_id", types.Text(), nullable=False),
+        sa.Column("payment_id", types.Text(), nullable=False),
+        sa.Column("amount", types.Integer(), nullable=False),
+        sa.Column("is_full", types.Flag(), nullable=False),
+        sa.PrimaryKeyConstraint("tenant_id", "payment_id", name=op.f("pk_payment_refunds")),
+    )
+    op.create_table(
+        "payment_reports",
+        sa.Column("tenant_id", types.Text(), nullable=False),
+        sa.Column("created", types.Text(), nullable=False),
+        sa.Column("report", types.Json(), nullable=False),
+        sa.PrimaryKeyConstraint("tenant_id", name=op.f("pk_payment_reports")),
+    )
+    op.create_table(
         "rate_limit_counters",
         sa.Column("tenant_id", types.Text(), nullable=False),
         sa.Column("subject", types.Text(), nullable=False),
@@ -931,6 +964,7 @@ def upgrade() -> None:
             "payment_customer_id", types.Text(), server_default=sa.text("''"), nullable=False
         ),
         sa.Column("member_id", types.Text(), nullable=True),
+        sa.Column("event_created", types.Text(), server_default=sa.text("''"), nullable=False),
         sa.Column("created", types.Text(), server_default=sa.text("''"), nullable=False),
         sa.Column("updated", types.Text(), server_default=sa.text("''"), nullable=False),
         sa.Column("version", types.Integer(), server_default=sa.text("0"), nullable=False),
@@ -1024,6 +1058,9 @@ def upgrade() -> None:
         sa.Column("status", types.Text(), server_default=sa.text("''"), nullable=False),
         sa.Column("current_period_end", types.Text(), server_default=sa.text("''"), nullable=False),
         sa.Column("event_created", types.Text(), server_default=sa.text("''"), nullable=False),
+        sa.Column("tier", types.Text(), server_default=sa.text("''"), nullable=False),
+        sa.Column("tier_event_created", types.Text(), server_default=sa.text("''"), nullable=False),
+        sa.Column("payment_failed_at", types.Text(), server_default=sa.text("''"), nullable=False),
         sa.Column("created", types.Text(), server_default=sa.text("''"), nullable=False),
         sa.Column("updated", types.Text(), server_default=sa.text("''"), nullable=False),
         sa.Column("version", types.Integer(), server_default=sa.text("0"), nullable=False),
@@ -1055,6 +1092,14 @@ def upgrade() -> None:
         postgresql_where=None,
     )
     op.create_index(
+        op.f("ix_payment_subscriptions__tenant_id_payment_customer_id"),
+        "payment_subscriptions",
+        ["tenant_id", "payment_customer_id"],
+        unique=False,
+        sqlite_where=sa.text("payment_customer_id != ''"),
+        postgresql_where=sa.text("payment_customer_id != ''"),
+    )
+    op.create_index(
         op.f("ix_payment_subscriptions__tenant_id_payment_subscription_id"),
         "payment_subscriptions",
         ["tenant_id", "payment_subscription_id"],
@@ -1069,6 +1114,9 @@ def upgrade() -> None:
     share("jobs", "tenant_id")
     share("login_attempts", "tenant_id")
     share("mails", "tenant_id")
+    share("payment_inbox", "tenant_id")
+    share("payment_refunds", "tenant_id")
+    share("payment_reports", "tenant_id")
     share("rate_limit_counters", "tenant_id")
     share("record_counts", "tenant_id")
     share("remembered_answers", "tenant_id")

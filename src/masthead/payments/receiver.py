@@ -1,0 +1,162 @@
+"""The two addresses that the payment processor calls: a tenant's own, and the platform's.
+
+The signature is checked over the bytes as they came before anything in them is believed. An event
+and all that it causes commit together, once.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+
+import structlog
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from masthead import clock
+from masthead.caller import system
+from masthead.errors import BadRequest, Invalid, NotFound
+from masthead.identity.directory import Tenant, TenantDirectory
+from masthead.identity.hosts import BareHost, parse_host, tenant_name
+from masthead.ids import TenantId
+from masthead.payments.handlers import HANDLERS
+from masthead.payments.inbox import Inbox
+from masthead.payments.shapes import PaymentEvent, read_event, tenant_named
+from masthead.payments.signatures import READERS, is_authentic
+from masthead.records.engine import Records
+from masthead.settings import Settings
+from masthead.site.collection import site_settings
+from masthead.web.answers import header, send_json
+from masthead.web.bodies import read_body
+from masthead.web.errors import answers_under
+from masthead.web.v1.errors import MethodNotAllowed, error_answer
+from masthead.web.visit import visit_of
+
+log = structlog.get_logger()
+
+TENANT_PREFIX = "/api/member-webhook/"
+PLATFORM_PATH = "/api/payment/webhook"
+MAX_BODY_BYTES = 1024 * 1024
+
+NOTHING_HERE = "No payments are received at this address."
+TEST_EVENT = "a test event, while the tenant's payment key is a live one"
+CONNECTED = "an event of a connected account: those go to the tenant's own address"
+
+_SLUG = re.compile(r"[a-z0-9-]{1,63}")
+_LIVE_KEY = re.compile(r"[a-z]+_live_")
+
+
+def payment_routes(records: Records, directory: TenantDirectory, settings: Settings) -> list[Route]:
+    for prefix in (TENANT_PREFIX, PLATFORM_PATH):
+        answers_under(prefix, error_answer(settings.error_codes))
+    inbox = Inbox(records.database)
+    return [
+        Route(TENANT_PREFIX + "{slug}", _TenantReceiver(records, inbox, directory, settings)),
+        Route(PLATFORM_PATH, _PlatformReceiver(records, inbox, directory, settings)),
+    ]
+
+
+class _Receiver:
+    def __init__(
+        self, records: Records, inbox: Inbox, directory: TenantDirectory, settings: Settings
+    ) -> None:
+        self._records = records
+        self._inbox = inbox
+        self._directory = directory
+        self._settings = settings
+
+    async def _authentic(
+        self, scope: Scope, receive: Receive, secret: str, now: datetime
+    ) -> PaymentEvent:
+        raw_body = await read_body(scope, receive, limit=MAX_BODY_BYTES)
+        sent = {name: header(scope, name.encode()) for name in READERS}
+        headers = {name: value for name, value in sent.items() if value is not None}
+        if not is_authentic(headers, secret, raw_body, int(now.timestamp())):
+            raise BadRequest("The signature does not fit the payload, the secret or the time.")
+        return read_event(raw_body, now)
+
+    async def _take(self, tenant_id: TenantId, event: PaymentEvent, objection: str) -> None:
+        if await self._inbox.has(tenant_id, event):
+            return
+        try:
+            async with self._records.unit(system(tenant_id)) as unit:
+                received = clock.to_text(self._records.clock())
+                if not await self._inbox.take(unit, event, received):
+                    return
+                note = objection or await HANDLERS[event.type](unit, self._inbox, event)
+                if note:
+                    await self._inbox.note(unit, event, note)
+        except Invalid as error:
+            fields = ", ".join(error.problems)
+            raise BadRequest(f"The payment event holds values that can't be kept: {fields}.") from (
+                error
+            )
+        if note:
+            log.warning("payments.not_acted_on", tenant_id=tenant_id, event_id=event.id, why=note)
+
+
+class _TenantReceiver(_Receiver):
+    """`POST /api/member-webhook/{slug}`, with the tenant's own secret."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        _only_post(scope)
+        tenant = await self._tenant(scope)
+        found = await self._records.find(site_settings, {}, tenant_id=tenant.id)
+        secret, key = (
+            self._records.reveal(site_settings, found[0], name) if found else ""
+            for name in ("member_payment_webhook_secret", "member_payment_secret_key")
+        )
+        if not secret:
+            raise NotFound(NOTHING_HERE)
+        event = await self._authentic(scope, receive, secret, self._records.clock())
+        if event.type in HANDLERS:
+            is_test = event.is_live is False and _LIVE_KEY.match(key)
+            await self._take(tenant.id, event, TEST_EVENT if is_test else "")
+        await send_json(send, 200, {"received": True})
+
+    async def _tenant(self, scope: Scope) -> Tenant:
+        slug = scope["path_params"]["slug"]
+        tenant = await self._directory.by_slug(slug) if _SLUG.fullmatch(slug) else None
+        if tenant is None or not self._fits_host(scope, tenant):
+            raise NotFound(NOTHING_HERE)
+        return tenant
+
+    def _fits_host(self, scope: Scope, tenant: Tenant) -> bool:
+        """On the service's own host, which may stand for a default tenant, any slug is served."""
+        at_host = visit_of(scope).tenant
+        if at_host is None or at_host.id == tenant.id:
+            return True
+        host = parse_host(header(scope, b"host") or "")
+        place = tenant_name(host, self._settings.base_domain, self._settings.base_url)
+        return isinstance(place, BareHost)
+
+
+class _PlatformReceiver(_Receiver):
+    """`POST /api/payment/webhook`, with the platform's secret; the payload names the tenant."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        _only_post(scope)
+        secret = self._settings.payment_webhook_secret
+        if secret is None:
+            raise NotFound(NOTHING_HERE)
+        event = await self._authentic(scope, receive, str(secret), self._records.clock())
+        if event.type in HANDLERS:
+            tenant = await self._tenant(event)
+            # Whoever has an account under the platform's could name any tenant in its metadata.
+            await self._take(tenant.id, event, CONNECTED if event.account else "")
+        await send_json(send, 200, {"received": True})
+
+    async def _tenant(self, event: PaymentEvent) -> Tenant:
+        tenant_id, slug = tenant_named(event.subject)
+        if tenant_id:
+            tenant = await self._directory.by_id(tenant_id)
+        else:
+            tenant = await self._directory.by_slug(slug) if slug else None
+        if tenant is None or (slug and tenant.slug != slug):
+            raise NotFound("The payment event's metadata names no tenant of this service.")
+        return tenant
+
+
+def _only_post(scope: Scope) -> None:
+    if scope["method"] != "POST":
+        raise MethodNotAllowed(("POST",))
