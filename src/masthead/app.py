@@ -46,6 +46,7 @@ from masthead.members.v1 import routes as member_table
 from masthead.outbound.client import OutboundClient
 from masthead.outbound.streams import OutboundStreams
 from masthead.payments.receiver import payment_routes
+from masthead.payments.reconcile import Reconciliation
 from masthead.posts.v1 import routes as post_table
 from masthead.record_api.call import Services as RecordServices
 from masthead.record_api.routes import routes as record_routes
@@ -169,6 +170,7 @@ def job_runner(parts: Parts) -> JobRunner:
         Chore("limits.sweep", hourly, parts.limit_store.sweep),
         Chore("idempotency.sweep", hourly, parts.idempotency.sweep),
         Chore("webhooks.sweep", hourly, partial(_sweep_attempts, parts)),
+        Chore("payments.reconcile", timedelta(days=1), Reconciliation(parts.records, tables).run),
         Chore("mail.sweep", hourly, parts.mail.sweep),
         Chore("email_changes.sweep", hourly, parts.email_changes.sweep),
     ]

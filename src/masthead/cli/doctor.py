@@ -27,6 +27,8 @@ from masthead.cli.invocation import Invocation, Shown, command, new_app
 from masthead.cli.opened import UnreachableDatabase
 from masthead.errors import MastheadError, Unavailable
 from masthead.events.outbox import events
+from masthead.payments.reconcile import Report, Reports
+from masthead.schema import tables
 from masthead.setting_values import SmtpSecurity
 from masthead.settings import Settings, SettingsError
 from masthead.storage.database import EVERY_TENANT
@@ -232,6 +234,37 @@ async def base_url(settings: Settings) -> Finding:
     return State.OK, f"{settings.base_url}, tenants under {settings.base_domain}"
 
 
+async def payments(settings: Settings) -> Finding:
+    """What the worker's nightly look at payments has written down."""
+    if await revision_of(settings.database_url) != HEAD:
+        return State.OK, "nothing to look at yet"
+    opened = await open_database(settings.database_url)
+    try:
+        t = tables["tenants"].c
+        named = opened.compile(sa.select(t.id, t.slug))
+        rows = await opened.fetch(EVERY_TENANT, named, named.bind({}), slow=True)
+        reports = await Reports(opened).all()
+    finally:
+        await opened.close()
+    slugs = {str(row[0]): str(row[1]) for row in rows}
+    found = [(slugs[tenant], report) for tenant, _, report in reports if tenant in slugs]
+    if not found:
+        return State.OK, "nothing to reconcile yet; the worker looks once a day"
+    odd = [f"{slug}: {_oddities(report)}" for slug, report in found if not report.is_clean]
+    if odd:
+        return State.WARN, "; ".join(odd)
+    return State.OK, f"{max(at for _, at, _ in reports)}: nothing disagrees"
+
+
+def _oddities(report: Report) -> str:
+    """How many of each kind, and the first of them."""
+    return ", ".join(
+        f"{kind.count} {name} ({kind.first[0].id} {kind.first[0].why})"
+        for name, kind in report.kinds().items()
+        if kind.count
+    )
+
+
 CHECKS: dict[str, Callable[[Settings], Awaitable[Finding]]] = {
     "data directory": data_dir,
     "root secret": secret_key,
@@ -240,4 +273,5 @@ CHECKS: dict[str, Callable[[Settings], Awaitable[Finding]]] = {
     "mail": mail,
     "clock": clock_sanity,
     "base url": base_url,
+    "payments": payments,
 }
