@@ -22,9 +22,15 @@ def willing(provider: Receiver) -> None:
     provider.default = plays(recording("openai"))
 
 
+async def keyless(ai: AiWorld, address: str = "") -> httpx.AsyncClient:
+    """A client of a tenant that has no key of its own."""
+    tenant = await ai.tenant(ai_api_key="")
+    return ai.world.client(tenant.host, address=address)
+
+
 class TestPerAddress:
     async def test_ten_a_minute_on_the_platforms_key(self, ai: AiWorld) -> None:
-        client = ai.world.client()
+        client = await keyless(ai)
         assert await statuses(client, 11) == [200] * 10 + [429]
         ai.world.clock.advance(seconds=15)
         refused = await client.post(PATH, json=GENERATE)
@@ -48,27 +54,28 @@ class TestPerAddress:
     async def test_behind_a_trusted_proxy_the_address_is_the_forwarded_one(
         self, ai: AiWorld
     ) -> None:
-        proxy = ai.world.client(address="192.0.2.1")
+        proxy = await keyless(ai, "192.0.2.1")
         proxy.headers["x-forwarded-for"] = "198.51.100.1, 203.0.113.50"
         assert await statuses(proxy, 11) == [200] * 10 + [429]
         proxy.headers["x-forwarded-for"] = "203.0.113.51"
         assert await statuses(proxy, 1) == [200]
 
     async def test_nobody_else_is_believed_about_addresses(self, ai: AiWorld) -> None:
-        client = ai.world.client(address="203.0.113.60")
+        client = await keyless(ai, "203.0.113.60")
         for number in range(11):
             client.headers["x-forwarded-for"] = f"203.0.113.{100 + number}"
             assert await statuses(client, 1) == [429 if number == 10 else 200]
 
     async def test_addresses_of_one_ipv6_network_count_as_one(self, ai: AiWorld) -> None:
+        tenant = await ai.tenant(ai_api_key="")
         for number in range(11):
-            client = ai.world.client(address=f"2001:db8:1:2::{number + 1:x}")
+            client = ai.world.client(tenant.host, address=f"2001:db8:1:2::{number + 1:x}")
             assert await statuses(client, 1) == [429 if number == 10 else 200]
-        neighbour = ai.world.client(address="2001:db8:1:3::1")
+        neighbour = ai.world.client(tenant.host, address="2001:db8:1:3::1")
         assert await statuses(neighbour, 1) == [200]
 
     async def test_an_unreadable_wish_is_not_counted(self, ai: AiWorld) -> None:
-        client = ai.world.client()
+        client = await keyless(ai)
         for _ in range(12):
             assert (await client.post(PATH, json={})).status_code == 400
         assert await statuses(client, 1) == [200]
@@ -107,6 +114,13 @@ class TestPerTenant:
         for number in range(61):
             client = ai.world.client(tenant.host)
             assert await statuses(client, 1) == [200 if number < 60 else 429]
+
+
+async def test_calls_without_a_tenant_share_the_limits_of_one(ai: AiWorld) -> None:
+    # Away from the moment at which other tests ask without a tenant.
+    ai.world.clock.advance(days=300)
+    for number in range(61):
+        assert await statuses(ai.world.client(), 1) == [200 if number < 60 else 429]
 
 
 class TestBudget:

@@ -59,6 +59,23 @@ async def test_a_page_elsewhere_can_not_ask_without_asking_first(ai: AiWorld) ->
     assert "application/json" in response.json()["error"]["message"]
 
 
+async def test_pages_that_the_tenant_lists_may_ask(ai: AiWorld) -> None:
+    tenant = await ai.tenant(cors_origins=["https://app.example.com"])
+    page = tenant.guest
+    page.headers["origin"] = "https://app.example.com"
+    asking = {
+        "access-control-request-method": "POST",
+        "access-control-request-headers": "content-type",
+    }
+    assert (await page.options(PATH, headers=asking)).status_code == 204
+    ai.provider.next(plays(recording("openai")))
+    answer = await page.post(PATH, json=GENERATE)
+    assert answer.status_code == 200
+    assert answer.headers["access-control-allow-origin"] == "https://app.example.com"
+    page.headers["origin"] = "https://other.example.com"
+    assert (await page.options(PATH, headers=asking)).status_code == 405
+
+
 @pytest.mark.parametrize(
     "body",
     [

@@ -19,6 +19,7 @@ from masthead.ai.ledger import Ledger
 from masthead.ai.open_streams import OpenStreams
 from masthead.ai.prompts import Prompt
 from masthead.ai.providers import Failure, Reader, call_for, reader_for
+from masthead.errors import MastheadError
 from masthead.ids import TenantId
 from masthead.outbound.errors import Kind, OutboundError
 from masthead.outbound.streams import Incoming, OutboundStreams
@@ -86,9 +87,13 @@ class Generator:
     ) -> None:
         heartbeat = self.patience.heartbeat
         while True:
-            pause = max(heartbeat - answer.silent_seconds(), 0.01)
-            tasks = (relaying, leaving)
-            await asyncio.wait(tasks, timeout=pause, return_when=asyncio.FIRST_COMPLETED)
+            pause = heartbeat - answer.silent_seconds()
+            await asyncio.wait(
+                (relaying, leaving),
+                # Nothing left of it: the last beat was left out, for a client that takes nothing.
+                timeout=pause if pause > 0 else heartbeat,
+                return_when=asyncio.FIRST_COMPLETED,
+            )
             if leaving.done():
                 return
             if relaying.cancelled():
@@ -185,10 +190,15 @@ class Generator:
             amount_in=tokens_in,
             amount_out=tokens_out,
         )
-        if work.is_billed:
+        if not work.is_billed:
+            return
+        try:
             await self.ledger.record(
                 order.tenant_id, tokens_in, tokens_out, by_platform=order.by_platform
             )
+        except MastheadError:
+            # The answer is given; the line above still has the amounts.
+            log.exception("ai.not_recorded", tenant=order.tenant_id)
 
 
 @dataclass(slots=True)

@@ -55,8 +55,8 @@ class AiLimits:
         """Counts one call; raises RateLimited or QuotaExceeded."""
         if not site.has_key:
             await self._count(NOBODY, f"ai:{_subscriber(address)}", PER_ADDRESS)
-        if tenant_id is not None:
-            await self._count(tenant_id, "ai", _limits_of(site))
+        # Calls without a tenant share the limits of one: many addresses must not cost without end.
+        await self._count(tenant_id or NOBODY, "ai", _limits_of(site))
 
     async def _count(self, tenant_id: TenantId, subject: str, limits: Limits) -> None:
         change = _Call(moment_of(self._clock()), limits)
