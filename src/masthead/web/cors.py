@@ -34,6 +34,7 @@ EXPOSED_HEADERS = (
     "X-Request-Id",
 )
 ANY = "*"
+PREFIXES = (PREFIX, "/api/ai/")
 
 _PREFLIGHT: RawHeaders = [
     (b"access-control-allow-methods", METHODS.encode()),
@@ -49,7 +50,7 @@ class Cors:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or not scope["path"].startswith(PREFIX):
+        if scope["type"] != "http" or not scope["path"].startswith(PREFIXES):
             await self._app(scope, receive, send)
             return
         tenant = visit_of(scope).tenant
