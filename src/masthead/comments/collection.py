@@ -69,5 +69,6 @@ comments = Collection(
     indexes=(
         Index(("post_id", "created", "id")),
         Index(("status", "created", "id")),
+        Index(("author_email",), skip_empty="author_email"),
     ),
 )

@@ -115,7 +115,10 @@ orders = Collection(
     ),
     events=order_events,
     counters=(Counter(by=("status",)),),
-    indexes=(Index(("payment_id",), skip_empty="payment_id"),),
+    indexes=(
+        Index(("payment_id",), skip_empty="payment_id"),
+        Index(("email",), skip_empty="email"),
+    ),
 )
 
 carts = Collection(
@@ -128,7 +131,7 @@ carts = Collection(
     ),
     events=cart_events,
     counters=(Counter(by=("status",)),),
-    indexes=(Index(("status", "last_activity")),),
+    indexes=(Index(("status", "last_activity")), Index(("email",))),
 )
 
 gift_cards = Collection(
@@ -141,4 +144,5 @@ gift_cards = Collection(
         Flag(name="redeemed"),
     ),
     events=gift_card_events,
+    indexes=(Index(("email",), skip_empty="email"),),
 )

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import Counter
+from collections.abc import Awaitable, Callable
 
 import structlog
 
@@ -32,16 +34,22 @@ from masthead.privacy.personal import (
 )
 from masthead.privacy.receipts import FILES, Receipt
 from masthead.privacy.requests import Requests
-from masthead.privacy.rows import EVENTS_PER_LOOK, Batch, PersonTraces, TenantRows
+from masthead.privacy.rows import EVENTS_PER_LOOK, MOST_ROWS, Batch, PersonTraces, TenantRows
 from masthead.records.collection import Collection, Record
 from masthead.records.engine import Records
 from masthead.records.unit import Unit
-from masthead.storage.database import scope_of
+from masthead.storage.database import Transaction, scope_of
 from masthead.storage.objects import ObjectStore
 
 SLICE_SECONDS = 10.0
 """How long a job works before it lets others have their turn."""
 STEP = 100
+BATCH_SECONDS = 0.008
+"""What a batch of a tenant's rows should take: others' writes wait for it."""
+FEWEST_ROWS = 10
+PAUSES = 2
+"""How often as long as a batch the others have for themselves."""
+FOLD_EVERY = 16
 COMPACT_JOB = "privacy.compact"
 
 log = structlog.get_logger()
@@ -49,6 +57,22 @@ log = structlog.get_logger()
 
 class _SliceOver(Exception):
     """Enough for now; the next job goes on."""
+
+
+class _Pace:
+    """How many rows at a time, learned from how long they take."""
+
+    def __init__(self) -> None:
+        self.rows = FEWEST_ROWS
+        self.batches = 0
+
+    def pause_after(self, seconds: float) -> float:
+        self.batches += 1
+        if seconds > BATCH_SECONDS:
+            self.rows = max(self.rows // 2, FEWEST_ROWS)
+        elif seconds < BATCH_SECONDS / 2:
+            self.rows = min(self.rows * 2, MOST_ROWS)
+        return seconds * PAUSES
 
 
 class Erasure:
@@ -61,6 +85,7 @@ class Erasure:
         exports: Exports,
         rows: TenantRows,
         traces: PersonTraces,
+        fold_log: Callable[[], Awaitable[None]],
     ) -> None:
         self._records = records
         self._objects = objects
@@ -69,6 +94,7 @@ class Erasure:
         self._exports = exports
         self._rows = rows
         self._traces = traces
+        self._fold_log = fold_log
 
     async def run(self, request: Record, *, slice_seconds: float = SLICE_SECONDS) -> bool:
         """True when nothing is left to do, False when the time was over before."""
@@ -83,41 +109,49 @@ class Erasure:
     # A tenant
 
     async def _erase_tenant(self, request: Record, deadline: float) -> None:
-        tenant_id, receipt = TenantId(request["tenant_id"]), Receipt.of(request)
-        await self._remove_files(tenant_id, request, receipt)
+        tenant_id = TenantId(request["tenant_id"])
+        await self._remove_files(tenant_id, request)
+        pace = _Pace()
         for batch in self._rows.batches:
-            while await self._run_batch(tenant_id, request, receipt, batch):
+            while await self._run_batch(tenant_id, request, batch, pace):
                 _check(deadline)
-        await self._remove_files(tenant_id, request, receipt)
-        await self._send_tenant_receipt(request, receipt)
-        receipt.erased["tenants"] = 1
+        await self._remove_files(tenant_id, request)
+        await self._send_tenant_receipt(request)
         now = clock.to_text(self._records.clock())
         async with self._records.database.transaction(scope_of(tenant_id)) as tx:
+            receipt = Receipt.parse(await self._rows.receipt(tx, tenant_id, request["id"]))
+            receipt.erased["tenants"] = 1
             await self._rows.finish(tx, tenant_id, request["id"], receipt.text(), now)
 
-    async def _remove_files(self, tenant_id: TenantId, request: Record, receipt: Receipt) -> None:
+    async def _remove_files(self, tenant_id: TenantId, request: Record) -> None:
         """Uploads, their thumbs and every export are kept under the tenant's id."""
         removed = await self._objects.delete_prefix(tenant_id)
         if removed:
-            receipt.erased[FILES] += removed
             async with self._records.database.transaction(scope_of(tenant_id)) as tx:
-                await self._rows.note(tx, tenant_id, request["id"], receipt.text())
+                await self._count(tx, request, FILES, removed)
 
     async def _run_batch(
-        self, tenant_id: TenantId, request: Record, receipt: Receipt, batch: Batch
+        self, tenant_id: TenantId, request: Record, batch: Batch, pace: _Pace
     ) -> bool:
-        began = time.monotonic()
         async with self._records.database.transaction(scope_of(tenant_id)) as tx:
-            count = await self._rows.run(tx, batch, tenant_id, request["id"])
+            began = time.monotonic()
+            count = await self._rows.run(tx, batch, tenant_id, request["id"], pace.rows)
             if count and batch.removes:
-                receipt.erased[batch.table] += count
-                await self._rows.note(tx, tenant_id, request["id"], receipt.text())
+                await self._count(tx, request, batch.table, count)
+            took = time.monotonic() - began
         if count:
-            # As long a pause as the batch took: the others' requests come first.
-            await asyncio.sleep(time.monotonic() - began)
+            await asyncio.sleep(pace.pause_after(took))
+            if pace.batches % FOLD_EVERY == 0:
+                await self._fold_log()
         return count > 0
 
-    async def _send_tenant_receipt(self, request: Record, receipt: Receipt) -> None:
+    async def _count(self, tx: Transaction, request: Record, what: str, count: int) -> None:
+        tenant_id, request_id = TenantId(request["tenant_id"]), request["id"]
+        receipt = Receipt.parse(await self._rows.receipt(tx, tenant_id, request_id))
+        receipt.erased[what] += count
+        await self._rows.note(tx, tenant_id, request_id, receipt.text())
+
+    async def _send_tenant_receipt(self, request: Record) -> None:
         """Queued by the platform, for the tenant's own mails are gone. Before the last step,
         which takes the owner's address with it: a crash in between sends it twice."""
         tenant_id = TenantId(request["tenant_id"])
@@ -125,6 +159,8 @@ class Erasure:
             return
         site = await self._requests.site(tenant_id)
         people = await self._requests.addressees(request)
+        current = await self._requests.find(request["id"])
+        receipt = Receipt.of(current["receipt"] if current else None)
         async with self._records.unit(system()) as unit:
             for each in people:
                 mail = letters.deletion_done(
@@ -141,7 +177,7 @@ class Erasure:
     # A member
 
     async def _erase_member(self, request: Record, deadline: float) -> None:
-        tenant_id, receipt = TenantId(request["tenant_id"]), Receipt.of(request)
+        tenant_id = TenantId(request["tenant_id"])
         found = await self._records.find(
             blog_members, {"id": request["member_id"]}, tenant_id=tenant_id
         )
@@ -150,22 +186,15 @@ class Erasure:
             await self._requests.close(request, "completed")
             return
         person = person_of(found[0])
-        await self._forget_events(tenant_id, request, receipt, person, deadline)
+        await self._forget_events(tenant_id, request, person)
         await self._expire_exports(tenant_id, person)
         for collection in concerned(self._records.registry):
             if collection is not blog_members:
-                while await self._treat(tenant_id, request, receipt, collection, person):
+                while await self._treat(tenant_id, request, collection, person):
                     _check(deadline)
-        await self._finish_member(request, receipt, found[0], person)
+        await self._finish_member(request, found[0], person)
 
-    async def _forget_events(
-        self,
-        tenant_id: TenantId,
-        request: Record,
-        receipt: Receipt,
-        person: Person,
-        deadline: float,
-    ) -> None:
+    async def _forget_events(self, tenant_id: TenantId, request: Record, person: Person) -> None:
         """First, while the person's records can still be told from others'."""
         about = await self._record_ids(tenant_id, person)
         after, email = (0, -1), person.email
@@ -179,8 +208,7 @@ class Erasure:
                 ]
                 if hits:
                     await self._traces.forget_events(unit, hits)
-                    receipt.erased["events"] += len(hits)
-                    await _note(unit, request, receipt)
+                    await _note(unit, request, Receipt(Counter(events=len(hits))))
             if len(rows) < EVENTS_PER_LOOK:
                 return
             after = (rows[-1][0], rows[-1][1])
@@ -211,28 +239,29 @@ class Erasure:
         self,
         tenant_id: TenantId,
         request: Record,
-        receipt: Receipt,
         collection: Collection,
         person: Person,
     ) -> bool:
         """A step of a collection: its records go, or become nobody's. False when none is left."""
-        count = 0
+        done = Receipt()
         async with self._records.unit(system(tenant_id), emit_events=False) as unit:
             for trait in traits(collection, person):
                 for record in await unit.find(collection, trait, STEP):
-                    count += await _treat_one(unit, collection, record, person, request, receipt)
-            if count:
-                await _note(unit, request, receipt)
-        return count > 0
+                    # The request is found by its member as well, and has its own end.
+                    if record["id"] != request["id"]:
+                        await _treat_one(unit, collection, record, person, done)
+            if done:
+                await _note(unit, request, done)
+        return bool(done)
 
-    async def _finish_member(
-        self, request: Record, receipt: Receipt, member: Record, person: Person
-    ) -> None:
+    async def _finish_member(self, request: Record, member: Record, person: Person) -> None:
         """The member, whatever else holds the address, the receipt: one transaction."""
         tenant_id = TenantId(request["tenant_id"])
         site = await self._requests.site(tenant_id)
         people = await self._requests.addressees(request)
         async with self._records.unit(system(tenant_id), emit_events=False) as unit:
+            (current,) = await unit.find(gdpr_requests, {"id": request["id"]}, 1)
+            receipt = Receipt.of(current["receipt"])
             receipt.erased["traces"] += await self._traces.forget_address(unit, person.email)
             await unit.delete(blog_members, member["id"])
             receipt.erased["blog_members"] = 1
@@ -263,29 +292,24 @@ class Erasure:
 
 
 async def _treat_one(
-    unit: Unit,
-    collection: Collection,
-    record: Record,
-    person: Person,
-    request: Record,
-    receipt: Receipt,
-) -> int:
-    """1 when something was changed: what is nobody's already is found again by its id."""
-    if record["id"] == request["id"]:
-        return 0
+    unit: Unit, collection: Collection, record: Record, person: Person, done: Receipt
+) -> None:
+    """What is nobody's already is found again by its id, and left as it is."""
     if FATES.get(collection.name) is Fate.DELETED:
         await unit.delete(collection, record["id"])
-        receipt.erased[collection.name] += 1
-        return 1
+        done.erased[collection.name] += 1
+        return
     changes = without_person(collection, record, person)
-    if not changes:
-        return 0
-    await unit.update(collection, record["id"], {}, stamped=changes)
-    receipt.kept[collection.name] += 1
-    return 1
+    if changes:
+        await unit.update(collection, record["id"], {}, stamped=changes)
+        done.kept[collection.name] += 1
 
 
-async def _note(unit: Unit, request: Record, receipt: Receipt) -> None:
+async def _note(unit: Unit, request: Record, done: Receipt) -> None:
+    """Adds to the receipt as it is stored now, in the transaction of what was done."""
+    (current,) = await unit.find(gdpr_requests, {"id": request["id"]}, 1)
+    receipt = Receipt.of(current["receipt"])
+    receipt.add(done)
     await unit.update(gdpr_requests, request["id"], {}, stamped={"receipt": receipt.as_json()})
 
 

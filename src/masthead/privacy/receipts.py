@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
 from masthead.privacy.personal import WHY_KEPT
-from masthead.records.collection import Record
 
 FILES = "files"
 
@@ -20,9 +20,20 @@ class Receipt:
     kept: Counter[str] = field(default_factory=Counter)
 
     @classmethod
-    def of(cls, request: Record) -> Receipt:
-        stored = request["receipt"] or {}
+    def of(cls, stored: Mapping[str, Any] | None) -> Receipt:
+        stored = stored or {}
         return cls(Counter(stored.get("erased", {})), Counter(stored.get("kept", {})))
+
+    @classmethod
+    def parse(cls, text: str) -> Receipt:
+        return cls.of(msgspec.json.decode(text))
+
+    def add(self, other: Receipt) -> None:
+        self.erased.update(other.erased)
+        self.kept.update(other.kept)
+
+    def __bool__(self) -> bool:
+        return bool(self.erased or self.kept)
 
     def as_json(self) -> dict[str, Any]:
         return {

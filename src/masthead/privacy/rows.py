@@ -23,7 +23,7 @@ from masthead.storage.database import Database, Statement, Transaction
 from masthead.storage.metadata import metadata
 from masthead.webhooks.tables import webhook_attempts
 
-BATCH = 200
+MOST_ROWS = 200
 EVENTS_PER_LOOK = 500
 
 KEPT_TO_THE_END = ("site_settings", "tenants", "_superusers", "tenant_states")
@@ -36,7 +36,7 @@ _WILD, _ESCAPED = re.compile(r"([\\%_])"), r"\\\1"
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """One statement that changes at most `BATCH` rows of a table, to be repeated until none."""
+    """One statement that changes a few rows of a table, to be repeated until there are none."""
 
     table: str
     statement: Statement
@@ -57,6 +57,12 @@ class TenantRows:
         by_name = {each.name: each for each in owned}
         self._last = [database.compile(self._all_of(by_name[name])) for name in KEPT_TO_THE_END]
         requests = by_name["gdpr_requests"]
+        # Locked where rows can be: what is read here is written back in the same transaction.
+        self._receipt = database.compile(
+            sa.select(requests.c.receipt)
+            .where(requests.c.tenant_id == sa.bindparam("t"), requests.c.id == sa.bindparam("keep"))
+            .with_for_update()
+        )
         self._note = database.compile(
             sa.update(requests)
             .where(requests.c.tenant_id == sa.bindparam("t"), requests.c.id == sa.bindparam("keep"))
@@ -81,7 +87,7 @@ class TenantRows:
             Batch(table.name, self._database.compile(statement), removes=False)
             for statement in _let_go_of_own_kind(table, key)
         ]
-        some = sa.select(*key).where(*self._mine(table)).limit(BATCH)
+        some = sa.select(*key).where(*self._mine(table)).limit(sa.bindparam("most"))
         delete = sa.delete(table).where(_key_of(key).in_(some))
         return [*found, Batch(table.name, self._database.compile(delete), removes=True)]
 
@@ -97,9 +103,16 @@ class TenantRows:
             mine.append(table.c.kind != self._erase_job)
         return mine
 
-    async def run(self, tx: Transaction, batch: Batch, tenant_id: TenantId, keep: str) -> int:
-        bound = batch.statement.bind({"t": tenant_id, "keep": keep})
+    async def run(
+        self, tx: Transaction, batch: Batch, tenant_id: TenantId, keep: str, most: int
+    ) -> int:
+        bound = batch.statement.bind({"t": tenant_id, "keep": keep, "most": most})
         return await tx.execute(batch.statement, bound, slow=True)
+
+    async def receipt(self, tx: Transaction, tenant_id: TenantId, keep: str) -> str:
+        """As it is stored now: a run that was cut off may have committed more than it knew."""
+        rows = await tx.fetch(self._receipt, self._receipt.bind({"t": tenant_id, "keep": keep}))
+        return str(rows[0][0]) if rows and rows[0][0] else "{}"
 
     async def note(self, tx: Transaction, tenant_id: TenantId, keep: str, receipt: str) -> None:
         values = {"t": tenant_id, "keep": keep, "new_receipt": receipt}
@@ -129,7 +142,7 @@ def _let_go_of_own_kind(table: sa.Table, key: Sequence[sa.Column[Any]]) -> list[
             _key_of(key).in_(
                 sa.select(*key)
                 .where(table.c.tenant_id == sa.bindparam("t"), table.c[name].is_not(None))
-                .limit(BATCH)
+                .limit(sa.bindparam("most"))
             )
         )
         .values({name: None})

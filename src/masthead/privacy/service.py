@@ -15,7 +15,7 @@ from masthead.privacy.rows import PersonTraces, TenantRows
 from masthead.records.engine import Records
 from masthead.settings import Settings
 from masthead.site.address import Sites
-from masthead.storage.compaction import compact
+from masthead.storage.compaction import compact, fold_log
 from masthead.storage.objects import ObjectStore
 
 
@@ -46,6 +46,7 @@ def build_privacy(
         exports,
         TenantRows(records.database, erase_job=ERASE_JOB),
         PersonTraces(records.database, records.registry),
+        partial(fold_log, settings.database_url),
     )
     make_compact = partial(compact, settings.database_url)
     work = PrivacyWork(records, requests, exports, erasure, make_compact)

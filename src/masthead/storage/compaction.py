@@ -28,6 +28,25 @@ async def compact(database_url: str) -> None:
         await _vacuum_postgres(database_url)
 
 
+async def fold_log(database_url: str) -> None:
+    """Writes SQLite's log back into its file, beside the writers: who deletes much calls it now and
+    then, so that no other's commit has to do it. Other databases see to that by themselves."""
+    path = sqlite_path(database_url)
+    if path is not None:
+        await asyncio.to_thread(_fold, path)
+
+
+def _fold(path: Path) -> None:
+    try:
+        connection = connect(path, busy_seconds=0, query_only=False)
+        try:
+            connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+        finally:
+            connection.close()
+    except sqlite3.Error as error:
+        raise translated(error) from error
+
+
 def _rewrite(path: Path) -> None:
     try:
         connection = connect(path, busy_seconds=_BUSY_SECONDS, query_only=False)
