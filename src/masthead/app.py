@@ -48,7 +48,12 @@ from masthead.outbound.streams import OutboundStreams
 from masthead.payments.receiver import payment_routes
 from masthead.payments.reconcile import Reconciliation
 from masthead.posts.v1 import routes as post_table
+from masthead.privacy.http import Services as PrivacyServices
+from masthead.privacy.http import privacy_routes
+from masthead.privacy.limits import RequestLimit
+from masthead.privacy.service import Privacy, build_privacy
 from masthead.record_api.call import Services as RecordServices
+from masthead.record_api.call import identify
 from masthead.record_api.routes import routes as record_routes
 from masthead.records.engine import Records
 from masthead.records.versions import TenantVersions
@@ -100,6 +105,7 @@ class Parts:
     sites: Sites
     mail: Outbox
     email_changes: EmailChanges
+    privacy: Privacy
 
     async def close(self) -> None:
         await self.outbound.close()
@@ -121,10 +127,11 @@ async def build(settings: Settings, now: clock.Clock = clock.now) -> Parts:
     directory = TenantDirectory(records, site_settings, versions)
     sites = Sites(records, settings)
     mail = Outbox(database, keyring, settings, now)
+    objects = open_object_store(settings.storage_url)
     return Parts(
         settings=settings,
         database=database,
-        objects=open_object_store(settings.storage_url),
+        objects=objects,
         images=ImagePool(),
         keyring=keyring,
         records=records,
@@ -145,6 +152,7 @@ async def build(settings: Settings, now: clock.Clock = clock.now) -> Parts:
         sites=sites,
         mail=mail,
         email_changes=EmailChanges(records, mail, sites),
+        privacy=build_privacy(records, objects, mail, sites, settings),
     )
 
 
@@ -159,6 +167,7 @@ def job_handlers(parts: Parts) -> Mapping[str, Handler]:
     return {
         **media_jobs.handlers(parts.records, parts.objects),
         **mail_jobs.handlers(parts.mail, transport_of(settings), settings.mail_from),
+        **parts.privacy.work.handlers(),
     }
 
 
@@ -173,6 +182,7 @@ def job_runner(parts: Parts) -> JobRunner:
         Chore("payments.reconcile", timedelta(days=1), Reconciliation(parts.records, tables).run),
         Chore("mail.sweep", hourly, parts.mail.sweep),
         Chore("email_changes.sweep", hourly, parts.email_changes.sweep),
+        Chore("privacy.sweep", hourly, parts.privacy.work.sweep),
     ]
     if parts.keyring.is_rotating:
         rotate = parts.records.reencrypt_secrets
@@ -232,6 +242,7 @@ def http_app(parts: Parts) -> FrontDoor:
             *media_routes(services),
             *payment_routes(parts.records, parts.directory, parts.settings),
             *ai_routes(ai_services(parts)),
+            *privacy_routes(privacy_services(parts, services)),
             *member_routes(
                 Unsubscribe(parts.records, parts.keyring), parts.email_changes, parts.sites
             ),
@@ -273,6 +284,19 @@ def ai_services(parts: Parts) -> AiServices:
     now = parts.records.clock
     limits = AiLimits(parts.limit_store, now)
     return AiServices(parts.records, parts.settings, limits, parts.generator, now)
+
+
+def privacy_services(parts: Parts, sessions: RecordServices) -> PrivacyServices:
+    return PrivacyServices(
+        parts.settings,
+        parts.directory,
+        parts.objects,
+        parts.privacy.requests,
+        parts.privacy.exports,
+        RequestLimit(parts.limit_store, parts.records.clock),
+        parts.privacy.links,
+        partial(identify, sessions),
+    )
 
 
 class Service:
