@@ -25,8 +25,10 @@ from masthead.payments.tables import payment_inbox, payment_refunds, payment_rep
 from masthead.posts.collection import posts
 from masthead.privacy.collection import gdpr_requests
 from masthead.records.collection import Registry
+from masthead.records.listed import listed_values
 from masthead.records.tables import build_tables, record_counts, tenant_states
 from masthead.site.collection import site_settings
+from masthead.storage.full_text import documents
 from masthead.storage.metadata import metadata
 from masthead.web.v1.idempotency import remembered_answers
 from masthead.webhooks.collection import webhook_deliveries, webhook_subscriptions
@@ -64,6 +66,8 @@ tables = build_tables(registry)
 bookkeeping = (
     tenant_states,
     record_counts,
+    listed_values,
+    documents,
     events,
     jobs,
     login_attempts,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections import Counter, defaultdict
 from contextlib import closing
@@ -22,7 +23,7 @@ Facts = dict[str, Rows]
 
 _COUNTED = {
     f"{collection.name}/{counter.name}": (
-        f"SELECT {', '.join(('tenant_id', *counter.by))} FROM {collection.name}"
+        f"SELECT {', '.join(('tenant_id', *counter.fields))} FROM {collection.name}"
     )
     for collection in registry.collections
     for counter in collection.counters
@@ -96,9 +97,16 @@ def check_counters(facts: Facts) -> None:
     for name in _COUNTED:
         collection, _, counter = name.partition("/")
         for tenant_id, *values in facts[name]:
-            bucket = "\x1f".join(str(value) for value in values)
-            counted[tenant_id, collection, counter, bucket] += 1
+            for bucket in _buckets(values, counts_items=counter.startswith("each ")):
+                counted[tenant_id, collection, counter, bucket] += 1
     assert kept == dict(counted)
+
+
+def _buckets(values: list[Any], *, counts_items: bool) -> list[str]:
+    if not counts_items:
+        return ["\x1f".join(str(value) for value in values)]
+    items, *others = values
+    return ["\x1f".join((item, *others)) for item in json.loads(items)]
 
 
 def check_events(facts: Facts) -> None:

@@ -15,6 +15,7 @@ from masthead.records.collection import (
     Record,
     Rules,
     Save,
+    Searched,
 )
 from masthead.records.fields.documents import Json, TextList
 from masthead.records.fields.text import Slug, Text, Url
@@ -75,7 +76,7 @@ posts = Collection(
         STATUS,
         Select(name="visibility", values=("public", "members", "paid"), default="public"),
         PUBLISHED_AT,
-        TextList(name="tags"),
+        TextList(name="tags", indexed=True),
         Url(name="featured_image"),
         Text(name="seo_title", max=60),
         Text(name="seo_description", max=160),
@@ -83,12 +84,21 @@ posts = Collection(
     rules=Rules(read=PUBLIC),
     before_save=before_save,
     events=post_events,
-    counters=(Counter(by=("status", "visibility"), late="published_at"),),
+    counters=(
+        Counter(by=("status", "visibility"), late="published_at"),
+        Counter(by=("status",), each="tags"),
+    ),
     indexes=(
         # The public list walks the first index alone, however deep the page; the second has the
         # few posts that are not due yet.
         Index(("visibility", "status", "created", "id", "published_at")),
         Index(("visibility", "status", "published_at"), only_late="published_at"),
         Index(("status", "created", "id")),
+    ),
+    searchable=(
+        Searched("title"),
+        Searched("excerpt"),
+        Searched("content_html", is_html=True),
+        Searched("tags"),
     ),
 )

@@ -54,6 +54,13 @@ UPDATE = Body(
 
 STATUS = Parameter("status", "Only posts in this state.", "choice", choices=("draft", "published"))
 TAG = Parameter("tag", "Only posts with this tag.", maximum=100)
+Q = Parameter(
+    "q",
+    "Only posts that have all of these words in their title, excerpt, text or tags. "
+    '`"quoted words"` must stand in a row, `begin*` finds all words that begin so; marks on '
+    "letters and upper case make no difference. Newest first, as every list.",
+    maximum=200,
+)
 UPDATED_SINCE = Parameter("updated_since", "Only posts changed after this moment.", "moment")
 
 
@@ -65,7 +72,7 @@ async def list_posts(call: Call) -> Page:
         conditions.append(has_item("tags", call.query["tag"]))
     if call.query["updated_since"]:
         conditions.append(newer("updated", call.query["updated_since"]))
-    return await call.page(posts, *conditions)
+    return await call.page(posts, *conditions, search=call.query["q"] or "")
 
 
 async def create_post(call: Call) -> Record:
@@ -90,7 +97,7 @@ routes = (
         list_posts,
         scope="posts:read",
         view=SUMMARY,
-        filters=(STATUS, TAG, UPDATED_SINCE),
+        filters=(STATUS, TAG, Q, UPDATED_SINCE),
         summary="List posts, newest first",
     ),
     post(

@@ -96,13 +96,31 @@ class Counter:
 
     by: tuple[str, ...]
     late: str = ""
+    each: str = ""
+    """A list of texts: a record counts once for each of its items, together with `by`."""
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """In the order that their values have in a bucket."""
+        return (self.each, *self.by) if self.each else self.by
 
     @property
     def name(self) -> str:
-        return ",".join(self.by)
+        return ",".join((f"each {self.each}", *self.by) if self.each else self.by)
 
-    def bucket(self, record: Mapping[str, Any]) -> str:
-        return "\x1f".join(str(record[name]) for name in self.by)
+    def buckets(self, record: Mapping[str, Any]) -> set[str]:
+        bucket = "\x1f".join(str(record[name]) for name in self.by)
+        if not self.each:
+            return {bucket}
+        return {f"{item}\x1f{bucket}" for item in record[self.each]}
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """A field whose words full-text search finds."""
+
+    name: str
+    is_html: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +180,7 @@ class Collection:
     events: Callable[[Change], Iterable[Event]] = _no_events
     counters: tuple[Counter, ...] = (Counter(by=()),)
     indexes: tuple[Index, ...] = ()
+    searchable: tuple[Searched, ...] = ()
     help: str = ""
     id_field: str = field(default="id", init=False)
 

@@ -20,12 +20,15 @@ from masthead.records.fields.base import Access
 from masthead.records.filter.ast import Expression
 from masthead.records.filter.parser import ParsedFilter, parse_cached
 from masthead.records.filter.shape import shape as shape_of
+from masthead.records.kept import Kept
 from masthead.records.query import Context, PreparedTotal, Queries, Shape, access_of, decoded
 from masthead.records.rotation import Rotated, Rotation
+from masthead.records.search import document_key, prefix_of, read_query
 from masthead.records.sorting import SortKey, parse_sort
 from masthead.records.unit import ENCRYPTION_PURPOSE, Parts, Unit, WrittenEvent, secret_context
 from masthead.records.writes import Writes
 from masthead.storage.database import EVERY_TENANT, Database, Scope, scope_of
+from masthead.storage.full_text import Term, search_values
 
 MAX_OFFSET = 2**53
 
@@ -38,6 +41,8 @@ class ListRequest:
     """In the filter language, or already as a tree where the face built it itself."""
     after: tuple[str, str] | None = None
     """Only what comes after the record of this `created` and `id` in the default order."""
+    search: str = ""
+    """Words, "phrases" and begin*nings, all of which must be found; newest first, always."""
     sort: str = ""
     expand: str = ""
     names: frozenset[str] | None = None
@@ -80,13 +85,16 @@ class Records:
         self._keyring = keyring
         self._queries = Queries(database, registry, tables)
         self._writes = Writes(database, tables)
-        self._parts = Parts(registry, self._queries, self._writes, keyring, now)
+        self._parts = Parts(registry, self._queries, self._writes, Kept(database), keyring, now)
         self._rotation = Rotation(database, registry, tables, keyring)
 
     async def page(self, caller: Caller, collection: Collection, wanted: ListRequest) -> Page:
         access = self._may_read(caller, collection)
         parsed = _parsed(wanted.filter)
         expansion = Expansion.parse(wanted.expand)
+        terms = read_query(wanted.search)
+        if wanted.search and not terms:
+            return Page([], wanted.page, wanted.per_page, -1 if wanted.skip_total else 0)
         shape = Shape(
             collection.name,
             access,
@@ -95,8 +103,10 @@ class Records:
             _sort_keys(wanted.sort),
             _with_relations(collection, wanted.names, expansion),
             wanted.after is not None,
+            bool(terms),
         )
-        context = Context(caller, self.clock())
+        found = self._search_values(caller, collection, wanted, terms) if terms else None
+        context = Context(caller, self.clock(), found)
         items = await self._items(caller, shape, parsed, context, wanted)
         total = -1 if wanted.skip_total else await self._total(caller, shape, parsed, context)
         if expansion and items:
@@ -283,22 +293,40 @@ class Records:
                 values[slot.parameter] = slot.coerce(parsed.values[slot.position])
         statement = prepared.statement
         context.fill(statement.names, values)
-        rows = await self.database.fetch(_scope(caller), statement, statement.bind(values))
+        # A search may be long without SQLite's noticing: FTS5's work counts as a single step.
+        rows = await self.database.fetch(
+            _scope(caller), statement, statement.bind(values), slow=shape.search
+        )
         to_record = prepared.rows.record
         return [to_record(row) for row in rows]
+
+    def _search_values(
+        self, caller: Caller, collection: Collection, wanted: ListRequest, terms: list[Term]
+    ) -> dict[str, Any]:
+        if caller.tenant_id is None:
+            raise _no_tenant(caller)
+        if not collection.searchable or wanted.sort:
+            raise BadRequest("There is no search here, or none that can be sorted.")
+        prefix = prefix_of(caller.tenant_id, collection.name)
+        values = search_values(self.database.name, prefix, terms)
+        if wanted.after:
+            values |= document_key(caller.tenant_id, collection.name, *wanted.after)
+        return values
 
     async def _total(
         self, caller: Caller, shape: Shape, parsed: ParsedFilter | None, context: Context
     ) -> int:
         # A total does not depend on the order or on which fields are shown.
-        bare = Shape(shape.collection, shape.access, shape.has_tenant, shape.filter)
+        bare = Shape(
+            shape.collection, shape.access, shape.has_tenant, shape.filter, search=shape.search
+        )
         prepared = self._queries.total(bare, parsed)
         literals = parsed.values if parsed else ()
         values = self._total_values(prepared, literals)
         values["tenant"] = caller.tenant_id
         context.fill(prepared.statement.names, values)
         rows = await self.database.fetch(
-            _scope(caller), prepared.statement, prepared.statement.bind(values)
+            _scope(caller), prepared.statement, prepared.statement.bind(values), slow=shape.search
         )
         return max(int(rows[0][0]), 0)
 

@@ -15,12 +15,13 @@ from masthead import clock
 from masthead.caller import Caller, Kind
 from masthead.records.collection import Collection, Record, Registry, collection_id
 from masthead.records.fields.base import Access, Decoder, Field
-from masthead.records.filter.ast import conjuncts
+from masthead.records.filter.ast import Expression, conjuncts
 from masthead.records.filter.parser import ParsedFilter, parse
+from masthead.records.listed import asks_for_item, joined, listed_values
 from masthead.records.sorting import SortKey
 from masthead.records.totals import TotalPlan, plan_total
 from masthead.records.where import Place, Slot, WhereCompiler
-from masthead.storage import dialects
+from masthead.storage import dialects, full_text
 from masthead.storage.database import Database, Row, Statement
 
 MAX_PREPARED = 2_000
@@ -52,6 +53,7 @@ class Shape:
     sort: tuple[SortKey, ...] = ()
     names: frozenset[str] | None = None
     after: bool = False
+    search: bool = False
 
 
 class Rows:
@@ -104,15 +106,20 @@ class PreparedTotal:
 
 
 class Context:
-    """The values of a read that come from its circumstances: who asks, and when."""
+    """The values of a read that come from its circumstances: who asks, when, for which words."""
 
-    __slots__ = ("_caller", "_now")
+    __slots__ = ("_caller", "_now", "_search")
 
-    def __init__(self, caller: Caller, now: datetime) -> None:
+    def __init__(
+        self, caller: Caller, now: datetime, search: Mapping[str, Any] | None = None
+    ) -> None:
         self._caller = caller
         self._now = now
+        self._search = search
 
     def fill(self, names: tuple[str, ...], values: dict[str, Any]) -> None:
+        if self._search:
+            values.update(self._search)
         for name in names:
             if name.startswith("macro_"):
                 values[name] = macro_value(name[6:], self._now)
@@ -174,14 +181,41 @@ class Queries:
 
     def _compile_page(self, shape: Shape, wanted: ParsedFilter | None) -> Prepared:
         compiler, place, query = self._select(shape)
-        if wanted:
-            query = query.where(compiler.filter(wanted.expression, place))
+        if shape.search:
+            query = self._filtered(query, compiler, place, wanted)
+            return self._finish(_cut(self._found(query, place, shape.after)), compiler, shape)
+        way = Way(place.table.c.created, place.table.c.id)
+        item = _item_of(place.collection, wanted) if shape.has_tenant else None
+        if item is not None:
+            items = listed_values.alias()
+            compiler.driving = (item, items)
+            query = query.select_from(joined(items, place.table))
+            query = query.where(items.c.tenant_id == sa.bindparam("tenant", required=True))
+            way = Way(items.c.created, items.c.record_id)
+        query = self._filtered(query, compiler, place, wanted)
         if shape.after:
-            query = query.where(_comes_after(place.table))
-        query = query.order_by(*self._order(shape.sort, compiler, place))
-        query = query.limit(sa.bindparam("limit", required=True, type_=dialects.Integer()))
-        query = query.offset(sa.bindparam("offset", required=True, type_=dialects.Integer()))
-        return self._finish(query, compiler, shape)
+            query = query.where(_comes_after(way))
+        query = query.order_by(*self._order(shape.sort, compiler, place, way))
+        return self._finish(_cut(query), compiler, shape)
+
+    def _filtered(
+        self,
+        query: sa.Select[Any],
+        compiler: WhereCompiler,
+        place: Place,
+        wanted: ParsedFilter | None,
+    ) -> sa.Select[Any]:
+        return query.where(compiler.filter(wanted.expression, place)) if wanted else query
+
+    def _found(self, query: sa.Select[Any], place: Place, after: bool) -> Any:
+        """The query's records that a search finds, newest first."""
+        found = []
+        for arm in full_text.arms(self._database.name):
+            part = query.select_from(_with_records(arm.rows, place.table)).where(arm.test)
+            if after:
+                part = part.where(arm.position < _position_after())
+            found.append(part.add_columns(arm.position.label("found_at")))
+        return (found[0] if len(found) == 1 else sa.union_all(*found)).order_by(sa.desc("found_at"))
 
     def _compile_one(self, shape: Shape) -> Prepared:
         compiler, place, query = self._select(shape)
@@ -205,15 +239,29 @@ class Queries:
     def _compile_total(self, shape: Shape, wanted: ParsedFilter | None) -> PreparedTotal:
         collection = self._registry[shape.collection]
         table = self._tables[shape.collection]
-        plan = self._plan(collection, shape.access, wanted)
+        plan = None if shape.search else self._plan(collection, shape.access, wanted)
         if plan:
             statement = plan.statement(collection, table, shape.has_tenant)
             return PreparedTotal(self._database.compile(statement), (), plan)
         compiler, place, query = self._select(shape)
-        if wanted:
-            query = query.where(compiler.filter(wanted.expression, place))
+        is_bare = wanted is None and compiler.rule(collection, table) is None
+        query = self._filtered(query, compiler, place, wanted)
         query = query.with_only_columns(sa.func.count(), maintain_column_froms=True)
+        if shape.search:
+            query = self._count_found(query, place, is_bare=is_bare)
         return PreparedTotal(self._database.compile(query), tuple(compiler.slots), None)
+
+    def _count_found(self, query: sa.Select[Any], place: Place, *, is_bare: bool) -> sa.Select[Any]:
+        """By the index alone where nothing else decides."""
+        bare = sa.select(sa.func.count())
+        counted = [
+            bare.select_from(arm.index).where(arm.test)
+            if is_bare
+            else query.select_from(_with_records(arm.rows, place.table)).where(arm.test)
+            for arm in full_text.arms(self._database.name)
+        ]
+        total, *more = (each.scalar_subquery() for each in counted)
+        return sa.select(sum(more, start=total))
 
     def _plan(
         self, collection: Collection, access: Access, wanted: ParsedFilter | None
@@ -245,31 +293,68 @@ class Queries:
         # The id is always read: expanding needs it.
         return tuple(each for each in readable if each.name in shape.names or each.name == "id")
 
-    def _order(self, sort: tuple[SortKey, ...], compiler: WhereCompiler, place: Place) -> list[Any]:
+    def _order(
+        self, sort: tuple[SortKey, ...], compiler: WhereCompiler, place: Place, way: Way
+    ) -> list[Any]:
         order: list[Any] = []
         for key in sort or (SortKey(("created",), descending=True),):
             if key.random:
                 order.append(dialects.random_order())
                 continue
-            path = ("created",) if key.path == ("@rowid",) else key.path
-            order.append(compiler.sort_key(path, place, descending=key.descending))
+            if key.path in (("@rowid",), ("created",)):
+                order.append(way.created.desc() if key.descending else way.created.asc())
+                continue
+            order.append(compiler.sort_key(key.path, place, descending=key.descending))
         # Ties by id, in the direction of the first key, so that one index serves both.
-        last = place.table.c.id
-        order.append(last.desc() if not sort or sort[0].descending else last.asc())
+        order.append(way.id.desc() if not sort or sort[0].descending else way.id.asc())
         return order
 
-    def _finish(self, query: sa.Select[Any], compiler: WhereCompiler, shape: Shape) -> Prepared:
+    def _finish(self, query: Any, compiler: WhereCompiler, shape: Shape) -> Prepared:
         return Prepared(
             self._database.compile(query), tuple(compiler.slots), presented(self.fields(shape))
         )
 
 
-def _comes_after(table: FromClause) -> ColumnElement[bool]:
+@dataclass(frozen=True, slots=True)
+class Way:
+    """The columns that tell a record's place in the list, in whichever table is walked for it."""
+
+    created: ColumnElement[Any]
+    id: ColumnElement[Any]
+
+
+def _comes_after(way: Way) -> ColumnElement[bool]:
     position = (
         sa.bindparam("after_created", required=True, type_=dialects.Text()),
         sa.bindparam("after_id", required=True, type_=dialects.Text()),
     )
-    return sa.tuple_(table.c.created, table.c.id) < sa.tuple_(*position)
+    return sa.tuple_(way.created, way.id) < sa.tuple_(*position)
+
+
+def _cut(query: Any) -> Any:
+    return query.limit(sa.bindparam("limit", required=True, type_=dialects.Integer())).offset(
+        sa.bindparam("offset", required=True, type_=dialects.Integer())
+    )
+
+
+def _item_of(collection: Collection, wanted: ParsedFilter | None) -> Expression | None:
+    """A condition that all of the list's records meet by having an item."""
+    parts = conjuncts(wanted.expression) if wanted else ()
+    return next((part for part in parts if asks_for_item(collection, part)), None)
+
+
+def _with_records(documents: FromClause, table: FromClause) -> FromClause:
+    key = full_text.documents.c
+    return dialects.in_order(
+        documents, table, sa.and_(table.c.tenant_id == key.tenant_id, table.c.id == key.record_id)
+    )
+
+
+def _position_after() -> ColumnElement[int]:
+    """Of the record that the last page ended with, or where it was before it was deleted."""
+    computed = sa.bindparam("key_position", required=True, type_=dialects.Integer())
+    known = full_text.position_of_record().scalar_subquery()
+    return sa.func.coalesce(known, sa.cast(computed, dialects.Integer()))
 
 
 def macro_value(name: str, now: datetime) -> Any:

@@ -41,7 +41,7 @@ class TotalPlan:
     def buckets(self, literals: tuple[Any, ...]) -> list[str]:
         options = [
             (self.fixed[name].value(literals),) if name in self.fixed else choice
-            for name, choice in zip(self.counter.by, self.choices, strict=True)
+            for name, choice in zip(self.counter.fields, self.choices, strict=True)
         ]
         return ["\x1f".join(combination) for combination in product(*options)]
 
@@ -110,6 +110,7 @@ class _Conditions:
         self.fixed: dict[str, Fixed] = {}
         self.due: set[str] = set()
         self.dated: set[str] = set()
+        self.each = ""
         self._position = 0
 
     def add(self, part: Expression, constant: bool) -> bool:
@@ -126,6 +127,9 @@ class _Conditions:
             return False
         position = -1 if constant else self._position
         self._position += 0 if constant else 1
+        if part.op == "?=" and right.value != "" and not self.each:
+            self.each = name
+            return self._fix(name, right.value, position)
         if part.op == "!=" and right.value == "":
             self.dated.add(name)
             return True
@@ -139,7 +143,7 @@ class _Conditions:
 
 
 def _fit(collection: Collection, counter: Counter, conditions: _Conditions) -> TotalPlan | None:
-    if not conditions.fixed.keys() <= set(counter.by):
+    if counter.each != conditions.each or not conditions.fixed.keys() <= set(counter.fields):
         return None
     if not conditions.due <= {counter.late} or not conditions.dated <= {counter.late}:
         return None
@@ -150,11 +154,11 @@ def _fit(collection: Collection, counter: Counter, conditions: _Conditions) -> T
     if conditions.due and conditions.fixed.get("status") != Fixed("published"):
         return None
     choices = tuple(
-        () if name in conditions.fixed else _choices(collection, name) for name in counter.by
+        () if name in conditions.fixed else _choices(collection, name) for name in counter.fields
     )
     if conditions.fixed and any(
         not choice and name not in conditions.fixed
-        for name, choice in zip(counter.by, choices, strict=True)
+        for name, choice in zip(counter.fields, choices, strict=True)
     ):
         return None
     return TotalPlan(counter, conditions.fixed, bool(conditions.due), choices)

@@ -32,6 +32,7 @@ from masthead.records.fields.file import File
 from masthead.records.fields.relation import OnDelete, Relation, missing_relation
 from masthead.records.fields.secrets import Secret
 from masthead.records.fields.text import Slug
+from masthead.records.kept import Kept
 from masthead.records.query import Context, Queries, Shape, access_of, decoded
 from masthead.records.slugs import free_slug, slugify
 from masthead.records.validation import check_changes, check_new
@@ -350,7 +351,7 @@ class Unit:
             await self.enqueue("files.remove", {"keys": keys})
 
     async def _record_change(self, collection: Collection, change: Change) -> None:
-        await self._count(collection, change)
+        await self._parts.kept.follow(self._tx, self.tenant_id, collection, change)
         if collection.is_identity:
             await self.execute(self._parts.writes.mark_identity, {"tenant": self.tenant_id})
         if not self._emit_events:
@@ -385,25 +386,6 @@ class Unit:
         await self._tx.execute(statement, statement.bind(values))
         return written
 
-    async def _count(self, collection: Collection, change: Change) -> None:
-        statement = self._parts.writes.count
-        for counter in collection.counters:
-            before = counter.bucket(change.old) if change.old is not None else None
-            after = counter.bucket(change.new) if change.new is not None else None
-            if before == after:
-                continue
-            # Buckets in a fixed order, so that two changes can't wait for each other.
-            steps = [(before, -1), (after, 1)]
-            for bucket, step in sorted((b, s) for b, s in steps if b is not None):
-                values = {
-                    "tenant_id": self.tenant_id,
-                    "collection": collection.name,
-                    "counter": counter.name,
-                    "bucket": bucket,
-                    "total": step,
-                }
-                await self._tx.execute(statement, statement.bind(values))
-
 
 @dataclass(frozen=True, slots=True)
 class WrittenEvent:
@@ -415,19 +397,21 @@ class WrittenEvent:
 class Parts:
     """What every unit needs of its engine."""
 
-    __slots__ = ("clock", "keyring", "queries", "registry", "writes")
+    __slots__ = ("clock", "kept", "keyring", "queries", "registry", "writes")
 
     def __init__(
         self,
         registry: Registry,
         queries: Queries,
         writes: Writes,
+        kept: Kept,
         keyring: KeyRing,
         clock: clock.Clock,
     ) -> None:
         self.registry = registry
         self.queries = queries
         self.writes = writes
+        self.kept = kept
         self.keyring = keyring
         self.clock = clock
 

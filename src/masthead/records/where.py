@@ -33,6 +33,7 @@ from masthead.records.filter.ast import (
 )
 from masthead.records.filter.ast import Operand as Node
 from masthead.records.filter.parser import parse
+from masthead.records.listed import asks_for_item, has_item, item_rows
 from masthead.storage import dialects
 
 AUTH_NAMES = ("id", "email", "collectionName", "collectionId", "tenant_id")
@@ -89,6 +90,8 @@ class WhereCompiler:
         self.tables = tables
         self.access = access
         self.slots: list[Slot] = []
+        self.driving: tuple[Expression, FromClause] | None = None
+        """A condition that asks for an item, and the items' rows that are walked for it."""
         self._position = 0
         self._constant = False
 
@@ -132,6 +135,8 @@ class WhereCompiler:
         return self._comparison(node, place)
 
     def _comparison(self, node: Comparison, place: Place) -> ColumnElement[bool]:
+        if asks_for_item(place.collection, node):
+            return self._item(node, place)
         left = self._operand(node.left, place)
         right = self._operand(node.right, place)
         any_match = node.op.startswith("?")
@@ -141,6 +146,14 @@ class WhereCompiler:
             test = self._over_elements(left, op, right, any_match)
             return _exists(rows, (*left.joins, *right.joins), test, place) if rows else test
         return self._for_all(left, op, right, place)
+
+    def _item(self, node: Comparison, place: Place) -> ColumnElement[bool]:
+        assert isinstance(node.left, Identifier)
+        field = self._field(place, node.left.path[0], node.left.path).name
+        value = self._text(self._operand(node.right, place))
+        if self.driving and self.driving[0] is node:
+            return item_rows(self.driving[1], place.collection, field, value)
+        return has_item(place.collection, place.table, field, value)
 
     def _for_all(self, left: Operand, op: str, right: Operand, place: Place) -> ColumnElement[bool]:
         """Without `?` every value must match; for a negation none at all is a match, too."""

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from masthead.events.outbox import events
 from masthead.jobs.queue import jobs
 from masthead.records.collection import Collection
-from masthead.records.tables import not_empty, record_counts, tenant_states
+from masthead.records.tables import not_empty, tenant_states
 from masthead.storage import dialects
 from masthead.storage.database import Database, Statement
 
@@ -21,11 +21,6 @@ class Writes:
         self._tables = tables
         self._prepared: dict[Hashable, Statement] = {}
         self.next_version = database.compile(_next_version(tables["site_settings"]))
-        self.count = database.compile(
-            dialects.upsert_add(
-                record_counts, ("tenant_id", "collection", "counter", "bucket"), "total"
-            )
-        )
         self.mark_identity = database.compile(
             sa.update(tenant_states)
             .where(tenant_states.c.tenant_id == sa.bindparam("tenant"))

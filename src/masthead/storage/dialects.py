@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import JSONB, Insert, insert
+from sqlalchemy.dialects.postgresql import JSONB, TSVECTOR, Insert, insert
 from sqlalchemy.dialects.postgresql.base import PGDialect
 from sqlalchemy.dialects.sqlite.base import SQLiteDialect
 from sqlalchemy.engine.interfaces import Dialect
@@ -96,6 +96,16 @@ class Real(TypeDecorator[float]):
         )
 
 
+class Words(TypeDecorator[str]):
+    """The words of a document, for `full_text` alone to write and search."""
+
+    impl = sa.Text
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        return dialect.type_descriptor(TSVECTOR() if dialect.name == "postgresql" else sa.Text())
+
+
 class Blob(TypeDecorator[bytes]):
     impl = sa.LargeBinary
     cache_ok = True
@@ -144,6 +154,23 @@ def insert_missing(table: sa.Table, key_columns: Sequence[str], columns: Sequenc
 def _insert_of(table: sa.Table, columns: Sequence[str]) -> Insert:
     # PostgreSQL's construct compiles on both: SQLite took its ON CONFLICT clause from there.
     return insert(table).values({name: sa.bindparam(name) for name in columns})
+
+
+class in_order(sa.Join):
+    """`in_order(left, right, on)`: a join whose rows come in the order of the left side's index.
+
+    SQLite plans without knowing the data and might begin at the other end; PostgreSQL knows.
+    """
+
+    inherit_cache = True
+
+
+@compiles(in_order, "sqlite")
+def _write_in_order(element: in_order, compiler: SQLCompiler, **kw: Any) -> str:
+    kw["asfrom"] = True
+    left, right = (compiler.process(side, **kw) for side in (element.left, element.right))
+    assert element.onclause is not None
+    return f"{left} CROSS JOIN {right} ON {compiler.process(element.onclause, **kw)}"
 
 
 def random_order() -> ColumnElement[Any]:

@@ -78,6 +78,8 @@ class TextList(Json):
     max_items: int = 100
     max_length: int = 100
     values: tuple[str, ...] = ()
+    indexed: bool = False
+    """Lists of the records that have an item cost no more than their page."""
 
     kind: ClassVar[str] = "list"
 

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from alembic import context
+
+from masthead.storage.full_text import NOT_DECLARED
+
+
+def _is_declared(name: str | None, kind: str, _parents: Any) -> bool:
+    return kind != "table" or not (name or "").startswith(NOT_DECLARED)
+
 
 if context.is_offline_mode():
     # "named", because the usual style would double every percent sign of the SQL.
@@ -13,6 +22,7 @@ else:
         connection=attributes["connection"],
         target_metadata=attributes.get("metadata"),
         process_revision_directives=attributes.get("process_revision_directives"),
+        include_name=_is_declared,
         render_item=attributes.get("render_item"),
         user_module_prefix="types.",
     )

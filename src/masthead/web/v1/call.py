@@ -67,7 +67,7 @@ class Call:
         record_id: str = self.scope["path_params"]["id"]
         return record_id
 
-    async def page(self, collection: Collection, *conditions: Expression) -> Page:
+    async def page(self, collection: Collection, *conditions: Expression, search: str = "") -> Page:
         """A page of the route's view, newest first, by number or after a cursor."""
         assert self.route.view is not None
         cursor = self.query["cursor"]
@@ -76,6 +76,7 @@ class Call:
             per_page=self.query["per_page"],
             filter=all_of(conditions) or "",
             after=cursor,
+            search=search,
             names=self.route.view.names,
         )
         return await self.records.page(self.caller, collection, wanted)

@@ -6,7 +6,7 @@ import sqlalchemy as sa
 from alembic import op
 
 from masthead.storage import dialects as types
-from masthead.storage.migrations.operations import share
+from masthead.storage.migrations.operations import index_words, share
 
 revision = "0001"
 down_revision = None
@@ -144,6 +144,25 @@ def upgrade() -> None:
     )
     op.create_index("ix_jobs__failed_at_run_at", "jobs", ["failed_at", "run_at"], unique=False)
     op.create_table(
+        "listed_values",
+        sa.Column("tenant_id", types.Text(), nullable=False),
+        sa.Column("collection", types.Text(), nullable=False),
+        sa.Column("field", types.Text(), nullable=False),
+        sa.Column("value", types.Text(), nullable=False),
+        sa.Column("created", types.Text(), nullable=False),
+        sa.Column("record_id", types.Text(), nullable=False),
+        sa.PrimaryKeyConstraint(
+            "tenant_id",
+            "collection",
+            "field",
+            "value",
+            "created",
+            "record_id",
+            name=op.f("pk_listed_values"),
+        ),
+        sqlite_with_rowid=False,
+    )
+    op.create_table(
         "login_attempts",
         sa.Column("tenant_id", types.Text(), nullable=False),
         sa.Column("subject", types.Text(), nullable=False),
@@ -234,6 +253,16 @@ def upgrade() -> None:
     )
     op.create_index(
         "ix_remembered_answers__created", "remembered_answers", ["created"], unique=False
+    )
+    op.create_table(
+        "search_documents",
+        sa.Column("position", types.Integer(), autoincrement=False, nullable=False),
+        sa.Column("tenant_id", types.Text(), nullable=False),
+        sa.Column("collection", types.Text(), nullable=False),
+        sa.Column("record_id", types.Text(), nullable=False),
+        sa.Column("prefix", types.Text(), nullable=False),
+        sa.Column("words", types.Words(), nullable=False),
+        sa.PrimaryKeyConstraint("position", name=op.f("pk_search_documents")),
     )
     op.create_table(
         "tenant_states",
@@ -422,6 +451,14 @@ def upgrade() -> None:
         unique=False,
     )
     op.create_index(
+        op.f("ix_carts__tenant_id_email"),
+        "carts",
+        ["tenant_id", "email"],
+        unique=False,
+        sqlite_where=None,
+        postgresql_where=None,
+    )
+    op.create_index(
         op.f("ix_carts__tenant_id_status_last_activity"),
         "carts",
         ["tenant_id", "status", "last_activity"],
@@ -489,6 +526,14 @@ def upgrade() -> None:
         "gift_cards",
         ["tenant_id", "created", "id"],
         unique=False,
+    )
+    op.create_index(
+        op.f("ix_gift_cards__tenant_id_email"),
+        "gift_cards",
+        ["tenant_id", "email"],
+        unique=False,
+        sqlite_where=sa.text("email != ''"),
+        postgresql_where=sa.text("email != ''"),
     )
     op.create_table(
         "media",
@@ -845,6 +890,14 @@ def upgrade() -> None:
     )
     op.create_index(op.f("ix_comments__id"), "comments", ["id"], unique=False)
     op.create_index(
+        op.f("ix_comments__tenant_id_author_email"),
+        "comments",
+        ["tenant_id", "author_email"],
+        unique=False,
+        sqlite_where=sa.text("author_email != ''"),
+        postgresql_where=sa.text("author_email != ''"),
+    )
+    op.create_index(
         op.f("ix_comments__tenant_id_created_id"),
         "comments",
         ["tenant_id", "created", "id"],
@@ -939,6 +992,14 @@ def upgrade() -> None:
         "orders",
         ["tenant_id", "created", "id"],
         unique=False,
+    )
+    op.create_index(
+        op.f("ix_orders__tenant_id_email"),
+        "orders",
+        ["tenant_id", "email"],
+        unique=False,
+        sqlite_where=sa.text("email != ''"),
+        postgresql_where=sa.text("email != ''"),
     )
     op.create_index(
         op.f("ix_orders__tenant_id_member_id"),
@@ -1112,6 +1173,7 @@ def upgrade() -> None:
     share("events", "tenant_id")
     share("gdpr_requests", "tenant_id")
     share("jobs", "tenant_id")
+    share("listed_values", "tenant_id")
     share("login_attempts", "tenant_id")
     share("mails", "tenant_id")
     share("payment_inbox", "tenant_id")
@@ -1120,6 +1182,7 @@ def upgrade() -> None:
     share("rate_limit_counters", "tenant_id")
     share("record_counts", "tenant_id")
     share("remembered_answers", "tenant_id")
+    share("search_documents", "tenant_id")
     share("tenant_states", "tenant_id")
     share("webhook_attempts", "tenant_id")
     share("webhook_lanes", "tenant_id")
@@ -1142,4 +1205,5 @@ def upgrade() -> None:
     share("payment_customers", "tenant_id")
     share("payment_products", "tenant_id")
     share("payment_subscriptions", "tenant_id")
+    index_words()
     # ### end Alembic commands ###

@@ -1,0 +1,83 @@
+"""Lists by item: the records that have a tag, in order, without looking at any other.
+
+Each item of a `TextList` that is declared `indexed` has a row here, kept with the record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import Column, PrimaryKeyConstraint, Table
+from sqlalchemy.sql import ColumnElement
+from sqlalchemy.sql.selectable import FromClause
+
+from masthead.records.collection import Collection
+from masthead.records.fields.documents import TextList
+from masthead.records.filter.ast import Comparison, Expression, Identifier, Literal
+from masthead.storage import dialects
+from masthead.storage.metadata import metadata
+
+listed_values = Table(
+    "listed_values",
+    metadata,
+    Column("tenant_id", dialects.Text(), nullable=False),
+    Column("collection", dialects.Text(), nullable=False),
+    Column("field", dialects.Text(), nullable=False),
+    Column("value", dialects.Text(), nullable=False),
+    Column("created", dialects.Text(), nullable=False),
+    Column("record_id", dialects.Text(), nullable=False),
+    PrimaryKeyConstraint("tenant_id", "collection", "field", "value", "created", "record_id"),
+    sqlite_with_rowid=False,
+)
+
+
+def indexed_fields(collection: Collection) -> Iterable[TextList]:
+    return (each for each in collection.fields if isinstance(each, TextList) and each.indexed)
+
+
+def asks_for_item(collection: Collection, node: Expression) -> bool:
+    """`tags ?= 'news'` of a field that has its items indexed."""
+    return (
+        isinstance(node, Comparison)
+        and node.op == "?="
+        and isinstance(node.left, Identifier)
+        and len(node.left.path) == 1
+        and not node.left.modifier
+        and isinstance(node.right, Literal)
+        and isinstance(node.right.value, str)
+        and node.right.value != ""
+        and getattr(collection.by_name.get(node.left.path[0]), "indexed", False)
+    )
+
+
+def item_rows(
+    items: FromClause, collection: Collection, field: str, value: ColumnElement[Any]
+) -> ColumnElement[bool]:
+    return sa.and_(
+        items.c.collection == collection.name, items.c.field == field, items.c.value == value
+    )
+
+
+def has_item(
+    collection: Collection, table: FromClause, field: str, value: ColumnElement[Any]
+) -> ColumnElement[bool]:
+    """For one record at a time."""
+    items = listed_values.alias()
+    found: sa.Select[Any] = sa.select(sa.literal_column("1")).where(
+        items.c.tenant_id == table.c.tenant_id,
+        item_rows(items, collection, field, value),
+        items.c.created == table.c.created,
+        items.c.record_id == table.c.id,
+    )
+    return sa.exists(found.correlate(table))
+
+
+def joined(items: FromClause, table: FromClause) -> FromClause:
+    """The records in the order of their items' rows."""
+    return dialects.in_order(
+        items,
+        table,
+        sa.and_(table.c.tenant_id == items.c.tenant_id, table.c.id == items.c.record_id),
+    )

@@ -1,0 +1,314 @@
+"""Full-text search: what is a word, what a query means, and that the index follows the records."""
+
+from __future__ import annotations
+
+import random
+from contextlib import suppress
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.world import TenantWorld, World
+
+from masthead.caller import guest, system
+from masthead.errors import BadRequest
+from masthead.records import search
+from masthead.records.engine import ListRequest, Page
+from masthead.storage import full_text
+from masthead.storage.database import scope_of
+from masthead.storage.full_text import PENDING, Term
+
+
+async def found(tenant: TenantWorld, words: str, **wanted: Any) -> Page:
+    records = tenant.world.parts.records
+    request = ListRequest(search=words, **wanted)
+    return await records.page(system(tenant.id), tenant.world.collection("posts"), request)
+
+
+async def titles(tenant: TenantWorld, words: str, **wanted: Any) -> list[str]:
+    page = await found(tenant, words, **wanted)
+    assert page.total == len(page.items)
+    return [item["title"] for item in page.items]
+
+
+async def index_everything(tenant: TenantWorld) -> None:
+    """Enough other documents for those before them to be written to the index."""
+    for _ in range(PENDING):
+        await tenant.post(title="Filler")
+
+
+class TestWords:
+    @pytest.mark.parametrize(
+        ("text", "words"),
+        [
+            ("Hello, big World!", ["hello", "big", "world"]),
+            ("Crème BRÛLÉE", ["creme", "brulee"]),
+            ("Cre\u0300me", ["creme"]),
+            ("Łódź Øresund Straße", ["lodz", "oresund", "strasse"]),
+            ("Привет мир", ["privet", "mir"]),
+            ("don't l\u2019amour", ["don", "t", "l", "amour"]),
+            ("中国", ["u004e2d", "u0056fd"]),
+            ("a😀b", ["a", "b"]),
+            ("", []),
+            ("!?…", []),
+            ("x" * 100, ["x" * 64]),
+        ],
+    )
+    def test_folding(self, text: str, words: list[str]) -> None:
+        assert search.words_of(text) == words
+
+    @given(st.text())
+    def test_any_text_gives_plain_words(self, text: str) -> None:
+        assert all(word.isascii() and word.isalnum() for word in search.words_of(text))
+
+    @given(st.text(st.characters(codec="ascii")))
+    def test_the_short_cut_for_ascii_changes_nothing(self, text: str) -> None:
+        assert search.words_of(text) == search.words_of("é " + text)[1:]
+
+
+class TestQueries:
+    @pytest.mark.parametrize(
+        ("text", "terms"),
+        [
+            ("big world", [Term(("big",)), Term(("world",))]),
+            ('"Big World" x', [Term(("big", "world")), Term(("x",))]),
+            ("wor*", [Term(("wor",), is_prefix=True)]),
+            ("w*", [Term(("w",))]),
+            ("well-kno*", [Term(("well", "kno"), is_prefix=True)]),
+            ('"wor*"', [Term(("wor",))]),
+            ('"never closed', [Term(("never",)), Term(("closed",))]),
+            ("big big", [Term(("big",))]),
+            ("AND OR NOT (", [Term(("and",)), Term(("or",)), Term(("not",))]),
+            ("' \" * & |", []),
+        ],
+    )
+    def test_reading(self, text: str, terms: list[Term]) -> None:
+        assert search.read_query(text) == terms
+
+
+def test_positions_order_as_created_and_id_do() -> None:
+    chance = random.Random(7)
+    keys = [
+        (f"2026-11-14T09:30:0{chance.randrange(10)}.12{chance.randrange(10)}Z", a + b * 14)
+        for a in "0z9ab"
+        for b in "az05"
+    ]
+    positions = [search.position_of(*key) for key in sorted(keys)]
+    assert positions == sorted(positions)
+    assert search.position_of("0001-01-01T00:00:00.000Z", "0" * 15) == 0
+    assert search.position_of("9999-12-31T23:59:59.999Z", "z" * 15) < 2**63
+
+
+@pytest.mark.parametrize("is_indexed", [False, True])
+class TestFinding:
+    @pytest.fixture
+    async def site(self, tenant: TenantWorld, is_indexed: bool) -> TenantWorld:
+        """Also what only waits to be indexed is found, by another road."""
+        await tenant.post(title="Winter coast", content_html="<p>Waves <b>and</b> storms</p>")
+        await tenant.post(title="Crème brûlée", excerpt="A sweet coast", tags=["Küche", "news"])
+        await tenant.post(title="Wintering", content_html="<script>coast</script>中国人")
+        if is_indexed:
+            await index_everything(tenant)
+        return tenant
+
+    @pytest.mark.parametrize(
+        ("words", "expected"),
+        [
+            ("coast", ["Crème brûlée", "Winter coast"]),
+            ("COAST winter", ["Winter coast"]),
+            ("winter*", ["Wintering", "Winter coast"]),
+            ("winter", ["Winter coast"]),
+            ('"waves and storms"', ["Winter coast"]),
+            ('"and waves"', []),
+            ('"coast waves"', []),
+            ("creme", ["Crème brûlée"]),
+            ("kuche news", ["Crème brûlée"]),
+            ('"kuche news"', []),
+            ("国人", ["Wintering"]),
+            ("人国", []),
+            ("coast nowhere", []),
+            ("!!!", []),
+            ("win", []),
+        ],
+    )
+    async def test_what_is_found(self, site: TenantWorld, words: str, expected: list[str]) -> None:
+        assert await titles(site, words) == expected
+
+    async def test_nobody_elses(self, site: TenantWorld, other_tenant: TenantWorld) -> None:
+        await other_tenant.post(title="Another coast")
+        assert await titles(other_tenant, "coast") == ["Another coast"]
+
+    async def test_changes_are_followed(self, site: TenantWorld) -> None:
+        post = (await found(site, "waves")).items[0]
+        await site.update("posts", post["id"], {"content_html": "<p>Calm</p>"})
+        assert await titles(site, "waves") == []
+        assert await titles(site, "calm") == ["Winter coast"]
+        await site.update("posts", post["id"], {"status": "published"})
+        assert await titles(site, "calm") == ["Winter coast"]
+        records, posts = site.world.parts.records, site.world.collection("posts")
+        await records.delete(system(site.id), posts, post["id"])
+        assert await titles(site, "calm") == []
+        await index_everything(site)
+        assert await titles(site, "calm") == await titles(site, "waves") == []
+
+    async def test_with_a_filter(self, site: TenantWorld) -> None:
+        assert await titles(site, "coast", filter="tags ?= 'news'") == ["Crème brûlée"]
+        assert await titles(site, "coast", filter="status = 'published'") == []
+        assert len(await titles(site, "coast", filter="status = 'draft'")) == 2
+
+
+async def test_pages_and_cursors_give_each_record_once(tenant: TenantWorld, app: World) -> None:
+    records, posts = app.parts.records, app.collection("posts")
+    async with records.unit(system(tenant.id), emit_events=False) as unit:
+        made = [await unit.create(posts, {"title": f"Coast {n}"}) for n in range(PENDING)]
+    made += [await tenant.post(title="Coast") for _ in range(10)]
+    expected = [post["id"] for post in sorted(made, key=lambda p: (p["created"], p["id"]))[::-1]]
+    by_page, by_cursor, after = [], [], None
+    for number in range(1, 17):
+        page = await found(tenant, "coast", page=number, per_page=5)
+        by_page += [item["id"] for item in page.items]
+        assert page.total == len(made)
+        page = await found(tenant, "coast", after=after, per_page=5)
+        by_cursor += [item["id"] for item in page.items]
+        if page.items:
+            after = (page.items[-1]["created"], page.items[-1]["id"])
+    assert by_page == by_cursor == expected
+
+
+async def test_a_cursor_whose_record_is_gone(tenant: TenantWorld, app: World) -> None:
+    first, middle, last = [await tenant.post(title="Coast") for _ in range(3)]
+    await app.parts.records.delete(system(tenant.id), app.collection("posts"), middle["id"])
+    page = await found(tenant, "coast", after=(middle["created"], middle["id"]))
+    assert [item["id"] for item in page.items] == [first["id"]]
+    assert last["id"] not in {item["id"] for item in page.items}
+
+
+async def test_records_that_want_the_same_position(tenant: TenantWorld, app: World) -> None:
+    records, posts = app.parts.records, app.collection("posts")
+    ids = [f"same{number:011d}" for number in range(5)]
+    async with records.unit(system(tenant.id)) as unit:
+        for each in ids:
+            await unit.create(posts, {"id": each, "title": "Coast"})
+    assert len(await titles(tenant, "coast")) == 5
+    await tenant.update("posts", ids[3], {"title": "Calm"})
+    assert [item["id"] for item in (await found(tenant, "calm")).items] == [ids[3]]
+    for each in ids[:3]:
+        await records.delete(system(tenant.id), posts, each)
+    assert {item["id"] for item in (await found(tenant, "coast")).items} == {ids[4]}
+
+
+async def test_only_what_a_visitor_may_read(tenant: TenantWorld, app: World) -> None:
+    await tenant.published(title="Coast")
+    await tenant.post(title="Secret coast")
+    page = await app.parts.records.page(
+        guest(tenant.id), app.collection("posts"), ListRequest(search="coast")
+    )
+    assert [item["title"] for item in page.items] == ["Coast"]
+    assert page.total == 1
+
+
+async def test_no_search_without_a_tenant_or_where_nothing_is_indexed(
+    tenant: TenantWorld, app: World
+) -> None:
+    records = app.parts.records
+    for tenant_id, name, sort in (
+        (None, "posts", ""),
+        (tenant.id, "pages", ""),
+        (tenant.id, "posts", "title"),
+    ):
+        wanted = ListRequest(search="coast", sort=sort)
+        with pytest.raises(BadRequest):
+            await records.page(system(tenant_id), app.collection(name), wanted)
+
+
+async def test_a_long_text_is_found_by_its_beginning(tenant: TenantWorld) -> None:
+    filler = "<p>" + "lorem ipsum " * 400_000 + "</p>"
+    await tenant.post(title="Long", content_html="<p>needle</p>" + filler + "<p>haystack</p>")
+    assert await titles(tenant, '"needle lorem ipsum"') == ["Long"]
+    assert await titles(tenant, "haystack") == []
+
+
+@settings(
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(text=st.text(max_size=200), before=st.sampled_from(["", '"', "coast ", 'x"y" ']))
+async def test_every_text_is_a_query(tenant: TenantWorld, text: str, before: str) -> None:
+    page = await found(tenant, before + text)
+    assert page.items == []
+    assert page.total == 0
+
+
+@pytest.mark.parametrize("seed", range(2))
+async def test_after_any_changes_the_index_says_what_the_records_say(
+    tenant: TenantWorld, app: World, seed: int
+) -> None:
+    chance = random.Random(seed)
+    vocabulary = ["alpha", "beta", "gamma", "delta"]
+    records, posts, caller = app.parts.records, app.collection("posts"), system(tenant.id)
+    made: dict[str, Any] = {}
+    for step in range(3 * PENDING):
+        values = {"title": " ".join(chance.choices(vocabulary, k=2)), "tags": [str(step % 3)]}
+        kind = chance.choice(["create", "create", "update", "delete", "fail"])
+        if kind == "create" or not made:
+            record = await records.create(caller, posts, values)
+            made[record["id"]] = record
+        elif kind == "update":
+            key = chance.choice(list(made))
+            made[key] = await records.update(caller, posts, key, values)
+        elif kind == "delete":
+            await records.delete(caller, posts, made.popitem()[0])
+        else:
+            with suppress(ZeroDivisionError):
+                async with records.unit(caller) as unit:
+                    await unit.create(posts, values)
+                    raise ZeroDivisionError
+    for query in (*vocabulary, "alpha beta", '"beta gamma"', "de*", "0", "2 alpha"):
+        terms = search.read_query(query)
+        expected = {key for key, record in made.items() if _matches(posts, record, terms)}
+        page = await found(tenant, query, per_page=500)
+        assert {item["id"] for item in page.items} == expected
+        assert page.total == len(expected)
+    assert await _documents(tenant) == len(made)
+
+
+@pytest.mark.parametrize("is_indexed", [False, True])
+async def test_nothing_of_a_deleted_record_stays_in_the_file(
+    tenant: TenantWorld, app: World, is_indexed: bool
+) -> None:
+    purge = full_text.purge(app.engine)
+    if purge is None:
+        pytest.skip("PostgreSQL's vacuum sees to it")
+    database, records, posts = app.parts.database, app.parts.records, app.collection("posts")
+    post = await tenant.post(title="Xylographer")
+    if is_indexed:
+        await index_everything(tenant)
+    await tenant.update("posts", post["id"], {"title": "Xylophonist"})
+    await records.delete(system(tenant.id), posts, post["id"])
+    async with database.transaction(scope_of(tenant.id)) as tx:
+        await tx.execute(database.compile(purge), slow=True)
+    for column in ("search_words_data.block", "search_pending.indexed"):
+        table, _, name = column.partition(".")
+        held: sa.Select[Any] = sa.select(sa.column(name)).select_from(sa.table(table))
+        rows = await database.fetch(scope_of(tenant.id), database.compile(held))
+        assert not any(b"xylo" in _bytes(row[0]) for row in rows)
+
+
+def _bytes(value: Any) -> bytes:
+    return value if isinstance(value, bytes) else str(value).encode()
+
+
+def _matches(posts: Any, record: Any, terms: list[Term]) -> bool:
+    text = f" {search.document(posts, record)} "
+    return all(f" {' '.join(term.words)}{'' if term.is_prefix else ' '}" in text for term in terms)
+
+
+async def _documents(tenant: TenantWorld) -> int:
+    database = tenant.world.parts.database
+    table = full_text.documents
+    counted = sa.select(sa.func.count()).where(table.c.tenant_id == sa.bindparam("tenant"))
+    rows = await database.fetch(scope_of(tenant.id), database.compile(counted), (tenant.id,))
+    return int(rows[0][0])
