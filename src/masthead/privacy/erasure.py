@@ -44,10 +44,10 @@ from masthead.storage.objects import ObjectStore
 SLICE_SECONDS = 10.0
 """How long a job works before it lets others have their turn."""
 STEP = 100
-BATCH_SECONDS = 0.008
+BATCH_SECONDS = 0.005
 """What a batch of a tenant's rows should take: others' writes wait for it."""
 FEWEST_ROWS = 10
-PAUSES = 2
+PAUSES = 6
 """How often as long as a batch the others have for themselves."""
 FOLD_EVERY = 16
 COMPACT_JOB = "privacy.compact"
