@@ -5,7 +5,7 @@ has folded, so both databases find the same. In the index each word begins with 
 `prefix`, which belongs to one tenant's collection: a search reads no posting of anybody else's.
 
 Writing a few hundred words to FTS5 costs about as much as the rest of a change. So its changes are
-collected in `search_pending`, which searches look through as well, and written a few dozen at a
+collected in `search_pending`, which searches look through as well, and written a few hundred at a
 time; GIN does the same by itself.
 """
 
@@ -28,7 +28,7 @@ from sqlalchemy.sql.selectable import FromClause
 from masthead.storage import dialects
 from masthead.storage.metadata import metadata
 
-PENDING: Final = 64
+PENDING: Final = 512
 """How many changed documents FTS5 is kept waiting for."""
 
 REACH: Final = 2**21
