@@ -40,7 +40,7 @@ from masthead.webhooks.tables import webhook_attempts, webhook_lanes
 HEALTHY, HANGING = "127.0.0.1", "127.0.0.2"
 TIMED = "/timed"
 """Arrivals at this path are reported with their time."""
-_BACKLOG_STEP = 50_000
+_BACKLOG_STEP = 5_000
 
 
 def main() -> None:

@@ -18,13 +18,16 @@ from masthead.ids import TenantId
 from masthead.storage.database import EVERY_TENANT, Database, Transaction
 from masthead.webhooks.collection import DEAD, DELIVERED, PENDING
 from masthead.webhooks.delivery_log import DeliveryLog
-from masthead.webhooks.statements import QueueStatements
+from masthead.webhooks.statements import (
+    CLAIM_SIZES,
+    DROPPED_AT_ONCE,
+    SWEPT_AT_ONCE,
+    QueueStatements,
+)
 
 LEASE = timedelta(seconds=30)
 """What a dead worker held is tried again after it. Nothing is sent with less of it left than an
 attempt may take, so two workers never have the same delivery under way."""
-DROPPED_AT_ONCE = 1_000
-SWEPT_AT_ONCE = 1_000
 KEPT_FOR = timedelta(days=30)
 
 
@@ -173,7 +176,7 @@ class DeliveryQueue:
     async def sweep(self, now: datetime) -> None:
         """Attempts are kept for 30 days."""
         sql = self._sql.sweep_some
-        bound = sql.bind({"before": clock.to_text(now - KEPT_FOR), "limit": SWEPT_AT_ONCE})
+        bound = sql.bind({"before": clock.to_text(now - KEPT_FOR)})
         swept = SWEPT_AT_ONCE
         while swept == SWEPT_AT_ONCE:
             async with self._database.transaction(EVERY_TENANT) as tx:
@@ -193,8 +196,9 @@ class DeliveryQueue:
         self, tx: Transaction, lane: Lane, now: datetime, limit: int
     ) -> list[Delivery]:
         sql, moment = self._sql, clock.to_text(now)
-        values = {**_key(lane), "now": moment, "limit": limit + 1}
-        rows = await tx.fetch(sql.due, sql.due.bind(values))
+        limit = min(limit, CLAIM_SIZES[-1] - 1)
+        read = sql.due[min(size for size in CLAIM_SIZES if size > limit)]
+        rows = await tx.fetch(read, read.bind({**_key(lane), "now": moment}))
         due = [row for row in rows if row[0] <= moment][:limit]
         until = now + self.lease
         if due:
@@ -271,7 +275,7 @@ class DeliveryQueue:
 
     async def _drop_some(self, tx: Transaction, lane: Lane, now: datetime) -> int:
         sql = self._sql.drop_some
-        values = {**_key(lane), "now": clock.to_text(now), "limit": DROPPED_AT_ONCE}
+        values = {**_key(lane), "now": clock.to_text(now)}
         return await tx.execute(sql, sql.bind(values), slow=True)
 
 

@@ -25,6 +25,17 @@ _webhook: Any = sa.bindparam("webhook")
 _now: Any = sa.bindparam("now")
 _limit: Any = sa.bindparam("limit")
 
+DROPPED_AT_ONCE = 1_000
+SWEPT_AT_ONCE = 1_000
+CLAIM_SIZES = (2, 9, 33, 129, 257)
+"""A claim reads the smallest of these that is enough."""
+
+
+def _at_most(count: int) -> sa.ColumnElement[int]:
+    """A limit as part of the text: for one that is a parameter PostgreSQL plans to fetch a tenth of
+    the table, and then sorts a million rows to give out thirty."""
+    return sa.literal_column(str(count))
+
 
 class QueueStatements:
     def __init__(self, database: Database, tables: Mapping[str, sa.Table]) -> None:
@@ -85,7 +96,7 @@ class QueueStatements:
         # With the first one that is not due yet, if the limit is not reached before: it says when
         # to look again. Whatever is leased stands at the front, and is never more than a few
         # hundred rows, so that a queue of any length costs the same.
-        self.due = self._compile(
+        due = (
             sa.select(
                 d.next_attempt_at,
                 d.id,
@@ -98,13 +109,13 @@ class QueueStatements:
             .join(events, sa.and_(events.c.tenant_id == d.tenant_id, events.c.id == d.event_id))
             .where(*pending, d.leased_until <= _now)
             .order_by(d.next_attempt_at)
-            .limit(_limit)
         )
+        self.due = {size: self._compile(due.limit(_at_most(size))) for size in CLAIM_SIZES}
         self.leased = self._compile(
             sa.select(d.leased_until)
             .where(*pending, d.next_attempt_at <= _now)
             .order_by(d.next_attempt_at)
-            .limit(1)
+            .limit(_at_most(1))
         )
         self.lease = self._compile(
             sa.update(self._deliveries).where(*these).values(leased_until=sa.bindparam("until"))
@@ -118,7 +129,7 @@ class QueueStatements:
             )
             .values(leased_until="")
         )
-        some = sa.select(d.id).where(*pending).limit(_limit)
+        some = sa.select(d.id).where(*pending).limit(_at_most(DROPPED_AT_ONCE))
         self.drop_some = self._compile(
             sa.update(self._deliveries)
             .where(d.tenant_id == _tenant, d.id.in_(some))
@@ -190,7 +201,8 @@ class QueueStatements:
             .where(a.tenant_id == _tenant, a.delivery_id == sa.bindparam("delivery"))
             .order_by(a.created, a.number)
         )
-        old = sa.select(a.tenant_id, a.id).where(a.created < sa.bindparam("before")).limit(_limit)
+        old = sa.select(a.tenant_id, a.id).where(a.created < sa.bindparam("before"))
+        old = old.limit(_at_most(SWEPT_AT_ONCE))
         self.sweep_some = self._compile(
             sa.delete(webhook_attempts).where(sa.tuple_(a.tenant_id, a.id).in_(old))
         )
