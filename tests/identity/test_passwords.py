@@ -76,20 +76,21 @@ def test_the_policy(password: str, code: str | None) -> None:
     assert (problem.code if problem else None) == code
 
 
-async def fastest(call: object, *arguments: str) -> float:
+async def work_of(call: object, *arguments: str) -> float:
+    """Seconds of computing, whatever else the machine is doing."""
     timings = []
     for _ in range(5):
-        started = time.perf_counter()
+        started = time.process_time()
         await call(*arguments)  # type: ignore[operator]
-        timings.append(time.perf_counter() - started)
+        timings.append(time.process_time() - started)
     return min(timings)
 
 
 async def test_an_unknown_account_takes_as_long_as_a_wrong_password() -> None:
     password_hash = await hash_password("correct horse")
-    known = await fastest(verify_password, password_hash, "wrong horse")
-    assert await fastest(verify_dummy, "wrong horse") > known / 2
-    assert await fastest(verify_password, "", "wrong horse") > known / 2
+    known = await work_of(verify_password, password_hash, "wrong horse")
+    assert await work_of(verify_dummy, "wrong horse") > known / 2
+    assert await work_of(verify_password, "", "wrong horse") > known / 2
 
 
 async def test_hashing_leaves_the_loop_free_and_takes_two_threads_at_most() -> None:
