@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from masthead.posts.editor import keep_content_together
+from masthead.posts.content import keep_content_together
 from masthead.records.collection import Change, Collection, Event, Save
 from masthead.records.fields.documents import Json
 from masthead.records.fields.text import Slug, Text

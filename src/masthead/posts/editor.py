@@ -14,7 +14,6 @@ from typing import Any
 from prosemirror.model import DOMSerializer, Fragment, Mark, Node, Schema
 
 from masthead.errors import Invalid, Problem
-from masthead.records.collection import Save
 
 MAX_DEPTH = 100
 MAX_NODES = 20_000
@@ -36,23 +35,6 @@ def render(content_json: object) -> str | None:
     if len(rendered) > MAX_HTML:
         raise _too_large(f"makes more than {MAX_HTML:,} characters of HTML")
     return rendered
-
-
-def keep_content_together(save: Save) -> Mapping[str, Any]:
-    """The two forms of a text agree: whichever one was sent alone decides about the other."""
-    sent_html, sent_json = (_is_changed(save, name) for name in ("content_html", "content_json"))
-    if sent_json and "content_html" not in save.given and save.new["content_json"] is not None:
-        return {"content_html": render(save.new["content_json"]) or ""}
-    if sent_html and "content_json" not in save.given:
-        # The editor would open the older document, and its next save would undo this text.
-        return {"content_json": None}
-    return {}
-
-
-def _is_changed(save: Save, name: str) -> bool:
-    if name not in save.given:
-        return False
-    return save.old is None or save.old[name] != save.new[name]
 
 
 class _Builder:
