@@ -1,0 +1,110 @@
+"""What an export file holds, in the words of Masthead: every reader yields these shapes and
+nothing else, so that one run writes posts, members and images of all platforms alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+from masthead.errors import MastheadError
+
+
+class BadFile(MastheadError):
+    """The file can't be imported at all; the message is one sentence for the person who gave it."""
+
+
+Kind = Literal["post", "page", "product"]
+
+
+@dataclass(frozen=True, slots=True)
+class SourcePost:
+    """A post, page or product as the other platform had it, with the body already HTML.
+
+    The HTML is as the source wrote or rendered it: not sanitized, images still at the old place.
+    """
+
+    source_id: str
+    """Stable in the source's own words; with the tenant and the platform it names the item."""
+    kind: Kind
+    title: str
+    slug: str = ""
+    html: str = ""
+    excerpt: str = ""
+    status: Literal["draft", "published"] = "draft"
+    visibility: Literal["public", "members", "paid"] = "public"
+    published_at: str = ""
+    """UTC, in the service's own form (`masthead.clock`); '' when the source has no usable date."""
+    tags: tuple[str, ...] = ()
+    featured_image: str = ""
+    featured_image_alt: str = ""
+    seo_title: str = ""
+    seo_description: str = ""
+    old_path: str = ""
+    """Path and query of the old permalink, for the redirects; '' when there was none."""
+    price_cents: int | None = None
+    currency: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SourceMember:
+    email: str
+    name: str = ""
+    tier: Literal["free", "paid"] = "free"
+    newsletter: bool = True
+    payment_customer_id: str = ""
+    created: str = ""
+    """UTC, in the service's own form; '' when unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """Something in the file that is left out on purpose, with a reason to count and show."""
+
+    what: Literal["post", "page", "product", "member"]
+    source_id: str
+    reason: str
+    """Short and the same for all of its kind: 'scheduled', 'page', 'password protected'."""
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the flags ask of a reader."""
+
+    site_url: str = ""
+    """The old address, for exports that do not tell it; without a trailing slash."""
+    include_pages: bool = False
+    include_products: bool = False
+    skip_posts: bool = False
+    skip_members: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """What a first, cheap pass knows: for the progress bar and for resolving images."""
+
+    platform: Literal["wordpress", "substack", "ghost"]
+    site_url: str = ""
+    posts: int | None = None
+    members: int | None = None
+    files: Mapping[str, str] = field(default_factory=dict)
+    """Images that lie in the archive itself: their old URL or path, and the name of the entry."""
+
+
+class Source(Protocol):
+    """An opened export. Opening refuses what is not the format (`BadFile`) before anything is
+    written; reading streams, so that memory does not grow with the file."""
+
+    overview: Overview
+
+    def posts(self) -> Iterator[SourcePost | Skipped]: ...
+
+    def members(self) -> Iterator[SourceMember | Skipped]: ...
+
+    def read_file(self, entry: str) -> bytes:
+        """An image of `overview.files`; at most the limit of an upload."""
+        ...
+
+    def close(self) -> None: ...
