@@ -10,6 +10,8 @@ from masthead.identity.api_keys import api_keys
 from masthead.identity.limit_store_postgres import rate_limit_counters
 from masthead.identity.tenants import superusers, tenants
 from masthead.identity.throttle import login_attempts
+from masthead.importers.collection import import_runs, redirects
+from masthead.importers.tables import import_items
 from masthead.jobs.queue import jobs
 from masthead.mail.outbox import mails
 from masthead.media.collection import media
@@ -58,6 +60,8 @@ registry = Registry(
         webhook_subscriptions,
         webhook_deliveries,
         gdpr_requests,
+        redirects,
+        import_runs,
     )
 )
 
@@ -81,4 +85,5 @@ bookkeeping = (
     ai_usage,
     mails,
     email_changes,
+    import_items,
 )
