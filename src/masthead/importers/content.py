@@ -1,0 +1,153 @@
+"""A post of an export made ready to be stored: safe HTML, the editor's document where it loses
+nothing, and the pictures to copy. Pure, so that several processes can share the work."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from html import unescape
+from typing import Any
+
+from masthead.importers.editor_json import to_document
+from masthead.importers.image_urls import (
+    ImageRef,
+    find_pictures,
+    has_image_extension,
+    host_of,
+    original_of,
+)
+from masthead.importers.markup import (
+    Token,
+    background_of,
+    background_style,
+    cleaned,
+    escaped,
+)
+from masthead.importers.source import SourcePost
+from masthead.importers.srcset import parse_srcset, widest, write_srcset
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    source_id: str
+    html: str
+    content_json: dict[str, Any] | None
+    why_html_only: str
+    """What the editor has no place for; '' where it can open the post, or there is no text."""
+    images: tuple[ImageRef, ...]
+    """Of the text and the featured image, whose own address is among their `urls`."""
+
+
+def prepare(post: SourcePost, site_url: str) -> Prepared:
+    """`site_url` is the old address, which relative addresses are relative to; '' if unknown."""
+    html, tokens = cleaned(post.html)
+    document, reason = to_document(tokens, site_url) if tokens else (None, "")
+    urls = [post.featured_image] if post.featured_image else []
+    urls += _picture_urls(tokens, site_url)
+    images = find_pictures(urls, site_url, post.source_id)
+    return Prepared(post.source_id, html, document, reason, tuple(images))
+
+
+def _picture_urls(tokens: Sequence[Token], site_url: str) -> list[str]:
+    shown: list[str] = []
+    linked: list[str] = []
+    for kind, name, attributes in tokens:
+        if kind != "start" or not attributes:
+            continue
+        if name == "img":
+            shown.append(attributes["src"])
+        elif name == "video" and "poster" in attributes:
+            shown.append(attributes["poster"])
+        elif name == "a" and "href" in attributes:
+            linked.append(attributes["href"])
+        if "srcset" in attributes:
+            shown += [url for url, _ in parse_srcset(attributes["srcset"])]
+        if "style" in attributes and (url := background_of(attributes["style"])):
+            shown.append(url)
+    return [*shown, *_full_sizes(linked, shown, site_url)]
+
+
+def _full_sizes(linked: Sequence[str], shown: Sequence[str], site_url: str) -> Iterator[str]:
+    """Links to pictures of this blog; those of others stay links."""
+    originals = {original_of(url, site_url) for url in shown} if linked else set()
+    hosts = {host_of(original) for original in originals} | {host_of(site_url)}
+    for url in linked:
+        original = original_of(url, site_url)
+        is_own = original in originals or host_of(original) in hosts
+        if original and is_own and has_image_extension(original):
+            yield url
+
+
+def rewrite(
+    html: str, content_json: dict[str, Any] | None, mapping: Mapping[str, str]
+) -> tuple[str, dict[str, Any] | None]:
+    """Both forms with their pictures at the new addresses. `mapping` has the old ones as they stand
+    in the post; the HTML may have been edited since it was prepared."""
+    if not mapping:
+        return html, content_json
+    html = _TAG.sub(lambda tag: _rewritten_tag(tag[0], mapping), html)
+    document: dict[str, Any] | None = _rewritten_json(content_json, mapping)
+    return html, document
+
+
+_TAG = re.compile(r"""<[a-z][a-z0-9]*\s(?:[^<>"']++|"[^"]*+"|'[^']*+'){1,64}+>""", re.IGNORECASE)
+_ATTRIBUTE = re.compile(
+    r"""(?<=\s)(src|srcset|href|poster|style)(\s*+=\s*+)("[^"]*+"|'[^']*+'|[^\s"'>]++)""",
+    re.IGNORECASE,
+)
+
+
+def _rewritten_tag(tag: str, mapping: Mapping[str, str]) -> str:
+    def change(attribute: re.Match[str]) -> str:
+        raw = attribute[3]
+        old = unescape(raw[1:-1] if raw[0] in "\"'" else raw)
+        new = _CHANGES[attribute[1].lower()](old, mapping)
+        return attribute[0] if new == old else f'{attribute[1]}{attribute[2]}"{escaped(new)}"'
+
+    return _ATTRIBUTE.sub(change, tag)
+
+
+def _new_address(old: str, mapping: Mapping[str, str]) -> str:
+    return mapping.get(old) or mapping.get(old.strip(), old)
+
+
+def _new_srcset(old: str, mapping: Mapping[str, str]) -> str:
+    """Sizes of one picture have one address now, which need not be said for each of them."""
+    candidates = parse_srcset(old)
+    if not any(url in mapping for url, _ in candidates):
+        return old
+    return write_srcset(widest((mapping.get(url, url), size) for url, size in candidates))
+
+
+def _new_style(old: str, mapping: Mapping[str, str]) -> str:
+    url = background_of(old)
+    return background_style(mapping[url]) if url in mapping else old
+
+
+_CHANGES: dict[str, Callable[[str, Mapping[str, str]], str]] = {
+    "src": _new_address,
+    "href": _new_address,
+    "poster": _new_address,
+    "srcset": _new_srcset,
+    "style": _new_style,
+}
+
+
+def _rewritten_json(value: Any, mapping: Mapping[str, str]) -> Any:
+    """A copy with new addresses in `attrs`, wherever an editor's extension keeps one."""
+    if isinstance(value, list):
+        return [_rewritten_json(each, mapping) for each in value]
+    if not isinstance(value, dict):
+        return value
+    changed = {
+        key: _rewritten_json(each, mapping) if isinstance(each, dict | list) else each
+        for key, each in value.items()
+    }
+    attributes = changed.get("attrs")
+    if isinstance(attributes, dict):
+        changed["attrs"] = {
+            key: mapping.get(each, each) if isinstance(each, str) else each
+            for key, each in attributes.items()
+        }
+    return changed

@@ -1,0 +1,170 @@
+"""Foreign HTML before it is sanitized: what a sanitizer could only drop is turned into something
+that it keeps, and what would keep it busy for minutes is cut down."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from html import escape, unescape
+
+MAX_DEPTH = 100
+"""As deep as the editor's documents go. Deeper tags are left out, their text stays: the sanitizer's
+time grows with the square of the depth."""
+MAX_TAGS = 60_000
+"""A long novel has a few thousand. What has more keeps its text alone."""
+
+
+def tamed(html: str) -> str:
+    html = _storable(html)
+    if html.count("<") > MAX_DEPTH:
+        html = _flattened(html)
+    if html.count("<") > MAX_TAGS:
+        html = _TAG.sub(" ", html)
+    if _NEEDS_WORK.search(html):
+        html = _IMAGE.sub(_unlazy, html)
+        html = _PLAYER.sub(_link, html)
+        html = _without_noscript(html)
+    return html
+
+
+_NEEDS_WORK = re.compile(
+    r"<(?:iframe|embed|noscript)[\s>/]|\sdata-(?:lazy-)?src(?:set)?\s*=|\sdata-original\s*=",
+    re.IGNORECASE,
+)
+
+
+def _storable(html: str) -> str:
+    """Without what no database takes: NUL, and halves of characters."""
+    html = html.replace("\0", "") if "\0" in html else html
+    try:
+        html.encode()
+    except UnicodeEncodeError:
+        return html.encode("utf-8", "replace").decode()
+    return html
+
+
+# The attributes of a tag. No part of it is tried twice, and it ends at the next tag, so that text
+# made of beginnings costs no more than other text.
+_INSIDE = r"""(?:[^<>"']++|"[^"]*+"|'[^']*+'){0,64}+"""
+_TAG = re.compile(rf"<(/?)([A-Za-z][A-Za-z0-9]*)(?=[\s/>]){_INSIDE}>")
+# They end by themselves, where another one begins or what they stand in ends.
+_SELF_ENDING = "p li dt dd tr td th thead tbody tfoot colgroup option rp rt"
+_VOID = "area base br col embed hr img input link meta param source track wbr"
+_UNCOUNTED = frozenset(f"{_SELF_ENDING} {_VOID}".split())
+
+
+def _flattened(html: str) -> str:
+    if _depth(html) <= MAX_DEPTH:
+        return html
+    depth, kept, dropped = 0, Counter[str](), Counter[str]()
+
+    def count(tag: re.Match[str]) -> str:
+        nonlocal depth
+        name = tag[2].lower()
+        if name in _UNCOUNTED:
+            return tag[0]
+        if not tag[1]:
+            is_kept = depth < MAX_DEPTH
+            depth += is_kept
+            (kept if is_kept else dropped)[name] += 1
+            return tag[0] if is_kept else ""
+        if dropped[name]:
+            dropped[name] -= 1
+            return ""
+        if kept[name]:
+            kept[name] -= 1
+            depth -= 1
+        return tag[0]
+
+    return _TAG.sub(count, html)
+
+
+def _depth(html: str) -> int:
+    """At most so deep: what closes without having been opened closes nothing."""
+    depth = deepest = 0
+    unclosed = Counter[str]()
+    for slash, name in _NAMES.findall(html):
+        name = name.lower()
+        if name in _UNCOUNTED:
+            continue
+        if not slash:
+            unclosed[name] += 1
+            depth += 1
+            deepest = max(deepest, depth)
+        elif unclosed[name]:
+            unclosed[name] -= 1
+            depth -= 1
+    return deepest
+
+
+_NAMES = re.compile(r"<(/?)([A-Za-z][A-Za-z0-9]*)")
+
+_IMAGE = re.compile(rf"<img(?=[\s/]){_INSIDE}>", re.IGNORECASE)
+_PLAYER = re.compile(rf"<(?:iframe|embed)(?=[\s/]){_INSIDE}>", re.IGNORECASE)
+
+
+def _value(tag: str, names: str) -> str:
+    """Of an attribute, with its quotes."""
+    found = re.search(
+        rf"""\s(?:{names})\s*=\s*("[^"]*"|'[^']*'|[^\s"'>]+)""", tag, flags=re.IGNORECASE
+    )
+    return found[1] if found else ""
+
+
+def _unlazy(image: re.Match[str]) -> str:
+    """Themes that load pictures late keep the address aside and show a placeholder."""
+    tag = image[0]
+    source = _value(tag, "src")
+    if source and not source.lstrip("\"'").lower().startswith("data:"):
+        return tag
+    late = _value(tag, "data-src|data-lazy-src|data-original")
+    sizes = _value(tag, "data-srcset|data-lazy-srcset")
+    # The first of two attributes of one name is the one that counts.
+    first = (f" src={late}" if late else "") + (f" srcset={sizes}" if sizes else "")
+    return f"<img{first} {tag[4:]}"
+
+
+def _link(player: re.Match[str]) -> str:
+    """This service shows no foreign frames: a player becomes a link to what it would play."""
+    source = unescape(_value(player[0], "src|data-src|data-lazy-src").strip("\"'")).strip()
+    if source.startswith("//"):
+        source = f"https:{source}"
+    if not source.lower().startswith(("http://", "https://")):
+        return ""
+    address = escape(_watch_address(source))
+    return f'<p><a href="{address}">{address}</a></p>'
+
+
+def _watch_address(source: str) -> str:
+    """The page of a video rather than its player, which shows nothing on its own."""
+    for pattern, page in _PLAYERS:
+        if found := pattern.match(source):
+            return page.format(found[1])
+    return source
+
+
+_PLAYERS = (
+    (
+        re.compile(
+            r"https?://(?:www\.)?youtube(?:-nocookie)?\.com/(?:embed|v)/([\w-]{6,20})", re.ASCII
+        ),
+        "https://www.youtube.com/watch?v={}",
+    ),
+    (re.compile(r"https?://player\.vimeo\.com/video/([0-9]+)"), "https://vimeo.com/{}"),
+)
+
+
+def _without_noscript(html: str) -> str:
+    """What stands in for a script is what is left of it, except for a second copy of a picture."""
+    pieces: list[str] = []
+    lower, at = html.lower(), 0
+    while (start := lower.find("<noscript", at)) >= 0:
+        inside = lower.find(">", start) + 1
+        end = lower.find("</noscript", inside)
+        if not inside or end < 0:
+            break
+        pieces.append(html[at:start])
+        if "<img" not in lower[inside:end]:
+            pieces.append(html[inside:end])
+        at = end + len("</noscript>")
+    return "".join([*pieces, html[at:]])

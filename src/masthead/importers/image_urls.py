@@ -1,0 +1,276 @@
+"""Which picture an address stands for: blogs point at one picture by many sizes and through many
+wrappers, and it is to be copied once, in its original size."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from urllib.parse import (
+    SplitResult,
+    parse_qs,
+    parse_qsl,
+    quote,
+    unquote,
+    urlencode,
+    urljoin,
+    urlsplit,
+    urlunsplit,
+)
+
+EXTENSIONS = ("jpg", "jpeg", "png", "gif", "webp", "avif", "svg", "bmp", "tif", "tiff", "heic")
+
+MAX_URL = 8_000
+"""Characters; what is longer and no `data:` image is no address."""
+MAX_CANDIDATES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class ImageRef:
+    """One picture of a post, whatever the sizes and spellings it is mentioned in."""
+
+    original_url: str
+    """Names the picture: the same in every post and every run."""
+    urls: tuple[str, ...]
+    """As they stand in the post, to be replaced there."""
+    candidates: tuple[str, ...] = ()
+    """What to fetch, the best first; none for a relative address of a site that isn't known."""
+    source_id: str = ""
+    """The post."""
+
+
+def find_pictures(urls: Iterable[str], site_url: str, source_id: str = "") -> list[ImageRef]:
+    """The distinct pictures behind addresses as they stand in a post."""
+    found: dict[str, list[str]] = {}
+    for url in dict.fromkeys(urls):
+        original = original_of(url, site_url)
+        if original:
+            found.setdefault(original, []).append(url)
+    return [
+        ImageRef(original, tuple(group), _candidates(original, group, site_url), source_id)
+        for original, group in found.items()
+    ]
+
+
+def original_of(url: str, site_url: str = "") -> str:
+    """The address of the picture in its full size; '' where the text is no address of a picture."""
+    return next(_towards_original(url, site_url), "")
+
+
+def picture_key(original_url: str) -> str:
+    """A short name of the picture, for remembering it."""
+    return hashlib.sha256(original_url.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def has_image_extension(url: str) -> bool:
+    return _path_of(url).lower().rpartition(".")[2] in EXTENSIONS
+
+
+def file_name(url: str) -> str:
+    """What the file is called, as its owner would write it."""
+    return unquote(_path_of(url).rpartition("/")[2])
+
+
+def host_of(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
+
+
+def _path_of(url: str) -> str:
+    try:
+        return urlsplit(url).path
+    except ValueError:
+        return ""
+
+
+def _candidates(original: str, group: list[str], site_url: str) -> tuple[str, ...]:
+    """The original may be gone while a smaller size, or the copy of a CDN, is still there."""
+    if not original.startswith(("http:", "https:", "data:")):
+        return ()
+    tried = [original]
+    for url in sorted(group, key=_width_in, reverse=True):
+        # The last step towards the original is the address as it stands.
+        tried += reversed(list(_towards_original(url, site_url)))
+    return tuple(dict.fromkeys(tried))[:MAX_CANDIDATES]
+
+
+def _width_in(url: str) -> int:
+    return max((int(found[1]) for found in _WIDTH.finditer(url[:MAX_URL])), default=0)
+
+
+_WIDTH = re.compile(r"(?:-|w_|[?&]w=|size/w)([0-9]{2,5})(?![0-9])")
+
+
+def _towards_original(url: str, site_url: str) -> Iterator[str]:
+    """The original first, then what it was found through, down to the address as it stands."""
+    address = _absolute(url, site_url)
+    if not address:
+        return
+    if not address.startswith(("http:", "https:")):
+        yield address
+        return
+    steps = [address]
+    for _ in range(_MAX_WRAPPERS):
+        inner = _unwrapped(steps[-1])
+        if not inner:
+            break
+        steps.append(_written(inner, site_url))
+    full = _full_size(steps[-1])
+    if full != steps[-1]:
+        steps.append(full)
+    yield from reversed(steps)
+
+
+_MAX_WRAPPERS = 4
+
+
+def _absolute(url: str, site_url: str) -> str:
+    if url[:5].lower() == "data:":
+        return url if url[5:11].lower() == "image/" else ""
+    # Browsers pass over these, wherever in an address they stand.
+    url = _IGNORED.sub("", url.strip())
+    if not url or len(url) > MAX_URL or url.startswith("#"):
+        return ""
+    scheme = _SCHEME.match(url)
+    if scheme is not None:
+        return _written(url, site_url) if scheme[1].lower() in ("http", "https") else ""
+    if url.startswith("//"):
+        return _written(f"{urlsplit(site_url).scheme or 'https'}:{url}", site_url)
+    if not site_url:
+        return url
+    try:
+        return _written(urljoin(f"{site_url}/", url), site_url)
+    except ValueError:
+        return ""
+
+
+_IGNORED = re.compile(r"[\t\n\r]+")
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
+
+
+def _written(url: str, site_url: str) -> str:
+    """One spelling of an address; '' where there is no host in it."""
+    try:
+        parts = urlsplit(url)
+        host, port = (parts.hostname or "").rstrip("."), parts.port
+    except ValueError:
+        return ""
+    if not host:
+        return ""
+    host = f"[{host}]" if ":" in host else host
+    scheme = parts.scheme
+    site = urlsplit(site_url)
+    if site.scheme and site.hostname == host and site.port == port:
+        # Half of an old blog's pictures were put in before it had a certificate.
+        scheme = site.scheme
+    shown_port = f":{port}" if port and port != _PORTS[scheme] else ""
+    path = _escaped(parts.path) or "/"
+    # A user name in an address is refused where it is called; kept, so that it is.
+    user = f"{parts.netloc.rpartition('@')[0]}@" if "@" in parts.netloc else ""
+    return urlunsplit((scheme, f"{user}{host}{shown_port}", path, _escaped(parts.query), ""))
+
+
+_PORTS = {"http": 80, "https": 443}
+_HEX = re.compile(r"%[0-9a-fA-F]{2}")
+
+
+def _escaped(text: str) -> str:
+    if text.isascii() and "%" not in text and _PLAIN.fullmatch(text):
+        return text
+    escaped = quote(text, safe="/%:@!$&'()*+,;=~-._?[]|", errors="replace")
+    return _HEX.sub(lambda found: found[0].upper(), escaped)
+
+
+_PLAIN = re.compile(r"[A-Za-z0-9/:@!$&'()*+,;=~._?-]*")
+
+
+def _unwrapped(url: str) -> str:
+    """The address that a CDN was told to fetch; '' where there is none inside."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    if _FETCHING_HOSTS.fullmatch(host):
+        fetch = _FETCHED.search(parts.path)
+        return _plain_address(fetch[1], parts.query) if fetch else ""
+    if _PHOTON_HOSTS.fullmatch(host):
+        return _behind_photon(parts)
+    return ""
+
+
+# The newsletter's CDN in both generations, and the service that the older one was.
+_FETCHING_HOSTS = re.compile(
+    r"(?:[\w-]+\.)?substackcdn\.com|cdn\.substack\.com|res\.cloudinary\.com"
+)
+_FETCHED = re.compile(r"/image/fetch/(?:.*?/)?(https?(?::|%3A).+)\Z", re.IGNORECASE)
+_PHOTON_HOSTS = re.compile(r"i[0-3]\.wp\.com")
+
+
+def _plain_address(text: str, query: str) -> str:
+    # Twice where an address went through two tools that each escaped it.
+    for _ in range(2):
+        if "%3a" in text[:12].lower():
+            text = unquote(text)
+    return f"{text}?{query}" if query and "?" not in text else text
+
+
+def _behind_photon(parts: SplitResult) -> str:
+    host, slash, path = parts.path.lstrip("/").partition("/")
+    if not slash or "." not in host:
+        return ""
+    given = parse_qs(parts.query)
+    scheme = "https" if given.get("ssl") == ["1"] else "http"
+    own_query = given.get("q", [""])[0]
+    return f"{scheme}://{host}/{path}" + (f"?{own_query}" if own_query else "")
+
+
+def _full_size(url: str) -> str:
+    parts = urlsplit(url)
+    host, path, query = parts.hostname or "", parts.path, parts.query
+    if _is_blog_upload(host, path):
+        path = _without_size(path)
+        query = _without(query, _SIZE_PARAMETERS)
+    elif "/content/images/size/" in path:
+        path = _GHOST_SIZE.sub("/content/images/", path)
+    elif host == "images.unsplash.com":
+        query = _at_screen_width(query)
+    return urlunsplit((parts.scheme, parts.netloc, path, query, ""))
+
+
+_GHOST_SIZE = re.compile(r"/content/images/size/(?:w[0-9]+)?(?:h[0-9]+)?/(?:format/[a-z0-9]+/)?")
+_SIZE_PARAMETERS = frozenset(
+    {"w", "h", "resize", "fit", "crop", "quality", "strip", "ssl", "zoom", "lb", "ulb", "filter"}
+)
+_SCREEN_WIDTH = "w=2000"
+
+
+def _is_blog_upload(host: str, path: str) -> bool:
+    return "/wp-content/" in path or host.endswith(".files.wordpress.com")
+
+
+def _without_size(path: str) -> str:
+    """`a-300x200.jpg`, `a-scaled.jpg` and `a-rotated.jpg` are sizes of `a.jpg`; `a-e1612345678.jpg`
+    is a picture of its own, since somebody has cut it to what the post shows."""
+    stem, dot, extension = path.rpartition(".")
+    if extension.lower() not in EXTENSIONS:
+        return path
+    return _SCALED.sub("", _SIZED.sub("", stem)) + dot + extension
+
+
+# Widths of one digit don't occur, but boards and tables of 2x4 do.
+_SIZED = re.compile(r"(?<=[^/])-(?:[1-9][0-9]{1,4}x[1-9][0-9]{0,4}|[1-9]x[1-9][0-9]{1,4})\Z")
+_SCALED = re.compile(r"(?<=[^/])-(?:scaled|rotated)\Z")
+
+
+def _without(query: str, names: frozenset[str]) -> str:
+    if not query:
+        return ""
+    pairs = parse_qsl(query, keep_blank_values=True)
+    return urlencode([pair for pair in pairs if pair[0] not in names])
+
+
+def _at_screen_width(query: str) -> str:
+    """The photographers' own originals are far too large; the blog's themes went up to this."""
+    rest = _without(query, frozenset({"w", "h", "dpr"}))
+    return f"{rest}&{_SCREEN_WIDTH}" if rest else _SCREEN_WIDTH

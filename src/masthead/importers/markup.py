@@ -1,0 +1,297 @@
+"""Foreign HTML made safe and simple: sanitized, its players turned into links, as a list of tags
+and texts that the finder of pictures and the editor's converter walk.
+
+The sanitizer's output is regular enough to be read by an expression: names in lower case, every
+value in double quotes, every tag closed where it must be. What comes after it only takes away.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from html import unescape
+from typing import Literal, NamedTuple
+from urllib.parse import unquote
+
+import nh3
+
+from masthead.importers.foreign_html import tamed
+from masthead.importers.srcset import parse_srcset, write_srcset
+
+Attributes = dict[str, str]
+
+
+class Token(NamedTuple):
+    kind: Literal["start", "end", "text"]
+    name: str
+    """Of a tag; of a text the text itself, its entities resolved."""
+    attributes: Attributes = {}  # noqa: RUF012  (read only, and shared by all that have none)
+
+
+VOID = frozenset({"br", "hr", "img", "input", "source", "track", "col", "wbr"})
+HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
+_BLOCKS = (
+    "address article aside blockquote dd details div dl dt figcaption figure footer h1 h2 h3 h4 h5"
+    " h6 header hr li main nav ol p pre section summary ul"
+)
+_TABLES = "caption col colgroup table tbody td tfoot th thead tr"
+_INLINE = (
+    "a abbr b bdi bdo br cite code del dfn em i ins kbd label mark q rp rt ruby s samp small span"
+    " strike strong sub sup time u var wbr"
+)
+_MEDIA = "audio img input picture source track video"
+TAGS = frozenset(f"{_BLOCKS} {_TABLES} {_INLINE} {_MEDIA}".split())
+
+_ALIGNED = {name: {"class", "align"} for name in (*HEADINGS, "p", "td", "th", "div")}
+_ATTRIBUTES = {
+    **_ALIGNED,
+    "*": {"id", "lang", "dir", "style"},
+    "a": {"href", "title", "target", "rel", "name"},
+    "abbr": {"title"},
+    "audio": {"src", "controls", "loop"},
+    "code": {"class"},
+    "col": {"span"},
+    "colgroup": {"span"},
+    "details": {"open"},
+    "dfn": {"title"},
+    "img": {"src", "srcset", "sizes", "alt", "title", "width", "height"},
+    "input": {"checked"},
+    "li": {"value", "data-type", "data-checked"},
+    "ol": {"start", "reversed", "type"},
+    "pre": {"class"},
+    "source": {"src", "srcset", "sizes", "type", "media"},
+    "td": {*_ALIGNED["td"], "colspan", "rowspan"},
+    "th": {*_ALIGNED["th"], "colspan", "rowspan"},
+    "time": {"datetime"},
+    "track": {"src", "kind", "srclang", "label"},
+    "ul": {"data-type"},
+    "video": {"src", "poster", "controls", "loop", "muted", "playsinline", "width", "height"},
+}
+# What stands inside of these is no text to read.
+_DROPPED = {"script", "style", "svg", "template", "select", "textarea", "button", "title"}
+
+_cleaner = nh3.Cleaner(
+    tags=set(TAGS),
+    clean_content_tags=_DROPPED,
+    attributes=_ATTRIBUTES,
+    set_tag_attribute_values={"input": {"type": "checkbox", "disabled": ""}},
+    link_rel=None,
+    url_schemes={"http", "https", "mailto", "tel", "sms", "ftp", "data"},
+    filter_style_properties={"text-align", "background-image", "background"},
+)
+
+_TAG = re.compile(r'<(/?)([a-z0-9]+)((?: [^ =>"]+="[^"]*")*)>')
+_ATTRIBUTE = re.compile(r' ([^ =>"]+)="([^"]*)"')
+
+
+def cleaned(html: str) -> tuple[str, list[Token]]:
+    """Safe HTML, and the same as tokens."""
+    return _Reading(_cleaner.clean(tamed(html))).run()
+
+
+def written(name: str, attributes: Attributes) -> str:
+    """A start tag."""
+    shown = "".join(f' {key}="{escaped(value)}"' for key, value in attributes.items())
+    return f"<{name}{shown}>"
+
+
+def escaped(text: str) -> str:
+    if not _SPECIAL.search(text):
+        return text
+    for character, entity in _ENTITIES:
+        text = text.replace(character, entity)
+    return text
+
+
+_SPECIAL = re.compile('[&"<>\xa0]')
+_ENTITIES = (
+    ("&", "&amp;"),
+    ('"', "&quot;"),
+    ("<", "&lt;"),
+    (">", "&gt;"),
+    ("\xa0", "&nbsp;"),
+)
+
+
+class _Reading:
+    """One walk over the sanitizer's output, which narrows attributes to what they may say."""
+
+    def __init__(self, safe: str) -> None:
+        self._safe = safe
+        self._tokens: list[Token] = []
+        self._pieces: list[str] = []
+        self._in_tasks = False
+        # What the text itself points at is no leftover of the old theme.
+        self._targets = frozenset(
+            target for found in _FRAGMENT.findall(safe) for target in (found, unquote(found))
+        )
+
+    def run(self) -> tuple[str, list[Token]]:
+        safe, at = self._safe, 0
+        for tag in _TAG.finditer(safe):
+            if tag.start() > at:
+                self._text(safe[at : tag.start()])
+            at = tag.end()
+            if tag[1]:
+                self._tokens.append(Token("end", tag[2]))
+                self._pieces.append(tag[0])
+            else:
+                self._start(tag[2], tag[3], tag[0])
+        if at < len(safe):
+            self._text(safe[at:])
+        return "".join(self._pieces), self._tokens
+
+    def _text(self, text: str) -> None:
+        if text[0] == "\n" and self._tokens and self._tokens[-1][:2] == ("start", "pre"):
+            # Whoever reads it next passes over one line end here, as the sanitizer did.
+            self._pieces.append("\n")
+        self._pieces.append(text)
+        self._tokens.append(Token("text", unescape(text) if "&" in text else text))
+
+    def _start(self, name: str, attributes: str, whole: str) -> None:
+        if not attributes:
+            if name not in _NEED_A_SOURCE:
+                self._tokens.append(Token("start", name))
+                self._pieces.append(whole)
+            return
+        given = {
+            key: unescape(value) if "&" in value else value
+            for key, value in _ATTRIBUTE.findall(attributes)
+        }
+        kept = self._narrowed(name, given)
+        if self._is_idle(name, kept):
+            return
+        self._tokens.append(Token("start", name, kept))
+        self._pieces.append(written(name, kept))
+
+    def _narrowed(self, name: str, given: Attributes) -> Attributes:
+        align = _alignment(name, given)
+        kept: Attributes = {}
+        for key, value in given.items():
+            narrow = _NARROWED.get(key)
+            if narrow is not None:
+                value = narrow(value)
+            elif key in ("id", "name"):
+                value = self._anchor(name, value)
+            elif key in _ADDRESSES:
+                value = _address(name, key, value)
+            if value or key in _MAY_BE_EMPTY:
+                kept[key] = value
+        if align:
+            kept["style"] = f"text-align: {align}"
+        return kept
+
+    def _anchor(self, name: str, value: str) -> str:
+        """Headings keep theirs, because others may link to a chapter."""
+        is_wanted = value in self._targets or name in HEADINGS
+        return value if is_wanted and len(value) <= 200 else ""
+
+    def _is_idle(self, name: str, kept: Attributes) -> bool:
+        """An element that can't show anything, or a field of a form that isn't here any more."""
+        if name == "li" or name == "ul":
+            self._in_tasks = "data-type" in kept
+        if name == "img" and "src" not in kept and "srcset" in kept:
+            kept["src"] = parse_srcset(kept["srcset"])[-1][0]
+        if name in _NEED_A_SOURCE:
+            return not kept.keys() & {"src", "srcset"}
+        return name == "input" and not self._in_tasks
+
+
+_FRAGMENT = re.compile(r'href="#([^"]+)"')
+_NEED_A_SOURCE = frozenset({"img", "source", "track"})
+_ADDRESSES = frozenset({"href", "src", "srcset", "poster"})
+_MAY_BE_EMPTY = frozenset(
+    {"alt", "checked", "controls", "disabled", "loop", "muted", "open", "playsinline", "reversed"}
+)
+
+
+def _alignment(name: str, given: Attributes) -> str:
+    """From whichever of the three ways of old: a class, an attribute, a style."""
+    if name not in _ALIGNED or given.keys().isdisjoint(("class", "align", "style")):
+        return ""
+    if name == "div" and _BACKGROUND.search(given.get("style", "")):
+        return ""
+    said = _ALIGN_CLASS.search(given.pop("class", "")) or _ALIGN_STYLE.search(
+        given.pop("style", "")
+    )
+    side = said[1] if said else given.get("align", "")
+    given.pop("align", None)
+    return side.lower() if side.lower() in _SIDES else ""
+
+
+_SIDES = ("left", "center", "right", "justify")
+_ALIGN_CLASS = re.compile(r"(?:\A|\s)has-text-align-(left|center|right)(?:\s|\Z)")
+_ALIGN_STYLE = re.compile(r"(?:\A|;)\s*text-align\s*:\s*([a-z]+)", re.IGNORECASE)
+_BACKGROUND = re.compile(
+    r"""background(?:-image)?\s*:[^;]{0,200}?url\(\s*(?:"([^"]*)"|'([^']*)'|([^\s"')]*))\s*\)""",
+    re.IGNORECASE,
+)
+
+
+def background_of(style: str) -> str:
+    """The address of the picture behind an element; '' for none."""
+    found = _BACKGROUND.search(style)
+    return (found[1] or found[2] or found[3] or "") if found else ""
+
+
+def background_style(url: str) -> str:
+    # Percent signs are what both CSS and addresses understand.
+    quoted = "".join(f"%{ord(each):02X}" if each in "\"'()\\ \n" else each for each in url)
+    return f"background-image: url({quoted})"
+
+
+def _style(value: str) -> str:
+    url = background_of(value)
+    return background_style(url) if url and is_picture_address(url) else ""
+
+
+def is_picture_address(url: str) -> bool:
+    scheme = _SCHEME.match(url.strip())
+    if scheme is None or scheme[1].lower() in ("http", "https"):
+        return True
+    return _DATA_IMAGE.match(url.strip()) is not None
+
+
+_SCHEME = re.compile(r"([^/?#:]*):")
+_DATA_IMAGE = re.compile(r"data:image/", re.IGNORECASE)
+
+
+def _address(name: str, key: str, value: str) -> str:
+    if key == "srcset":
+        return write_srcset(
+            (url, size) for url, size in parse_srcset(value) if is_picture_address(url)
+        )
+    if value[:5].lower() != "data:":
+        return value.strip()
+    may_be_data = (name, key) in (("img", "src"), ("video", "poster"))
+    return value if may_be_data and is_picture_address(value) else ""
+
+
+def _language(value: str) -> str:
+    found = re.search(r"(?:\A|\s)lang(?:uage)?-([\w.+#-]{1,40})(?:\s|\Z)", value, re.ASCII)
+    return f"language-{found[1]}" if found else ""
+
+
+def _number(value: str) -> str:
+    found = re.fullmatch(r"\s*([0-9]{1,6})(?:px)?\s*", value)
+    return str(int(found[1])) if found else ""
+
+
+def _one_of(*values: str) -> Callable[[str], str]:
+    return lambda value: value if value in values else ""
+
+
+def _relation(value: str) -> str:
+    return value if re.fullmatch(r"[A-Za-z][A-Za-z -]{0,99}", value) else ""
+
+
+_NARROWED: dict[str, Callable[[str], str]] = {
+    "class": _language,
+    "style": _style,
+    "target": _one_of("_blank"),
+    "rel": _relation,
+    "data-type": _one_of("taskList", "taskItem"),
+    "data-checked": _one_of("true", "false"),
+    "dir": _one_of("ltr", "rtl", "auto"),
+    **dict.fromkeys(("width", "height", "colspan", "rowspan", "span", "start", "value"), _number),
+}
