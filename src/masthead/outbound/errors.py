@@ -27,5 +27,15 @@ class OutboundError(Exception):
         self.message = message
 
 
+class BadStatus(OutboundError):
+    """A download was answered, but not with the file."""
+
+    def __init__(self, status: int, retry_after: int | None = None) -> None:
+        super().__init__(Kind.STATUS, f"The server answered {status}.")
+        self.status = status
+        self.retry_after = retry_after
+        """Seconds."""
+
+
 def refused(message: str) -> OutboundError:
     return OutboundError(Kind.REFUSED_ADDRESS, message)
