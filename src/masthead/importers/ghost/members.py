@@ -1,0 +1,75 @@
+"""The members of a Ghost site: rows of a full backup's table, or the CSV that the admin exports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from masthead.importers.dates import utc_text
+from masthead.importers.ghost.links import Links, key, text
+from masthead.importers.member_csv import Row, is_no, is_yes
+from masthead.importers.member_rows import checked_email, refused
+from masthead.importers.source import Skipped, SourceMember
+
+DELETED: Final = "deleted at the source"
+_PAID: Final = frozenset({"paid", "comped", "gift"})
+
+
+def members_of_csv(rows: Iterable[Row]) -> Iterator[SourceMember | Skipped]:
+    for number, row in enumerate(rows, start=1):
+        email = checked_email(row["email"])
+        if row.get("deleted_at", "").strip():
+            yield Skipped("member", f"row {number}", DELETED)
+        elif email is None:
+            yield refused(number, row["email"])
+        else:
+            yield _of_csv(email, row)
+
+
+def _of_csv(email: str, row: Row) -> SourceMember:
+    customer = row.get("stripe_customer_id", "").strip()
+    subscribed = row.get("subscribed_to_emails", row.get("subscribed"))
+    is_paid = customer or is_yes(row.get("complimentary_plan", "")) or row.get("tiers", "").strip()
+    return SourceMember(
+        email=email,
+        name=row.get("name", "").strip(),
+        tier="paid" if is_paid else "free",
+        # Nobody gets mail because of a word that nobody understands; an empty cell says nothing.
+        newsletter=subscribed is None or not subscribed.strip() or is_yes(subscribed),
+        payment_customer_id=customer,
+        created=utc_text(row.get("created_at", "")),
+    )
+
+
+def members_of_table(rows: Iterable[Any], links: Links) -> Iterator[SourceMember | Skipped]:
+    for number, row in enumerate(rows, start=1):
+        given = text(row.get("email")) if isinstance(row, dict) else ""
+        email = checked_email(given)
+        yield refused(number, given) if email is None else _of_row(email, row, links)
+
+
+def _of_row(email: str, row: Mapping[str, Any], links: Links) -> SourceMember:
+    member_id = key(row.get("id"))
+    customer = links.customer(member_id)
+    return SourceMember(
+        email=email,
+        name=text(row.get("name")),
+        tier="paid" if _is_paid(row, customer, links) else "free",
+        newsletter=_gets_newsletter(row, links.gets_newsletter(member_id)),
+        payment_customer_id=customer,
+        created=utc_text(row.get("created_at")),
+    )
+
+
+def _is_paid(row: Mapping[str, Any], customer: str, links: Links) -> bool:
+    """Told by the status since 4.0; before that, complimentary members had a subscription too."""
+    status = text(row.get("status"))
+    return status in _PAID if status else links.is_paying(customer)
+
+
+def _gets_newsletter(row: Mapping[str, Any], is_listed: bool | None) -> bool:
+    if row.get("email_disabled") in (1, True):
+        return False
+    if is_listed is not None:
+        return is_listed
+    return not is_no(str(row.get("subscribed", 1)))

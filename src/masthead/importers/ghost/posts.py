@@ -1,0 +1,89 @@
+"""A row of Ghost's `posts`, of any version since 0.x, as a post or a page."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any, Final
+from urllib.parse import quote, urlsplit
+
+from masthead.importers.dates import utc_text
+from masthead.importers.ghost.bodies import ADDRESS, NO_ADDRESS, at_address, body_of
+from masthead.importers.ghost.links import Links, key, text
+from masthead.importers.source import Kind, Options, Skipped, SourcePost
+
+UNTITLED: Final = "(Untitled)"
+UNDATED: Final = "The date of publication is missing or can't be read."
+_STATUS: Final[Mapping[str, Any]] = {"published": "published", "draft": "draft"}
+_NOT_IMPORTED: Final = {"scheduled": "scheduled", "sent": "sent by e-mail only"}
+_VISIBILITY: Final[Mapping[str, Any]] = {"": "public", "public": "public", "members": "members"}
+_LONGEST_ID: Final = 100
+
+Row = Mapping[str, Any]
+
+
+def post_of(row: object, links: Links, options: Options) -> SourcePost | Skipped:
+    if not isinstance(row, dict):
+        return Skipped("post", "", "not a post")
+    kind = _kind(row)
+    source_id = _source_id(row)
+    title = text(row.get("title")) or UNTITLED
+    status = text(row.get("status"))
+    if kind == "page" and not options.include_pages:
+        return Skipped(kind, source_id, "page", title)
+    if status not in _STATUS:
+        return Skipped(kind, source_id, _NOT_IMPORTED.get(status, "unknown status"), title)
+    return _post(row, kind, source_id, title, links, options)
+
+
+def _post(
+    row: Row, kind: Kind, source_id: str, title: str, links: Links, options: Options
+) -> SourcePost:
+    row_id = key(row.get("id"))
+    meta = links.meta(row_id)
+    status = _STATUS[text(row.get("status"))]
+    html, warnings = body_of(row)
+    image = text(row.get("feature_image")) or text(row.get("image"))
+    if not options.site_url and ADDRESS in html + image:
+        warnings.append(NO_ADDRESS)
+    published_at = utc_text(row.get("published_at"))
+    if status == "published" and not published_at:
+        warnings.append(UNDATED)
+    slug = text(row.get("slug"))
+    return SourcePost(
+        source_id=source_id,
+        kind=kind,
+        title=title,
+        slug=slug,
+        html=at_address(html, options.site_url),
+        excerpt=text(row.get("custom_excerpt")),
+        status=status,
+        visibility=_VISIBILITY.get(text(row.get("visibility")), "paid"),
+        published_at=published_at,
+        tags=links.tags(row_id),
+        featured_image=at_address(image, options.site_url),
+        featured_image_alt=meta.image_alt if meta else "",
+        seo_title=(meta.title if meta else "") or text(row.get("meta_title")),
+        seo_description=(meta.description if meta else "") or text(row.get("meta_description")),
+        old_path=_old_path(slug, options.site_url),
+        warnings=tuple(warnings),
+    )
+
+
+def _kind(row: Row) -> Kind:
+    """Told by the type since 3.0, before that by a flag."""
+    is_page = row.get("type") == "page" or row.get("page") in (1, True, "1", "true")
+    return "page" if is_page else "post"
+
+
+def _source_id(row: Row) -> str:
+    given = key(row.get("id")) or text(row.get("uuid")) or text(row.get("slug"))
+    if len(given) <= _LONGEST_ID:
+        return given
+    return hashlib.sha256(given.encode()).hexdigest()
+
+
+def _old_path(slug: str, site_url: str) -> str:
+    if not slug:
+        return ""
+    return f"{urlsplit(site_url).path.rstrip('/')}/{quote(slug, safe='')}/"

@@ -1,0 +1,145 @@
+"""Opening a Ghost export: the JSON alone, a folder or an archive with its images, or the members'
+CSV alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+
+from masthead.importers.files import Files, open_files
+from masthead.importers.ghost.links import Links
+from masthead.importers.ghost.members import members_of_csv, members_of_table
+from masthead.importers.ghost.posts import post_of
+from masthead.importers.ghost.tables import NOT_AN_EXPORT, is_export, rows
+from masthead.importers.member_csv import CsvTable
+from masthead.importers.member_rows import Entry, MergedMembers
+from masthead.importers.source import BadFile, Options, Overview, Skipped, SourceMember, SourcePost
+
+MAX_FILE: Final = 50 * 1024**2
+"""Of an image in the archive; as large as an upload may be unless it is set otherwise."""
+_CONTENT: Final = "content/"
+_ASSETS: Final = ("content/images/", "content/media/", "content/files/")
+
+
+def open_ghost(path: Path, options: Options) -> GhostSource:
+    files = open_files(path)
+    try:
+        return GhostSource(files, options)
+    except BaseException:
+        files.close()
+        raise
+
+
+class GhostSource:
+    """Read twice: once for what belongs to the posts, which may stand after them, once for them."""
+
+    def __init__(self, files: Files, options: Options) -> None:
+        self._files = files
+        self._options = options
+        self._lists = _lists(files)
+        self._export = _export(files, bool(self._lists))
+        self._links = Links()
+        for table, row in self._rows():
+            self._links.add(table, row)
+        self._members = None if options.skip_members else MergedMembers(self._each_member)
+        self.overview = Overview(
+            platform="ghost",
+            site_url=options.site_url,
+            posts=0 if options.skip_posts else self._links.posts,
+            members=self._members.count if self._members else 0,
+            files=_assets(files, options.site_url),
+        )
+
+    def posts(self) -> Iterator[SourcePost | Skipped]:
+        if not self._options.skip_posts:
+            for row in self._table("posts", self._links.posts):
+                yield post_of(row, self._links, self._options)
+
+    def members(self) -> Iterator[SourceMember | Skipped]:
+        return iter(self._members or ())
+
+    def read_file(self, entry: str) -> bytes:
+        return self._files.read(entry, MAX_FILE)
+
+    def close(self) -> None:
+        self._files.close()
+
+    def _rows(self) -> Iterator[tuple[str, Any]]:
+        if self._export is not None:
+            with self._files.open(self._export) as stream:
+                yield from rows(stream)
+
+    def _table(self, name: str, count: int) -> Iterator[Any]:
+        """As many rows as the first reading found, so that what follows them is not read again."""
+        return islice((row for table, row in self._rows() if table == name), count)
+
+    def _each_member(self) -> Iterator[Entry]:
+        # The CSV first: it is what Ghost itself calls the list of members.
+        for table in self._lists:
+            yield from members_of_csv(table.rows())
+        members = self._table("members", self._links.members)
+        yield from members_of_table(members, self._links)
+
+
+def _export(files: Files, has_lists: bool) -> str | None:
+    """The name of the JSON; None where only a list of members was given."""
+    if files.is_single:
+        return None if has_lists else next(iter(files.sizes))
+    found = [name for name in _outside_content(files, ".json") if _is_export(files, name)]
+    if len(found) > 1:
+        raise BadFile(f"There are {len(found)} Ghost exports in it; give the one to import.")
+    if not found and not has_lists:
+        raise BadFile(NOT_AN_EXPORT)
+    return found[0] if found else None
+
+
+def _is_export(files: Files, name: str) -> bool:
+    with files.open(name) as stream:
+        return is_export(stream)
+
+
+def _lists(files: Files) -> list[CsvTable]:
+    """Lists of members are known by their column of addresses."""
+    found: list[CsvTable] = []
+    for name in _outside_content(files, ".csv"):
+        table = _list(files, name)
+        if table is not None:
+            found.append(table)
+    return found
+
+
+def _list(files: Files, name: str) -> CsvTable | None:
+    try:
+        table = CsvTable(partial(files.open, name))
+    except BadFile:
+        if files.is_single:
+            raise
+        return None
+    if "email" in table.columns:
+        return table
+    if files.is_single:
+        raise BadFile("This is no list of members: no column is called email.")
+    return None
+
+
+def _outside_content(files: Files, ending: str) -> list[str]:
+    return [
+        name
+        for name in files.sizes
+        if name.lower().endswith(ending) and not name.startswith(_CONTENT)
+    ]
+
+
+def _assets(files: Files, site_url: str) -> dict[str, str]:
+    """By their path, and by their whole address where that is known."""
+    found: dict[str, str] = {}
+    for name in files.sizes:
+        at = next((name.find(folder) for folder in _ASSETS if folder in name), -1)
+        if at >= 0:
+            found[f"/{name[at:]}"] = name
+            if site_url:
+                found[f"{site_url}/{name[at:]}"] = name
+    return found

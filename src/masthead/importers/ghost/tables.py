@@ -1,0 +1,185 @@
+"""The tables of a Ghost export, row by row: one JSON document that is never held as a whole."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Generator, Iterator
+from json import JSONDecodeError
+from typing import Any, BinaryIO, Final
+
+from masthead.importers.decoding import CHUNK, decoded
+from masthead.importers.source import BadFile
+
+MAX_VALUE: Final = 10_000_000
+"""Characters of one row; a post of the longest text we store needs half of it."""
+NOT_AN_EXPORT: Final = "This is not a Ghost export: it has no tables of posts."
+_BROKEN: Final = "The JSON is damaged or cut off."
+_TOO_DEEP: Final = "The JSON is nested deeper than any export."
+_BLANKS: Final = re.compile(r"[ \t\n\r]*")
+# Any of these makes it Ghost's: a site without posts may well be moved for its members.
+_TELLING: Final = frozenset({"posts", "tags", "users", "settings", "members"})
+# Far enough down that what is read as one value is a row, wherever the tables stand.
+_SKIP_LEVELS: Final = 6
+
+_Rows = Generator[tuple[str, Any], None, bool]
+
+# Control characters inside strings are the work of other tools, and harmless.
+_decode: Final = json.JSONDecoder(strict=False).raw_decode
+
+
+def rows(stream: BinaryIO) -> Iterator[tuple[str, Any]]:
+    """The name of the table and the row, for every row of the export's first database.
+
+    An export is `{db: [{meta, data}]}`, `{meta, data}` or `{data}`. The rest of the document is
+    read too, so that a file which was cut off is known. Raises `BadFile`.
+    """
+    cursor = _Cursor(decoded(stream))
+    if cursor.peek() != "{":
+        raise BadFile(NOT_AN_EXPORT if cursor.peek() else "The file is empty.")
+    found = yield from _database(cursor)
+    if not found:
+        raise BadFile(NOT_AN_EXPORT)
+    if cursor.peek():
+        raise BadFile(_BROKEN)
+
+
+def is_export(stream: BinaryIO) -> bool:
+    """Told by the beginning, up to the first tables."""
+    try:
+        next(rows(stream), None)
+    except BadFile as refusal:
+        return str(refusal) != NOT_AN_EXPORT
+    return True
+
+
+def _database(cursor: _Cursor) -> _Rows:
+    """One level of the document; returns whether there were tables in it."""
+    found = False
+    for key in cursor.each_key():
+        opening = cursor.peek()
+        if key == "data" and opening == "{" and not found:
+            found = yield from _tables(cursor)
+        elif key == "db" and opening == "[" and not found:
+            for number in cursor.each_item():
+                if number == 0 and cursor.peek() == "{":
+                    found = yield from _database(cursor)
+                else:
+                    cursor.skip()
+        else:
+            cursor.skip()
+    return found
+
+
+def _tables(cursor: _Cursor) -> _Rows:
+    found = False
+    for name in cursor.each_key():
+        found = found or name in _TELLING
+        if cursor.peek() == "[":
+            for _ in cursor.each_item():
+                yield name, cursor.value()
+        elif name == "posts":
+            raise BadFile(NOT_AN_EXPORT)
+        else:
+            cursor.skip()
+    return found
+
+
+class _Cursor:
+    """A place in the document. Containers are walked through, and only single values are built."""
+
+    def __init__(self, pieces: Iterator[str]) -> None:
+        self._pieces = pieces
+        self._text = ""
+        self._at = 0
+
+    def peek(self) -> str:
+        """The next character that is no blank; '' at the end."""
+        while True:
+            blanks = _BLANKS.match(self._text, self._at)
+            self._at = blanks.end() if blanks else self._at
+            if self._at < len(self._text):
+                return self._text[self._at]
+            if not self._read_on():
+                return ""
+
+    def each_key(self) -> Iterator[str]:
+        """The keys of an object; for each, the value must be taken before the next is asked for."""
+        self._expect("{")
+        if self._accept("}"):
+            return
+        while True:
+            key = self.value()
+            self._expect(":")
+            yield str(key)
+            if self._accept("}"):
+                return
+            self._expect(",")
+
+    def each_item(self) -> Iterator[int]:
+        """The numbers of an array's values; each must be taken before the next is asked for."""
+        self._expect("[")
+        if self._accept("]"):
+            return
+        number = 0
+        while True:
+            yield number
+            number += 1
+            if self._accept("]"):
+                return
+            self._expect(",")
+
+    def skip(self, levels: int = _SKIP_LEVELS) -> None:
+        opening = self.peek()
+        if levels and opening == "{":
+            for _ in self.each_key():
+                self.skip(levels - 1)
+        elif levels and opening == "[":
+            for _ in self.each_item():
+                self.skip(levels - 1)
+        else:
+            self.value()
+
+    def value(self) -> Any:
+        self.peek()
+        while True:
+            try:
+                value, end = _decode(self._text, self._at)
+            except JSONDecodeError as error:
+                # Broken, or not read far enough: only more text can tell.
+                if not self._read_on():
+                    raise BadFile(_BROKEN) from error
+                continue
+            except RecursionError as error:
+                raise BadFile(_TOO_DEEP) from error
+            except ValueError as error:
+                # A number of thousands of digits.
+                raise BadFile(_BROKEN) from error
+            if end == len(self._text) and isinstance(value, int | float) and self._read_on():
+                continue
+            self._at = end
+            return value
+
+    def _accept(self, character: str) -> bool:
+        if self.peek() != character:
+            return False
+        self._at += 1
+        return True
+
+    def _expect(self, character: str) -> None:
+        if not self._accept(character):
+            raise BadFile(_BROKEN)
+
+    def _read_on(self) -> bool:
+        """Twice as much as is waiting, so that a long value is not begun over and over."""
+        waiting = [self._text[self._at :]]
+        if len(waiting[0]) > MAX_VALUE:
+            raise BadFile("The export has an entry of more than ten million characters.")
+        wanted = max(CHUNK, len(waiting[0]))
+        for piece in self._pieces:
+            waiting.append(piece)
+            wanted -= len(piece)
+            if wanted <= 0:
+                break
+        self._text, self._at = "".join(waiting), 0
+        return len(waiting) > 1 and len(self._text) > len(waiting[0])

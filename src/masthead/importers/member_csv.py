@@ -1,0 +1,130 @@
+"""Lists in CSV, as people and spreadsheet programs leave them behind; rows are read as a stream."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import BinaryIO, Final
+
+from masthead.importers.decoding import decoded, storable
+from masthead.importers.source import BadFile
+
+MAX_CELL: Final = 1_000_000
+"""Characters. A quote that is never closed would else take the rest of the file as one cell."""
+_MAX_COLUMNS: Final = 500
+_DELIMITERS: Final = ",;\t|"
+_END: Final = "\x00"
+"""A line that no list can hold, because NULs are taken out while it is read."""
+_SEPARATOR_LINE: Final = re.compile(r'"?sep=(.)"?', re.IGNORECASE)
+_BLANKS: Final = re.compile(r"[\s_-]+")
+# What spreadsheet programs take for a formula. Careful exporters, ours too, put a quote before it.
+_GUARDED: Final = re.compile(r"'(?=[=+\-@\t\r\n])")
+_YES: Final = frozenset({"true", "1", "yes", "y", "t", "on"})
+_NO: Final = frozenset({"", "false", "0", "no", "n", "f", "off", "null", "none"})
+
+Row = Mapping[str, str]
+
+
+class CsvTable:
+    """A CSV file whose first line names the columns; those are known when it is opened."""
+
+    def __init__(self, open_stream: Callable[[], BinaryIO]) -> None:
+        self._open = open_stream
+        with open_stream() as stream:
+            lines = _lines(decoded(stream))
+            self._skipped, header, self._delimiter = _header(lines)
+        self.columns = tuple(_column(name) for name in header)
+
+    def rows(self) -> Iterator[Row]:
+        """Cells by their column; a cell that a short row lacks is ''. Raises `BadFile`."""
+        # One setting for the whole process; it is only ever raised, to a bound that is harmless.
+        csv.field_size_limit(max(MAX_CELL, csv.field_size_limit()))
+        with self._open() as stream:
+            lines = _lines(decoded(stream))
+            for _ in range(self._skipped):
+                next(lines)
+            reader = csv.reader(lines, delimiter=self._delimiter)
+            try:
+                for cells in reader:
+                    if not cells:
+                        continue
+                    if _END in cells[-1]:
+                        _check_end(cells)
+                        return
+                    yield self._row(cells)
+            except csv.Error as error:
+                raise BadFile(f"The list can't be read from line {reader.line_num} on.") from error
+
+    def _row(self, cells: list[str]) -> Row:
+        row = dict.fromkeys(self.columns, "")
+        for name, cell in zip(self.columns, cells, strict=False):
+            # Of two columns with one name, the first is the exporter's.
+            if cell and not row[name]:
+                row[name] = storable(_GUARDED.sub("", cell, count=1) if cell[0] == "'" else cell)
+        return row
+
+
+def is_yes(cell: str) -> bool:
+    return cell.strip().lower() in _YES
+
+
+def is_no(cell: str) -> bool:
+    """Not the opposite of `is_yes`: a word that is neither is neither."""
+    return cell.strip().lower() in _NO
+
+
+def _check_end(cells: list[str]) -> None:
+    if cells != [_END]:
+        raise BadFile("The list has a quote that is never closed.")
+
+
+def _lines(pieces: Iterator[str]) -> Iterator[str]:
+    """Ended by any of the three line ends, which all become one; last of all the end mark."""
+    newlines = io.IncrementalNewlineDecoder(None, translate=True)
+    rest = ""
+    for piece in pieces:
+        text = newlines.decode(piece.replace("\x00", ""))
+        *whole, rest = (rest + text).split("\n")
+        for line in whole:
+            yield line + "\n"
+        if len(rest) > MAX_CELL:
+            raise BadFile("The list has a line of more than a million characters.")
+    rest += newlines.decode("", final=True)
+    if rest:
+        yield rest + "\n"
+    yield _END
+
+
+def _header(lines: Iterator[str]) -> tuple[int, list[str], str]:
+    """How many lines go before the first row, the names of the columns, and the delimiter."""
+    delimiters = _DELIMITERS
+    for number, line in enumerate(lines, start=1):
+        if line == _END:
+            break
+        said = _SEPARATOR_LINE.fullmatch(line.strip("\n"))
+        if said:
+            delimiters = said[1]
+        elif line.strip():
+            return number, *_divided(line, delimiters)
+    raise BadFile("The list is empty.")
+
+
+def _divided(line: str, delimiters: str) -> tuple[list[str], str]:
+    """By the delimiter that makes the most columns."""
+    if len(line) > MAX_CELL:
+        raise BadFile("The first line of the list does not name columns.")
+    most = max(delimiters, key=line.count)
+    try:
+        names = next(csv.reader([line], delimiter=most))
+    except csv.Error:
+        names = []
+    if not 0 < len(names) <= _MAX_COLUMNS:
+        raise BadFile("The first line of the list does not name columns.")
+    return names, most
+
+
+def _column(name: str) -> str:
+    """`Email Address`, `email-address` and `EMAIL_ADDRESS` are one name."""
+    return _BLANKS.sub("_", name.strip("\ufeff\t ").lower()).strip("_")
