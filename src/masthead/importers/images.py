@@ -1,0 +1,297 @@
+"""Copies the pictures of imported posts into the site's own media, each once.
+
+A picture's media id is made from its old address, so whatever was copied before is found again
+without asking the old site. Nothing here fails: what can't be had is listed, and the post keeps
+the old address.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import hashlib
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+from urllib.parse import unquote, unquote_to_bytes, urlsplit
+
+from masthead import ids
+from masthead.caller import system
+from masthead.errors import Invalid, MastheadError
+from masthead.ids import TenantId
+from masthead.importers.image_urls import ImageRef, file_name, picture_key
+from masthead.media.collection import media
+from masthead.media.images import ImagePool
+from masthead.media.sniff import sniff
+from masthead.media.upload import kept_file
+from masthead.outbound.client import Download, OutboundClient
+from masthead.outbound.downloads import PATIENT, Downloads, Patience
+from masthead.outbound.errors import OutboundError
+from masthead.outbound.slots import HostSlots
+from masthead.records.collection import Record
+from masthead.records.engine import Records
+from masthead.records.unit import Unit
+from masthead.settings import Settings
+from masthead.storage.objects import ObjectStore
+from masthead.web.multipart import Upload
+
+TIMEOUT_SECONDS = 60.0
+MAX_SHOWN = 500
+"""Characters of an address in a report; `data:` images are their own address."""
+
+
+class Services(Protocol):
+    @property
+    def records(self) -> Records: ...
+    @property
+    def objects(self) -> ObjectStore: ...
+    @property
+    def images(self) -> ImagePool: ...
+    @property
+    def settings(self) -> Settings: ...
+    @property
+    def outbound(self) -> OutboundClient: ...
+
+
+class ImageMemory(Protocol):
+    """Which pictures turned out to be one that was there already, under another address."""
+
+    async def recall(self, keys: Sequence[str]) -> Mapping[str, str]:
+        """The media ids of those of the pictures (see `picture_key`) that are known."""
+        ...
+
+    async def remember(self, unit: Unit, key: str, media_id: str) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Archive:
+    """Pictures that came with the export: `Overview.files` and `Source.read_file`."""
+
+    files: Mapping[str, str]
+    read: Callable[[str], bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class ImageFailure:
+    source_id: str
+    """The post that keeps the address."""
+    url: str
+    """As it stands in the post."""
+    reason: str
+
+
+class _NotCopied(Exception):
+    """The message is for the report."""
+
+
+class ImageCopier:
+    """One for a whole run: what one batch has copied, the next need not."""
+
+    def __init__(
+        self,
+        services: Services,
+        tenant_id: TenantId,
+        *,
+        memory: ImageMemory | None = None,
+        archive: Archive | None = None,
+        emit_events: bool = False,
+        patience: Patience = PATIENT,
+    ) -> None:
+        self.failures: list[ImageFailure] = []
+        self.copied = 0
+        """Pictures that were stored by this run; those that it found are not among them."""
+        self._services = services
+        self._tenant_id = tenant_id
+        self._memory = memory
+        self._archive = archive
+        self._entries = _by_path(archive.files) if archive else {}
+        self._archive_turn = asyncio.Lock()
+        self._emit_events = emit_events
+        self._downloads = Downloads(
+            services.outbound,
+            max_bytes=services.settings.max_upload,
+            timeout_seconds=TIMEOUT_SECONDS,
+            patience=patience,
+        )
+        self._same_content = HostSlots(1)
+        self._places: dict[str, str] = {}
+        self._reasons: dict[str, str] = {}
+
+    async def copy(self, refs: Iterable[ImageRef]) -> dict[str, str]:
+        """From addresses as they stand in the posts to where the pictures are now."""
+        pictures: dict[str, list[ImageRef]] = {}
+        for ref in refs:
+            pictures.setdefault(picture_key(ref.original_url), []).append(ref)
+        unknown = [key for key in pictures if key not in self._places and key not in self._reasons]
+        await self._recall(unknown)
+        async with asyncio.TaskGroup() as group:
+            for key in unknown:
+                if key not in self._places:
+                    group.create_task(self._copy_one(key, pictures[key]))
+        return dict(self._outcome(pictures))
+
+    def _outcome(self, pictures: Mapping[str, list[ImageRef]]) -> Iterable[tuple[str, str]]:
+        for key, refs in pictures.items():
+            for ref in refs:
+                if key in self._places:
+                    yield from ((url, self._places[key]) for url in ref.urls)
+                else:
+                    shown = ref.urls[0][:MAX_SHOWN]
+                    self.failures.append(ImageFailure(ref.source_id, shown, self._reasons[key]))
+
+    async def _recall(self, keys: Sequence[str]) -> None:
+        """What an earlier run has copied and nobody has deleted since."""
+        if not keys:
+            return
+        media_ids = {key: media_id(self._tenant_id, key) for key in keys}
+        if self._memory is not None:
+            media_ids |= await self._memory.recall(keys)
+        found = await self._services.records.related(
+            system(self._tenant_id), media, "id", list(set(media_ids.values())), len(media_ids)
+        )
+        urls = {record["id"]: record["url"] for record in found}
+        self._places |= {key: urls[wanted] for key, wanted in media_ids.items() if wanted in urls}
+
+    async def _copy_one(self, key: str, refs: Sequence[ImageRef]) -> None:
+        try:
+            self._places[key] = await self._copied(key, refs)
+        except _NotCopied as error:
+            self._reasons[key] = str(error)
+
+    async def _copied(self, key: str, refs: Sequence[ImageRef]) -> str:
+        original = refs[0].original_url
+        if entry := self._entry(refs):
+            return await self._from_archive(key, original, entry)
+        if original[:5].lower() == "data:":
+            return await self._keep(key, "image", _once(_decoded(original)))
+        candidates = dict.fromkeys(url for ref in refs for url in ref.candidates)
+        if not candidates:
+            raise _NotCopied("The address is relative, and the export does not tell to what.")
+        return await self._downloaded(key, file_name(original), list(candidates))
+
+    async def _downloaded(self, key: str, name: str, candidates: Sequence[str]) -> str:
+        """The first candidate that is a picture; the reason is that of the best one."""
+        reasons: list[str] = []
+
+        async def take(download: Download) -> str:
+            return await self._keep(key, name, download.chunks)
+
+        for url in candidates:
+            try:
+                return await self._downloads.fetch(url, take)
+            except OutboundError as error:
+                reasons.append(error.message)
+            except _NotCopied as error:
+                reasons.append(str(error))
+        raise _NotCopied(reasons[0])
+
+    def _entry(self, refs: Sequence[ImageRef]) -> str:
+        if not self._entries:
+            return ""
+        for ref in refs:
+            for url in (*ref.urls, ref.original_url):
+                if entry := self._entries.get(url) or self._entries.get(_path(url)):
+                    return entry
+        return ""
+
+    async def _from_archive(self, key: str, original: str, entry: str) -> str:
+        assert self._archive is not None
+        try:
+            async with self._archive_turn:
+                content = await asyncio.to_thread(self._archive.read, entry)
+        except (OSError, ValueError, MastheadError) as error:
+            raise _NotCopied(f"The file in the archive can't be read: {error}") from error
+        return await self._keep(key, file_name(original) or file_name(entry), _once(content))
+
+    async def _keep(self, key: str, name: str, chunks: AsyncIterator[bytes]) -> str:
+        upload = _Fetched("file", name or "image", "")
+        try:
+            await upload.fill(chunks)
+            if not sniff(upload.head, upload.filename).startswith("image/"):
+                raise _NotCopied("What is there is not a picture.")
+            # The same picture may be on its way under another address.
+            async with self._same_content.slot(upload.sha256):
+                return await self._stored(key, upload)
+        except MastheadError as error:
+            raise _NotCopied(_words(error)) from error
+        except OSError as error:
+            raise _NotCopied(f"It could not be stored: {error.strerror}.") from error
+        finally:
+            upload.close()
+
+    async def _stored(self, key: str, upload: Upload) -> str:
+        records, tenant_id = self._services.records, self._tenant_id
+        same = await records.find(media, {"sha256": upload.sha256}, tenant_id=tenant_id)
+        if not same:
+            record = await self._made(key, upload)
+            self.copied += 1
+            return str(record["url"])
+        if self._memory is not None:
+            async with records.unit(system(tenant_id), emit_events=False) as unit:
+                await self._memory.remember(unit, key, same[0]["id"])
+        return str(same[0]["url"])
+
+    async def _made(self, key: str, upload: Upload) -> Record:
+        record_id = media_id(self._tenant_id, key)
+        async with (
+            kept_file(self._services, self._tenant_id, media, upload, record_id) as kept,
+            self._services.records.unit(
+                system(self._tenant_id), emit_events=self._emit_events
+            ) as unit,
+        ):
+            return await unit.create(media, kept.values, stamped=kept.stamped)
+
+
+class _Fetched(Upload):
+    """A file that came by another way than a form; from here on it is one like any other."""
+
+    async def fill(self, chunks: AsyncIterator[bytes]) -> None:
+        async for chunk in chunks:
+            self._feed(chunk)
+            await self._flush(is_complete=False)
+        await self._flush(is_complete=True)
+
+
+def media_id(tenant_id: TenantId, key: str) -> str:
+    """The id that a picture gets, the same in every run."""
+    digest = hashlib.sha256(f"import\0{tenant_id}\0{key}".encode()).digest()
+    number = int.from_bytes(digest)
+    letters = []
+    for _ in range(ids.LENGTH):
+        number, place = divmod(number, len(ids.ALPHABET))
+        letters.append(ids.ALPHABET[place])
+    return "".join(letters)
+
+
+def _decoded(url: str) -> bytes:
+    head, comma, content = url.partition(",")
+    if not comma:
+        raise _NotCopied("The picture in the address is cut off.")
+    if not head.lower().rstrip().endswith(";base64"):
+        return unquote_to_bytes(content)
+    try:
+        return base64.b64decode("".join(unquote(content).split()), validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise _NotCopied("The picture in the address is not base64.") from error
+
+
+async def _once(content: bytes) -> AsyncIterator[bytes]:
+    yield content
+
+
+def _by_path(files: Mapping[str, str]) -> dict[str, str]:
+    return {**{_path(name): entry for name, entry in files.items()}, **files}
+
+
+def _path(url: str) -> str:
+    try:
+        return unquote(urlsplit(url).path).lstrip("/")
+    except ValueError:
+        return ""
+
+
+def _words(error: MastheadError) -> str:
+    if isinstance(error, Invalid):
+        return " ".join(problem.message for problem in error.problems.values())
+    return str(error)
