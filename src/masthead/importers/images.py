@@ -1,8 +1,7 @@
 """Copies the pictures of imported posts into the site's own media, each once.
 
-A picture's media id is made from its old address, so whatever was copied before is found again
-without asking the old site. Nothing here fails: what can't be had is listed, and the post keeps
-the old address.
+What was copied before is remembered and found again without asking the old site. Nothing here
+fails: what can't be had is listed, and the post keeps the old address.
 """
 
 from __future__ import annotations
@@ -10,17 +9,16 @@ from __future__ import annotations
 import asyncio
 import base64
 import binascii
-import hashlib
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 from urllib.parse import unquote, unquote_to_bytes, urlsplit
 
-from masthead import ids
 from masthead.caller import system
 from masthead.errors import Invalid, MastheadError
 from masthead.ids import TenantId
 from masthead.importers.image_urls import ImageRef, file_name, picture_key
+from masthead.importers.memory import IMAGES, Item, Memory
 from masthead.media.collection import media
 from masthead.media.images import ImagePool
 from masthead.media.sniff import sniff
@@ -54,16 +52,6 @@ class Services(Protocol):
     def outbound(self) -> OutboundClient: ...
 
 
-class ImageMemory(Protocol):
-    """Which pictures turned out to be one that was there already, under another address."""
-
-    async def recall(self, keys: Sequence[str]) -> Mapping[str, str]:
-        """The media ids of those of the pictures (see `picture_key`) that are known."""
-        ...
-
-    async def remember(self, unit: Unit, key: str, media_id: str) -> None: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Archive:
     """Pictures that came with the export: `Overview.files` and `Source.read_file`."""
@@ -92,8 +80,8 @@ class ImageCopier:
         self,
         services: Services,
         tenant_id: TenantId,
+        memory: Memory,
         *,
-        memory: ImageMemory | None = None,
         archive: Archive | None = None,
         emit_events: bool = False,
         patience: Patience = PATIENT,
@@ -144,14 +132,16 @@ class ImageCopier:
         """What an earlier run has copied and nobody has deleted since."""
         if not keys:
             return
-        media_ids = {key: media_id(self._tenant_id, key) for key in keys}
-        if self._memory is not None:
-            media_ids |= await self._memory.recall(keys)
+        tenant_id, memory = self._tenant_id, self._memory
+        known = await memory.items(memory.outside(tenant_id), tenant_id, IMAGES, keys)
+        media_ids = list({item.record_id for item in known.values()})
         found = await self._services.records.related(
-            system(self._tenant_id), media, "id", list(set(media_ids.values())), len(media_ids)
+            system(tenant_id), media, "id", media_ids, len(media_ids)
         )
         urls = {record["id"]: record["url"] for record in found}
-        self._places |= {key: urls[wanted] for key, wanted in media_ids.items() if wanted in urls}
+        self._places |= {
+            key: urls[item.record_id] for key, item in known.items() if item.record_id in urls
+        }
 
     async def _copy_one(self, key: str, refs: Sequence[ImageRef]) -> None:
         try:
@@ -223,24 +213,20 @@ class ImageCopier:
     async def _stored(self, key: str, upload: Upload) -> str:
         records, tenant_id = self._services.records, self._tenant_id
         same = await records.find(media, {"sha256": upload.sha256}, tenant_id=tenant_id)
-        if not same:
-            record = await self._made(key, upload)
-            self.copied += 1
-            return str(record["url"])
-        if self._memory is not None:
-            async with records.unit(system(tenant_id), emit_events=False) as unit:
-                await self._memory.remember(unit, key, same[0]["id"])
-        return str(same[0]["url"])
+        if same:
+            async with records.unit(system(tenant_id)) as unit:
+                await self._remember(unit, key, same[0])
+            return str(same[0]["url"])
+        async with kept_file(self._services, tenant_id, media, upload) as kept:
+            async with records.unit(system(tenant_id), emit_events=self._emit_events) as unit:
+                record = await unit.create(media, kept.values, stamped=kept.stamped)
+                await self._remember(unit, key, record)
+        self.copied += 1
+        return str(record["url"])
 
-    async def _made(self, key: str, upload: Upload) -> Record:
-        record_id = media_id(self._tenant_id, key)
-        async with (
-            kept_file(self._services, self._tenant_id, media, upload, record_id) as kept,
-            self._services.records.unit(
-                system(self._tenant_id), emit_events=self._emit_events
-            ) as unit,
-        ):
-            return await unit.create(media, kept.values, stamped=kept.stamped)
+    async def _remember(self, unit: Unit, key: str, record: Record) -> None:
+        item = Item(media.name, record["id"], record["sha256"], place=record["url"])
+        await self._memory.remember(unit, IMAGES, key, item)
 
 
 class _Fetched(Upload):
@@ -251,17 +237,6 @@ class _Fetched(Upload):
             self._feed(chunk)
             await self._flush(is_complete=False)
         await self._flush(is_complete=True)
-
-
-def media_id(tenant_id: TenantId, key: str) -> str:
-    """The id that a picture gets, the same in every run."""
-    digest = hashlib.sha256(f"import\0{tenant_id}\0{key}".encode()).digest()
-    number = int.from_bytes(digest)
-    letters = []
-    for _ in range(ids.LENGTH):
-        number, place = divmod(number, len(ids.ALPHABET))
-        letters.append(ids.ALPHABET[place])
-    return "".join(letters)
 
 
 def _decoded(url: str) -> bytes:
