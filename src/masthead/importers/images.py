@@ -217,15 +217,17 @@ class ImageCopier:
             async with records.unit(system(tenant_id)) as unit:
                 await self._remember(unit, key, same[0])
             return str(same[0]["url"])
-        async with kept_file(self._services, tenant_id, media, upload) as kept:
-            async with records.unit(system(tenant_id), emit_events=self._emit_events) as unit:
-                record = await unit.create(media, kept.values, stamped=kept.stamped)
-                await self._remember(unit, key, record)
+        async with (
+            kept_file(self._services, tenant_id, media, upload) as kept,
+            records.unit(system(tenant_id), emit_events=self._emit_events) as unit,
+        ):
+            record = await unit.create(media, kept.values, stamped=kept.stamped)
+            await self._remember(unit, key, record)
         self.copied += 1
         return str(record["url"])
 
     async def _remember(self, unit: Unit, key: str, record: Record) -> None:
-        item = Item(media.name, record["id"], record["sha256"], place=record["url"])
+        item = Item(media.name, record["id"], record["sha256"])
         await self._memory.remember(unit, IMAGES, key, item)
 
 
