@@ -33,8 +33,6 @@ class Item:
     record_id: str
     fingerprint: str
     record_version: int = 1
-    place: str = ""
-    """An image's new address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +73,6 @@ class Memory:
                 columns.record_id,
                 columns.fingerprint,
                 columns.record_version,
-                columns.place,
             ).where(
                 columns.tenant_id == sa.bindparam("tenant"),
                 columns.source == sa.bindparam("source"),
@@ -86,7 +83,7 @@ class Memory:
             dialects.upsert_set(
                 import_items,
                 ("tenant_id", "source", "source_id"),
-                ("collection", "record_id", "fingerprint", "record_version", "place"),
+                ("collection", "record_id", "fingerprint", "record_version"),
             )
         )
         self._standing = {name: database.compile(_standing(name)) for name in _SLUGGED}
@@ -124,7 +121,6 @@ class Memory:
                 "record_id": item.record_id,
                 "fingerprint": item.fingerprint,
                 "record_version": item.record_version,
-                "place": item.place,
             },
         )
 

@@ -21,7 +21,5 @@ import_items = Table(
     Column("fingerprint", dialects.Text(), nullable=False),
     # As the import left the record: another one means that somebody has edited it here.
     Column("record_version", dialects.Integer(), nullable=False, server_default=text("1")),
-    # A copied image's new address; '' for everything else.
-    Column("place", dialects.Text(), nullable=False, server_default=text("''")),
     PrimaryKeyConstraint("tenant_id", "source", "source_id"),
 )

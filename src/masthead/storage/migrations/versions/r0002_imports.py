@@ -22,7 +22,6 @@ def upgrade() -> None:
         sa.Column("record_id", types.Text(), nullable=False),
         sa.Column("fingerprint", types.Text(), nullable=False),
         sa.Column("record_version", types.Integer(), server_default=sa.text("1"), nullable=False),
-        sa.Column("place", types.Text(), server_default=sa.text("''"), nullable=False),
         sa.PrimaryKeyConstraint("tenant_id", "source", "source_id", name=op.f("pk_import_items")),
     )
     op.create_table(

@@ -1,0 +1,161 @@
+"""An item of an export as the values of a record: which collection takes it, what has to be cut to
+fit its fields, and the fingerprint that tells whether the source has changed."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from typing import Any, Final
+from urllib.parse import unquote
+
+import msgspec
+
+from masthead.commerce.collection import products
+from masthead.importers.source import SourceMember, SourcePost
+from masthead.pages.collection import pages
+from masthead.posts.collection import posts
+from masthead.records.collection import Collection
+from masthead.records.fields.documents import TextList
+from masthead.records.fields.text import Slug, Text, is_web_address
+from masthead.records.plain_text import plain_text
+from masthead.records.slugs import slugify
+
+EXCERPT: Final = 300
+UNTITLED: Final = "(Untitled)"
+
+_COLLECTIONS: Final = {"post": posts, "page": pages, "product": products}
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A prepared text, its pictures at their new addresses."""
+
+    html: str
+    content_json: dict[str, Any] | None = None
+    featured_image: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What is going to be a record, but for its slug, which has to be free."""
+
+    collection: Collection
+    values: dict[str, Any]
+    slug: str
+    warnings: tuple[str, ...] = ()
+
+
+def collection_of(post: SourcePost) -> Collection:
+    return _COLLECTIONS[post.kind]
+
+
+def key_of_post(post: SourcePost) -> str:
+    """With its kind: what was a page and is a post now is another thing."""
+    return f"{post.kind}:{post.source_id}"
+
+
+def key_of_member(member: SourceMember) -> str:
+    return f"member:{member.email}"
+
+
+def fingerprint(item: SourcePost | SourceMember) -> str:
+    values = [getattr(item, name) for name in _COUNTED[type(item)]]
+    return hashlib.blake2b(msgspec.msgpack.encode(values), digest_size=16).hexdigest()
+
+
+_COUNTED: Final = {
+    kind: tuple(each.name for each in fields(kind) if each.name != "warnings")
+    for kind in (SourcePost, SourceMember)
+}
+
+
+def draft_of(post: SourcePost, body: Body) -> Draft:
+    cut = _Cutter(collection_of(post))
+    if post.kind == "product":
+        return _product(post, body, cut)
+    values: dict[str, Any] = {
+        "title": cut.text("title", _title(post)),
+        "content_html": body.html,
+        "content_json": body.content_json,
+        "status": post.status,
+    }
+    if post.status == "published" and post.published_at:
+        values["published_at"] = post.published_at
+    if post.kind == "post":
+        values |= {
+            "excerpt": plain_text(post.excerpt, EXCERPT)[:EXCERPT],
+            "visibility": post.visibility,
+            "tags": cut.tags("tags", post.tags),
+            "featured_image": cut.address("featured_image", body.featured_image),
+            "seo_title": cut.text("seo_title", post.seo_title),
+            "seo_description": cut.text("seo_description", post.seo_description),
+        }
+    return Draft(cut.collection, values, _slug(post), cut.warnings)
+
+
+def _product(post: SourcePost, body: Body, cut: _Cutter) -> Draft:
+    values = {
+        "name": cut.text("name", _title(post)),
+        "description": body.html,
+        "price": post.price_cents or 0,
+        "currency": post.currency,
+        "active": post.status == "published",
+    }
+    return Draft(products, values, _slug(post), cut.warnings)
+
+
+def _title(post: SourcePost) -> str:
+    return " ".join(post.title.split()) or UNTITLED
+
+
+def _slug(post: SourcePost) -> str:
+    """The source's own if it can stand in an address here; some write theirs percent-encoded."""
+    wanted = unquote(post.slug).strip()
+    field = collection_of(post).by_name["slug"]
+    assert isinstance(field, Slug)
+    assert field.pattern
+    if len(wanted) <= field.max and "\ufffd" not in wanted and field.pattern.fullmatch(wanted):
+        return wanted
+    return slugify(wanted if wanted and not post.title else _title(post), field.max)
+
+
+class _Cutter:
+    """Makes values fit, and says what it has cut."""
+
+    def __init__(self, collection: Collection) -> None:
+        self.collection = collection
+        self._warnings: list[str] = []
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        return tuple(self._warnings)
+
+    def text(self, name: str, value: str) -> str:
+        field = self.collection.by_name[name]
+        assert isinstance(field, Text)
+        if len(value) > field.max:
+            self._warnings.append(f"The {_words(name)} was cut to {field.max} characters.")
+        return value[: field.max]
+
+    def tags(self, name: str, values: Iterable[str]) -> list[str]:
+        field = self.collection.by_name[name]
+        assert isinstance(field, TextList)
+        whole = [each.strip() for each in values]
+        fitting = list(dict.fromkeys(each[: field.max_length].strip() for each in whole if each))
+        if len(fitting) > field.max_items or any(len(each) > field.max_length for each in whole):
+            self._warnings.append("Some tags were too long or too many.")
+        return fitting[: field.max_items]
+
+    def address(self, name: str, value: str) -> str:
+        field = self.collection.by_name[name]
+        assert isinstance(field, Text)
+        if len(value) <= field.max and is_web_address(value):
+            return value
+        if value:
+            self._warnings.append(f"The {_words(name)} has no usable address.")
+        return ""
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ").replace("seo", "SEO")

@@ -1,0 +1,151 @@
+"""What a run has done so far: the counts that everybody sees, and the list of what went wrong.
+
+The same report is printed by the command, shown in the admin and kept with the run, from where a
+run that was cut off takes it up again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import msgspec
+
+MOST_KEPT = 500
+"""Of errors and warnings that are stored with the run; a file has all of them."""
+
+Result = Literal["imported", "updated", "skipped", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one item."""
+
+    what: Literal["post", "page", "product", "member"]
+    source_id: str
+    result: Result
+    title: str = ""
+    reason: str = ""
+    """Why it was skipped or failed."""
+    warnings: tuple[str, ...] = ()
+    html_only: str = ""
+    """Why the editor can't open it, where it can't."""
+
+
+class Tally(msgspec.Struct):
+    imported: int = 0
+    updated: int = 0
+    failed: int = 0
+    skipped: dict[str, int] = msgspec.field(default_factory=dict)
+    """By reason."""
+
+    def add(self, outcome: Outcome) -> None:
+        if outcome.result == "skipped":
+            self.skipped[outcome.reason] = self.skipped.get(outcome.reason, 0) + 1
+        else:
+            setattr(self, outcome.result, getattr(self, outcome.result) + 1)
+
+    def summary(self) -> dict[str, int]:
+        return {
+            "imported": self.imported,
+            "skipped": sum(self.skipped.values()),
+            "failed": self.failed,
+            "updated": self.updated,
+        }
+
+
+class Images(msgspec.Struct):
+    copied: int = 0
+    failed: int = 0
+
+
+class Note(msgspec.Struct, frozen=True, omit_defaults=True):
+    """An error or a warning, with what it is about."""
+
+    kind: str
+    source_id: str
+    title: str = ""
+    url: str = ""
+    reason: str = ""
+
+
+class Position(msgspec.Struct):
+    """How many entries of the export are done and committed."""
+
+    posts: int = 0
+    members: int = 0
+
+
+class Report(msgspec.Struct):
+    platform: str
+    dry_run: bool = False
+    posts: Tally = msgspec.field(default_factory=Tally)
+    members: Tally = msgspec.field(default_factory=Tally)
+    images: Images = msgspec.field(default_factory=Images)
+    html_only: dict[str, int] = msgspec.field(default_factory=dict)
+    """Posts that the editor can't open without losing something, by what that is."""
+    warnings: list[Note] = msgspec.field(default_factory=list)
+    errors: list[Note] = msgspec.field(default_factory=list)
+    done: Position = msgspec.field(default_factory=Position)
+    redirects_path: str = ""
+    errors_path: str = ""
+
+    def add(self, outcomes: Iterable[Outcome]) -> None:
+        for outcome in outcomes:
+            tally = self.members if outcome.what == "member" else self.posts
+            tally.add(outcome)
+            note = (outcome.what, outcome.source_id, outcome.title, "")
+            if outcome.result == "failed":
+                self.errors.append(Note(*note, outcome.reason))
+            self.warnings += [Note(*note, warning) for warning in outcome.warnings]
+            if outcome.html_only:
+                self.html_only[outcome.html_only] = self.html_only.get(outcome.html_only, 0) + 1
+
+    def add_images(self, copied: int, failed: Sequence[Note]) -> None:
+        self.images.copied += copied
+        self.images.failed += len(failed)
+        self.errors += failed
+
+    def summary(self) -> dict[str, Any]:
+        """As the operator contract has it."""
+        return {
+            "posts": self.posts.summary(),
+            "members": self.members.summary(),
+            "images": {"copied": self.images.copied, "failed": self.images.failed},
+            "redirects": self.redirects_path or None,
+            "errors": self.errors_path or None,
+            "dry_run": self.dry_run,
+        }
+
+    def full(self) -> dict[str, Any]:
+        """The summary, why things were skipped, and every warning and error."""
+        return {
+            "platform": self.platform,
+            **self.summary(),
+            "skipped": {"posts": self.posts.skipped, "members": self.members.skipped},
+            "html_only": self.html_only,
+            "warnings": msgspec.to_builtins(self.warnings),
+            "error_list": msgspec.to_builtins(self.errors),
+        }
+
+    def kept(self) -> dict[str, Any]:
+        """As it is stored with the run."""
+        whole: dict[str, Any] = msgspec.to_builtins(self)
+        for name in ("warnings", "errors"):
+            whole[name] = whole[name][:MOST_KEPT]
+        return whole
+
+
+def read_report(kept: object) -> Report:
+    return msgspec.convert(kept, Report)
+
+
+def errors_file(errors: Sequence[Note]) -> bytes:
+    """The content of `import-errors.json`."""
+    return msgspec.json.format(msgspec.json.encode(errors), indent=2) + b"\n"
+
+
+def read_errors(content: bytes) -> list[Note]:
+    """Raises `msgspec.MsgspecError` for what is no such file."""
+    return msgspec.json.decode(content, type=list[Note])
