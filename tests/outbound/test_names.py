@@ -113,6 +113,7 @@ class TestCheckUrl:
             "http://one.hooks.test/",
             "https://user:password@one.hooks.test/",
             "https://one.hooks.test:22/",
+            "https://nowhere.hooks.test:22/",
             "https://127.0.0.1/",
             "https://[::1]/",
             "https://2130706433/",
@@ -152,6 +153,9 @@ class TestCheckUrl:
         monkeypatch.setattr("masthead.outbound.client.CHECK_SECONDS", 0.05)
         client = OutboundClient(lookup=never)
         assert await client.check_url("https://one.hooks.test/") is None
+        problem = await client.check_url("https://one.hooks.test:22/")
+        assert problem is not None
+        assert "port" in problem.message
         await client.close()
 
 

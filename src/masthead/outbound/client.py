@@ -22,11 +22,11 @@ from yarl import URL
 from masthead import __version__, clock
 from masthead.errors import Problem
 from masthead.outbound.connections import Gate, connector, trust_of
-from masthead.outbound.errors import Kind, OutboundError
+from masthead.outbound.errors import BadStatus, Kind, OutboundError
 from masthead.outbound.lookup import Lookup, SystemLookup
 from masthead.outbound.retry_after import read_retry_after
 from masthead.outbound.slots import HostSlots
-from masthead.outbound.targets import IMAGES, WEBHOOKS, literal_address, read_url
+from masthead.outbound.targets import IMAGES, WEBHOOKS, check_port, literal_address, read_url
 from masthead.setting_values import Network
 
 USER_AGENT = f"Masthead/{__version__}"
@@ -129,23 +129,26 @@ class OutboundClient:
     async def check_url(self, url: str) -> Problem | None:
         """What is wrong with a subscription's URL; a name without an address is fine so far."""
         try:
-            async with asyncio.timeout(CHECK_SECONDS):
-                await self._check(url)
-        except TimeoutError:
-            return None
+            await self._check(read_url(url, WEBHOOKS))
         except OutboundError as error:
-            if error.kind is not Kind.DNS:
-                return Problem("validation_invalid_url", error.message)
+            return Problem("validation_invalid_url", error.message)
         return None
 
-    async def _check(self, url: str) -> None:
-        target = read_url(url, WEBHOOKS)
+    async def _check(self, target: URL) -> None:
         gate, port = self._webhooks.gate, target.port or 0
         literal = literal_address(target)
         if literal is not None:
             gate.check([literal], port)
-        else:
-            await gate.find(target.raw_host or "", port)
+            return
+        try:
+            async with asyncio.timeout(CHECK_SECONDS):
+                await gate.find(target.raw_host or "", port)
+        except TimeoutError:
+            check_port(port, WEBHOOKS)
+        except OutboundError as error:
+            if error.kind is not Kind.DNS:
+                raise
+            check_port(port, WEBHOOKS)
 
 
 class _Side:
@@ -259,7 +262,8 @@ def _next_hop(target: URL, response: aiohttp.ClientResponse) -> URL:
 
 def _download_of(response: aiohttp.ClientResponse, max_bytes: int, deadline: float) -> Download:
     if response.status != 200:
-        raise OutboundError(Kind.STATUS, f"The server answered {response.status}.")
+        asked = read_retry_after(response.headers.get("Retry-After"), clock.now())
+        raise BadStatus(response.status, asked)
     if (response.content_length or 0) > max_bytes:
         raise _too_large(max_bytes)
     return Download(

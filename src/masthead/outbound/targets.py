@@ -81,10 +81,15 @@ def reachable(
         return listed
     if not all(is_allowed(address, allow) for address in addresses):
         raise refused("The host is at an address that this service does not call.")
+    check_port(port, rules)
+    return addresses
+
+
+def check_port(port: int, rules: Rules) -> None:
+    """For hosts that are not on the operator's own networks, or not known to be."""
     if port not in rules.ports:
         ports = ", ".join(map(str, sorted(rules.ports)))
         raise refused(f"This service does not call this port; use one of {ports}.")
-    return addresses
 
 
 def _parsed(text: str) -> URL:

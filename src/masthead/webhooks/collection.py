@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 from masthead.events.names import EVENT_NAMES
+from masthead.outbound.errors import OutboundError
+from masthead.outbound.targets import WEBHOOKS, read_url
 from masthead.records.collection import Collection, Index
-from masthead.records.fields.base import Access
+from masthead.records.fields.base import Access, refuse
 from masthead.records.fields.documents import TextList
 from masthead.records.fields.secrets import Secret
 from masthead.records.fields.text import Text, Url
@@ -12,11 +17,26 @@ from masthead.records.fields.values import Date, Number, Select
 
 PENDING, DELIVERED, DEAD, DROPPED = "pending", "delivered", "dead", "dropped"
 
+
+@dataclass(frozen=True, kw_only=True)
+class ReceiverUrl(Url):
+    """Read as strictly as the client that will call it; where its host is, only the client knows
+    (`OutboundClient.check_url`), and asks at every attempt."""
+
+    def parse(self, value: Any) -> str:
+        address = super().parse(value)
+        try:
+            read_url(address, WEBHOOKS)
+        except OutboundError as error:
+            raise refuse("validation_invalid_url", error.message) from None
+        return address
+
+
 webhook_subscriptions = Collection(
     "webhook_subscriptions",
     (
         Text(name="name", required=True, max=100),
-        Url(name="url", required=True),
+        ReceiverUrl(name="url", required=True),
         TextList(name="events", required=True, values=EVENT_NAMES),
         Secret(name="secret", write=Access.ENGINE, max=500),
         # The three below are written by the delivery worker, past the engine: they are no change

@@ -1,0 +1,55 @@
+"""A subscription's URL is read the same way whichever face changes it."""
+
+from __future__ import annotations
+
+import pytest
+from tests.webhooks.hooks import Hooks
+from tests.world import records_of
+
+from masthead.caller import system
+from masthead.errors import Invalid
+from masthead.webhooks.collection import webhook_subscriptions
+
+REFUSED = [
+    "http://hooks.example/in",
+    "ftp://hooks.example/in",
+    "/in",
+    "hooks.example",
+    "https:///in",
+    "https://user:password@hooks.example/in",
+    "https://2130706433/in",
+    "https://0x7f.1/in",
+    "https://127.0.0.1./in",
+    "https://hooks.example\\@10.0.0.1/in",
+    "https://[fe80::1%25eth0]/in",
+]
+
+
+@pytest.mark.parametrize("url", REFUSED)
+async def test_the_record_store_refuses_what_the_api_does(hooks: Hooks, url: str) -> None:
+    subscription = await hooks.subscribe()
+    owner = await hooks.tenant.owner()
+    path = records_of("webhook_subscriptions", subscription["id"])
+    refused = await owner.api.patch(path, json={"url": url})
+    assert (refused.status_code, list(refused.json()["data"])) == (400, ["url"])
+    assert (await owner.api.get(path)).json()["url"] == subscription["url"]
+
+
+async def test_the_record_store_changes_it(hooks: Hooks) -> None:
+    subscription = await hooks.subscribe()
+    owner = await hooks.tenant.owner()
+    path = records_of("webhook_subscriptions", subscription["id"])
+    changed = await owner.api.patch(path, json={"url": hooks.receiver.url("/elsewhere")})
+    assert changed.status_code == 200
+    await hooks.tenant.post()
+    await hooks.deliver()
+    assert [each.path for each in hooks.receiver.requests] == ["/elsewhere"]
+
+
+async def test_the_engine_itself_refuses(hooks: Hooks) -> None:
+    values = {"name": "Hook", "url": "http://hooks.example/in", "events": ["post.created"]}
+    with pytest.raises(Invalid) as refused:
+        await hooks.world.parts.records.create(
+            system(hooks.tenant.id), webhook_subscriptions, values
+        )
+    assert set(refused.value.problems) == {"url"}
