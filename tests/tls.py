@@ -6,6 +6,7 @@
         await receiver.wait_for(2)
 
 `authority.ca_file` goes into MASTHEAD_OUTBOUND_CA_FILE, 127.0.0.0/8 into MASTHEAD_OUTBOUND_ALLOW.
+Every delivery of a webhook is held against the AsyncAPI description as it comes in.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from pathlib import Path
 from types import TracebackType
 
 import trustme
+from tests.events.described import check_delivery
 
 NAMES = ("localhost", "127.0.0.1", "127.0.0.2", "::1", "*.hooks.test")
 GIGABYTE = 1024**3
@@ -170,6 +172,8 @@ class Receiver:
     open_now: int = 0
     most_at_once: int = 0
     """The largest number of requests that were being answered at the same time."""
+    undescribed: list[Exception] = field(default_factory=list)
+    """What was wrong with deliveries that are not as the description has them."""
 
     def __post_init__(self) -> None:
         self._script: deque[Behaviour] = deque()
@@ -190,6 +194,8 @@ class Receiver:
         trace: TracebackType | None,
     ) -> None:
         await self.refuse()
+        if kind is None and self.undescribed:
+            raise ExceptionGroup("deliveries are not as described", self.undescribed)
 
     def url(self, path: str = "/hook", host: str | None = None) -> str:
         scheme = "http" if self.certificate is None else "https"
@@ -263,6 +269,7 @@ class Receiver:
     async def _behave(
         self, request: Received, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
+        self._check(request)
         behaviour = self._at_paths.get(request.path)
         if behaviour is None:
             behaviour = self._script.popleft() if self._script else self.default
@@ -270,6 +277,14 @@ class Receiver:
             self.requests.append(request)
             self._changed.notify_all()
         await behaviour(Exchange(request, reader, writer))
+
+    def _check(self, request: Received) -> None:
+        if "x-service-delivery" in request.headers:
+            try:
+                check_delivery(request.headers, request.body)
+            # Told at the end: here it would only look like a receiver that hangs up.
+            except Exception as error:
+                self.undescribed.append(error)
 
 
 async def _read_request(reader: asyncio.StreamReader, connection: int) -> Received:

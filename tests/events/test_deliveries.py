@@ -6,6 +6,7 @@ import json
 import re
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,11 @@ from tests.events.conftest import Post
 from tests.events.described import check_delivery
 from tests.events.page import PAGE as EVENTS_PAGE
 from tests.events.page import render
+from tests.outbound.conftest import LOOPBACK
+from tests.tls import Authority, Receiver
 
 from masthead.events.names import EVENT_NAMES
+from masthead.outbound.client import OutboundClient
 from masthead.setting_values import RETRY_POLICIES
 from masthead.webhooks.signing import sign
 
@@ -47,6 +51,42 @@ def test_every_event_is_delivered_as_described(post: Post) -> None:
     assert Counter(post.events) - Counter(delivered) == Counter(["test.ping"])
     ids = [each.headers["x-service-delivery"] for each in post.received]
     assert len(set(ids)) == len(ids)
+
+
+def without_payload(headers: dict[str, str], content: dict[str, Any]) -> None:
+    content["payload"] = {}
+
+
+def with_another_event(headers: dict[str, str], content: dict[str, Any]) -> None:
+    content["event"] = "post.exploded"
+
+
+def with_another_id(headers: dict[str, str], content: dict[str, Any]) -> None:
+    headers["webhook-id"] = "k3v9q0x7m2c8b1d"
+
+
+def unsigned(headers: dict[str, str], content: dict[str, Any]) -> None:
+    del headers["x-service-signature"]
+
+
+@pytest.mark.parametrize("spoil", [without_payload, with_another_event, with_another_id, unsigned])
+async def test_a_receiver_tells_of_what_is_not_as_described(
+    post: Post, tmp_path: Path, spoil: Callable[..., None]
+) -> None:
+    genuine = post.received[0]
+    headers, content = dict(genuine.headers), json.loads(genuine.body)
+    spoil(headers, content)
+    with pytest.raises(ExceptionGroup, match="not as described"):
+        await received(tmp_path, headers, json.dumps(content).encode())
+
+
+async def received(folder: Path, headers: dict[str, str], body: bytes) -> None:
+    authority = Authority(folder)
+    client = OutboundClient(allow=LOOPBACK, ca_file=authority.ca_file)
+    headers["content-length"] = str(len(body))
+    async with Receiver(authority.certificate()) as receiver:
+        await client.post(receiver.url(), body, headers)
+        await client.close()
 
 
 class TestPython:
