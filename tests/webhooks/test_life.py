@@ -265,17 +265,3 @@ async def test_the_log_page_by_page(hooks: Hooks) -> None:
         after = (page[-1].created, page[-1].id)
     assert seen == [each.id for each in await hooks.deliveries()]
     assert len(seen) == 4
-
-
-async def test_attempts_are_kept_for_30_days(hooks: Hooks) -> None:
-    await hooks.subscribe()
-    for _ in range(5):
-        await hooks.tenant.post()
-    await hooks.deliver()
-    hooks.clock.advance(days=29)
-    await hooks.tenant.post()
-    await hooks.deliver()
-    hooks.clock.advance(days=1, minutes=1)
-    await hooks.world.parts.deliveries.sweep(hooks.clock())
-    kept = [len(await hooks.attempts(each)) for each in await hooks.deliveries()]
-    assert kept == [1, 0, 0, 0, 0, 0]

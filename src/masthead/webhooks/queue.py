@@ -18,17 +18,12 @@ from masthead.ids import TenantId
 from masthead.storage.database import EVERY_TENANT, Database, Transaction
 from masthead.webhooks.collection import DEAD, DELIVERED, PENDING
 from masthead.webhooks.delivery_log import DeliveryLog
-from masthead.webhooks.statements import (
-    CLAIM_SIZES,
-    DROPPED_AT_ONCE,
-    SWEPT_AT_ONCE,
-    QueueStatements,
-)
+from masthead.webhooks.retention import Retention
+from masthead.webhooks.statements import CLAIM_SIZES, DROPPED_AT_ONCE, QueueStatements
 
 LEASE = timedelta(seconds=30)
 """What a dead worker held is tried again after it. Nothing is sent with less of it left than an
 attempt may take, so two workers never have the same delivery under way."""
-KEPT_FOR = timedelta(days=30)
 
 
 class Lane(NamedTuple):
@@ -83,6 +78,7 @@ class DeliveryQueue:
         self._database = database
         self._sql = QueueStatements(database, tables)
         self.log = DeliveryLog(database, tables, self._sql)
+        self.retention = Retention(database, tables)
         self.lease = lease
 
     async def due_lanes(
@@ -174,13 +170,8 @@ class DeliveryQueue:
         return disabled
 
     async def sweep(self, now: datetime) -> None:
-        """Attempts are kept for 30 days."""
-        sql = self._sql.sweep_some
-        bound = sql.bind({"before": clock.to_text(now - KEPT_FOR)})
-        swept = SWEPT_AT_ONCE
-        while swept == SWEPT_AT_ONCE:
-            async with self._database.transaction(EVERY_TENANT) as tx:
-                swept = await tx.execute(sql, bound, slow=True)
+        """Removes what has been kept for its time."""
+        await self.retention.sweep(now)
 
     async def _held(self, tx: Transaction, lanes: Collection[Lane]) -> list[Lane]:
         """Locks the lanes' rows. Whoever holds one decides alone; others pass it by."""

@@ -26,7 +26,6 @@ _now: Any = sa.bindparam("now")
 _limit: Any = sa.bindparam("limit")
 
 DROPPED_AT_ONCE = 1_000
-SWEPT_AT_ONCE = 1_000
 CLAIM_SIZES = (2, 9, 33, 129, 257)
 """A claim reads the smallest of these that is enough."""
 
@@ -200,9 +199,4 @@ class QueueStatements:
             sa.select(a.number, a.status, a.duration_ms, a.error, a.answer, a.created)
             .where(a.tenant_id == _tenant, a.delivery_id == sa.bindparam("delivery"))
             .order_by(a.created, a.number)
-        )
-        old = sa.select(a.tenant_id, a.id).where(a.created < sa.bindparam("before"))
-        old = old.limit(_at_most(SWEPT_AT_ONCE))
-        self.sweep_some = self._compile(
-            sa.delete(webhook_attempts).where(sa.tuple_(a.tenant_id, a.id).in_(old))
         )

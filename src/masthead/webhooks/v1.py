@@ -26,6 +26,7 @@ from masthead.webhooks.actions import (
     subscribe,
 )
 from masthead.webhooks.collection import webhook_subscriptions
+from masthead.webhooks.retention import EVENTS_KEPT
 from masthead.webhooks.signing import new_secret
 
 READ, WRITE = "webhooks:read", "webhooks:write"
@@ -65,6 +66,12 @@ AFTER = Parameter(
     "Only events that follow the one with this id, oldest first: ask again with the last id of "
     "each answer and nothing is missed.",
     maximum=100,
+)
+
+UNKNOWN_EVENT = Problem(
+    "validation_unknown_event",
+    f"There is no such event, or no more: events are kept for {EVENTS_KEPT.days} days. "
+    "Start again with `since`, or without both for the newest.",
 )
 
 
@@ -136,7 +143,7 @@ async def poll_events(call: Call) -> dict[str, Any]:
     if call.query["after"] is not None:
         found = await log.after(call.tenant.id, call.query["after"], name=name)
         if found is None:
-            raise Invalid({"after": Problem("validation_unknown_event", "There is no such event.")})
+            raise Invalid({"after": UNKNOWN_EVENT})
     else:
         found = await log.newest(call.tenant.id, name=name, since=call.query["since"])
     return {"items": [_item(event) for event in found]}
