@@ -8,16 +8,20 @@ from typing import Final
 import lxml.html
 from lxml.html import HtmlElement, HTMLParser
 
+MAX_ELEMENTS: Final = 20_000
+"""As many as the editor takes. Moving one costs a walk along those beside it."""
 _DROPPED: Final = "ERR_RESOURCE_LIMIT"
 
 
 def parsed(html: str) -> HtmlElement | None:
-    """Everything below one `div`; None for nesting so deep that the parser drops the rest."""
+    """Everything below one `div`; None for what is too much, or too deep for the parser."""
     parser = HTMLParser(encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True)
     # As bytes, because the parser refuses text that claims an encoding of its own.
     whole = f"<div>{html}</div>".encode("utf-8", "replace")
     body = lxml.html.document_fromstring(whole, parser=parser).find("body")
     if body is None or any(entry.type_name == _DROPPED for entry in parser.error_log):
+        return None
+    if sum(1 for _ in body.iter()) > MAX_ELEMENTS:
         return None
     if len(body) == 1 and body[0].tag == "div":
         return body[0]

@@ -46,7 +46,8 @@ def _post(
     image = text(row.get("feature_image")) or text(row.get("image"))
     if not options.site_url and ADDRESS in html + image:
         warnings.append(NO_ADDRESS)
-    published_at = utc_text(row.get("published_at"))
+    # Ghost keeps the date of a post that was taken back; here a draft has none.
+    published_at = utc_text(row.get("published_at")) if status == "published" else ""
     if status == "published" and not published_at:
         warnings.append(UNDATED)
     slug = text(row.get("slug"))

@@ -3,6 +3,7 @@ CSV alone."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import partial
 from itertools import islice
@@ -20,8 +21,7 @@ from masthead.importers.source import BadFile, Options, Overview, Skipped, Sourc
 
 MAX_FILE: Final = 50 * 1024**2
 """Of an image in the archive; as large as an upload may be unless it is set otherwise."""
-_CONTENT: Final = "content/"
-_ASSETS: Final = ("content/images/", "content/media/", "content/files/")
+_ASSET: Final = re.compile(r"(?:\A|/)((?:images|media|files)/.+)")
 
 
 def open_ghost(path: Path, options: Options) -> GhostSource:
@@ -88,7 +88,7 @@ def _export(files: Files, has_lists: bool) -> str | None:
     """The name of the JSON; None where only a list of members was given."""
     if files.is_single:
         return None if has_lists else next(iter(files.sizes))
-    found = [name for name in _outside_content(files, ".json") if _is_export(files, name)]
+    found = [name for name in _outside_assets(files, ".json") if _is_export(files, name)]
     if len(found) > 1:
         raise BadFile(f"There are {len(found)} Ghost exports in it; give the one to import.")
     if not found and not has_lists:
@@ -104,7 +104,7 @@ def _is_export(files: Files, name: str) -> bool:
 def _lists(files: Files) -> list[CsvTable]:
     """Lists of members are known by their column of addresses."""
     found: list[CsvTable] = []
-    for name in _outside_content(files, ".csv"):
+    for name in _outside_assets(files, ".csv"):
         table = _list(files, name)
         if table is not None:
             found.append(table)
@@ -125,11 +125,10 @@ def _list(files: Files, name: str) -> CsvTable | None:
     return None
 
 
-def _outside_content(files: Files, ending: str) -> list[str]:
+def _outside_assets(files: Files, ending: str) -> list[str]:
+    """Below files and media, a JSON or CSV is somebody's download."""
     return [
-        name
-        for name in files.sizes
-        if name.lower().endswith(ending) and not name.startswith(_CONTENT)
+        name for name in files.sizes if name.lower().endswith(ending) and not _ASSET.search(name)
     ]
 
 
@@ -137,9 +136,9 @@ def _assets(files: Files, site_url: str) -> dict[str, str]:
     """By their path, and by their whole address where that is known."""
     found: dict[str, str] = {}
     for name in files.sizes:
-        at = next((name.find(folder) for folder in _ASSETS if folder in name), -1)
-        if at >= 0:
-            found[f"/{name[at:]}"] = name
+        asset = _ASSET.search(name)
+        if asset:
+            found[f"/content/{asset[1]}"] = name
             if site_url:
-                found[f"{site_url}/{name[at:]}"] = name
+                found[f"{site_url}/content/{asset[1]}"] = name
     return found

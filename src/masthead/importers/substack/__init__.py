@@ -1,0 +1,1 @@
+"""Substack: lists in CSV, and one HTML file for each post."""

@@ -1,0 +1,102 @@
+"""The HTML file of a Substack post, without the widgets and wrappers that its own pages need."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+from lxml.html import HtmlElement
+
+from masthead.importers.fragments import inner_html, parsed, replace
+from masthead.importers.substack.embeds import NATIVE, replacement
+
+LEFT_OUT: Final = "A recording that only Substack has was left out."
+_MAX_DATA: Final = 200_000
+_KEPT: Final = frozenset(
+    {"href", "src", "alt", "title", "width", "height", "id", "start", "colspan", "rowspan"}
+    | {"controls", "poster", "lang", "dir", "datetime"}
+)
+_BLOCKS: Final = frozenset(
+    {"p", "div", "figure", "blockquote", "ul", "ol", "table", "pre", "hr", "details", "section"}
+    | {"h1", "h2", "h3", "h4", "h5", "h6"}
+)
+
+
+def cleaned(html: str) -> tuple[str, list[str]]:
+    """The HTML, and what was lost on the way to it."""
+    root = parsed(html)
+    if root is None:
+        return html, []
+    warnings = _replace_embeds(root)
+    _keep_one_image(root)
+    _drop_attributes(root)
+    _drop_wrappers(root)
+    return inner_html(root).strip(), warnings
+
+
+def _replace_embeds(root: HtmlElement) -> list[str]:
+    """The outermost first; what stands in a replaced element goes with it."""
+    warnings: list[str] = []
+    gone: set[HtmlElement] = set()
+    for element in root.xpath(".//*[@class]"):
+        if element.getparent() in gone:
+            gone.add(element)
+            continue
+        new = replacement(element, _data(element))
+        if new is not None:
+            gone.update(element.iter())
+            warnings += [LEFT_OUT] if NATIVE & set(element.get("class").split()) else []
+            replace(element, new)
+    return list(dict.fromkeys(warnings))
+
+
+def _data(element: HtmlElement) -> Mapping[str, Any]:
+    given = element.get("data-attrs")
+    if given is None and element.tag == "a":
+        image = element.find(".//img")
+        given = None if image is None else image.get("data-attrs")
+    try:
+        data = json.loads(given) if given and len(given) <= _MAX_DATA else None
+    except (ValueError, RecursionError):
+        data = None
+    return data if isinstance(data, dict) else {}
+
+
+def _keep_one_image(root: HtmlElement) -> None:
+    """Of the many sizes of a picture, the one that every browser shows."""
+    for source in root.xpath(".//picture/source"):
+        source.drop_tree()
+    for picture in root.xpath(".//picture"):
+        picture.drop_tag()
+    for image in root.xpath(".//img[not(@src)]"):
+        image.drop_tree()
+
+
+def _drop_attributes(root: HtmlElement) -> None:
+    for element in root.iterdescendants():
+        for name in set(element.attrib) - _KEPT:
+            del element.attrib[name]
+
+
+def _drop_wrappers(root: HtmlElement) -> None:
+    for element in list(root.iterdescendants("span")):
+        if not element.attrib:
+            element.drop_tag()
+    for element in list(root.iterdescendants("div")):
+        if element.attrib:
+            continue
+        if _is_text(element):
+            element.tag = "p"
+        else:
+            element.drop_tag()
+
+
+def _is_text(element: HtmlElement) -> bool:
+    """Words of its own, and no blocks: a paragraph under another name."""
+    if any(child.tag in _BLOCKS for child in element):
+        return False
+    return bool(str(element.text_content()).strip()) and element.getparent().tag not in _TEXT_BLOCKS
+
+
+_TEXT_BLOCKS: Final = frozenset({"p", "a", "figcaption", "h1", "h2", "h3", "h4", "h5", "h6", "li"})

@@ -1,0 +1,77 @@
+"""A row of Substack's `posts.csv` with the HTML file that belongs to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from html import escape, unescape
+from typing import Any, Final
+from urllib.parse import quote
+
+from masthead.importers.dates import utc_text
+from masthead.importers.member_csv import Row, is_yes
+from masthead.importers.source import Kind, SourcePost
+from masthead.importers.substack.markup import cleaned
+
+UNTITLED: Final = "Untitled"
+SCHEDULED: Final = "It was scheduled, and is a draft now."
+RECORDING: Final = "The recording stays at its old address."
+UNDATED: Final = "The date of publication is missing or can't be read."
+KINDS: Final[Mapping[str, Kind]] = {
+    "": "post",
+    "newsletter": "post",
+    "podcast": "post",
+    "thread": "post",
+    "page": "page",
+}
+_VISIBILITY: Final[Mapping[str, Any]] = {
+    "": "public",
+    "everyone": "public",
+    "only_free": "members",
+}
+
+
+def number_and_slug(post_id: str) -> tuple[str, str]:
+    """`160000001.hello-readers`; the number alone for a draft that was never given an address."""
+    number, _, slug = post_id.strip().partition(".")
+    return number, slug
+
+
+def kind_of(row: Row) -> Kind | None:
+    return KINDS.get(row.get("type", "").strip().lower())
+
+
+def title_of(row: Row) -> str:
+    return _line(row.get("title", "")) or UNTITLED
+
+
+def post_of(row: Row, kind: Kind, html: str) -> SourcePost:
+    number, slug = number_and_slug(row["post_id"])
+    is_published = is_yes(row.get("is_published", ""))
+    published_at = utc_text(row.get("post_date", ""))
+    body, warnings = cleaned(html)
+    recording = row.get("podcast_url", "").strip()
+    if recording.lower().startswith(("http://", "https://")):
+        body = f'<figure><audio controls src="{escape(recording)}"></audio></figure>{body}'
+        warnings.append(RECORDING)
+    if is_published and not published_at:
+        warnings.append(UNDATED)
+    elif not is_published and row.get("post_date", "").strip() and not published_at:
+        warnings.append(SCHEDULED)
+    return SourcePost(
+        source_id=number,
+        kind=kind,
+        title=title_of(row),
+        slug=slug,
+        html=body,
+        excerpt=_line(row.get("subtitle", "")),
+        status="published" if is_published else "draft",
+        visibility=_VISIBILITY.get(row.get("audience", "").strip().lower(), "paid"),
+        published_at=published_at if is_published else "",
+        old_path=f"/p/{quote(slug, safe='')}" if slug else "",
+        warnings=tuple(warnings),
+    )
+
+
+def _line(cell: str) -> str:
+    """Older exports have the entities of HTML in their cells, and cells may have several lines."""
+    return " ".join(unescape(cell).split())

@@ -1,0 +1,169 @@
+"""Opening a Substack export: the archive or folder, its posts.csv, or a list of subscribers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from masthead.importers.decoding import decoded, storable
+from masthead.importers.files import Files, open_files
+from masthead.importers.member_csv import CsvTable, Row
+from masthead.importers.member_rows import Entry, MergedMembers
+from masthead.importers.source import BadFile, Options, Overview, Skipped, SourceMember, SourcePost
+from masthead.importers.substack.posts import kind_of, number_and_slug, post_of, title_of
+from masthead.importers.substack.subscribers import subscribers_of
+
+MAX_HTML: Final = 10 * 1024**2
+NOT_AN_EXPORT: Final = "This is not a Substack export: it has no posts.csv and no subscribers."
+NO_COLUMNS: Final = "This is no list of Substack's: no column is called email or post_id."
+NO_ROW: Final = "no row in posts.csv"
+NO_HTML: Final = "no HTML file"
+_POSTS: Final = "posts.csv"
+# One row for every reader of a post: who got it, and who opened it.
+_STATISTICS: Final = (".delivers.csv", ".opens.csv")
+
+
+def open_substack(path: Path, options: Options) -> SubstackSource:
+    files = open_files(path)
+    texts = files
+    try:
+        beside = path.parent / "posts"
+        if files.is_single and path.name.lower() == _POSTS and beside.is_dir():
+            texts = open_files(beside)
+        return SubstackSource(files, texts, options)
+    except BaseException:
+        files.close()
+        texts.close()
+        raise
+
+
+class SubstackSource:
+    def __init__(self, files: Files, texts: Files, options: Options) -> None:
+        """`texts` has the HTML files: the same as `files`, unless posts.csv was given alone."""
+        self._files = files
+        self._texts = texts
+        self._options = options
+        self._posts, lists = _tables(files)
+        self._lists = lists
+        self._html = {_stem(name): name for name in texts.sizes if _is_html(name)}
+        count = 0 if options.skip_posts else self._check_posts()
+        self._members = None if options.skip_members else MergedMembers(self._each_subscriber)
+        self.overview = Overview(
+            platform="substack",
+            site_url=options.site_url,
+            posts=count,
+            members=self._members.count if self._members else 0,
+        )
+
+    def posts(self) -> Iterator[SourcePost | Skipped]:
+        if self._options.skip_posts:
+            return
+        left = dict(self._html)
+        seen: set[str] = set()
+        for row in self._rows():
+            number, _ = number_and_slug(row["post_id"])
+            left.pop(row["post_id"].strip().casefold(), None)
+            left.pop(number, None)
+            yield self._repeated(row) if number in seen else self._post(row)
+            seen.add(number)
+        for stem in left:
+            yield Skipped("post", stem, NO_ROW)
+
+    def members(self) -> Iterator[SourceMember | Skipped]:
+        return iter(self._members or ())
+
+    def read_file(self, entry: str) -> bytes:
+        raise BadFile("A Substack export holds no images.")
+
+    def close(self) -> None:
+        self._files.close()
+        self._texts.close()
+
+    def _check_posts(self) -> int:
+        """Everything is read once, so that damage is known before anything is written."""
+        self._texts.check(self._html.values())
+        return sum(1 for _ in self._rows())
+
+    def _rows(self) -> Iterator[Row]:
+        if self._posts is not None:
+            yield from (row for row in self._posts.rows() if row["post_id"].strip())
+
+    def _post(self, row: Row) -> SourcePost | Skipped:
+        kind = kind_of(row)
+        if kind is None:
+            return _left_out(row, "unknown type")
+        if kind == "page" and not self._options.include_pages:
+            number, _ = number_and_slug(row["post_id"])
+            return Skipped("page", number, "page", title_of(row))
+        name = self._name_of(row)
+        if name is None and not row.get("podcast_url", "").strip():
+            return _left_out(row, NO_HTML)
+        if name is not None and (self._texts.sizes[name] or 0) > MAX_HTML:
+            return _left_out(row, "HTML file too large")
+        return post_of(row, kind, self._text(name))
+
+    def _name_of(self, row: Row) -> str | None:
+        """Archives made elsewhere change the case; a draft's file may have the number alone."""
+        post_id = row["post_id"].strip().casefold()
+        return self._html.get(post_id) or self._html.get(number_and_slug(post_id)[0])
+
+    def _text(self, name: str | None) -> str:
+        if name is None:
+            return ""
+        with self._texts.open(name) as stream:
+            return storable("".join(decoded(stream)))
+
+    def _repeated(self, row: Row) -> Skipped:
+        return _left_out(row, "same id as an earlier row")
+
+    def _each_subscriber(self) -> Iterator[Entry]:
+        for table in self._lists:
+            yield from subscribers_of(table.rows())
+
+
+def _left_out(row: Row, reason: str) -> Skipped:
+    number, _ = number_and_slug(row["post_id"])
+    return Skipped("post", number, reason, title_of(row))
+
+
+def _tables(files: Files) -> tuple[CsvTable | None, list[CsvTable]]:
+    """The posts, and the lists of subscribers; both are known by their columns."""
+    posts: list[CsvTable] = []
+    lists: list[CsvTable] = []
+    for name in files.sizes:
+        if files.is_single or (name.lower().endswith(".csv") and not _is_statistic(name)):
+            table = _table(files, name)
+            if table is not None:
+                (posts if "post_id" in table.columns else lists).append(table)
+    if not posts and not lists:
+        raise BadFile(NO_COLUMNS if files.is_single else NOT_AN_EXPORT)
+    if len(posts) > 1:
+        raise BadFile(f"There are {len(posts)} exports in it; give the one to import.")
+    return (posts[0] if posts else None), lists
+
+
+def _table(files: Files, name: str) -> CsvTable | None:
+    try:
+        table = CsvTable(partial(files.open, name))
+    except BadFile:
+        # A folder may hold lists of anything; the one that was asked for must be right.
+        if files.is_single or name.lower().endswith(_POSTS):
+            raise
+        return None
+    is_posts = {"post_id", "title"} <= set(table.columns)
+    is_list = "email" in table.columns and "post_id" not in table.columns
+    return table if is_posts or is_list else None
+
+
+def _is_statistic(name: str) -> bool:
+    return name.lower().endswith(_STATISTICS)
+
+
+def _is_html(name: str) -> bool:
+    return name.lower().endswith(".html")
+
+
+def _stem(name: str) -> str:
+    return name.rpartition("/")[2][: -len(".html")].casefold()

@@ -1,0 +1,60 @@
+"""Subscribers in Substack's lists: of the three generations of its export, and of the dashboard."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from masthead.importers.dates import utc_text
+from masthead.importers.member_csv import Row, is_no, is_yes
+from masthead.importers.member_rows import Entry, checked_email, refused
+from masthead.importers.source import Skipped, SourceMember
+
+ERASED: Final = "erased at the source"
+_ERASED_DOMAIN: Final = "@deletion-request.substack.com"
+# Also of lists that only call a subscription by what is paid; 'other' and 'free' are free.
+_PAID: Final = frozenset(
+    {"paid", "monthly", "month", "yearly", "annual", "year", "founding", "founding_member"}
+    | {"comp", "comped", "complimentary", "gift", "gifted", "lifetime", "ios_app", "group"}
+)
+
+
+def subscribers_of(rows: Iterable[Row]) -> Iterator[Entry]:
+    for number, row in enumerate(rows, start=1):
+        given = row["email"]
+        if given.strip().lower().endswith(_ERASED_DOMAIN):
+            yield Skipped("member", f"row {number}", ERASED)
+            continue
+        email = checked_email(given)
+        yield refused(number, given) if email is None else _member(email, row)
+
+
+def _member(email: str, row: Row) -> SourceMember:
+    created = _first(row, "created_at", "start_date", "subscription_date")
+    return SourceMember(
+        email=email,
+        name=_first(row, "name"),
+        tier="paid" if _is_paid(row) else "free",
+        # Nobody gets mail because of a word that nobody understands.
+        newsletter=is_no(row.get("email_disabled", "")),
+        payment_customer_id=_first(row, "stripe_connected_customer_id", "stripe_customer_id"),
+        created=utc_text(created),
+    )
+
+
+def _is_paid(row: Row) -> bool:
+    """The flag decides where there is one: it is false for a plan that has ended."""
+    if "active_subscription" in row:
+        return is_yes(row["active_subscription"])
+    # The dashboard's `type` is the person's part in the publication.
+    plan = _first(row, "subscription_type") if "subscription_type" in row else _first(row, "type")
+    plan = plan or _first(row, "plan")
+    return "_".join(plan.lower().split()) in _PAID
+
+
+def _first(row: Row, *columns: str) -> str:
+    for column in columns:
+        value = row.get(column, "").strip()
+        if value:
+            return value
+    return ""
