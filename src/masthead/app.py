@@ -48,6 +48,7 @@ from masthead.outbound.streams import OutboundStreams
 from masthead.payments.receiver import payment_routes
 from masthead.payments.reconcile import Reconciliation
 from masthead.posts.v1 import routes as post_table
+from masthead.privacy import jobs as privacy_jobs
 from masthead.privacy.http import Services as PrivacyServices
 from masthead.privacy.http import privacy_routes
 from masthead.privacy.limits import RequestLimit
@@ -187,7 +188,13 @@ def job_runner(parts: Parts) -> JobRunner:
     if parts.keyring.is_rotating:
         rotate = parts.records.reencrypt_secrets
         chores.append(Chore("secrets.rotate", timedelta(days=1), rotate))
-    return JobRunner(parts.database, job_handlers(parts), parts.records.clock, chores=chores)
+    return JobRunner(
+        parts.database,
+        job_handlers(parts),
+        parts.records.clock,
+        chores=chores,
+        places=mail_jobs.PLACES | privacy_jobs.PLACES,
+    )
 
 
 async def _sweep_attempts(parts: Parts) -> None:

@@ -13,6 +13,9 @@ from masthead.mail.outbox import SEND, Outbox
 from masthead.mail.smtp import NoSuchMailbox
 from masthead.mail.transport import Transport
 
+PLACES = {SEND: 4}
+"""Most of sending is waiting for the server."""
+
 log = structlog.get_logger()
 
 

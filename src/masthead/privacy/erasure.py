@@ -50,7 +50,6 @@ FEWEST_ROWS = 10
 PAUSES = 6
 """How often as long as a batch the others have for themselves."""
 FOLD_EVERY = 16
-COMPACT_JOB = "privacy.compact"
 
 log = structlog.get_logger()
 
@@ -172,7 +171,6 @@ class Erasure:
                     kept=receipt.kept_lines(),
                 )
                 await self._mail.queue(unit, mail)
-            await unit.enqueue(COMPACT_JOB, {})
 
     # A member
 
@@ -288,7 +286,6 @@ class Erasure:
                     kept=receipt.kept_lines(),
                 )
                 await self._mail.queue(unit, mail)
-            await unit.enqueue(COMPACT_JOB, {})
 
 
 async def _treat_one(

@@ -9,12 +9,15 @@ from masthead.caller import system
 from masthead.errors import MastheadError
 from masthead.jobs.runner import MAX_ATTEMPTS, Handler, Job
 from masthead.privacy.collection import gdpr_requests
-from masthead.privacy.erasure import COMPACT_JOB, Erasure
+from masthead.privacy.erasure import Erasure
 from masthead.privacy.export import Exports
 from masthead.privacy.requests import ERASE_JOB, EXPORT_JOB, Requests
 from masthead.records.collection import Record
 from masthead.records.engine import ListRequest, Records
 
+COMPACT_JOB = "privacy.compact"
+PLACES = {ERASE_JOB: 1, COMPACT_JOB: 1}
+"""One of these after the other, so that everybody else notices as little as can be."""
 SWEPT_AT_ONCE = 100
 
 
@@ -48,18 +51,22 @@ class PrivacyWork:
             raise
 
     async def _erase(self, job: Job) -> None:
-        """In slices, so that mails and other jobs have their turn in between."""
+        """In slices, so that several erasures take turns."""
         request = await self._requests.find(job.payload["request_id"])
         if request is None or not self._is_due(request):
             return
-        if not await self._erasure.run(request):
+        if request["status"] == "queued" and not await self._erasure.run(request):
             async with self._records.unit(system(job.tenant_id)) as unit:
                 await unit.enqueue(ERASE_JOB, dict(job.payload))
+            return
+        # Also when a crash came between the erasure's end and this: then it is all that is left.
+        async with self._records.unit(system()) as unit:
+            await unit.enqueue(COMPACT_JOB, {})
 
     def _is_due(self, request: Record) -> bool:
         """A cancelled deletion leaves its job behind; a later one has a job of its own."""
         now = clock.to_text(self._records.clock())
-        is_meant = request["status"] == "queued" and request["confirmed_at"]
+        is_meant = request["status"] in ("queued", "completed") and request["confirmed_at"]
         return bool(is_meant and request["grace_until"] <= now)
 
     async def _make_compact(self, _job: Job) -> None:

@@ -16,20 +16,21 @@ from tests.world import World
 from masthead import clock
 from masthead.app import job_runner
 from masthead.caller import system
+from masthead.errors import Unavailable
 from masthead.jobs.queue import jobs
 from masthead.jobs.runner import LEASE, MAX_ATTEMPTS, RETRY_SECONDS, Chore, Job, JobRunner
-from masthead.storage.database import EVERY_TENANT
+from masthead.storage.database import EVERY_TENANT, Database
 
 
 class Crash(BaseException):
     """Ends a runner where a power cut would: nothing after it happens."""
 
 
-async def enqueue(world: World, count: int = 1) -> None:
+async def enqueue(world: World, count: int = 1, *, kind: str = "count") -> None:
     tenant = await world.new_tenant()
     async with world.parts.records.unit(system(tenant.id)) as unit:
         for number in range(count):
-            await unit.enqueue("count", {"number": number})
+            await unit.enqueue(kind, {"number": number})
 
 
 async def queued(world: World) -> list[dict[str, Any]]:
@@ -111,19 +112,113 @@ async def test_a_slow_job_keeps_the_lease_on_itself(world: World) -> None:
     assert await queued(world) == []
 
 
-async def test_jobs_behind_a_slow_one_are_left_to_whoever_took_them_over(world: World) -> None:
-    await enqueue(world, 2)
+async def test_a_worker_that_lost_its_lease_lets_go_of_the_job(world: World) -> None:
+    await enqueue(world)
     second = Counted()
 
     async def outlast_the_lease() -> None:
-        world.clock.advance(seconds=LEASE.total_seconds() + 1)
-        assert await runner(world, second).run_due() == 2
+        # As when the whole process was asleep: until somebody else has taken the job over.
+        while not second.numbers:
+            world.clock.advance(seconds=LEASE.total_seconds() + 1)
+            await runner(world, second).run_due()
+        await asyncio.Event().wait()
 
     first = Counted(outlast_the_lease)
-    await runner(world, first).run_due()
-    assert len(first.numbers) == 1
-    assert sorted(second.numbers) == [0, 1]
+    with capture_logs() as lines:
+        await asyncio.wait_for(runner(world, first, heartbeat_seconds=0.05).run_due(), 10)
+    assert (first.numbers, second.numbers) == ([0], [0])
+    assert [line["event"] for line in lines] == ["jobs.lease_lost"]
     assert await queued(world) == []
+
+
+async def test_a_worker_that_cannot_tell_whether_it_has_the_lease_lets_go(world: World) -> None:
+    """A queue that is out of reach for longer than the lease may have given the job away."""
+    await enqueue(world)
+    unreachable = Unreachable(world.parts.database)
+
+    async def lose_touch() -> None:
+        unreachable.is_down = True
+        world.clock.advance(seconds=LEASE.total_seconds() + 1)
+        await asyncio.Event().wait()
+
+    losing = JobRunner(
+        unreachable, {"count": Counted(lose_touch)}, world.clock, heartbeat_seconds=0.005
+    )
+    with capture_logs() as lines:
+        await asyncio.wait_for(losing.run_due(), 10)
+    assert [line["event"] for line in lines] == ["jobs.lease_lost"]
+    survivor = Counted()
+    assert await runner(world, survivor).run_due() == 1
+
+
+class Unreachable:
+    """A database behind a network that can be cut."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self.is_down = False
+
+    def __getattr__(self, name: str) -> Any:
+        if self.is_down:
+            raise Unavailable
+        return getattr(self._database, name)
+
+
+async def test_a_kind_has_its_places_and_fills_them(world: World) -> None:
+    await enqueue(world, 7)
+    at_once: list[int] = []
+    running = 0
+
+    async def work() -> None:
+        nonlocal running
+        running += 1
+        at_once.append(running)
+        await asyncio.sleep(0)
+        running -= 1
+        if len(at_once) == 7:
+            working.stop()
+
+    working = runner(world, Counted(work), places={"count": 3})
+    await asyncio.wait_for(working.run_forever(), 10)
+    assert (len(at_once), max(at_once)) == (7, 3)
+    assert await queued(world) == []
+
+
+async def test_no_kind_waits_for_another_and_chores_wait_for_none(world: World) -> None:
+    await enqueue(world, 5)
+    await enqueue(world, 5, kind="slow")
+    may_end = asyncio.Event()
+    quick, chores_done = Counted(), 0
+
+    async def chore() -> None:
+        nonlocal chores_done
+        chores_done += 1
+
+    async def wait(_job: Job) -> None:
+        await may_end.wait()
+
+    working = JobRunner(
+        world.parts.database,
+        {"slow": wait, "count": quick},
+        world.clock,
+        chores=[Chore("often", timedelta(), chore)],
+    )
+    running = asyncio.create_task(working.run_forever())
+    while len(quick.numbers) < 5 or chores_done < 2:
+        await asyncio.wait({running}, timeout=0.01)
+        assert not running.done()
+    assert len(await queued(world)) == 5
+    working.stop()
+    may_end.set()
+    await asyncio.wait_for(running, 10)
+    # Those in hand were finished, no other was begun.
+    assert [row["attempts"] for row in await queued(world)] == [0, 0, 0]
+
+
+async def test_jobs_of_kinds_that_nobody_here_knows_are_left_alone(world: World) -> None:
+    await enqueue(world, kind="of a newer version")
+    assert await runner(world, Counted()).run_due() == 0
+    assert [row["attempts"] for row in await queued(world)] == [0]
 
 
 async def test_a_failing_job_waits_longer_each_time_and_is_kept_in_the_end(world: World) -> None:
@@ -159,14 +254,14 @@ async def test_a_job_that_kills_its_worker_every_time_is_given_up(world: World) 
     assert row["failed_at"] == clock.to_text(world.clock())
 
 
-async def test_stopping_gives_back_what_was_not_begun(world: World) -> None:
+async def test_stopping_begins_nothing_more(world: World) -> None:
     await enqueue(world, 3)
 
     async def stop() -> None:
         stopping.stop()
 
     handler = Counted(stop)
-    stopping = runner(world, handler)
+    stopping = runner(world, handler, places={"count": 1})
     await asyncio.wait_for(stopping.run_forever(), 10)
     assert len(handler.numbers) == 1
     assert {(row["attempts"], row["leased_until"]) for row in await queued(world)} == {(0, "")}

@@ -1,0 +1,46 @@
+"""Runs the real job runner in forked children, one for each line on standard input.
+
+The line says by how many seconds the child's clock is ahead: whoever is started an hour later finds
+the leases of the killed run out. Each child says its process id once it is at work, and ends
+politely at SIGTERM.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from datetime import datetime, timedelta
+
+from masthead import clock, logs
+from masthead.app import build, job_runner
+from masthead.settings import Settings
+
+
+async def work(ahead: timedelta) -> None:
+    def now() -> datetime:
+        return clock.now() + ahead
+
+    settings = Settings.from_environ(os.environ)
+    logs.configure(settings.log)
+    parts = await build(settings, now)
+    runner = job_runner(parts)
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, runner.stop)
+    sys.stdout.write(f"{os.getpid()}\n")
+    sys.stdout.flush()
+    await runner.run_forever()
+    await parts.close()
+
+
+def main() -> None:
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the killed
+    for line in sys.stdin:
+        if os.fork() == 0:
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            asyncio.run(work(timedelta(seconds=float(line))))
+            os._exit(0)
+
+
+if __name__ == "__main__":
+    main()
