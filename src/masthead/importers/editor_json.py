@@ -68,7 +68,8 @@ _MARK_ORDER = {
 _FLOW, _TEXT, _CODE, _LIST, _TASKS, _TABLE, _ROW = range(7)
 """What may stand where the walk is: blocks and text, only text, only items …"""
 
-_BLANKS = re.compile(r"[ \t\n\r\f]+")
+# Not the single blanks that most of a text's are.
+_BLANKS = re.compile(r"[ \t\n\r\f]{2,}|[\t\n\r\f]")
 _DATA_PICTURE = re.compile(r"data:image/(?:png|jpeg|gif|webp|avif);base64,[A-Za-z0-9+/=\s]+")
 _SIDE = re.compile(r"text-align: ([a-z]+)")
 

@@ -20,17 +20,15 @@ def tamed(html: str) -> str:
         html = _flattened(html)
     if html.count("<") > MAX_TAGS:
         html = _TAG.sub(" ", html)
-    if _NEEDS_WORK.search(html):
+    lower = html.lower()
+    if any(sign in lower for sign in _NEEDS_WORK):
         html = _IMAGE.sub(_unlazy, html)
         html = _PLAYER.sub(_link, html)
         html = _without_noscript(html)
     return html
 
 
-_NEEDS_WORK = re.compile(
-    r"<(?:iframe|embed|noscript)[\s>/]|\sdata-(?:lazy-)?src(?:set)?\s*=|\sdata-original\s*=",
-    re.IGNORECASE,
-)
+_NEEDS_WORK = ("<iframe", "<embed", "<noscript", "data-src", "data-lazy-src", "data-original")
 
 
 def _storable(html: str) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from urllib.parse import (
     SplitResult,
     parse_qs,
@@ -35,7 +36,8 @@ class ImageRef:
     urls: tuple[str, ...]
     """As they stand in the post, to be replaced there."""
     candidates: tuple[str, ...] = ()
-    """What to fetch, the best first; none for a relative address of a site that isn't known."""
+    """What to fetch, the best first. None for a relative address of a site that isn't known, and
+    for a `data:` image."""
     source_id: str = ""
     """The post."""
 
@@ -55,7 +57,9 @@ def find_pictures(urls: Iterable[str], site_url: str, source_id: str = "") -> li
 
 def original_of(url: str, site_url: str = "") -> str:
     """The address of the picture in its full size; '' where the text is no address of a picture."""
-    return next(_towards_original(url, site_url), "")
+    if url[:5].lower() == "data:":
+        return _absolute(url, site_url)
+    return next(iter(_towards_original(url, site_url)), "")
 
 
 def picture_key(original_url: str) -> str:
@@ -88,12 +92,12 @@ def _path_of(url: str) -> str:
 
 def _candidates(original: str, group: list[str], site_url: str) -> tuple[str, ...]:
     """The original may be gone while a smaller size, or the copy of a CDN, is still there."""
-    if not original.startswith(("http:", "https:", "data:")):
+    if not original[:5].lower().startswith("http"):
         return ()
     tried = [original]
     for url in sorted(group, key=_width_in, reverse=True):
-        # The last step towards the original is the address as it stands.
-        tried += reversed(list(_towards_original(url, site_url)))
+        # The address as it stands is likelier to be there than what lies between the two.
+        tried += reversed(_towards_original(url, site_url))
     return tuple(dict.fromkeys(tried))[:MAX_CANDIDATES]
 
 
@@ -104,24 +108,23 @@ def _width_in(url: str) -> int:
 _WIDTH = re.compile(r"(?:-|w_|[?&]w=|size/w)([0-9]{2,5})(?![0-9])")
 
 
-def _towards_original(url: str, site_url: str) -> Iterator[str]:
+# A post's pictures are looked at from several sides, and a blog's hosts are few.
+@lru_cache(maxsize=1024)
+def _towards_original(url: str, site_url: str) -> tuple[str, ...]:
     """The original first, then what it was found through, down to the address as it stands."""
     address = _absolute(url, site_url)
-    if not address:
-        return
-    if not address.startswith(("http:", "https:")):
-        yield address
-        return
+    if not host_of(address):
+        return (address,) if address else ()
     steps = [address]
     for _ in range(_MAX_WRAPPERS):
-        inner = _unwrapped(steps[-1])
+        inner = _written(_unwrapped(steps[-1]), site_url)
         if not inner:
             break
-        steps.append(_written(inner, site_url))
+        steps.append(inner)
     full = _full_size(steps[-1])
     if full != steps[-1]:
         steps.append(full)
-    yield from reversed(steps)
+    return tuple(reversed(steps))
 
 
 _MAX_WRAPPERS = 4
@@ -136,7 +139,8 @@ def _absolute(url: str, site_url: str) -> str:
         return ""
     scheme = _SCHEME.match(url)
     if scheme is not None:
-        return _written(url, site_url) if scheme[1].lower() in ("http", "https") else ""
+        # What can't be read is refused where it is called, and so is told.
+        return _written(url, site_url) or url if scheme[1].lower() in ("http", "https") else ""
     if url.startswith("//"):
         return _written(f"{urlsplit(site_url).scheme or 'https'}:{url}", site_url)
     if not site_url:
@@ -203,14 +207,14 @@ def _unwrapped(url: str) -> str:
 _FETCHING_HOSTS = re.compile(
     r"(?:[\w-]+\.)?substackcdn\.com|cdn\.substack\.com|res\.cloudinary\.com"
 )
-_FETCHED = re.compile(r"/image/fetch/(?:.*?/)?(https?(?::|%3A).+)\Z", re.IGNORECASE)
+_FETCHED = re.compile(r"/image/fetch/(?:.*?/)?(https?(?::|%(?:25)?3A).+)\Z", re.IGNORECASE)
 _PHOTON_HOSTS = re.compile(r"i[0-3]\.wp\.com")
 
 
 def _plain_address(text: str, query: str) -> str:
     # Twice where an address went through two tools that each escaped it.
     for _ in range(2):
-        if "%3a" in text[:12].lower():
+        if "%" in text[:6]:
             text = unquote(text)
     return f"{text}?{query}" if query and "?" not in text else text
 
