@@ -1,0 +1,73 @@
+"""The media library of an export: what bodies name by number is found here.
+
+Kept for the whole import, so every entry is one packed value and there is an end to them.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from masthead.importers.wordpress.items import Item
+from masthead.importers.wordpress.texts import cut
+from masthead.records.fields.text import is_web_address
+from masthead.records.plain_text import plain_text
+
+_MAX_BYTES: Final = 48 * 1024**2
+_MAX_COUNT: Final = 300_000
+_MAX_URL: Final = 2_048
+_MAX_TEXT: Final = 300
+_PICTURES: Final = (".jpg", ".jpeg", ".png", ".gif", ".webp", ".avif", ".svg", ".bmp", ".heic")
+
+ALT: Final = "_wp_attachment_image_alt"
+
+
+class Attachment(NamedTuple):
+    url: str
+    alt: str
+    caption: str
+    title: str
+
+    @property
+    def is_picture(self) -> bool:
+        return self.url.partition("?")[0].lower().endswith(_PICTURES)
+
+
+class Attachments:
+    def __init__(self) -> None:
+        self._packed: dict[int, bytes] = {}
+        self._of_parent: dict[int, list[int]] = {}
+        self._bytes = 0
+
+    def add(self, item: Item) -> None:
+        number, url = as_number(item.get("post_id")), item.get("attachment_url")
+        if number is None or len(url) > _MAX_URL or not is_web_address(url):
+            return
+        texts = (item.meta.get(ALT, ""), item.get("excerpt"), item.get("title"))
+        packed = "\n".join((url, *(_one_line(text) for text in texts))).encode()
+        if self._bytes + len(packed) > _MAX_BYTES or len(self._packed) >= _MAX_COUNT:
+            return
+        if number in self._packed:
+            return
+        self._packed[number] = packed
+        self._bytes += len(packed)
+        parent = as_number(item.get("post_parent"))
+        if parent:
+            self._of_parent.setdefault(parent, []).append(number)
+
+    def get(self, number: int | None) -> Attachment | None:
+        packed = None if number is None else self._packed.get(number)
+        return None if packed is None else Attachment(*packed.decode().split("\n"))
+
+    def pictures_of(self, parent: int) -> list[int]:
+        """What was uploaded to a post: the gallery of a post that names no pictures."""
+        found = ((number, self.get(number)) for number in self._of_parent.get(parent, ()))
+        return [number for number, each in found if each is not None and each.is_picture]
+
+
+def as_number(text: str) -> int | None:
+    text = text.strip()
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
+
+
+def _one_line(text: str) -> str:
+    return cut(" ".join(plain_text(text, _MAX_TEXT).split()), _MAX_TEXT)

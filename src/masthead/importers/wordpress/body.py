@@ -1,0 +1,45 @@
+"""The body of a post as HTML: what WordPress makes of it when a page is asked for."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from masthead.importers.wordpress.attachments import Attachments
+from masthead.importers.wordpress.blocks import has_blocks, segments
+from masthead.importers.wordpress.paragraphs import linked_addresses, paragraphs
+from masthead.importers.wordpress.pieces import Aside, set_raw_aside, without_comments
+from masthead.importers.wordpress.shortcodes import (
+    Surroundings,
+    set_code_aside,
+    set_shortcodes_aside,
+)
+
+_MOST_NAMED: Final = 5
+
+
+def to_html(
+    content: str, attachments: Attachments, post_id: int | None
+) -> tuple[str, tuple[str, ...]]:
+    """The HTML, not sanitized, and what there is to say about it."""
+    around = Surroundings(attachments, post_id, Aside())
+    text = content.replace("\r\n", "\n").replace("\r", "\n")
+    text = set_raw_aside(set_code_aside(text, around), around.aside)
+    if has_blocks(text):
+        html = _from_blocks(text, around)
+    else:
+        html = paragraphs(set_shortcodes_aside(without_comments(text), around))
+    return around.aside.restored(linked_addresses(html)).strip(), tuple(around.warnings)
+
+
+def _from_blocks(text: str, around: Surroundings) -> str:
+    left_out: list[str] = []
+    done: list[str] = []
+    for segment in segments(text, left_out):
+        html = set_shortcodes_aside(segment.html, around)
+        html = paragraphs(html) if segment.is_classic else html.strip()
+        if html:
+            done.append(html)
+    if left_out:
+        names = ", ".join(sorted(set(left_out))[:_MOST_NAMED])
+        around.warn(f"left out blocks that have no content of their own: {names}")
+    return "\n".join(done)

@@ -1,0 +1,274 @@
+"""The bytes of an export as UTF-8 that an XML parser accepts: from `<rss` to `</rss>`.
+
+Real exports have PHP notices before the declaration, caching plugins' comments after the end,
+control characters, bare ampersands and letters of a second encoding. That is repaired here, byte
+by byte and in the stream; whatever else is not well-formed is for the parser to refuse. The part
+before the root never reaches a parser, so no DOCTYPE can mean anything to it.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Iterator
+from typing import BinaryIO, Final
+
+from masthead.importers.source import BadFile
+
+CHUNK: Final = 64 * 1024
+MAX_TAG: Final = 64 * 1024
+_MAX_AROUND: Final = 256 * 1024
+
+NOT_WXR: Final = "This is not a WordPress export (WXR)."
+
+_CDATA: Final = b"<![CDATA["
+_CDATA_END: Final = b"]]>"
+_LONG_TEXT: Final = 2100
+_CONTROLS: Final = bytes(code for code in range(0x20) if code not in b"\t\n\r")
+_NOT_CHARACTERS: Final = (b"\xef\xbf\xbe", b"\xef\xbf\xbf")
+_REFERENCE: Final = re.compile(
+    rb"&(?:(#[0-9]{1,7}|#x[0-9A-Fa-f]{1,6}|amp|lt|gt|quot|apos);)?",
+)
+_ROOT: Final = re.compile(rb"<rss[\s>]")
+_ROOT_END: Final = re.compile(rb"</rss\s*>")
+_DECLARATIONS: Final = re.compile(rb"<!(?:DOCTYPE|ENTITY|ELEMENT|ATTLIST|NOTATION)", re.IGNORECASE)
+_ENCODING: Final = re.compile(rb"<\?xml[^>]{0,200}?encoding\s*=\s*[\"']([A-Za-z0-9._-]{1,40})[\"']")
+# The encodings that WordPress ever offered to write; `codecs` knows others that are costly to read.
+_KNOWN: Final = re.compile(
+    r"utf-?8|us-ascii|iso-?8859-?\d{1,2}|windows-?125\d|cp125\d|koi8-[ru]|shift_jis|sjis|euc-jp|"
+    r"iso-2022-jp|gb2312|gbk|gb18030|big5|euc-kr",
+)
+_SEVERAL_BYTES: Final = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+    (b"<\x00?\x00", "utf-16-le"),
+    (b"\x00<\x00?", "utf-16-be"),
+)
+
+
+def _as_windows_1252(error: UnicodeError) -> tuple[str, int]:
+    """A database that was filled in two encodings is exported as it is."""
+    if not isinstance(error, UnicodeDecodeError):
+        raise error
+    wrong = error.object[error.start : error.end]
+    return wrong.decode("cp1252", "replace"), error.end
+
+
+codecs.register_error("masthead.windows-1252", _as_windows_1252)
+
+
+class CleanXml:
+    """Iterates over the export's XML; afterwards knows what was found on the way.
+
+    `without_long_texts` empties long CDATA sections: nothing in them can be wrong any more, and
+    a first look at a file needs none of them.
+    """
+
+    def __init__(self, stream: BinaryIO, *, without_long_texts: bool = False) -> None:
+        self._stream = stream
+        self._without_long_texts = without_long_texts
+        self.has_mixed_encodings = False
+        self.lines_before = 0
+
+    def __iter__(self) -> Iterator[bytes]:
+        pieces = self._utf8()
+        yield from self._until_root_ends(self._from_root(pieces), pieces)
+
+    def _utf8(self) -> Iterator[bytes]:
+        chunk = self._stream.read(CHUNK)
+        name = _encoding_of(chunk)
+        decoder = _decoder(name, "strict" if name.startswith("utf-8") else "replace")
+        while chunk:
+            state = decoder.getstate()
+            try:
+                text = decoder.decode(chunk)
+            except UnicodeDecodeError:
+                self.has_mixed_encodings = True
+                decoder = _decoder(name, "masthead.windows-1252")
+                decoder.setstate(state)
+                text = decoder.decode(chunk)
+            yield _without_controls(text.encode())
+            chunk = self._stream.read(CHUNK)
+
+    def _from_root(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
+        head = b""
+        for piece in pieces:
+            head += piece
+            root = _ROOT.search(head)
+            if root:
+                before = head[: root.start()]
+                if _DECLARATIONS.search(before):
+                    raise BadFile("The export declares a DOCTYPE or entities, which none does.")
+                self.lines_before = before.count(b"\n")
+                yield head[root.start() :]
+                yield from pieces
+                return
+            if len(head) > _MAX_AROUND:
+                break
+        raise BadFile(NOT_WXR if head.strip() else "The file is empty.")
+
+    def _until_root_ends(
+        self, pieces: Iterator[bytes], remaining: Iterator[bytes]
+    ) -> Iterator[bytes]:
+        markup = _Markup(without_long_texts=self._without_long_texts)
+        for piece in pieces:
+            yield markup.feed(piece)
+            if markup.after_root is not None:
+                _check_after_root(markup.after_root, remaining)
+                return
+        yield markup.rest()
+
+
+def _encoding_of(head: bytes) -> str:
+    for start, name in _SEVERAL_BYTES:
+        if head.startswith(start):
+            return name
+    declared = _ENCODING.search(head)
+    if declared is None:
+        return "utf-8"
+    name = declared[1].decode().lower()
+    # What can be read as ASCII up to here is no UTF-16, whatever it says.
+    if name.startswith("utf-16"):
+        return "utf-8"
+    if not _KNOWN.fullmatch(name):
+        raise BadFile("The export is written in an encoding that is not supported.")
+    # As browsers do: the quotes and dashes of Windows are common, what they replace never occurs.
+    return "cp1252" if name in ("iso-8859-1", "iso8859-1", "us-ascii") else name
+
+
+def _decoder(name: str, errors: str) -> codecs.IncrementalDecoder:
+    try:
+        return codecs.getincrementaldecoder(name)(errors)
+    except LookupError:
+        raise BadFile("The export is written in an encoding that is not supported.") from None
+
+
+def _without_controls(data: bytes) -> bytes:
+    data = data.translate(None, _CONTROLS)
+    for wrong in _NOT_CHARACTERS:
+        if wrong in data:
+            data = data.replace(wrong, b"")
+    return data
+
+
+class _Markup:
+    """Repairs what stands outside of CDATA, and finds the end of the root.
+
+    Almost every text of an export is CDATA and needs nothing, so the work per section is what
+    the speed of an import's first pass depends on.
+    """
+
+    def __init__(self, *, without_long_texts: bool) -> None:
+        self._longest = _LONG_TEXT if without_long_texts else None
+        self._held = b""
+        self._in_cdata = False
+        self.after_root: bytes | None = None
+
+    def feed(self, data: bytes) -> bytes:
+        *sections, last = (self._held + data).split(_CDATA_END)
+        self._held = b""
+        done: list[bytes] = []
+        for index, section in enumerate(sections):
+            done.append(self._section(section))
+            if self.after_root is not None:
+                self.after_root += _CDATA_END.join((b"", *sections[index + 1 :], last))
+                return b"".join(done)
+        done.append(self._unended(last))
+        if len(self._held) > MAX_TAG:
+            raise BadFile("The export has a tag of a size that none has.")
+        return b"".join(done)
+
+    def rest(self) -> bytes:
+        return self._held if self._in_cdata else _repaired(self._held)
+
+    def _section(self, section: bytes) -> bytes:
+        """Up to a `]]>`, with it: markup and then the CDATA that it ends, as a rule."""
+        if self._in_cdata:
+            self._in_cdata = False
+            return self._shortened(section, 0) + _CDATA_END
+        start = section.find(_CDATA)
+        if start < 0:
+            # Left by plugins that write CDATA into CDATA.
+            return self._markup(section) + (b"]]&gt;" if self.after_root is None else b"")
+        if section.find(b"&", 0, start) >= 0 or section.find(b"</rss", 0, start) >= 0:
+            markup = self._markup(section[:start])
+            if self.after_root is not None:
+                self.after_root += section[start:]
+                return markup
+            section, start = markup + section[start:], len(markup)
+        return self._shortened(section, start + len(_CDATA)) + _CDATA_END
+
+    def _unended(self, last: bytes) -> bytes:
+        """What follows the last `]]>` of a piece; what may go on in the next one is held back."""
+        if self._in_cdata:
+            return self._unended_cdata(last)
+        start = last.find(_CDATA)
+        end = _end_of_complete(last) if start < 0 else start
+        markup = self._markup(last[:end])
+        if self.after_root is not None:
+            self.after_root += last[end:]
+            return markup
+        if start < 0:
+            self._held = last[end:]
+            return markup
+        self._in_cdata = True
+        return markup + _CDATA + self._unended_cdata(last[end + len(_CDATA) :])
+
+    def _unended_cdata(self, text: bytes) -> bytes:
+        end = max(0, len(text) - 2)
+        self._held = text[end:]
+        return self._shortened(text[:end], 0)
+
+    def _shortened(self, section: bytes, start: int) -> bytes:
+        if self._longest is None or len(section) - start <= self._longest:
+            return section
+        return section[:start]
+
+    def _markup(self, markup: bytes) -> bytes:
+        root_end = _ROOT_END.search(markup) if b"</rss" in markup else None
+        if root_end:
+            self.after_root = markup[root_end.end() :]
+            markup = markup[: root_end.end()]
+        return _repaired(markup)
+
+
+def _end_of_complete(data: bytes) -> int:
+    """Where the last tag, reference or `]]>` begins that may go on in the next piece."""
+    tag = data.rfind(b"<")
+    if tag >= 0 and data.find(b">", tag) < 0:
+        return tag
+    reference = data.rfind(b"&", max(0, len(data) - 12))
+    if reference >= 0 and data.find(b";", reference) < 0:
+        return reference
+    return max(0, len(data) - 2) if data.endswith(b"]") else len(data)
+
+
+def _repaired(markup: bytes) -> bytes:
+    return _REFERENCE.sub(_reference, markup) if b"&" in markup else markup
+
+
+def _reference(found: re.Match[bytes]) -> bytes:
+    name = found[1]
+    if name is None:
+        return b"&amp;"
+    if name.startswith(b"#"):
+        code = int(name[2:], 16) if name.startswith(b"#x") else int(name[1:])
+        return found[0] if _is_character(code) else b""
+    return found[0]
+
+
+def _is_character(code: int) -> bool:
+    if code < 0x20:
+        return code in (0x9, 0xA, 0xD)
+    return code < 0xD800 or 0xE000 <= code < 0xFFFE or 0x10000 <= code <= 0x10FFFF
+
+
+def _check_after_root(after: bytes, remaining: Iterator[bytes]) -> None:
+    """A few comments of a caching plugin are no harm; a second export would be left out."""
+    for piece in remaining:
+        after += piece
+        if len(after) > _MAX_AROUND:
+            break
+    if len(after) > _MAX_AROUND or _ROOT.search(after):
+        raise BadFile("The export goes on after its end; import one file after the other.")

@@ -1,0 +1,220 @@
+"""The items of an export, one after another: the XML is never a tree, so memory stays flat.
+
+The parser (libxml2) is told neither to load nor to resolve anything, and its own limits are
+replaced by these: a depth, a number of attributes and of names, and a size of text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import BinaryIO, Final
+
+from lxml import etree
+
+from masthead.importers.source import BadFile
+from masthead.importers.wordpress.clean_xml import NOT_WXR, CleanXml
+
+MAX_CONTENT: Final = 8_000_000
+"""Characters; half as much again as a post may have, because images inside may still go."""
+_MAX_FIELD: Final = 100_000
+_MAX_DEPTH: Final = 64
+_MAX_ATTRIBUTES: Final = 64
+# libxml2 keeps every name it has seen for as long as the thread lives.
+_MAX_NAMES: Final = 2_000
+_MAX_CATEGORIES: Final = 1_000
+
+_RSS_FIELDS: Final = frozenset({"title", "link", "guid", "pubDate"})
+_WP_FIELDS: Final = frozenset(
+    {
+        "post_id",
+        "post_date",
+        "post_date_gmt",
+        "post_name",
+        "status",
+        "post_type",
+        "post_password",
+        "post_parent",
+        "attachment_url",
+    }
+)
+_CHANNEL_RSS_FIELDS: Final = frozenset({"title", "link", "description"})
+_CHANNEL_WP_FIELDS: Final = frozenset({"wxr_version", "base_site_url", "base_blog_url"})
+
+
+@dataclass(slots=True)
+class Item:
+    """What an item says, as texts; the first of its kind counts."""
+
+    fields: dict[str, str] = field(default_factory=dict)
+    categories: list[tuple[str, str]] = field(default_factory=list)
+    """Domain and name."""
+    meta: dict[str, str] = field(default_factory=dict)
+    is_too_long: bool = False
+
+    def get(self, name: str) -> str:
+        return self.fields.get(name, "").strip()
+
+
+@dataclass(slots=True)
+class Channel:
+    fields: dict[str, str] = field(default_factory=dict)
+    has_mixed_encodings: bool = False
+
+
+def read_items(
+    stream: BinaryIO, channel: Channel, *, meta: frozenset[str], with_content: bool
+) -> Iterator[Item]:
+    """Fills `channel` on the way. Raises `BadFile` for what is not well-formed, or cut off."""
+    xml = CleanXml(stream, without_long_texts=not with_content)
+    target = _Target(channel, meta, with_content)
+    parser = etree.XMLParser(
+        target=target,
+        encoding="utf-8",
+        resolve_entities=False,
+        load_dtd=False,
+        no_network=True,
+        huge_tree=True,
+    )
+    for piece in xml:
+        try:
+            parser.feed(piece)
+        except etree.XMLSyntaxError as error:
+            line = xml.lines_before + (error.lineno or 1)
+            raise BadFile(
+                f"The export is damaged: it is not well-formed at line {line}."
+            ) from error
+        yield from target.take()
+    try:
+        parser.close()
+    except etree.XMLSyntaxError as error:
+        raise BadFile("The export is cut off: its end is missing.") from error
+    channel.has_mixed_encodings |= xml.has_mixed_encodings
+
+
+class _Target:
+    """Takes the parser's events. Elements are known by their depth and their local name:
+    namespaces differ by version, by plugin and by whoever cut the file by hand."""
+
+    def __init__(self, channel: Channel, meta: frozenset[str], with_content: bool) -> None:
+        self._channel = channel
+        self._wanted_meta = meta
+        self._with_content = with_content
+        self._items: list[Item] = []
+        self._item: Item | None = None
+        self._depth = 0
+        self._names: dict[str, str] = {}
+        self._in_meta = False
+        self._meta_key = ""
+        self._domain = ""
+        self._key = ""
+        self._key_depth = 0
+        self._texts: list[str] = []
+        self._room = 0
+
+    def take(self) -> list[Item]:
+        items, self._items = self._items, []
+        return items
+
+    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
+        self._depth += 1
+        name = self._names.get(tag) or self._new_name(tag)
+        if attributes:
+            self._check_attributes(attributes)
+        depth = self._depth
+        if depth == 4 and self._item is not None:
+            self._start_in_item(name, attributes)
+        elif depth == 5 and self._in_meta:
+            if name == "meta_key" or (name == "meta_value" and self._meta_key in self._wanted_meta):
+                self._collect(name)
+        elif depth == 3:
+            self._start_in_channel(name)
+        elif depth == 1 and name != "rss":
+            raise BadFile(NOT_WXR)
+        elif depth > _MAX_DEPTH:
+            raise BadFile("The export is nested deeper than any is.")
+
+    def data(self, text: str) -> None:
+        if self._depth != self._key_depth:
+            return
+        if len(text) > self._room:
+            text = text[: self._room]
+            if self._key == "content" and self._item is not None:
+                self._item.is_too_long = True
+        self._room -= len(text)
+        self._texts.append(text)
+
+    def end(self, tag: str) -> None:
+        depth = self._depth
+        self._depth = depth - 1
+        if depth == self._key_depth:
+            self._key_depth = 0
+            self._finish(self._key, "".join(self._texts))
+        elif depth == 4:
+            self._in_meta = False
+        elif depth == 3 and self._item is not None:
+            self._items.append(self._item)
+            self._item = None
+
+    def close(self) -> None:
+        """Nothing is built."""
+
+    def _new_name(self, tag: str) -> str:
+        """One short name for each meaning: what RSS itself defines has no namespace."""
+        if len(self._names) >= _MAX_NAMES:
+            raise BadFile("The export has more kinds of elements than any has.")
+        namespace, _, local = tag.rpartition("}")
+        if local == "encoded":
+            name = "excerpt" if "excerpt" in namespace else "content"
+        elif namespace and (local in _RSS_FIELDS or local in _CHANNEL_RSS_FIELDS):
+            name = "other"
+        else:
+            name = local
+        self._names[tag] = name
+        return name
+
+    def _check_attributes(self, attributes: Mapping[str, str]) -> None:
+        if len(attributes) > _MAX_ATTRIBUTES:
+            raise BadFile("The export has an element with more attributes than any has.")
+        for name in attributes:
+            if name not in self._names:
+                self._new_name(name)
+
+    def _start_in_channel(self, name: str) -> None:
+        if name == "item":
+            self._item = Item()
+        elif name in _CHANNEL_RSS_FIELDS or name in _CHANNEL_WP_FIELDS:
+            self._collect(name)
+
+    def _start_in_item(self, name: str, attributes: Mapping[str, str]) -> None:
+        if name == "postmeta":
+            self._in_meta = True
+            self._meta_key = ""
+        elif name == "category":
+            self._domain = attributes.get("domain", "")[:100]
+            self._collect(name)
+        elif name == "content":
+            if self._with_content:
+                self._collect(name, MAX_CONTENT)
+        elif name == "excerpt" or name in _RSS_FIELDS or name in _WP_FIELDS:
+            self._collect(name)
+
+    def _collect(self, key: str, room: int = _MAX_FIELD) -> None:
+        self._key = key
+        self._key_depth = self._depth
+        self._texts = []
+        self._room = room
+
+    def _finish(self, key: str, text: str) -> None:
+        item = self._item
+        if item is None:
+            self._channel.fields.setdefault(key, text.strip())
+        elif key == "meta_key":
+            self._meta_key = text.strip()
+        elif key == "meta_value":
+            item.meta.setdefault(self._meta_key, text.strip())
+        elif key == "category":
+            if len(item.categories) < _MAX_CATEGORIES:
+                item.categories.append((self._domain, text.strip()))
+        else:
+            item.fields.setdefault(key, text)

@@ -1,0 +1,256 @@
+"""An item of the export as a post, page or product of ours, or the reason why it is left out."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from datetime import timedelta
+from decimal import Decimal
+from typing import Final, Literal
+from urllib.parse import quote, unquote, urlsplit
+
+from masthead.importers.source import Kind, Options, Skipped, SourcePost
+from masthead.importers.wordpress import seo
+from masthead.importers.wordpress.attachments import Attachments, as_number
+from masthead.importers.wordpress.body import to_html
+from masthead.importers.wordpress.dates import published_at
+from masthead.importers.wordpress.items import Item
+from masthead.importers.wordpress.texts import cut
+from masthead.records.plain_text import plain_text
+
+THUMBNAIL: Final = "_thumbnail_id"
+PRICES: Final = ("_regular_price", "_price")
+META: Final = frozenset({THUMBNAIL, *PRICES, *seo.TITLES, *seo.DESCRIPTIONS})
+
+MAX_TITLE: Final = 255
+MAX_EXCERPT: Final = 300
+MAX_SEO_TITLE: Final = 60
+MAX_SEO_DESCRIPTION: Final = 160
+MAX_TAGS: Final = 100
+MAX_TAG: Final = 100
+_MAX_SLUG: Final = 255
+_MAX_ADDRESS: Final = 2_048
+_MAX_ID: Final = 300
+
+_KINDS: Final[dict[str, Kind]] = {"": "post", "post": "post", "page": "page", "product": "product"}
+_STATUSES: Final[dict[str, Literal["draft", "published"]]] = {
+    "publish": "published",
+    "published": "published",
+    "draft": "draft",
+}
+_OTHER_TYPES: Final = {
+    "attachment": "media file",
+    "nav_menu_item": "menu item",
+    "revision": "revision",
+    "product_variation": "product variation",
+    "shop_order": "order",
+    "shop_coupon": "coupon",
+    "wp_block": "reusable block",
+}
+_OTHER_STATUSES: Final = {
+    "future": "scheduled",
+    "private": "private",
+    "pending": "pending review",
+    "trash": "trashed",
+    "auto-draft": "auto draft",
+}
+_TAG_DOMAINS: Final = frozenset({"", "category", "post_tag", "tag"})
+_PRODUCT_DOMAINS: Final = frozenset({"product_cat", "product_tag"})
+# What ends or splits a path, or has no place in an address at all.
+_NOT_IN_SLUG: Final = re.compile(r"[\s/?#\\\x00-\x1f\x7f<>\"'`]+")
+_NOT_IN_ADDRESS: Final = re.compile(r"[\x00-\x20\x7f]")
+_PRICE: Final = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,6})?")
+_SAFE_IN_PATH: Final = "/%:@!$&'()*+,;=-._~"
+
+
+@dataclass(slots=True)
+class Site:
+    """What the whole export says, known after a first look at it."""
+
+    title: str = ""
+    tagline: str = ""
+    url: str = ""
+    items: int = 0
+    offset: timedelta | None = None
+    attachments: Attachments = field(default_factory=Attachments)
+    has_mixed_encodings: bool = False
+
+
+class Posts:
+    """Makes posts of items, one after another; remembers only which ids there were."""
+
+    def __init__(self, site: Site, options: Options) -> None:
+        self._site = site
+        self._options = options
+        self._seen: set[str] = set()
+        self._warnings_to_come = (
+            ["parts of the file are not UTF-8 and were read as Windows-1252"]
+            if site.has_mixed_encodings
+            else []
+        )
+
+    def of(self, item: Item) -> SourcePost | Skipped:
+        post_type = item.get("post_type").lower()
+        kind = _KINDS.get(post_type)
+        reason = self._reason_to_skip(item, post_type, kind)
+        if reason:
+            title = cut(_plain(item.get("title"), MAX_TITLE), MAX_TITLE)
+            return Skipped(kind or "post", _own_id(item), reason, title)
+        assert kind is not None
+        return self._post(item, kind)
+
+    def _reason_to_skip(self, item: Item, post_type: str, kind: Kind | None) -> str:
+        if kind is None:
+            return _OTHER_TYPES.get(post_type, "other type of content")
+        if kind == "page" and not self._options.include_pages:
+            return "page"
+        if kind == "product" and not self._options.include_products:
+            return "product"
+        status = item.get("status").lower()
+        if status not in _STATUSES:
+            return _OTHER_STATUSES.get(status, "other status")
+        if item.get("post_password"):
+            return "password protected"
+        return "too long" if item.is_too_long else ""
+
+    def _post(self, item: Item, kind: Kind) -> SourcePost:
+        site = self._site
+        warnings, self._warnings_to_come = self._warnings_to_come, []
+        html, remarks = to_html(
+            item.fields.get("content", ""), site.attachments, as_number(item.get("post_id"))
+        )
+        warnings.extend(remarks)
+        title = _plain(item.get("title"), MAX_TITLE)
+        excerpt = cut(_plain(item.get("excerpt"), MAX_EXCERPT), MAX_EXCERPT)
+        tags = _tags(item, kind, warnings)
+        values = {
+            "title": title,
+            "site": site.title,
+            "tagline": site.tagline,
+            "separator": "-",
+            "excerpt": excerpt,
+            "category": tags[0] if tags else "",
+        }
+        seo_title = seo.first_of(item.meta, seo.TITLES, values)
+        seo_description = seo.first_of(item.meta, seo.DESCRIPTIONS, values)
+        status = _STATUSES[item.get("status").lower()]
+        image, alt = self._featured_image(item, warnings)
+        if not title:
+            warnings.append("no title")
+        return SourcePost(
+            source_id=self._source_id(item),
+            kind=kind,
+            title=_limited(title, MAX_TITLE, "title", warnings) or "Untitled",
+            slug=_slug(item.get("post_name")),
+            html=html,
+            excerpt=excerpt,
+            status=status,
+            published_at=self._published_at(item, status, warnings),
+            tags=tags,
+            featured_image=image,
+            featured_image_alt=alt,
+            seo_title=_limited(seo_title, MAX_SEO_TITLE, "SEO title", warnings),
+            seo_description=_limited(
+                seo_description, MAX_SEO_DESCRIPTION, "SEO description", warnings
+            ),
+            old_path=old_path(item.get("link")),
+            price_cents=_price(item) if kind == "product" else None,
+            warnings=tuple(warnings),
+        )
+
+    def _source_id(self, item: Item) -> str:
+        """The post's number, or for files that name one twice something more beside it."""
+        own = _own_id(item)
+        found, count = own, 1
+        if own in self._seen and item.get("link") != own:
+            found = own = f"{own} {item.get('link') or item.get('post_name')}"[:_MAX_ID]
+        while found in self._seen:
+            count += 1
+            found = f"{own} #{count}"
+        self._seen.add(found)
+        return found
+
+    def _published_at(self, item: Item, status: str, warnings: list[str]) -> str:
+        """Drafts have none: what WordPress keeps for them is when they were begun."""
+        if status != "published":
+            return ""
+        moment, warning = published_at(item, self._site.offset)
+        if warning:
+            warnings.append(warning)
+        return moment
+
+    def _featured_image(self, item: Item, warnings: list[str]) -> tuple[str, str]:
+        named = item.meta.get(THUMBNAIL, "")
+        if not named or named == "0":
+            return "", ""
+        found = self._site.attachments.get(as_number(named))
+        if found is None:
+            warnings.append("the featured image is not in the export")
+            return "", ""
+        return found.url, found.alt
+
+
+def _own_id(item: Item) -> str:
+    number = as_number(item.get("post_id"))
+    if number is not None:
+        return str(number)
+    named = (item.get(name) for name in ("guid", "link", "post_name", "title"))
+    return next((name[:_MAX_ID] for name in named if name), "item")
+
+
+def _plain(html: str, enough: int) -> str:
+    """Titles and excerpts are HTML in WordPress, and text here."""
+    if "<" not in html and "&" not in html:
+        return " ".join(html[: 20 * enough].split())
+    return plain_text(html, enough)
+
+
+def _limited(text: str, limit: int, name: str, warnings: list[str]) -> str:
+    if len(text) > limit:
+        warnings.append(f"{name} cut to {limit} characters")
+    return cut(text, limit)
+
+
+def _tags(item: Item, kind: Kind, warnings: list[str]) -> tuple[str, ...]:
+    domains = _PRODUCT_DOMAINS if kind == "product" else _TAG_DOMAINS
+    found: dict[str, str] = {}
+    for domain, text in item.categories:
+        name = _plain(text, 2 * MAX_TAG)
+        # WXR 1.0 has every term twice.
+        if domain in domains and name:
+            name = _limited(name, MAX_TAG, "a tag", warnings)
+            found.setdefault(name.casefold(), name)
+    if len(found) > MAX_TAGS:
+        warnings.append(f"only the first {MAX_TAGS} tags are kept")
+    return tuple(found.values())[:MAX_TAGS]
+
+
+def _slug(name: str) -> str:
+    """Decoded, because WordPress keeps it as it stands in an address."""
+    text = _NOT_IN_SLUG.sub("-", unquote(name)).strip("-.")
+    return cut(text, _MAX_SLUG).strip("-.")
+
+
+def old_path(link: str) -> str:
+    """Path and query of a permalink, whatever host it is on; '' for what no redirect can be of."""
+    if not link or len(link) > _MAX_ADDRESS or _NOT_IN_ADDRESS.search(link):
+        return ""
+    try:
+        parts = urlsplit(link)
+    except ValueError:
+        return ""
+    if parts.scheme not in ("http", "https") or not parts.netloc:
+        return ""
+    path = parts.path or "/"
+    if path.startswith("//") or ".." in path.split("/") or "\\" in path:
+        return ""
+    found = quote(path, safe=_SAFE_IN_PATH)
+    if parts.query:
+        found += "?" + quote(parts.query, safe=_SAFE_IN_PATH + "?")
+    return "" if found == "/" or len(found) > _MAX_ADDRESS else found
+
+
+def _price(item: Item) -> int | None:
+    texts = (item.meta.get(key, "") for key in PRICES)
+    price = next((text for text in texts if _PRICE.fullmatch(text)), None)
+    return None if price is None else round(Decimal(price) * 100)

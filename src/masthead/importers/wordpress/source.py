@@ -1,0 +1,134 @@
+"""Opening a WordPress export: one look at all of it, then its posts, one by one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from masthead.importers.files import Files, open_files
+from masthead.importers.source import (
+    BadFile,
+    Options,
+    Overview,
+    Skipped,
+    SourceMember,
+    SourcePost,
+)
+from masthead.importers.wordpress.attachments import ALT
+from masthead.importers.wordpress.clean_xml import NOT_WXR
+from masthead.importers.wordpress.dates import Offsets
+from masthead.importers.wordpress.items import Channel, read_items
+from masthead.importers.wordpress.posts import META, Posts, Site
+from masthead.records.fields.text import is_web_address
+from masthead.records.plain_text import plain_text
+
+_EXPORTS: Final = (".xml", ".wxr", ".rss", ".xml.gz", ".wxr.gz")
+_UPLOADS: Final = "wp-content/uploads/"
+_VERSION: Final = re.compile(r"1\.[0-9]{1,2}")
+_MAX_FILE: Final = 50 * 1024**2
+
+
+def open_wordpress(path: Path, options: Options) -> WordPress:
+    """A WXR file, or a zip or folder of them. Refuses (`BadFile`) whatever a later reading would
+    stumble over, because that comes when posts have been written already."""
+    files = open_files(path)
+    try:
+        names = _exports(files)
+        site = _look_at(files, names)
+    except BaseException:
+        files.close()
+        raise
+    return WordPress(files, names, site, options)
+
+
+class WordPress:
+    """The `Source` of a WordPress export. It has no members: only authors and commenters."""
+
+    overview: Overview
+
+    def __init__(self, files: Files, names: list[str], site: Site, options: Options) -> None:
+        self._files = files
+        self._names = names
+        self._site = site
+        self._options = options
+        self.overview = Overview(
+            platform="wordpress",
+            site_url=options.site_url or site.url,
+            posts=0 if options.skip_posts else site.items,
+            members=0,
+            files=_uploads(files),
+        )
+
+    def posts(self) -> Iterator[SourcePost | Skipped]:
+        if self._options.skip_posts:
+            return
+        posts = Posts(self._site, self._options)
+        for name in self._names:
+            with self._files.open(name) as stream:
+                for item in read_items(stream, Channel(), meta=META, with_content=True):
+                    yield posts.of(item)
+
+    def members(self) -> Iterator[SourceMember | Skipped]:
+        return iter(())
+
+    def read_file(self, entry: str) -> bytes:
+        return self._files.read(entry, _MAX_FILE)
+
+    def close(self) -> None:
+        self._files.close()
+
+
+def _exports(files: Files) -> list[str]:
+    """A large site is exported in several files, which follow one another by name."""
+    if files.is_single:
+        return list(files.sizes)
+    names = [name for name in files.sizes if name.lower().endswith(_EXPORTS)]
+    if not names:
+        raise BadFile("There is no WordPress export (.xml) in it.")
+    return names
+
+
+def _look_at(files: Files, names: list[str]) -> Site:
+    site = Site()
+    offsets = Offsets()
+    for name in names:
+        channel = Channel()
+        with files.open(name) as stream:
+            for item in read_items(stream, channel, meta=frozenset({ALT}), with_content=False):
+                site.items += 1
+                offsets.add(item)
+                if item.get("post_type") == "attachment":
+                    site.attachments.add(item)
+        _check_version(channel)
+        _describe(site, channel)
+    site.offset = offsets.usual()
+    return site
+
+
+def _check_version(channel: Channel) -> None:
+    version = channel.fields.get("wxr_version")
+    if version is None:
+        raise BadFile(NOT_WXR)
+    if not _VERSION.fullmatch(version):
+        raise BadFile("The export's version is not one of WXR 1.0 to 1.2.")
+
+
+def _describe(site: Site, channel: Channel) -> None:
+    """A part of a large export says the same as the others."""
+    told = channel.fields
+    site.title = site.title or plain_text(told.get("title", ""), 200)[:200]
+    site.tagline = site.tagline or plain_text(told.get("description", ""), 200)[:200]
+    addresses = (told.get(name, "") for name in ("base_blog_url", "link", "base_site_url"))
+    usable = (address.rstrip("/") for address in addresses if address.startswith("http"))
+    site.url = site.url or next((each for each in usable if is_web_address(each)), "")
+    site.has_mixed_encodings |= channel.has_mixed_encodings
+
+
+def _uploads(files: Files) -> dict[str, str]:
+    """Media that were packed with the export, by their path on the old site."""
+    if files.is_single:
+        return {}
+    found = ((name.find(_UPLOADS), name) for name in files.sizes)
+    return {f"/{name[start:]}": name for start, name in found if start >= 0}
