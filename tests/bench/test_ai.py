@@ -6,7 +6,7 @@ from bench import ai
 
 
 def test_every_stream_is_read_to_its_end() -> None:
-    options = ai.read_options(["--streams=5", "--seconds=1", "--interval=0.1"])
+    options = ai.read_options(["--streams=5", "--seconds=1", "--per-second=10", "--over=0.1"])
     report = ai.run(options, posts=10)
     assert report["completed"] == 5
     # The first chunk of each is not counted.

@@ -1,0 +1,128 @@
+"""`python -m bench.ai_provider`: an OpenAI-style provider that streams answers at a steady pace.
+
+It writes the moment into every chunk, and does so little else that it is never what one waits for.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import gc
+import heapq
+import itertools
+import random
+import sys
+import time
+from collections.abc import Sequence
+from typing import cast
+
+import uvloop
+
+STAMP = b"at:"
+STAMP_DIGITS = 17
+_TICK = 0.002
+
+_HEAD = (
+    b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\n"
+    b"Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
+)
+_BEFORE, _, _AFTER = (
+    b'data: {"id":"chatcmpl-BrT8y0Zw3cQm5uFh","object":"chat.completion.chunk",'
+    b'"created":1763184000,"model":"gpt-4.1-mini-2025-04-14","service_tier":"default",'
+    b'"system_fingerprint":"fp_6f2eabb9a5","choices":[{"index":0,'
+    b'"delta":{"content":" tides @"},"logprobs":null,"finish_reason":null}],"usage":null}\n\n'
+).partition(b"@")
+_EVENT_START = b"%x\r\n" % (len(_BEFORE) + len(STAMP) + STAMP_DIGITS + len(_AFTER)) + _BEFORE
+_EVENT_END = _AFTER + b"\r\n"
+_LAST = (
+    b'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n'
+    b'data: {"choices":[],"usage":{"prompt_tokens":57,"completion_tokens":600}}\n\n'
+    b"data: [DONE]\n\n"
+)
+_END = b"%x\r\n%s\r\n0\r\n\r\n" % (len(_LAST), _LAST)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="bench.ai_provider", description=__doc__)
+    parser.add_argument("--port", type=int, required=True)
+    parser.add_argument("--seconds", type=float, required=True)
+    parser.add_argument("--per-second", type=float, required=True)
+    options = parser.parse_args(arguments)
+    gc.freeze()
+    uvloop.run(_provide(options.port, options.seconds, options.per_second))
+    return 0
+
+
+async def _provide(port: int, seconds: float, per_second: float) -> None:
+    loop = asyncio.get_running_loop()
+    pace = _Pace(loop, round(seconds * per_second), 1 / per_second)
+    server = await loop.create_server(lambda: _Connection(pace), "127.0.0.1", port, backlog=1024)
+    async with server:
+        await server.serve_forever()
+
+
+class _Pace:
+    """All answers under way, by when the next chunk of each is due: one timer for all of them."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, chunks: int, interval: float) -> None:
+        self._loop = loop
+        self._chunks = chunks
+        self._interval = interval
+        self._due: list[tuple[float, int, int, asyncio.WriteTransport]] = []
+        self._order = itertools.count()
+        self._random = random.Random(1)
+        self._timer: asyncio.TimerHandle | None = None
+
+    def begin(self, transport: asyncio.WriteTransport) -> None:
+        transport.write(_HEAD)
+        self._push(self._loop.time(), self._chunks, transport)
+        self._write_due()
+
+    def _write_due(self) -> None:
+        now = self._loop.time()
+        while self._due and self._due[0][0] <= now:
+            due, _, left, transport = heapq.heappop(self._due)
+            if transport.is_closing():
+                continue
+            if left:
+                stamp = b"%s%017.6f" % (STAMP, time.monotonic())
+                transport.write(_EVENT_START + stamp + _EVENT_END)
+                # Models do not tick like a clock.
+                self._push(
+                    due + self._interval * self._random.uniform(0.5, 1.5), left - 1, transport
+                )
+            else:
+                transport.write(_END)
+                transport.close()
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = None
+        if self._due:
+            # The loop's timers count in milliseconds: less than one would keep it spinning.
+            self._timer = self._loop.call_at(max(self._due[0][0], now + _TICK), self._write_due)
+
+    def _push(self, due: float, left: int, transport: asyncio.WriteTransport) -> None:
+        heapq.heappush(self._due, (due, next(self._order), left, transport))
+
+
+class _Connection(asyncio.Protocol):
+    def __init__(self, pace: _Pace) -> None:
+        self._pace = pace
+        self._transport: asyncio.Transport | None = None
+        self._head = b""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        # uvloop's transports have the methods without being of the class.
+        self._transport = cast(asyncio.Transport, transport)
+
+    def data_received(self, data: bytes) -> None:
+        if self._transport is None:
+            return
+        self._head += data
+        if b"\r\n\r\n" in self._head:
+            transport, self._transport = self._transport, None
+            self._pace.begin(transport)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
