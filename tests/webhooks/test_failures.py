@@ -23,7 +23,9 @@ from tests.tls import (
 from tests.webhooks.hooks import PATIENCE_SECONDS, A, B, Hooks
 
 from masthead import clock
+from masthead.caller import system
 from masthead.setting_values import RetryPolicy
+from masthead.webhooks.collection import webhook_subscriptions
 from masthead.webhooks.schedule import MAX_JITTER
 
 CUSTOM = RetryPolicy((10, 5), disable_after=2)
@@ -131,8 +133,11 @@ async def test_a_certificate_that_is_not_trusted(hooks: Hooks, doubtful: Receive
 
 async def test_an_address_that_became_private(hooks: Hooks) -> None:
     subscription = await hooks.subscribe()
-    await hooks.tenant.update(
-        "webhook_subscriptions", subscription["id"], {"url": "https://10.0.0.7/hook"}
+    await hooks.world.parts.records.update(
+        system(hooks.tenant.id),
+        webhook_subscriptions,
+        subscription["id"],
+        {"url": "https://10.0.0.7/hook"},
     )
     await hooks.tenant.post()
     await hooks.deliver()

@@ -85,6 +85,15 @@ def reachable(
     return addresses
 
 
+def check_reach(url: URL, rules: Rules, allow: Sequence[Network]) -> None:
+    """What can be told without asking where a name leads; raises OutboundError."""
+    literal = literal_address(url)
+    if literal is not None:
+        reachable([literal], url.port or 0, rules, allow)
+    elif not allow:
+        check_port(url.port or 0, rules)
+
+
 def check_port(port: int, rules: Rules) -> None:
     """For hosts that are not on the operator's own networks, or not known to be."""
     if port not in rules.ports:

@@ -2,31 +2,38 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from masthead.events.names import EVENT_NAMES
 from masthead.outbound.errors import OutboundError
-from masthead.outbound.targets import WEBHOOKS, read_url
-from masthead.records.collection import Collection, Index
-from masthead.records.fields.base import Access, refuse
+from masthead.outbound.targets import WEBHOOKS, check_reach, read_url
+from masthead.records.collection import Collection, Index, Registry
+from masthead.records.fields.base import Access, Field, refuse
 from masthead.records.fields.documents import TextList
 from masthead.records.fields.secrets import Secret
 from masthead.records.fields.text import Text, Url
 from masthead.records.fields.values import Date, Number, Select
+from masthead.setting_values import Network
 
 PENDING, DELIVERED, DEAD, DROPPED = "pending", "delivered", "dead", "dropped"
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReceiverUrl(Url):
-    """Read as strictly as the client that will call it; where its host is, only the client knows
-    (`OutboundClient.check_url`), and asks at every attempt."""
+    """Read as strictly as the client that will call it. Where a name leads is asked by the client
+    (`OutboundClient.check_url`), and again at every attempt."""
+
+    allow: tuple[Network, ...] | None = None
+    """The operator's own networks; once they are known, addresses and ports are checked too."""
 
     def parse(self, value: Any) -> str:
         address = super().parse(value)
         try:
-            read_url(address, WEBHOOKS)
+            url = read_url(address, WEBHOOKS)
+            if self.allow is not None:
+                check_reach(url, WEBHOOKS, self.allow)
         except OutboundError as error:
             raise refuse("validation_invalid_url", error.message) from None
         return address
@@ -77,3 +84,18 @@ webhook_deliveries = Collection(
         Index(("event_id",)),
     ),
 )
+
+
+def reaching(registry: Registry, allow: Sequence[Network]) -> Registry:
+    """The same collections, in which a subscription's URL is one that may be called where these
+    networks of the operator's own are open."""
+
+    def bound(field: Field) -> Field:
+        return replace(field, allow=tuple(allow)) if isinstance(field, ReceiverUrl) else field
+
+    return Registry(
+        replace(each, fields=tuple(map(bound, each.fields)))
+        if each is webhook_subscriptions
+        else each
+        for each in registry.collections
+    )
