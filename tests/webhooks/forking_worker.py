@@ -10,6 +10,7 @@ import asyncio
 import os
 import signal
 import sys
+import traceback
 from datetime import timedelta
 
 from masthead.app import build
@@ -44,7 +45,12 @@ def main() -> None:
     for _ in sys.stdin:
         if os.fork() == 0:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            asyncio.run(work())
+            try:
+                asyncio.run(work())
+            except Exception:
+                # In place of a process id, for which the test would wait for ever.
+                sys.stdout.write(f"{traceback.format_exc()!r}\n")
+                sys.stdout.flush()
             os._exit(0)
 
 

@@ -42,9 +42,11 @@ class Workers:
 
 @contextmanager
 def forked_workers(environ: dict[str, str]) -> Iterator[Workers]:
+    # Without our own settings and MASTHEAD_TEST_KILLS, which the service would not know.
+    others = {name: value for name, value in os.environ.items() if "MASTHEAD_" not in name}
     parent = subprocess.Popen(
         [sys.executable, str(SCRIPT)],
-        env={**os.environ, **environ},
+        env=others | environ,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
