@@ -57,6 +57,7 @@ from masthead.record_api.call import Services as RecordServices
 from masthead.record_api.call import identify
 from masthead.record_api.routes import routes as record_routes
 from masthead.records.engine import Records
+from masthead.records.search_index import Indexer
 from masthead.records.versions import TenantVersions
 from masthead.schema import registry, tables
 from masthead.settings import Settings
@@ -217,16 +218,20 @@ class Background:
     def __init__(self, parts: Parts) -> None:
         self._jobs = job_runner(parts)
         self._deliveries = delivery_worker(parts)
+        self._words = Indexer(parts.records.search_index)
         # What this process queues it sends without waiting for the next look at the queue.
         parts.records.after_queueing = self._deliveries.wake
 
     async def run_forever(self) -> None:
-        await asyncio.gather(self._jobs.run_forever(), self._deliveries.run_forever())
+        await asyncio.gather(
+            self._jobs.run_forever(), self._deliveries.run_forever(), self._words.run_forever()
+        )
 
     def stop(self) -> None:
         """What is in hand is finished and recorded; nothing new is begun."""
         self._jobs.stop()
         self._deliveries.stop()
+        self._words.stop()
 
 
 def http_app(parts: Parts) -> FrontDoor:

@@ -28,6 +28,7 @@ from masthead.posts.collection import posts
 from masthead.privacy.collection import gdpr_requests
 from masthead.records.collection import Registry
 from masthead.records.listed import listed_values
+from masthead.records.search_index import search_queue
 from masthead.records.tables import build_tables, record_counts, tenant_states
 from masthead.site.collection import site_settings
 from masthead.storage.full_text import documents
@@ -72,6 +73,7 @@ bookkeeping = (
     record_counts,
     listed_values,
     documents,
+    search_queue,
     events,
     jobs,
     login_attempts,

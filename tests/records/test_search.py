@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 from contextlib import suppress
 from typing import Any
@@ -16,9 +17,10 @@ from masthead.caller import guest, system
 from masthead.errors import BadRequest
 from masthead.records import search
 from masthead.records.engine import ListRequest, Page
+from masthead.records.search_index import STEP, Indexer
 from masthead.storage import full_text
-from masthead.storage.database import EVERY_TENANT, scope_of
-from masthead.storage.full_text import PENDING, Term
+from masthead.storage.database import scope_of
+from masthead.storage.full_text import Term
 
 
 async def found(tenant: TenantWorld, words: str, **wanted: Any) -> Page:
@@ -34,13 +36,9 @@ async def titles(tenant: TenantWorld, words: str, **wanted: Any) -> list[str]:
 
 
 async def index_everything(tenant: TenantWorld) -> None:
-    """Nothing is left waiting for the index, where one waits at all."""
-    database = tenant.world.parts.database
-    if full_text.is_overdue(database.name) is None:
-        return
-    async with database.transaction(EVERY_TENANT) as tx:
-        for statement in full_text.write_pending():
-            await tx.execute(database.compile(statement), slow=True)
+    """Nothing is left waiting for the index."""
+    while await tenant.world.parts.records.search_index.index_some():
+        pass
 
 
 class TestWords:
@@ -166,7 +164,7 @@ class TestFinding:
 async def test_pages_and_cursors_give_each_record_once(tenant: TenantWorld, app: World) -> None:
     records, posts = app.parts.records, app.collection("posts")
     async with records.unit(system(tenant.id), emit_events=False) as unit:
-        made = [await unit.create(posts, {"title": f"Coast {n}"}) for n in range(PENDING)]
+        made = [await unit.create(posts, {"title": f"Coast {n}"}) for n in range(2 * STEP)]
     made += [await tenant.post(title="Coast") for _ in range(10)]
     expected = [post["id"] for post in sorted(made, key=lambda p: (p["created"], p["id"]))[::-1]]
     by_page, by_cursor, after = [], [], None
@@ -255,7 +253,7 @@ async def test_after_any_changes_the_index_says_what_the_records_say(
     vocabulary = ["alpha", "beta", "gamma", "delta"]
     records, posts, caller = app.parts.records, app.collection("posts"), system(tenant.id)
     made: dict[str, Any] = {}
-    for step in range(PENDING + 100):
+    for step in range(400):
         values = {"title": " ".join(chance.choices(vocabulary, k=2)), "tags": [str(step % 3)]}
         kind = chance.choice(["create", "create", "update", "delete", "fail"])
         if kind == "create" or not made:
@@ -277,7 +275,47 @@ async def test_after_any_changes_the_index_says_what_the_records_say(
         page = await found(tenant, query, per_page=500)
         assert {item["id"] for item in page.items} == expected
         assert page.total == len(expected)
+    await index_everything(tenant)
     assert await _documents(tenant) == len(made)
+
+
+async def test_a_change_while_others_are_indexed_is_indexed_after_them(
+    tenant: TenantWorld, app: World
+) -> None:
+    index = app.parts.records.search_index
+    post = await tenant.post(title="Before")
+    waiting = await index.waiting(app.collection("posts"), tenant.id)
+    await tenant.update("posts", post["id"], {"title": "After"})
+
+    await index.write(scope_of(tenant.id), waiting)
+
+    assert await titles(tenant, "after") == ["After"]
+    assert await titles(tenant, "before") == []
+
+
+async def test_the_background_indexes_what_waits(tenant: TenantWorld, app: World) -> None:
+    await tenant.post(title="Later")
+    indexer = Indexer(app.parts.records.search_index)
+    working = asyncio.create_task(indexer.run_forever())
+
+    while await _documents(tenant) == 0:
+        await asyncio.sleep(0.01)
+
+    indexer.stop()
+    await working
+
+
+async def test_a_record_deleted_while_it_is_indexed_stays_away(
+    tenant: TenantWorld, app: World
+) -> None:
+    records, index = app.parts.records, app.parts.records.search_index
+    post = await tenant.post(title="Gone")
+    waiting = await index.waiting(app.collection("posts"), tenant.id)
+    await records.delete(system(tenant.id), app.collection("posts"), post["id"])
+
+    await index.write(scope_of(tenant.id), waiting)
+
+    assert await _documents(tenant) == 0
 
 
 @pytest.mark.parametrize("is_indexed", [False, True])
@@ -295,7 +333,7 @@ async def test_nothing_of_a_deleted_record_stays_in_the_file(
     await records.delete(system(tenant.id), posts, post["id"])
     async with database.transaction(scope_of(tenant.id)) as tx:
         await tx.execute(database.compile(purge), slow=True)
-    for column in ("search_words_data.block", "search_pending.indexed"):
+    for column in ("search_words_data.block", "search_documents.words"):
         table, _, name = column.partition(".")
         held: sa.Select[Any] = sa.select(sa.column(name)).select_from(sa.table(table))
         rows = await database.fetch(scope_of(tenant.id), database.compile(held))

@@ -27,4 +27,6 @@ events = Table(
     Index("ux_events__tenant_id_id", "tenant_id", "id", unique=True),
     Index("ix_events__tenant_id_name_version", "tenant_id", "name", "version", "ordinal"),
     Index("ix_events__tenant_id_created", "tenant_id", "created", "version"),
+    # Kept in the order they are read in; one tree less to write to for each.
+    sqlite_with_rowid=False,
 )

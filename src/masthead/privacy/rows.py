@@ -28,7 +28,14 @@ EVENTS_PER_LOOK = 500
 
 KEPT_TO_THE_END = ("site_settings", "tenants", "_superusers", "tenant_states")
 """Gone in the last transaction: they say who owns the tenant and that it is read-only."""
-FOLLOW = ("events", "listed_values", "search_documents", "record_counts", "tenant_states")
+FOLLOW = (
+    "events",
+    "listed_values",
+    "search_queue",
+    "search_documents",
+    "record_counts",
+    "tenant_states",
+)
 """Events are looked through one by one; the others follow the records by themselves."""
 
 _WILD, _ESCAPED = re.compile(r"([\\%_])"), r"\\\1"

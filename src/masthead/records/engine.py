@@ -24,6 +24,7 @@ from masthead.records.kept import Kept
 from masthead.records.query import Context, PreparedTotal, Queries, Shape, access_of, decoded
 from masthead.records.rotation import Rotated, Rotation
 from masthead.records.search import document_key, prefix_of, read_query
+from masthead.records.search_index import SearchIndex
 from masthead.records.sorting import SortKey, parse_sort
 from masthead.records.unit import ENCRYPTION_PURPOSE, Parts, Unit, WrittenEvent, secret_context
 from masthead.records.writes import Writes
@@ -85,6 +86,7 @@ class Records:
         self._keyring = keyring
         self._queries = Queries(database, registry, tables)
         self._writes = Writes(database, tables)
+        self.search_index = SearchIndex(database, registry, tables)
         self._parts = Parts(registry, self._queries, self._writes, Kept(database), keyring, now)
         self._rotation = Rotation(database, registry, tables, keyring)
 
@@ -105,8 +107,9 @@ class Records:
             wanted.after is not None,
             bool(terms),
         )
-        found = self._search_values(caller, collection, wanted, terms) if terms else None
-        context = Context(caller, self.clock(), found)
+        context = Context(
+            caller, self.clock(), await self._search_values(caller, collection, wanted, terms)
+        )
         items = await self._items(caller, shape, parsed, context, wanted)
         total = -1 if wanted.skip_total else await self._total(caller, shape, parsed, context)
         if expansion and items:
@@ -300,13 +303,16 @@ class Records:
         to_record = prepared.rows.record
         return [to_record(row) for row in rows]
 
-    def _search_values(
+    async def _search_values(
         self, caller: Caller, collection: Collection, wanted: ListRequest, terms: list[Term]
-    ) -> dict[str, Any]:
+    ) -> dict[str, Any] | None:
+        if not terms:
+            return None
         if caller.tenant_id is None:
             raise _no_tenant(caller)
         if not collection.searchable or wanted.sort:
             raise BadRequest("There is no search here, or none that can be sorted.")
+        await self.search_index.catch_up(caller.tenant_id, collection)
         prefix = prefix_of(caller.tenant_id, collection.name)
         values = search_values(self.database.name, prefix, terms)
         if wanted.after:

@@ -1,11 +1,9 @@
 """What is kept beside a record, in the transaction that changes it: the totals it is part of, the
-items of its lists, and its words for full-text search."""
+items of its lists, and whether its words wait for the search index."""
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass
-from typing import Any
 
 import sqlalchemy as sa
 
@@ -13,12 +11,10 @@ from masthead.ids import TenantId
 from masthead.records import search
 from masthead.records.collection import Change, Collection, Counter, Record
 from masthead.records.listed import indexed_fields, listed_values
+from masthead.records.search_index import forget_words, queue_words
 from masthead.records.tables import record_counts
 from masthead.storage import dialects, full_text
 from masthead.storage.database import Database, Transaction
-
-LARGE = 20_000
-"""Documents of more characters are read and indexed away from the event loop."""
 
 
 class Kept:
@@ -35,14 +31,9 @@ class Kept:
                 *(column == sa.bindparam(f"key_{column.name}") for column in listed_values.c)
             )
         )
-        self._insert_document = compile_(full_text.insert_document())
-        self._update_document = compile_(full_text.update_document())
+        self._queue_words = compile_(queue_words())
+        self._forget_words = compile_(forget_words())
         self._delete_document = compile_(full_text.delete_document())
-        overdue = full_text.is_overdue(database.name)
-        self._is_overdue = None if overdue is None else compile_(overdue)
-        self._write_pending = [
-            compile_(each) for each in full_text.write_pending() if overdue is not None
-        ]
 
     async def follow(
         self, tx: Transaction, tenant_id: TenantId, collection: Collection, change: Change
@@ -83,41 +74,19 @@ class Kept:
 
     async def _follow_words(self, place: _Place, collection: Collection, change: Change) -> None:
         if change.new is None:
-            key = self._delete_document.bind(place.key)
-            await place.tx.execute(self._delete_document, key, slow=True)
-            return
-        if change.old is None:
-            await self._insert_words(place, collection, change.new)
-        elif any(change.old[each.name] != change.new[each.name] for each in collection.searchable):
-            await self._update_words(place, collection, change.new)
-        else:
-            return
-        if self._is_overdue and (await place.tx.fetch(self._is_overdue))[0][0]:
-            await self._index(place)
+            await self._remove_words(place)
+        elif change.old is None or any(
+            change.old[each.name] != change.new[each.name] for each in collection.searchable
+        ):
+            row = (place.tenant_id, place.collection, place.record_id, change.new["version"])
+            await place.tx.execute(self._queue_words, row)
 
-    async def _insert_words(self, place: _Place, collection: Collection, record: Record) -> None:
-        words = await _document(collection, record)
-        values: dict[str, Any] = {
-            "position": search.position_of(place.created, place.record_id),
-            "tenant_id": place.tenant_id,
-            "collection": place.collection,
-            "record_id": place.record_id,
-            "prefix": place.prefix,
-            "words": words,
-        }
-        statement, slow = self._insert_document, len(words) > LARGE
-        while not await place.tx.execute(statement, statement.bind(values), slow=slow):
-            values["position"] += 1
-
-    async def _update_words(self, place: _Place, collection: Collection, record: Record) -> None:
-        words = await _document(collection, record)
-        values = {**place.key, "new_prefix": place.prefix, "new_words": words}
-        statement, slow = self._update_document, len(words) > LARGE
-        await place.tx.execute(statement, statement.bind(values), slow=slow)
-
-    async def _index(self, place: _Place) -> None:
-        for statement in self._write_pending:
-            await place.tx.execute(statement, slow=True)
+    async def _remove_words(self, place: _Place) -> None:
+        row = (place.tenant_id, place.collection, place.record_id)
+        await place.tx.execute(self._forget_words, row)
+        document = search.document_key(*row[:2], place.created, place.record_id)
+        statement = self._delete_document
+        await place.tx.execute(statement, statement.bind(document), slow=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,14 +99,6 @@ class _Place:
     created: str
     record_id: str
 
-    @property
-    def key(self) -> dict[str, Any]:
-        return search.document_key(self.tenant_id, self.collection, self.created, self.record_id)
-
-    @property
-    def prefix(self) -> str:
-        return search.prefix_of(self.tenant_id, self.collection)
-
 
 def _buckets(record: Record | None, counter: Counter) -> set[str]:
     return set() if record is None else counter.buckets(record)
@@ -145,10 +106,3 @@ def _buckets(record: Record | None, counter: Counter) -> set[str]:
 
 def _items(record: Record | None, name: str) -> set[str]:
     return set() if record is None else set(record[name])
-
-
-async def _document(collection: Collection, record: Record) -> str:
-    size = sum(len(record[each.name]) for each in collection.searchable)
-    if size <= LARGE:
-        return search.document(collection, record)
-    return await asyncio.to_thread(search.document, collection, record)

@@ -209,13 +209,11 @@ class Queries:
 
     def _found(self, query: sa.Select[Any], place: Place, after: bool) -> Any:
         """The query's records that a search finds, newest first."""
-        found = []
-        for arm in full_text.arms(self._database.name):
-            part = query.select_from(_with_records(arm.rows, place.table)).where(arm.test)
-            if after:
-                part = part.where(arm.position < _position_after())
-            found.append(part.add_columns(arm.position.label("found_at")))
-        return (found[0] if len(found) == 1 else sa.union_all(*found)).order_by(sa.desc("found_at"))
+        found = full_text.found(self._database.name)
+        query = query.select_from(_with_records(found.rows, place.table)).where(found.test)
+        if after:
+            query = query.where(found.position < _position_after())
+        return query.order_by(found.position.desc())
 
     def _compile_one(self, shape: Shape) -> Prepared:
         compiler, place, query = self._select(shape)
@@ -253,15 +251,10 @@ class Queries:
 
     def _count_found(self, query: sa.Select[Any], place: Place, *, is_bare: bool) -> sa.Select[Any]:
         """By the index alone where nothing else decides."""
-        bare = sa.select(sa.func.count())
-        counted = [
-            bare.select_from(arm.index).where(arm.test)
-            if is_bare
-            else query.select_from(_with_records(arm.rows, place.table)).where(arm.test)
-            for arm in full_text.arms(self._database.name)
-        ]
-        total, *more = (each.scalar_subquery() for each in counted)
-        return sa.select(sum(more, start=total))
+        found = full_text.found(self._database.name)
+        if is_bare:
+            return sa.select(sa.func.count()).select_from(found.index).where(found.test)
+        return query.select_from(_with_records(found.rows, place.table)).where(found.test)
 
     def _plan(
         self, collection: Collection, access: Access, wanted: ParsedFilter | None

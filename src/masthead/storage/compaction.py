@@ -1,7 +1,8 @@
 """Makes the database forget what was deleted, as far as each engine allows, after an erasure.
 
 SQLite overwrites deleted content by itself (`secure_delete`); rewriting a small file and cutting
-its log removes what older versions may have left. PostgreSQL frees dead rows for reuse.
+its log removes what older versions may have left. Its full-text index only marks words as deleted
+until it is merged. PostgreSQL frees dead rows for reuse.
 """
 
 from __future__ import annotations
@@ -10,13 +11,36 @@ import asyncio
 import sqlite3
 from pathlib import Path
 
+import sqlalchemy as sa
+
 from masthead.errors import Unavailable
+from masthead.storage.database import Database, Transaction
 from masthead.storage.sqlite_connection import connect, translated
 from masthead.storage.urls import sqlite_path
 
-MOST_BYTES = 256 * 1024 * 1024
+MOST_BYTES = 64 * 1024 * 1024
 """Larger files are left to the operator: writers have to wait while one is rewritten."""
 _BUSY_SECONDS = 30.0
+
+
+class WordMerge:
+    """Rewrites FTS5's index, step by step, without the words that it has forgotten."""
+
+    def __init__(self, database: Database) -> None:
+        self.is_needed = database.name == "sqlite"
+        """PostgreSQL's vacuum sees to its own."""
+        # A negative number has it merge everything into one, whatever it has done before.
+        self._merge = database.compile(
+            sa.text("INSERT INTO search_words (search_words, rank) VALUES ('merge', :pages)")
+        )
+        # What FTS5 knows about its parts; it stays the same when there is nothing left to merge.
+        self._state = database.compile(sa.text("SELECT block FROM search_words_data WHERE id = 10"))
+
+    async def step(self, tx: Transaction, pages: int, *, is_first: bool) -> bool:
+        """Writes about so many pages; False when there was nothing left to do."""
+        before = await tx.fetch(self._state)
+        await tx.execute(self._merge, (-pages if is_first else pages,), slow=True)
+        return await tx.fetch(self._state) != before
 
 
 async def compact(database_url: str) -> None:

@@ -4,32 +4,27 @@ A document is a row of `search_documents`; its words are ASCII letters and digit
 has folded, so both databases find the same. In the index each word begins with the document's
 `prefix`, which belongs to one tenant's collection: a search reads no posting of anybody else's.
 
-Writing a few hundred words to FTS5 costs about as much as the rest of a change. So its changes are
-collected in `search_pending`, which searches look through as well, and written a few hundred at a
-time; GIN does the same by itself.
+Indexing a text costs about as much as the rest of a change, so it is done later and for many
+documents at once: who calls keeps the list of what waits.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 import sqlalchemy as sa
 from sqlalchemy import DDL, Column, PrimaryKeyConstraint, Table, event
-from sqlalchemy.dialects.postgresql import Insert, insert
 from sqlalchemy.ext.compiler import compiles
-from sqlalchemy.sql import ColumnElement
+from sqlalchemy.sql import ClauseElement, ColumnElement, Executable
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.sql.selectable import FromClause
 
 from masthead.storage import dialects
 from masthead.storage.metadata import metadata
-
-PENDING: Final = 512
-"""How many changed documents FTS5 is kept waiting for."""
 
 REACH: Final = 2**21
 """A position that is taken makes way for a later one, never this much later."""
@@ -48,49 +43,24 @@ documents = Table(
 )
 
 _words = sa.table("search_words", sa.column("rowid", sa.BigInteger()))
-_pending = sa.table("search_pending", sa.column("position", sa.BigInteger()))
 
-NOT_DECLARED: Final = ("search_words", "search_pending")
+NOT_DECLARED: Final = "search_words"
 """Tables of SQLite's that begin so are made by `INDEX`; no metadata knows them."""
 
 
-def _forget(row: str) -> str:
-    """SQL that has the index forget a document, if that is not waiting already."""
-    values = f"{row}.position, {_prefixed(row)}"
-    return f"INSERT OR IGNORE INTO search_pending VALUES ({values})"  # noqa: S608 - constants
-
-
-def _prefixed(row: str) -> str:
-    """SQL for the words as they stand in the index; two blanks leave a word that none asks for,
-    so that no phrase reaches from one field into the next."""
-    return f"replace(' ' || {row}.words, ' ', ' ' || {row}.prefix)"
-
-
-_FORGET_PENDING: Final = (
-    "INSERT INTO search_words (search_words, rowid, words) "
-    "SELECT 'delete', position, indexed FROM search_pending WHERE indexed IS NOT NULL"
-)
-
-_FORGET_OLD: Final = (
-    f"{_FORGET_PENDING} AND position = old.position; "  # noqa: S608 - constants
-    "DELETE FROM search_pending WHERE position = old.position"
-)
-
 INDEX: Final = {
     "sqlite": (
-        # Without content: what FTS5 has to forget is told from the row and `search_pending`.
+        # Without content: what FTS5 has to forget is told from the row. Two blanks between words
+        # leave a word that none asks for, so that no phrase reaches from one field into the next.
         "CREATE VIRTUAL TABLE search_words USING fts5 "
         "(words, content = '', columnsize = 0, tokenize = 'ascii')",
         "INSERT INTO search_words (search_words, rank) VALUES ('automerge', 8)",
-        # `indexed` is what FTS5 holds of the document now, NULL if nothing.
-        "CREATE TABLE search_pending (position INTEGER PRIMARY KEY, indexed TEXT)",
         "CREATE TRIGGER search_documents_insert AFTER INSERT ON search_documents BEGIN "
-        "INSERT OR IGNORE INTO search_pending VALUES (new.position, NULL); END",
-        "CREATE TRIGGER search_documents_update AFTER UPDATE OF words ON search_documents BEGIN "
-        f"{_forget('old')}; END",
-        # At once: an erasure, which deletes rows by the thousand, leaves no words waiting.
+        "INSERT INTO search_words (rowid, words) "
+        "VALUES (new.position, replace(' ' || new.words, ' ', ' ' || new.prefix)); END",
         "CREATE TRIGGER search_documents_delete AFTER DELETE ON search_documents BEGIN "
-        f"{_forget('old')}; {_FORGET_OLD}; END",
+        "INSERT INTO search_words (search_words, rowid, words) "
+        "VALUES ('delete', old.position, replace(' ' || old.words, ' ', ' ' || old.prefix)); END",
     ),
     "postgresql": (
         "CREATE INDEX ix_search_documents__words ON search_documents "
@@ -112,23 +82,58 @@ for _dialect, _statements in INDEX.items():
         event.listen(documents, "after_create", _ddl.execute_if(dialect=_dialect))
 
 
-class _indexed(FunctionElement[Any]):
-    """`_indexed(prefix, words)`: the value of the column `words`."""
+class insert_documents(Executable, ClauseElement):
+    """Inserts many documents at once, in the order of their positions, and leaves out those whose
+    position is taken; the row count says how many that were.
+
+    Parameter: `rows`, made by `document_rows`. One statement, so that a thread which runs it holds
+    no lock of the interpreter's.
+    """
 
     inherit_cache = True
-    type = sa.Text()
+    rows = sa.bindparam("rows", required=True, type_=sa.Text())
 
 
-@compiles(_indexed, "sqlite")
-def _write_plain(element: _indexed, compiler: SQLCompiler, **kw: Any) -> str:
-    _, words = element.clauses
-    return compiler.process(words, **kw)
+_COLUMNS: Final = "position, tenant_id, collection, record_id, prefix, words"
 
 
-@compiles(_indexed, "postgresql")
-def _write_vector(element: _indexed, compiler: SQLCompiler, **kw: Any) -> str:
-    prefix, words = (compiler.process(each, **kw) for each in element.clauses)
-    return f"to_tsvector('simple', replace(' ' || {words}, ' ', ' ' || {prefix}))"
+@compiles(insert_documents, "sqlite")
+def _insert_into_sqlite(_: insert_documents, compiler: SQLCompiler, **kw: Any) -> str:
+    rows = compiler.process(insert_documents.rows, **kw)
+    values = ", ".join(f"value ->> {number}" for number in range(6))
+    return (
+        f"INSERT INTO search_documents ({_COLUMNS}) SELECT {values} "  # noqa: S608 - constants
+        # FTS5 writes everything out whenever a number is less than the one before.
+        f"FROM json_each({rows}) WHERE true ORDER BY value ->> 0 ON CONFLICT DO NOTHING"
+    )
+
+
+@compiles(insert_documents, "postgresql")
+def _insert_into_postgresql(_: insert_documents, compiler: SQLCompiler, **kw: Any) -> str:
+    rows = compiler.process(insert_documents.rows, **kw)
+    texts = ", ".join(f"value ->> {number}" for number in range(1, 5))
+    words = "to_tsvector('simple', replace(' ' || (value ->> 5), ' ', ' ' || (value ->> 4)))"
+    return (
+        f"INSERT INTO search_documents ({_COLUMNS}) "  # noqa: S608 - constants
+        f"SELECT CAST(value ->> 0 AS BIGINT), {texts}, {words} "
+        f"FROM jsonb_array_elements(CAST({rows} AS JSONB)) ORDER BY 1 ON CONFLICT DO NOTHING"
+    )
+
+
+class Document(NamedTuple):
+    """A row of `search_documents`, its words not yet prefixed."""
+
+    position: int
+    tenant_id: str
+    collection: str
+    record_id: str
+    prefix: str
+    words: str
+
+
+def document_rows(rows: Sequence[Document]) -> str:
+    """The parameter of `insert_documents`."""
+    return msgspec.json.encode(rows).decode()
 
 
 def _texts(*names: str) -> dict[str, Any]:
@@ -136,21 +141,12 @@ def _texts(*names: str) -> dict[str, Any]:
     return {name: sa.cast(sa.bindparam(name, required=True), sa.Text()) for name in names}
 
 
-def insert_document() -> Insert:
-    """Parameters: the columns. Inserts nothing, as the row count says, if `position` is taken."""
-    given = _texts("tenant_id", "collection", "record_id", "prefix", "words")
-    values = given | {
-        "position": sa.bindparam("position", required=True),
-        "words": _indexed(given["prefix"], given["words"]),
-    }
-    return insert(documents).values(values).on_conflict_do_nothing(index_elements=["position"])
-
-
-def update_document() -> sa.Update:
-    """Parameters: those of `position_of_record`, `new_prefix` and `new_words`."""
-    given = _texts("new_prefix", "new_words")
-    found = documents.c.position == position_of_record().scalar_subquery()
-    return sa.update(documents).where(found).values(words=_indexed(*given.values()))
+def taken_positions() -> sa.Select[Any]:
+    """Who stands at some positions. Parameter: `positions`, a list value."""
+    wanted = dialects.any_of(documents.c.position, sa.bindparam("positions", required=True))
+    return sa.select(documents.c.position, documents.c.tenant_id, documents.c.record_id).where(
+        wanted
+    )
 
 
 def delete_document() -> sa.Delete:
@@ -184,8 +180,8 @@ def position_of_record() -> sa.Select[Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class Arm:
-    """One of the places that a search looks in; what it finds is the sum of all of them."""
+class Found:
+    """Where a search looks."""
 
     rows: FromClause
     """`search_documents`, reached in the order of `position`."""
@@ -193,48 +189,17 @@ class Arm:
     """Enough to count."""
     position: ColumnElement[int]
     test: ColumnElement[bool]
-    """Parameters: those that `search_values` gives."""
+    """Parameter: the one that `search_values` gives."""
 
 
-def arms(dialect: str) -> tuple[Arm, ...]:
+def found(dialect: str) -> Found:
     query: ColumnElement[Any] = sa.bindparam("search_query", required=True)
     if dialect == "postgresql":
-        found = documents.c.words.op("@@", is_comparison=True)(_as_query(query))
-        return (Arm(documents, documents, documents.c.position, found),)
-    return (_written(query), _waiting())
-
-
-def _written(query: ColumnElement[Any]) -> Arm:
+        test = documents.c.words.op("@@", is_comparison=True)(_as_query(query))
+        return Found(documents, documents, documents.c.position, test)
     rows = dialects.in_order(_words, documents, documents.c.position == _words.c.rowid)
     match = sa.literal_column("search_words").op("MATCH", is_comparison=True)(query)
-    is_current = _words.c.rowid.not_in(sa.select(_pending.c.position))
-    return Arm(rows, _words, _words.c.rowid, sa.and_(match, is_current))
-
-
-def _waiting() -> Arm:
-    rows = dialects.in_order(_pending, documents, documents.c.position == _pending.c.position)
-    test = sa.and_(
-        documents.c.prefix == sa.bindparam("search_prefix", required=True),
-        _holds_all(documents.c.words, sa.bindparam("search_pieces", required=True)),
-    )
-    return Arm(rows, rows, _pending.c.position, test)
-
-
-class _holds_all(FunctionElement[Any]):
-    """`_holds_all(words, pieces)`: each text of a JSON list is somewhere in the words."""
-
-    inherit_cache = True
-    type = sa.Boolean()
-    _is_implicitly_boolean = True
-
-
-@compiles(_holds_all, "sqlite")
-def _write_holds_all(element: _holds_all, compiler: SQLCompiler, **kw: Any) -> str:
-    words, pieces = (compiler.process(each, **kw) for each in element.clauses)
-    return (
-        f"(NOT EXISTS (SELECT 1 FROM json_each({pieces}) "  # noqa: S608 - compiled clauses
-        f"WHERE instr(' ' || {words} || ' ', value) = 0))"
-    )
+    return Found(rows, _words, _words.c.rowid, match)
 
 
 class _as_query(FunctionElement[Any]):
@@ -257,14 +222,10 @@ class Term:
 
 
 def search_values(dialect: str, prefix: str, terms: Sequence[Term]) -> dict[str, Any]:
-    """The parameters of a search for documents that have all of the terms."""
+    """The parameter of a search for documents that have all of the terms."""
     write = _tsquery if dialect == "postgresql" else _fts5_query
     joint = " & " if dialect == "postgresql" else " AND "
-    return {
-        "search_query": joint.join(write(prefix, term) for term in terms),
-        "search_prefix": prefix,
-        "search_pieces": msgspec.json.encode([_piece(term) for term in terms]).decode(),
-    }
+    return {"search_query": joint.join(write(prefix, term) for term in terms)}
 
 
 def _fts5_query(prefix: str, term: Term) -> str:
@@ -275,33 +236,6 @@ def _fts5_query(prefix: str, term: Term) -> str:
 def _tsquery(prefix: str, term: Term) -> str:
     phrase = " <-> ".join(f"'{prefix}{word}'" for word in term.words)
     return f"({phrase}:*)" if term.is_prefix else f"({phrase})"
-
-
-def _piece(term: Term) -> str:
-    phrase = " " + " ".join(term.words)
-    return phrase if term.is_prefix else phrase + " "
-
-
-def is_overdue(dialect: str) -> sa.Select[Any] | None:
-    """Asks whether `write_pending` should be run; None where the database sees to it itself."""
-    if dialect == "postgresql":
-        return None
-    return sa.select(sa.func.count() >= sa.literal_column(str(PENDING))).select_from(_pending)
-
-
-def write_pending() -> tuple[sa.TextClause, ...]:
-    """Brings FTS5 up to date. Takes milliseconds, and now and then merges what is there."""
-    return (
-        sa.text(f"{_FORGET_PENDING} ORDER BY position"),
-        sa.text(
-            "INSERT INTO search_words (rowid, words) "  # noqa: S608 - no value in it
-            f"SELECT position, {_prefixed('search_documents')} "
-            "FROM search_pending CROSS JOIN search_documents USING (position) "
-            # FTS5 writes everything out whenever a number is less than the one before.
-            "ORDER BY search_pending.position"
-        ),
-        sa.text("DELETE FROM search_pending"),
-    )
 
 
 def purge(dialect: str) -> sa.TextClause | None:

@@ -35,6 +35,8 @@ PART_BYTES = 5 * 1024 * 1024
 """S3's smallest part; what fits in one is sent by a single request."""
 CHUNK_BYTES = 256 * 1024
 PING_SECONDS = 2
+UNFINISHED_FOR = timedelta(days=1)
+"""No write takes longer."""
 
 
 class InvalidKey(BadRequest):
@@ -209,6 +211,9 @@ class ObjectStore:
                     if not meta["path"].startswith("."):
                         yield meta["path"]
 
+    async def sweep(self) -> None:
+        """Clears what writes cut off by a crash have left, once nobody can be at them any more."""
+
     async def ping(self) -> None:
         """Returns when the store answers, raises `Unavailable` within two seconds otherwise."""
         try:
@@ -232,7 +237,7 @@ class LocalObjectStore(ObjectStore):
         self._folder = folder
         self._unfinished = folder / ".unfinished"
         self._unfinished.mkdir(exist_ok=True)
-        _remove_older_than(self._unfinished, timedelta(days=1))
+        _remove_older_than(self._unfinished, UNFINISHED_FOR)
 
     async def put(self, key: str, data: Data, *, content_type: str | None = None) -> None:
         path = self._folder / check_key(key)
@@ -255,6 +260,10 @@ class LocalObjectStore(ObjectStore):
     async def _delete(self, keys: list[str]) -> None:
         with _file_errors():
             await asyncio.to_thread(_unlink_durably, [self._folder / key for key in keys])
+
+    async def sweep(self) -> None:
+        with _file_errors():
+            await asyncio.to_thread(_remove_older_than, self._unfinished, UNFINISHED_FOR)
 
     async def _ping(self) -> None:
         with _file_errors():

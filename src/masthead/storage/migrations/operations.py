@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from alembic import op
 
-from masthead.storage import full_text
 from masthead.storage.row_security import grant, protect
 
 
@@ -19,9 +18,3 @@ def share(table: str, tenant_column: str | None) -> None:
     if tenant_column is not None:
         for statement in protect(table, tenant_column):
             op.execute(statement)
-
-
-def index_words() -> None:
-    """What full-text search needs beside its table."""
-    for statement in full_text.INDEX[op.get_context().dialect.name]:
-        op.execute(statement)

@@ -22,7 +22,6 @@ from alembic.autogenerate.render import renderers
 from alembic.operations.ops import CreateTableOp, MigrateOperation, MigrationScript
 from sqlalchemy import DefaultClause, MetaData, TextClause
 
-from masthead.storage.full_text import documents
 from masthead.storage.migrations.run import (
     VERSIONS,
     configuration,
@@ -79,15 +78,6 @@ def _render_share(_context: AutogenContext, operation: ShareOp) -> str:
     return f"share({operation.table!r}, {operation.tenant_column!r})"
 
 
-class IndexWordsOp(MigrateOperation):
-    pass
-
-
-@renderers.dispatch_for(IndexWordsOp)
-def _render_index_words(_context: AutogenContext, _operation: IndexWordsOp) -> str:
-    return "index_words()"
-
-
 def _render_item(kind: str, item: Any, _context: AutogenContext) -> str | Literal[False]:
     """Defaults as they were declared; Alembic would put SQLite's parentheses around them."""
     if kind == "server_default" and isinstance(item, DefaultClause):
@@ -101,8 +91,6 @@ def _add_shares(_context: Any, _revision: Any, directives: Iterable[MigrationScr
         assert script.upgrade_ops is not None
         created = [each for each in script.upgrade_ops.ops if isinstance(each, CreateTableOp)]
         script.upgrade_ops.ops.extend(_share_of(each) for each in created)
-        if any(each.table_name == documents.name for each in created):
-            script.upgrade_ops.ops.append(IndexWordsOp())
 
 
 def _share_of(operation: CreateTableOp) -> ShareOp:

@@ -6,7 +6,7 @@ import sqlalchemy as sa
 from alembic import op
 
 from masthead.storage import dialects as types
-from masthead.storage.migrations.operations import index_words, share
+from masthead.storage.migrations.operations import share
 
 revision = ${repr(up_revision)}
 down_revision = ${repr(down_revision)}

@@ -6,10 +6,38 @@ import sqlalchemy as sa
 from alembic import op
 
 from masthead.storage import dialects as types
-from masthead.storage.migrations.operations import index_words, share
+from masthead.storage.migrations.operations import share
 
 revision = "0001"
 down_revision = None
+
+
+_INDEX_WORDS = {
+    "sqlite": (
+        "CREATE VIRTUAL TABLE search_words USING fts5 (words, content = '', columnsize = "
+        "0, tokenize = 'ascii')",
+        "INSERT INTO search_words (search_words, rank) VALUES ('automerge', 8)",
+        "CREATE TABLE search_pending (position INTEGER PRIMARY KEY, indexed TEXT)",
+        "CREATE TRIGGER search_documents_insert AFTER INSERT ON search_documents BEGIN "
+        "INSERT OR IGNORE INTO search_pending VALUES (new.position, NULL); END",
+        "CREATE TRIGGER search_documents_update AFTER UPDATE OF words ON search_documents"
+        " BEGIN INSERT OR IGNORE INTO search_pending VALUES (old.position, replace(' ' ||"
+        " old.words, ' ', ' ' || old.prefix)); END",
+        "CREATE TRIGGER search_documents_delete AFTER DELETE ON search_documents BEGIN "
+        "INSERT OR IGNORE INTO search_pending VALUES (old.position, replace(' ' || "
+        "old.words, ' ', ' ' || old.prefix)); INSERT INTO search_words (search_words, "
+        "rowid, words) SELECT 'delete', position, indexed FROM search_pending WHERE "
+        "indexed IS NOT NULL AND position = old.position; DELETE FROM search_pending "
+        "WHERE position = old.position; END",
+    ),
+    "postgresql": (
+        "CREATE INDEX ix_search_documents__words ON search_documents USING gin (words) "
+        "WITH (gin_pending_list_limit = 256)",
+        "CREATE INDEX ix_search_documents__tenant_id_collection_position ON "
+        "search_documents (tenant_id, collection, position)",
+        "CREATE POLICY search_documents_search ON search_documents FOR SELECT USING (true)",
+    ),
+}
 
 
 def upgrade() -> None:
@@ -1205,5 +1233,6 @@ def upgrade() -> None:
     share("payment_customers", "tenant_id")
     share("payment_products", "tenant_id")
     share("payment_subscriptions", "tenant_id")
-    index_words()
+    for statement in _INDEX_WORDS[op.get_context().dialect.name]:
+        op.execute(statement)
     # ### end Alembic commands ###

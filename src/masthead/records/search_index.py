@@ -1,0 +1,262 @@
+"""The search index follows the records a little later: a change only notes that a record's words
+wait, and they are indexed for many records at once. A search first sees to what waits of its own
+tenant, so nobody notices the delay.
+
+Reading a text for its words and indexing them costs more than the rest of a change, and nearly
+nothing of it needs the writer's turn.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import sqlalchemy as sa
+import structlog
+from sqlalchemy import Column, PrimaryKeyConstraint, Table
+
+from masthead.errors import StatementTimeout, Unavailable
+from masthead.ids import TenantId
+from masthead.records import search
+from masthead.records.collection import Collection, Registry
+from masthead.records.query import Rows
+from masthead.storage import dialects, full_text
+from masthead.storage.database import (
+    EVERY_TENANT,
+    Database,
+    Row,
+    Scope,
+    Transaction,
+    scope_of,
+)
+from masthead.storage.full_text import Document
+from masthead.storage.metadata import metadata
+
+log = structlog.get_logger()
+
+STEP = 64
+"""Records to be indexed in one transaction: others wait for it."""
+
+MOST_BEFORE_A_SEARCH = 1_000
+"""Who has just imported more than that finds the rest of it some seconds later."""
+
+LARGE = 20_000
+"""Texts of more characters are read away from the event loop."""
+
+LOOK_SECONDS = 1.0
+"""How often the background looks whether anything waits."""
+
+COURTESY = 4
+"""The background rests this many times as long as it has worked."""
+
+search_queue = Table(
+    "search_queue",
+    metadata,
+    Column("tenant_id", dialects.Text(), nullable=False),
+    Column("collection", dialects.Text(), nullable=False),
+    Column("record_id", dialects.Text(), nullable=False),
+    # Of the record when it was queued: whoever indexes an older one leaves the entry in place.
+    Column("version", dialects.Integer(), nullable=False),
+    PrimaryKeyConstraint("tenant_id", "collection", "record_id"),
+    sqlite_with_rowid=False,
+)
+
+
+def queue_words() -> Any:
+    """Parameters: the columns, in their order."""
+    return dialects.upsert_set(search_queue, ("tenant_id", "collection", "record_id"), ("version",))
+
+
+def forget_words() -> sa.Delete:
+    return sa.delete(search_queue).where(*_key())
+
+
+def _key() -> list[Any]:
+    key = (search_queue.c.tenant_id, search_queue.c.collection, search_queue.c.record_id)
+    return [column == sa.bindparam(f"key_{column.name}", required=True) for column in key]
+
+
+class Waiting(NamedTuple):
+    """An entry of the queue."""
+
+    tenant_id: str
+    collection: str
+    record_id: str
+    version: int
+
+
+class SearchIndex:
+    def __init__(
+        self, database: Database, registry: Registry, tables: Mapping[str, sa.Table]
+    ) -> None:
+        self._database = database
+        self._searchable = [each for each in registry.collections if each.searchable]
+        self._waiting = {
+            (each.name, has_tenant): database.compile(_waiting(tables[each.name], each, has_tenant))
+            for each in self._searchable
+            for has_tenant in (True, False)
+        }
+        taken = forget_words().where(
+            search_queue.c.version == sa.bindparam("key_version", required=True)
+        )
+        self._take = database.compile(taken)
+        self._insert = database.compile(full_text.insert_documents())
+        self._delete = database.compile(full_text.delete_document())
+        self._at_positions = database.compile(full_text.taken_positions())
+
+    async def catch_up(self, tenant_id: TenantId, collection: Collection) -> None:
+        """What a search is about to look for is in the index."""
+        for _ in range(0, MOST_BEFORE_A_SEARCH, STEP):
+            if not await self._index_some(collection, tenant_id):
+                return
+
+    async def index_some(self) -> int:
+        """A step of what waits, whosever it is; returns how many records that were."""
+        return sum([await self._index_some(each, None) for each in self._searchable])
+
+    async def waiting(
+        self, collection: Collection, tenant_id: TenantId | None
+    ) -> list[tuple[Waiting, Document]]:
+        """A step of what waits, with what the index is to hold of each."""
+        statement = self._waiting[collection.name, tenant_id is not None]
+        values = statement.bind({"tenant": tenant_id, "limit": STEP})
+        rows = await self._database.fetch(_scope(tenant_id), statement, values)
+        return [await _read(collection, row) for row in rows]
+
+    async def write(self, scope: Scope, found: Sequence[tuple[Waiting, Document]]) -> None:
+        async with self._database.transaction(scope) as tx:
+            documents = []
+            for waiting, document in sorted(found, key=_position):
+                # Gone or changed in the meantime: then it waits no more, or waits again.
+                if await tx.execute(self._take, waiting):
+                    await self._remove(tx, waiting, document)
+                    documents.append(document)
+            await self._insert_all(tx, documents)
+
+    async def _index_some(self, collection: Collection, tenant_id: TenantId | None) -> int:
+        found = await self.waiting(collection, tenant_id)
+        if found:
+            await self.write(_scope(tenant_id), found)
+        return len(found)
+
+    async def _remove(self, tx: Transaction, waiting: Waiting, document: Document) -> None:
+        if waiting.version == 1:
+            return  # made and not changed since: it was never in the index
+        key = {
+            "key_position": document.position,
+            "key_tenant": document.tenant_id,
+            "key_collection": document.collection,
+            "key_record": document.record_id,
+        }
+        await tx.execute(self._delete, self._delete.bind(key))
+
+    async def _insert_all(self, tx: Transaction, documents: list[Document]) -> None:
+        while documents:
+            rows = full_text.document_rows(documents)
+            inserted = await tx.execute(self._insert, (rows,), slow=True)
+            if inserted == len(documents):
+                return
+            documents = await self._moved(tx, documents)
+
+    async def _moved(self, tx: Transaction, documents: list[Document]) -> list[Document]:
+        """Those whose position another record has, one further."""
+        positions = self._database.list_value([each.position for each in documents])
+        taken = await tx.fetch(self._at_positions, (positions,))
+        standing = {tuple(row) for row in taken}
+        return [
+            each._replace(position=each.position + 1)
+            for each in documents
+            if (each.position, each.tenant_id, each.record_id) not in standing
+        ]
+
+
+def _searched_rows(collection: Collection) -> Rows:
+    """What `_waiting` selects of a record beside its key."""
+    names = (each.name for each in collection.searchable)
+    return Rows({name: type(collection.by_name[name]).decode for name in names})
+
+
+async def _read(collection: Collection, row: Row) -> tuple[Waiting, Document]:
+    tenant_id, record_id, version, created, *texts = row
+    waiting = Waiting(tenant_id, collection.name, record_id, version)
+    return waiting, await _document(waiting, created, collection, texts)
+
+
+async def _document(waiting: Waiting, created: str, collection: Collection, row: Row) -> Document:
+    record = _searched_rows(collection).record(row)
+    if sum(len(value) for value in record.values()) <= LARGE:
+        words = search.document(collection, record)
+    else:
+        words = await asyncio.to_thread(search.document, collection, record)
+    return Document(
+        search.position_of(created, waiting.record_id),
+        waiting.tenant_id,
+        waiting.collection,
+        waiting.record_id,
+        search.prefix_of(waiting.tenant_id, waiting.collection),
+        words,
+    )
+
+
+def _scope(tenant_id: TenantId | None) -> Scope:
+    return EVERY_TENANT if tenant_id is None else scope_of(tenant_id)
+
+
+def _position(found: tuple[Waiting, Document]) -> int:
+    return found[1].position
+
+
+def _waiting(table: sa.Table, collection: Collection, has_tenant: bool) -> sa.Select[Any]:
+    """What waits, with the records as they are now."""
+    queue = search_queue
+    query = (
+        sa.select(
+            queue.c.tenant_id,
+            queue.c.record_id,
+            queue.c.version,
+            table.c.created,
+            *(table.c[each.name] for each in collection.searchable),
+        )
+        .select_from(
+            dialects.in_order(
+                queue,
+                table,
+                sa.and_(table.c.tenant_id == queue.c.tenant_id, table.c.id == queue.c.record_id),
+            )
+        )
+        .where(queue.c.collection == collection.name)
+        .limit(sa.bindparam("limit", required=True, type_=dialects.Integer()))
+    )
+    if has_tenant:
+        query = query.where(queue.c.tenant_id == sa.bindparam("tenant", required=True))
+    return query
+
+
+class Indexer:
+    """Indexes what waits, in the background and with pauses, so that changes find the writer free
+    most of the time."""
+
+    def __init__(self, index: SearchIndex) -> None:
+        self._index = index
+        self._stopping = asyncio.Event()
+
+    def stop(self) -> None:
+        self._stopping.set()
+
+    async def run_forever(self) -> None:
+        while not self._stopping.is_set():
+            pause = LOOK_SECONDS
+            try:
+                began = time.monotonic()
+                if await self._index.index_some():
+                    pause = (time.monotonic() - began) * COURTESY
+            except (Unavailable, StatementTimeout):
+                log.warning("search_index_unavailable")
+            await self._rest(pause)
+
+    async def _rest(self, seconds: float) -> None:
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._stopping.wait(), seconds)

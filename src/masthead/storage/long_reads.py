@@ -1,0 +1,98 @@
+"""A reader of its own for whoever reads the whole database, an export for instance.
+
+SQLite's other readers map the file and keep pages of it: after a long read those would hold all of
+it, and the event loop would have been kept from its other work meanwhile.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncIterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+
+from sqlalchemy.sql import ClauseElement
+
+from masthead.storage.database import Database, Row, Scope, Statement, Transaction
+from masthead.storage.sqlite_connection import connect, translated
+from masthead.storage.urls import sqlite_path
+
+_SETTINGS = ("PRAGMA mmap_size = 0", "PRAGMA cache_size = -2048")
+_BUSY_SECONDS = 5.0
+
+
+@asynccontextmanager
+async def long_reads(database: Database, database_url: str) -> AsyncIterator[Database]:
+    """PostgreSQL's connections are as good as any for it."""
+    path = sqlite_path(database_url)
+    if path is None:
+        yield database
+        return
+    reader = _LongReads(database, path)
+    try:
+        yield reader
+    finally:
+        await reader.close()
+
+
+class _LongReads:
+    """A database that only reads, in a thread and on a connection of its own."""
+
+    name = "sqlite"
+
+    def __init__(self, database: Database, path: Path) -> None:
+        self._database = database
+        self._path = path
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="sqlite-long-reads")
+        self._connection: sqlite3.Connection | None = None
+
+    def compile(self, statement: ClauseElement) -> Statement:
+        return self._database.compile(statement)
+
+    def list_value(self, values: Sequence[object]) -> object:
+        return self._database.list_value(values)
+
+    def data_version(self) -> int | None:
+        return self._database.data_version()
+
+    async def fetch(
+        self,
+        scope: Scope,
+        statement: Statement,
+        values: Sequence[object] = (),
+        *,
+        slow: bool = False,
+    ) -> list[Row]:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._thread, self._read, statement.text, values)
+
+    def transaction(self, scope: Scope) -> AbstractAsyncContextManager[Transaction]:
+        return self._database.transaction(scope)
+
+    async def ping(self) -> None:
+        await self._database.ping()
+
+    async def close(self) -> None:
+        """Of the reader only."""
+        loop = asyncio.get_running_loop()
+        await loop.run_in_executor(self._thread, self._disconnect)
+        self._thread.shutdown()
+
+    def _read(self, text: str, values: Sequence[object]) -> list[Row]:
+        try:
+            return self._connected().execute(text, values).fetchall()
+        except sqlite3.Error as error:
+            raise translated(error) from error
+
+    def _connected(self) -> sqlite3.Connection:
+        if self._connection is None:
+            self._connection = connect(self._path, busy_seconds=_BUSY_SECONDS, query_only=True)
+            for setting in _SETTINGS:
+                self._connection.execute(setting)
+        return self._connection
+
+    def _disconnect(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
