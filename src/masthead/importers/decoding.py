@@ -40,9 +40,10 @@ def _guessed(start: bytes) -> str:
     """UTF-16 without a mark shows as a zero beside every Latin letter."""
     sample = start[:400]
     high, low = sample[0::2].count(0), sample[1::2].count(0)
-    if low > len(sample) * 0.3 and not high:
+    enough = max(2, len(sample) * 0.3)
+    if low >= enough and not high:
         return "utf-16-le"
-    if high > len(sample) * 0.3 and not low:
+    if high >= enough and not low:
         return "utf-16-be"
     return "utf-8"
 

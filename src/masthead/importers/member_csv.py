@@ -19,8 +19,9 @@ _END: Final = "\x00"
 """A line that no list can hold, because NULs are taken out while it is read."""
 _SEPARATOR_LINE: Final = re.compile(r'"?sep=(.)"?', re.IGNORECASE)
 _BLANKS: Final = re.compile(r"[\s_-]+")
-# What spreadsheet programs take for a formula. Careful exporters, ours too, put a quote before it.
-_GUARDED: Final = re.compile(r"'(?=[=+\-@\t\r\n])")
+# What spreadsheet programs take for a formula: careful exporters put a quote before it, and before
+# what would look guarded.
+_GUARDED: Final = re.compile(r"'(?='*[=+\-@\t\r\n])")
 _YES: Final = frozenset({"true", "1", "yes", "y", "t", "on"})
 _NO: Final = frozenset({"", "false", "0", "no", "n", "f", "off", "null", "none"})
 
@@ -62,7 +63,7 @@ class CsvTable:
         for name, cell in zip(self.columns, cells, strict=False):
             # Of two columns with one name, the first is the exporter's.
             if cell and not row[name]:
-                row[name] = storable(_GUARDED.sub("", cell, count=1) if cell[0] == "'" else cell)
+                row[name] = storable(cell[1:] if _GUARDED.match(cell) else cell)
         return row
 
 

@@ -64,11 +64,10 @@ def _audio(card: HtmlElement) -> dict[str, Any]:
 
 
 def _video(card: HtmlElement) -> dict[str, Any]:
-    poster = _value(card, "poster", "video")
     return {
         "src": _value(card, "src", "video"),
-        # An empty picture that only keeps the place open; the real one is in a style.
-        "thumbnailSrc": "" if "spacergif" in poster else poster,
+        # The poster of the player itself is an empty picture that keeps the place open.
+        "thumbnailSrc": card.get("data-kg-custom-thumbnail") or card.get("data-kg-thumbnail"),
         "width": _number(card, "width", "video"),
         "height": _number(card, "height", "video"),
         "caption": _inside(card, "figcaption"),
@@ -136,6 +135,17 @@ def _header(card: HtmlElement) -> dict[str, Any]:
     }
 
 
+def _call_to_action(card: HtmlElement) -> dict[str, Any]:
+    return {
+        "hasSponsorLabel": True,
+        "sponsorLabel": _inside(card, "kg-cta-sponsor-label"),
+        "imageUrl": _value(card, "src", "img"),
+        "textValue": _inside(card, "kg-cta-text"),
+        "buttonText": _text(card, "kg-cta-button"),
+        "buttonUrl": _value(card, "href", "kg-cta-button"),
+    }
+
+
 def _button(card: HtmlElement) -> dict[str, Any]:
     return {"buttonText": _text(card, "a"), "buttonUrl": _value(card, "href", "a")}
 
@@ -153,6 +163,7 @@ _CARDS: Final[Mapping[str, Callable[[HtmlElement], dict[str, Any]]]] = {
     "callout": _callout,
     "product": _product,
     "header": _header,
+    "cta": _call_to_action,
     "button": _button,
     "signup": _nothing,
     "email": _nothing,

@@ -239,6 +239,7 @@ _CARDS: Final[Mapping[str, Callable[[Card], str]]] = {
     "product": _product,
     "header": _header,
     "call-to-action": _call_to_action,
+    "cta": _call_to_action,
     "hr": _rule,
     "horizontalrule": _rule,
     "signup": _nothing,

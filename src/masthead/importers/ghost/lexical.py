@@ -81,6 +81,9 @@ class _Renderer:
         tag = tag if tag in _HEADINGS else "h2"
         return _wrapped(tag, self.children(node, depth))
 
+    def quote(self, node: Node, depth: int) -> str:
+        return _wrapped("blockquote", _wrapped("p", self.children(node, depth)))
+
     def list(self, node: Node, depth: int) -> str:
         is_numbered = node.get("listType") == "number" or node.get("tag") == "ol"
         start = node.get("start")
@@ -146,8 +149,8 @@ _ELEMENTS: Final[Mapping[str, Callable[[_Renderer, Node, int], str]]] = {
     "paragraph": _inside("p"),
     "heading": _Renderer.heading,
     "extended-heading": _Renderer.heading,
-    "quote": _inside("blockquote"),
-    "extended-quote": _inside("blockquote"),
-    "aside": _inside("blockquote"),
+    "quote": _Renderer.quote,
+    "extended-quote": _Renderer.quote,
+    "aside": _Renderer.quote,
     "list": _Renderer.list,
 }

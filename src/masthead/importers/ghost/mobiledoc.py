@@ -8,10 +8,10 @@ from typing import Any, Final
 
 from masthead.importers.ghost.cards import attribute, render_card
 
+_QUOTE: Final = ("<blockquote><p>", "</p></blockquote>")
 _SECTIONS: Final = {
-    **{tag: tag for tag in ("p", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote")},
-    "aside": "blockquote",
-    "pull-quote": "blockquote",
+    **{tag: (f"<{tag}>", f"</{tag}>") for tag in ("h1", "h2", "h3", "h4", "h5", "h6")},
+    **dict.fromkeys(("blockquote", "aside", "pull-quote"), _QUOTE),
 }
 _MARKUPS: Final = frozenset(
     {"a", "b", "strong", "i", "em", "u", "s", "del", "code", "mark", "sub", "sup"}
@@ -42,8 +42,8 @@ class _Renderer:
         match section:
             case [1, str(tag), list(markers), *_]:
                 inside = self._markers(markers)
-                tag = _SECTIONS.get(tag.lower(), "p")
-                return f"<{tag}>{inside}</{tag}>" if inside else ""
+                start, end = _SECTIONS.get(tag.lower(), ("<p>", "</p>"))
+                return f"{start}{inside}{end}" if inside else ""
             case [2, str(source), *_]:
                 return f'<p><img{attribute("src", source)} alt=""></p>'
             case [3, str(tag), list(items), *_]:

@@ -1,4 +1,5 @@
-"""Subscribers in Substack's lists: of the three generations of its export, and of the dashboard."""
+"""Subscribers in Substack's lists: of the three generations of its export, of the dashboard, and
+members as our own export lists them."""
 
 from __future__ import annotations
 
@@ -30,14 +31,17 @@ def subscribers_of(rows: Iterable[Row]) -> Iterator[Entry]:
 
 
 def _member(email: str, row: Row) -> SourceMember:
-    created = _first(row, "created_at", "start_date", "subscription_date")
+    created = _first(row, "created_at", "start_date", "subscription_date", "created")
+    customer = _first(
+        row, "stripe_connected_customer_id", "stripe_customer_id", "payment_customer_id"
+    )
     return SourceMember(
         email=email,
         name=_first(row, "name"),
         tier="paid" if _is_paid(row) else "free",
         # Nobody gets mail because of a word that nobody understands.
-        newsletter=is_no(row.get("email_disabled", "")),
-        payment_customer_id=_first(row, "stripe_connected_customer_id", "stripe_customer_id"),
+        newsletter=is_no(row.get("email_disabled", "")) and is_yes(row.get("newsletter", "yes")),
+        payment_customer_id=customer,
         created=utc_text(created),
     )
 
@@ -48,7 +52,7 @@ def _is_paid(row: Row) -> bool:
         return is_yes(row["active_subscription"])
     # The dashboard's `type` is the person's part in the publication.
     plan = _first(row, "subscription_type") if "subscription_type" in row else _first(row, "type")
-    plan = plan or _first(row, "plan")
+    plan = plan or _first(row, "plan", "tier")
     return "_".join(plan.lower().split()) in _PAID
 
 
