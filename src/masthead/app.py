@@ -15,6 +15,8 @@ from starlette.routing import Route, Router
 from starlette.types import Receive, Scope, Send
 
 from masthead import clock, logs
+from masthead.ai.addresses import under_operator
+from masthead.ai.budget import Budgets
 from masthead.ai.generation import Generator
 from masthead.ai.http import Services as AiServices
 from masthead.ai.http import ai_routes
@@ -122,7 +124,7 @@ async def build(settings: Settings, now: clock.Clock = clock.now) -> Parts:
     """Opens what the settings name. The database must have the current schema already."""
     keyring = KeyRing([str(secret) for secret in settings.load_root_secrets()])
     database = await open_database(settings.database_url)
-    records = Records(database, registry, tables, keyring, now)
+    records = Records(database, under_operator(registry, settings), tables, keyring, now)
     records.fan_out = Fanout(database, tables)
     throttle = LoginThrottle(database, now)
     versions = TenantVersions(database)
@@ -293,9 +295,15 @@ def v1_routes(parts: Parts) -> list[Route]:
 
 
 def ai_services(parts: Parts) -> AiServices:
-    now = parts.records.clock
+    generator, now = parts.generator, parts.records.clock
+    budgets = Budgets(
+        parts.limit_store,
+        generator.ledger,
+        longest_call_seconds=generator.patience.longest,
+        now=now,
+    )
     limits = AiLimits(parts.limit_store, now)
-    return AiServices(parts.records, parts.settings, limits, parts.generator, now)
+    return AiServices(parts.records, parts.settings, limits, budgets, generator)
 
 
 def privacy_services(parts: Parts, sessions: RecordServices) -> PrivacyServices:

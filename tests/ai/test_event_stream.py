@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masthead.ai.event_stream import MAX_EVENT_CHARACTERS, Event, EventReader, Garbled
+from masthead.ai.event_stream import MAX_EVENT_BYTES, Event, EventReader, Garbled
 
 STREAM = (
     "\ufeff: a comment\r\n"
@@ -20,10 +20,10 @@ STREAM = (
     "data: never finished"
 ).encode()
 EVENTS = [
-    Event("first", "one\ntwo"),
-    Event("", "día 🌕"),
-    Event("", "\n spaced"),
-    Event("last", "{}"),
+    Event(b"first", b"one\ntwo"),
+    Event(b"", "día 🌕".encode()),
+    Event(b"", b"\n spaced"),
+    Event(b"last", b"{}"),
 ]
 
 
@@ -38,12 +38,21 @@ def test_where_it_is_cut_makes_no_difference(cuts: list[int]) -> None:
 @pytest.mark.parametrize("line", [b"data: " + b"x" * 1000, b"data: " + b"x" * 1000 + b"\n"])
 def test_what_has_no_end_is_not_collected_for_ever(line: bytes) -> None:
     reader = EventReader()
-    for _ in range(MAX_EVENT_CHARACTERS // 1010):
+    for _ in range(MAX_EVENT_BYTES // 1010):
         assert list(reader.feed(line)) == []
     with pytest.raises(Garbled):
         list(reader.feed(line * 20))
 
 
-def test_broken_text_is_told() -> None:
+@pytest.mark.parametrize("junk", [b"\xff\xfe\n", b"data: {}\n\nna\xefve\n"])
+def test_a_line_of_junk_is_told(junk: bytes) -> None:
     with pytest.raises(Garbled):
-        list(EventReader().feed(b"data: \xff\n\n"))
+        list(EventReader().feed(junk))
+
+
+@pytest.mark.parametrize("junk", [b"\xff\xfe", b"data: \xff"])
+def test_junk_at_the_end_is_told(junk: bytes) -> None:
+    reader = EventReader()
+    assert list(reader.feed(junk)) == []
+    with pytest.raises(Garbled):
+        reader.end()

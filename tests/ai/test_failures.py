@@ -25,6 +25,11 @@ from tests.ai.stream import GENERATE, KEY, PATH, failed
 from tests.ai.usage import usage_of
 from tests.tls import Behaviour, Exchange, answer, cut, hang, not_http, redirect
 from tests.v1.serving import serving
+from tests.world import TenantWorld
+
+from masthead.ai.addresses import NOT_ALLOWED
+from masthead.caller import system
+from masthead.site.collection import site_settings
 
 BEGUN = [{"text": piece} for piece in PIECES[:2]]
 
@@ -75,7 +80,13 @@ class TestMidStream:
 
     @pytest.mark.parametrize(
         "garbage",
-        [b"data: {not json\n\n", b"data: [1, 2]\n\n", b"\xff\xfe\xfd", b'data: {"a":' * 60_000],
+        [
+            b"data: {not json\n\n",
+            b"data: [1, 2]\n\n",
+            b'data: {"id":"\xff"}\n\n',
+            b"\xff\xfe\xfd",
+            b'data: {"a":' * 60_000,
+        ],
     )
     async def test_it_sends_garbage(self, ai: AiWorld, name: str, garbage: bytes) -> None:
         events = await self.ask(ai, name, plays(begun(name) + garbage * 3, size=1 << 16))
@@ -171,15 +182,21 @@ class TestBeforeTheStream:
             "http://169.254.169.254/latest",
         ],
     )
-    async def test_an_address_that_nobody_allowed_is_not_called(
+    async def test_an_address_that_is_allowed_no_more_is_not_called(
         self, ai: AiWorld, address: str
     ) -> None:
-        tenant = await ai.tenant(ai_base_url=address)
+        tenant = await ai.tenant()
+        await save_under_another_list(ai, tenant, address)
         answered = await ai.ask(tenant)
-        assert answered.events == [
-            {"error": "The AI address in the site's settings is not one that the operator allows."}
-        ]
+        assert answered.events == [{"error": NOT_ALLOWED}]
         assert ai.provider.requests == []
+
+
+async def save_under_another_list(ai: AiWorld, tenant: TenantWorld, address: str) -> None:
+    """As it was saved when the operator still allowed it."""
+    records = ai.world.parts.records
+    (site,) = await records.find(site_settings, {}, tenant_id=tenant.id)
+    await records.update(system(tenant.id), site_settings, site["id"], {"ai_base_url": address})
 
 
 class TestTheClientLeaves:

@@ -203,3 +203,13 @@ class TestSettings:
         refused = masthead("settings", "set", "--tenant", "acme", "custom_domain=not a domain")
         assert refused.code == 1
         assert "custom_domain: Must be a domain name" in refused.err
+
+    def test_an_ai_address_that_the_operator_does_not_allow_is_refused(
+        self, masthead: Masthead
+    ) -> None:
+        masthead.tenant()
+        ours = ("settings", "set", "--tenant", "acme")
+        refused = masthead(*ours, "ai_base_url=https://example.com/v1")
+        assert refused.code == 1
+        assert "the operator allows" in refused.err
+        assert masthead(*ours, "ai_base_url=https://api.groq.com/openai/v1").code == 0

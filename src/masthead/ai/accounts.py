@@ -1,46 +1,22 @@
-"""Whose AI key a call uses, and where that key may be sent.
-
-A tenant's key goes to the platform's address, to a provider that everybody knows, or to a host on a
-network that the operator has listed; so a tenant can't make the service call just any address.
-"""
+"""Whose AI key a call uses, for which model, and where it goes."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from masthead.ai.addresses import NotAllowed, reach_of
 from masthead.ai.providers import BASE_URLS, DEFAULT_MODELS, Account
 from masthead.ids import TenantId
-from masthead.outbound.errors import OutboundError
-from masthead.outbound.streams import RULES, Reach
-from masthead.outbound.targets import read_url
+from masthead.outbound.streams import Reach
 from masthead.records.engine import Records
 from masthead.setting_values import AiProvider, Secret
 from masthead.settings import Settings
 from masthead.site.collection import site_settings
 
-WELL_KNOWN = frozenset(
-    {
-        "https://api.anthropic.com",
-        "https://api.cerebras.ai",
-        "https://api.cohere.ai",
-        "https://api.deepseek.com",
-        "https://api.fireworks.ai",
-        "https://api.groq.com",
-        "https://api.mistral.ai",
-        "https://api.openai.com",
-        "https://api.perplexity.ai",
-        "https://api.together.xyz",
-        "https://api.x.ai",
-        "https://generativelanguage.googleapis.com",
-        "https://openrouter.ai",
-    }
-)
-
 NOT_CONFIGURED = (
     "AI is not configured. The site's settings take an AI key, "
     "and the operator can set one for the whole platform."
 )
-NOT_ALLOWED = "The AI address in the site's settings is not one that the operator allows."
 
 
 class NotUsable(Exception):
@@ -108,18 +84,7 @@ def _of_tenant(site: SiteAi, settings: Settings) -> Destination:
     model = site.model or platforms_model or DEFAULT_MODELS[provider]
     base_url = site.base_url or settings.ai_base_url or BASE_URLS[provider]
     account = Account(provider, base_url, model, site.key)
-    return Destination(account, _reach_of(base_url, settings))
-
-
-def _reach_of(base_url: str, settings: Settings) -> Reach:
-    if base_url == settings.ai_base_url:
-        return Reach.OPERATOR
     try:
-        origin = str(read_url(base_url, RULES[Reach.LISTED]).origin())
-    except OutboundError:
-        raise NotUsable(NOT_ALLOWED) from None
-    if origin in WELL_KNOWN:
-        return Reach.PUBLIC
-    if not settings.outbound_allow:
-        raise NotUsable(NOT_ALLOWED)
-    return Reach.LISTED
+        return Destination(account, reach_of(base_url, settings))
+    except NotAllowed as error:
+        raise NotUsable(str(error)) from None

@@ -23,19 +23,18 @@ DONE = b"data: [DONE]\n\n"
 
 
 class EventStream:
-    def __init__(self, send: Send) -> None:
+    def __init__(self, send: Send, headers: Iterable[tuple[bytes, bytes]] = ()) -> None:
         self._send = send
+        self._headers = [*HEADERS, *headers]
         # The heartbeat comes from another task than the text.
         self._turn = asyncio.Lock()
         self._is_finished = False
         self._last_sent = 0.0
         self.characters = 0
 
-    async def open(self, headers: Iterable[tuple[bytes, bytes]] = ()) -> None:
+    async def open(self) -> None:
         self._last_sent = asyncio.get_running_loop().time()
-        await self._send(
-            {"type": "http.response.start", "status": 200, "headers": [*HEADERS, *headers]}
-        )
+        await self._send({"type": "http.response.start", "status": 200, "headers": self._headers})
 
     async def texts(self, pieces: Iterable[str]) -> None:
         pieces = list(pieces)

@@ -1,67 +1,89 @@
-"""Reading a provider's `text/event-stream` as it arrives, cut anywhere, in any of its spellings."""
+"""Reading a provider's `text/event-stream` as it arrives, cut anywhere, in any of its spellings.
+
+It works on the bytes as they come, because every piece of every answer passes through here.
+"""
 
 from __future__ import annotations
 
-import codecs
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
-MAX_EVENT_CHARACTERS = 1_000_000
+MAX_EVENT_BYTES = 1_000_000
+
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class Garbled(Exception):
     """What came is no event stream, or none that fits into memory."""
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
-    name: str
-    data: str
+class Event(NamedTuple):
+    name: bytes
+    data: bytes
+    """Not known to be UTF-8 yet: whoever decodes it finds out."""
 
 
 class EventReader:
     def __init__(self) -> None:
-        self._decoder = codecs.getincrementaldecoder("utf-8-sig")()
-        self._rest = ""
-        self._name = ""
-        self._data: list[str] = []
+        self._rest = b""
+        self._name = b""
+        self._data: list[bytes] = []
         self._size = 0
+        self._is_first_line = True
         self.has_read_anything = False
         self.has_found_anything = False
 
     def feed(self, chunk: bytes) -> Iterator[Event]:
         """The events that are complete with this chunk; raises Garbled."""
         self.has_read_anything = True
-        try:
-            text = self._rest + self._decoder.decode(chunk)
-        except UnicodeDecodeError:
-            raise Garbled from None
-        # A line feed that follows a carriage return may only come with the next chunk.
-        held_back = "\r" if text.endswith("\r") else ""
-        text = text.removesuffix("\r").replace("\r\n", "\n").replace("\r", "\n")
-        *lines, last = text.split("\n")
+        content = self._rest + chunk
+        held_back = b""
+        if b"\r" in content:
+            # A line feed that follows a carriage return may only come with the next chunk.
+            held_back = b"\r" if content.endswith(b"\r") else b""
+            content = content.removesuffix(b"\r").replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        *lines, last = content.split(b"\n")
         self._rest = last + held_back
         for line in lines:
             event = self._take(line)
             if event is not None:
                 self.has_found_anything = True
                 yield event
-        if self._size + len(self._rest) > MAX_EVENT_CHARACTERS:
+        if self._size + len(self._rest) > MAX_EVENT_BYTES:
             raise Garbled
 
-    def _take(self, line: str) -> Event | None:
+    def end(self) -> None:
+        """Nothing more will come; raises Garbled when the unfinished rest is no text."""
+        _check_text(self._rest)
+
+    def _take(self, line: bytes) -> Event | None:
         if not line:
             return self._dispatch()
-        field, _, value = line.partition(":")
-        value = value.removeprefix(" ")
-        if field == "data":
+        if self._is_first_line:
+            self._is_first_line = False
+            line = line.removeprefix(_BYTE_ORDER_MARK)
+        field, _, value = line.partition(b":")
+        value = value.removeprefix(b" ")
+        if field == b"data":
             self._data.append(value)
             self._size += len(value)
-        elif field == "event":
+        elif field == b"event":
             self._name = value
+        else:
+            _check_text(line)
         return None
 
     def _dispatch(self) -> Event | None:
+        if not self._data:
+            self._name = b""
+            return None
         name, data = self._name, self._data
-        self._name, self._data, self._size = "", [], 0
-        return Event(name, "\n".join(data)) if data else None
+        self._name, self._data, self._size = b"", [], 0
+        return Event(name, data[0] if len(data) == 1 else b"\n".join(data))
+
+
+def _check_text(content: bytes) -> None:
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        raise Garbled from None

@@ -12,8 +12,10 @@ from dataclasses import dataclass
 import structlog
 from starlette.types import Receive
 
-from masthead.ai.accounts import NOT_ALLOWED, Destination
+from masthead.ai.accounts import Destination
+from masthead.ai.addresses import NOT_ALLOWED
 from masthead.ai.answer import EventStream
+from masthead.ai.budget import Reservation
 from masthead.ai.event_stream import EventReader, Garbled
 from masthead.ai.ledger import Ledger
 from masthead.ai.open_streams import OpenStreams
@@ -45,6 +47,11 @@ class Patience:
     farewell: float = 2.0
     """For a client that does not take the last event."""
 
+    @property
+    def longest(self) -> float:
+        """No call takes longer than that, however it ends."""
+        return self.total + self.after_the_end + self.farewell
+
 
 class Refused(Exception):
     """The provider did not begin an answer; the message may be shown."""
@@ -58,7 +65,12 @@ class Order:
     destination: Destination
     tenant_id: TenantId
     by_platform: bool
-    max_tokens: int | None
+    reservation: Reservation | None
+    """Of a tenant that has a budget."""
+
+    @property
+    def max_tokens(self) -> int | None:
+        return self.reservation.max_tokens if self.reservation else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,16 +83,22 @@ class Generator:
     async def run(self, order: Order, answer: EventStream, receive: Receive) -> None:
         """Returns when the client's stream has ended or the client is gone."""
         work = _Work(order, answer, reader_for(order.destination.account.provider))
+        try:
+            await answer.open()
+            await self._stream(work, receive)
+        finally:
+            await self._settle(work)
+
+    async def _stream(self, work: _Work, receive: Receive) -> None:
         relaying = asyncio.create_task(self._relay(work))
         leaving = asyncio.create_task(_departure(receive))
         self.open_streams.add(relaying)
         try:
-            await self._accompany(relaying, leaving, answer)
+            await self._accompany(relaying, leaving, work.answer)
         finally:
             relaying.cancel()
             leaving.cancel()
             await asyncio.gather(relaying, leaving, return_exceptions=True)
-            await self._settle(work)
 
     async def _accompany(
         self, relaying: asyncio.Task[None], leaving: asyncio.Task[None], answer: EventStream
@@ -165,6 +183,7 @@ class Generator:
                 break
             await _pass_on(chunk, events, work)
         if not reader.has_ended:
+            events.end()
             raise _unfinished(events)
         if not work.answer.characters:
             raise Failure("empty_answer", retryable=True)
@@ -190,12 +209,13 @@ class Generator:
             amount_in=tokens_in,
             amount_out=tokens_out,
         )
-        if not work.is_billed:
-            return
         try:
-            await self.ledger.record(
-                order.tenant_id, tokens_in, tokens_out, by_platform=order.by_platform
-            )
+            if order.reservation:
+                await order.reservation.settle(tokens_in + tokens_out)
+            if work.is_billed:
+                await self.ledger.record(
+                    order.tenant_id, tokens_in, tokens_out, by_platform=order.by_platform
+                )
         except MastheadError:
             # The answer is given; the line above still has the amounts.
             log.exception("ai.not_recorded", tenant=order.tenant_id)

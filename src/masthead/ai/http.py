@@ -8,29 +8,25 @@ from typing import Any
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from masthead import clock
 from masthead.ai.accounts import NotUsable, SiteAi, destination_of, site_ai
 from masthead.ai.answer import EventStream
+from masthead.ai.budget import Budgets, Reservation
 from masthead.ai.generation import Generator, Order, estimated
-from masthead.ai.limits import NOBODY, AiLimits, seconds_to_midnight
+from masthead.ai.limits import NOBODY, AiLimits
 from masthead.ai.prompts import Prompt, prompt_for, read_wish
-from masthead.ai.providers import MAX_OUTPUT_TOKENS
 from masthead.errors import BadRequest, TooLarge
-from masthead.identity.rate_limits import moment_of
 from masthead.ids import TenantId
 from masthead.records.engine import Records
 from masthead.settings import Settings
 from masthead.web.answers import header
 from masthead.web.bodies import decode_json_object, read_body
 from masthead.web.errors import answers_under
-from masthead.web.v1.errors import MethodNotAllowed, QuotaExceeded, error_answer
+from masthead.web.v1.errors import MethodNotAllowed, error_answer
 from masthead.web.visit import visit_of
 
 PREFIX = "/api/ai/"
 MAX_BODY_BYTES = 512 * 1024
 """Room for the longest texts with every character escaped."""
-
-BUDGET_IS_SPENT = "The site's AI budget for today is spent. It starts anew at midnight UTC."
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +34,8 @@ class Services:
     records: Records
     settings: Settings
     limits: AiLimits
+    budgets: Budgets
     generator: Generator
-    now: clock.Clock
 
 
 def ai_routes(services: Services) -> list[Route]:
@@ -59,12 +55,11 @@ class _Generate:
         services = self._services
         site = await site_ai(services.records, visit.tenant_id)
         await services.limits.admit(visit.address, visit.tenant_id, site)
-        max_tokens = await self._affordable(prompt, visit.tenant_id, site)
-        answer = EventStream(send)
-        await answer.open(scope.get("masthead.headers", ()))
+        answer = EventStream(send, scope.get("masthead.headers", ()))
         try:
             destination = destination_of(site, services.settings)
         except NotUsable as error:
+            await answer.open()
             await answer.finish({"error": str(error)})
             return
         order = Order(
@@ -72,22 +67,18 @@ class _Generate:
             destination,
             tenant_id=visit.tenant_id or NOBODY,
             by_platform=not site.has_key,
-            max_tokens=max_tokens,
+            reservation=await self._reserve(prompt, visit.tenant_id, site),
         )
         await services.generator.run(order, answer, receive)
 
-    async def _affordable(
+    async def _reserve(
         self, prompt: Prompt, tenant_id: TenantId | None, site: SiteAi
-    ) -> int | None:
-        """How many tokens the answer may have; None without a budget."""
+    ) -> Reservation | None:
         if tenant_id is None or site.daily_tokens is None:
             return None
-        spent = await self._services.generator.ledger.spent_today(tenant_id)
-        left = site.daily_tokens - spent - estimated(prompt.characters)
-        if left < 1:
-            now = moment_of(self._services.now())
-            raise QuotaExceeded(seconds_to_midnight(now), BUDGET_IS_SPENT)
-        return min(left, MAX_OUTPUT_TOKENS)
+        return await self._services.budgets.reserve(
+            tenant_id, site.daily_tokens, estimated(prompt.characters)
+        )
 
 
 async def _body(scope: Scope, receive: Receive) -> dict[str, Any]:

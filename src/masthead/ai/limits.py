@@ -16,8 +16,6 @@ from masthead.ai.accounts import SiteAi
 from masthead.errors import RateLimited
 from masthead.identity.limit_stores import LimitStore
 from masthead.identity.rate_limits import (
-    DAY,
-    SECOND,
     DayUsage,
     Decision,
     Limits,
@@ -66,10 +64,6 @@ class AiLimits:
         if decision.reason is Reason.DAY:
             raise QuotaExceeded(decision.retry_after, DAY_IS_FULL)
         raise RateLimited(decision.retry_after)
-
-
-def seconds_to_midnight(now: Microseconds) -> int:
-    return -(-(DAY - now % DAY) // SECOND)
 
 
 @dataclass(frozen=True, slots=True)

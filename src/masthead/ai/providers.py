@@ -120,7 +120,7 @@ class _OpenAiReader:
         self.is_over = False
 
     def take(self, event: Event) -> str:
-        if event.data.strip() == "[DONE]":
+        if event.data.strip() == b"[DONE]":
             self.has_ended = self.is_over = True
             return ""
         chunk = _object(event.data)
@@ -149,7 +149,7 @@ class _AnthropicReader:
 
     def take(self, event: Event) -> str:
         message = _object(event.data)
-        kind = message.get("type") or event.name
+        kind = message.get("type") or event.name.decode(errors="replace")
         if kind == "error":
             raise _reported(message.get("error"))
         if kind == "message_start":
@@ -201,10 +201,10 @@ def _reported(error: Any) -> Failure:
     return Failure("provider_error", retryable=any(word in said for word in _PASSING))
 
 
-def _object(data: str) -> dict[str, Any]:
+def _object(data: bytes) -> dict[str, Any]:
     try:
         value = _decode(data)
-    except (msgspec.DecodeError, RecursionError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         value = None
     if not isinstance(value, dict):
         raise Failure("provider_garbled", retryable=True)

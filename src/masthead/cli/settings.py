@@ -39,8 +39,10 @@ async def set_settings(
                 given["custom_domain"], parts.settings.base_domain
             )
         current = await _settings_of(parts.records, tenant)
+        # The one that also knows what the operator allows.
+        collection = parts.records.registry[site_settings.name]
         changed = await parts.records.update(
-            system(TenantId(current["tenant_id"])), site_settings, current["id"], given
+            system(TenantId(current["tenant_id"])), collection, current["id"], given
         )
     return Shown(_shown(changed), f"Set {', '.join(given)}.")
 

@@ -7,6 +7,7 @@ queue, and whoever stops reading closes the connection at once.
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from enum import Enum
@@ -47,19 +48,48 @@ RULES = {
 
 
 class Incoming:
-    """An answer whose head has come."""
+    """An answer whose head has come. One timer watches all its reads: chunks come many times a
+    second, and a timer for each would cost as much as the chunk."""
 
     def __init__(self, response: aiohttp.ClientResponse) -> None:
-        self._response = response
+        self._content = response.content
+        self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.TimerHandle | None = None
+        self._watched_until = math.inf
+        self._deadline = math.inf
+        """Of the read under way."""
         self.status = response.status
         self.retry_after = read_retry_after(response.headers.get("Retry-After"), clock.now())
         """Seconds."""
 
     async def read(self, timeout_seconds: float) -> bytes:
         """What has come since the last time, or the next bytes; b"" at the end."""
-        with told_apart():
-            async with asyncio.timeout(timeout_seconds):
-                return await self._response.content.readany()
+        self._deadline = self._loop.time() + timeout_seconds
+        if self._timer is None or self._deadline < self._watched_until:
+            self._watch()
+        try:
+            return await self._content.readany()
+        except Exception as error:
+            with told_apart():
+                raise error
+        finally:
+            self._deadline = math.inf
+
+    def close(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _watch(self) -> None:
+        self.close()
+        self._watched_until = self._deadline
+        self._timer = self._loop.call_at(self._deadline, self._look)
+
+    def _look(self) -> None:
+        self._timer = None
+        if self._loop.time() >= self._deadline:
+            self._content.set_exception(TimeoutError())
+        elif self._deadline < math.inf:
+            self._watch()
 
 
 class OutboundStreams:
@@ -107,9 +137,11 @@ class OutboundStreams:
                     allow_redirects=False,
                     trace_request_ctx=SimpleNamespace(),
                 )
+        incoming = Incoming(response)
         try:
-            yield Incoming(response)
+            yield incoming
         finally:
+            incoming.close()
             response.close()
 
     def _session(self, reach: Reach) -> aiohttp.ClientSession:

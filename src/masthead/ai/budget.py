@@ -1,0 +1,148 @@
+"""A tenant's hard budget of tokens a day, which calls that run at the same moment can't overdraw.
+
+Each call holds the most that it may cost before it begins, and gives back what it did not use. The
+holds live beside the rate limits, shared by every process; one whose process has died ends with
+the time that a call may take.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from masthead import clock
+from masthead.ai.ledger import Ledger
+from masthead.ai.providers import MAX_OUTPUT_TOKENS
+from masthead.identity.limit_stores import LimitStore
+from masthead.identity.rate_limits import DAY, SECOND, Microseconds, moment_of
+from masthead.ids import TenantId
+from masthead.web.v1.errors import QuotaExceeded
+
+SUBJECT = "ai:budget"
+IN_USE_RETRY_SECONDS = 10
+
+IS_SPENT = "The site's AI budget for today is spent. It starts anew at midnight UTC."
+IS_IN_USE = "The rest of the site's AI budget for today is held by calls under way. Try again soon."
+
+
+class Hold(msgspec.Struct, array_like=True, frozen=True):
+    id: str
+    until: Microseconds
+    tokens: int
+
+
+class State(msgspec.Struct, array_like=True, frozen=True):
+    """What a tenant has spent on one day, counted from 1970, and what its calls under way hold."""
+
+    day: int = 0
+    spent: int = 0
+    holds: tuple[Hold, ...] = ()
+
+    @property
+    def held(self) -> int:
+        return sum(hold.tokens for hold in self.holds)
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(State).decode
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """What one call may cost; to be settled once, whatever becomes of the call."""
+
+    id: str
+    max_tokens: int
+    """Of the answer."""
+    tenant_id: TenantId
+    budgets: Budgets
+
+    async def settle(self, tokens: int) -> None:
+        await self.budgets.settle(self, tokens)
+
+
+class Budgets:
+    def __init__(
+        self,
+        store: LimitStore,
+        ledger: Ledger,
+        *,
+        longest_call_seconds: float,
+        now: clock.Clock = clock.now,
+    ) -> None:
+        self._store = store
+        self._ledger = ledger
+        self._longest_call = round(longest_call_seconds * SECOND)
+        self._clock = now
+
+    async def reserve(self, tenant_id: TenantId, budget: int, tokens_in: int) -> Reservation:
+        """Holds the prompt and as long an answer as there is room for; raises QuotaExceeded."""
+        # The ledger also knows what was spent before there was a budget.
+        spent = await self._ledger.spent_today(tenant_id)
+        now = moment_of(self._clock())
+        hold_id = secrets.token_hex(8)
+        reserve = _Reserve(now, now + self._longest_call, hold_id, budget, spent, tokens_in)
+        room = await self._store.update(tenant_id, (SUBJECT,), reserve)
+        if room.left >= 1:
+            return Reservation(hold_id, room.answer, tenant_id, self)
+        if room.left + room.held >= 1:
+            raise QuotaExceeded(IN_USE_RETRY_SECONDS, IS_IN_USE)
+        raise QuotaExceeded(-(-(DAY - now % DAY) // SECOND), IS_SPENT)
+
+    async def settle(self, reservation: Reservation, tokens: int) -> None:
+        settle = _Settle(moment_of(self._clock()), reservation.id, tokens)
+        await self._store.update(reservation.tenant_id, (SUBJECT,), settle)
+
+
+@dataclass(frozen=True, slots=True)
+class _Room:
+    left: int
+    """For an answer; below 1 there is none."""
+    held: int
+    """By other calls."""
+
+    @property
+    def answer(self) -> int:
+        return min(self.left, MAX_OUTPUT_TOKENS)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reserve:
+    now: Microseconds
+    until: Microseconds
+    id: str
+    budget: int
+    spent: int
+    tokens_in: int
+
+    def __call__(self, states: Sequence[bytes]) -> tuple[Sequence[bytes], _Room]:
+        state = _at(states[0], self.now)
+        spent = max(state.spent, self.spent)
+        room = _Room(self.budget - spent - state.held - self.tokens_in, state.held)
+        if room.left < 1:
+            return states, room
+        hold = Hold(self.id, self.until, self.tokens_in + room.answer)
+        return (_encode(State(state.day, spent, (*state.holds, hold))),), room
+
+
+@dataclass(frozen=True, slots=True)
+class _Settle:
+    now: Microseconds
+    id: str
+    tokens: int
+
+    def __call__(self, states: Sequence[bytes]) -> tuple[Sequence[bytes], None]:
+        state = _at(states[0], self.now)
+        holds = tuple(hold for hold in state.holds if hold.id != self.id)
+        return (_encode(State(state.day, state.spent + self.tokens, holds)),), None
+
+
+def _at(content: bytes, now: Microseconds) -> State:
+    """The state without what is over: another day's spending, and holds that nobody gave back."""
+    state = _decode(content) if content else State()
+    today = now // DAY
+    holds = tuple(hold for hold in state.holds if hold.until > now)
+    return State(today, state.spent if state.day == today else 0, holds)

@@ -1,0 +1,110 @@
+"""A hard budget holds, however many calls run at once and whatever becomes of them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+from tests.ai.conftest import AiWorld
+from tests.ai.provider import END, TOKENS, Hand, plays, recording, stalls_after, until
+from tests.ai.stream import failed
+
+from masthead.ai.budget import Budgets
+from masthead.ai.providers import MAX_OUTPUT_TOKENS
+from masthead.ids import TenantId
+from masthead.web.v1.errors import QuotaExceeded
+
+LONGEST = 300.0
+
+
+def budgets(ai: AiWorld) -> Budgets:
+    parts = ai.world.parts
+    return Budgets(
+        parts.limit_store,
+        parts.generator.ledger,
+        longest_call_seconds=LONGEST,
+        now=ai.world.clock,
+    )
+
+
+async def reserved(ai: AiWorld, tenant_id: TenantId, budget: int) -> int:
+    """As a process of its own would; 0 where it is refused."""
+    try:
+        return (await budgets(ai).reserve(tenant_id, budget, 100)).max_tokens
+    except QuotaExceeded:
+        return 0
+
+
+async def test_calls_at_the_same_moment_can_not_overdraw_it(ai: AiWorld) -> None:
+    tenant = await ai.tenant()
+    granted = await asyncio.gather(*(reserved(ai, tenant.id, 10_000) for _ in range(20)))
+    passed = [tokens for tokens in granted if tokens]
+    assert sorted(passed) == [10_000 - 2 * MAX_OUTPUT_TOKENS - 300] + [MAX_OUTPUT_TOKENS] * 2
+    assert sum(passed) + 100 * len(passed) == 10_000
+
+
+async def test_what_was_not_used_is_given_back(ai: AiWorld) -> None:
+    tenant = await ai.tenant()
+    reservation = await budgets(ai).reserve(tenant.id, 1_000, 100)
+    assert reservation.max_tokens == 900
+    await reservation.settle(30)
+    assert await reserved(ai, tenant.id, 1_000) == 1_000 - 30 - 100
+
+
+async def test_what_a_dead_process_held_ends_with_the_longest_call(ai: AiWorld) -> None:
+    tenant = await ai.tenant()
+    assert await reserved(ai, tenant.id, 1_000) == 900
+    ai.world.clock.advance(seconds=LONGEST - 1)
+    assert await reserved(ai, tenant.id, 1_000) == 0
+    ai.world.clock.advance(seconds=1)
+    assert await reserved(ai, tenant.id, 1_000) == 900
+
+
+async def test_a_call_over_midnight_counts_on_the_new_day(ai: AiWorld) -> None:
+    tenant = await ai.tenant()
+    ai.world.clock.moment = ai.world.clock.moment.replace(hour=23, minute=59)
+    reservation = await budgets(ai).reserve(tenant.id, 1_000, 100)
+    ai.world.clock.advance(minutes=2)
+    assert await reserved(ai, tenant.id, 1_000) == 0
+    await reservation.settle(400)
+    assert await reserved(ai, tenant.id, 1_000) == 1_000 - 400 - 100
+
+
+class TestThroughTheApi:
+    async def test_while_a_call_holds_the_rest_others_are_asked_to_wait(self, ai: AiWorld) -> None:
+        tenant = await ai.tenant(ai_provider="openai", ai_daily_tokens=1_000)
+        hand = Hand()
+        ai.provider.next(hand)
+        first = asyncio.create_task(ai.ask(tenant))
+        await hand.connected.wait()
+        refused = await ai.ask(tenant)
+        assert (refused.status, refused.error["code"]) == (429, "QUOTA_EXCEEDED")
+        assert "under way" in refused.error["message"]
+        assert refused.headers["retry-after"] == "10"
+
+        await hand.send(recording("openai"))
+        assert hand.exchange is not None
+        await hand.exchange.write(END)
+        await first
+        ai.provider.next(plays(recording("openai")))
+        assert (await ai.ask(tenant)).status == 200
+        told = [json.loads(each.body)["max_tokens"] for each in ai.provider.requests]
+        assert told[0] - told[1] == sum(TOKENS)
+
+    @pytest.mark.parametrize("ends", [True, False])
+    async def test_a_call_that_fails_gives_back_what_it_held(self, ai: AiWorld, ends: bool) -> None:
+        tenant = await ai.tenant(ai_provider="openai", ai_daily_tokens=1_000)
+        begun = until("openai", "día".encode())
+        ai.provider.next(plays(begun, ends=False) if ends else stalls_after(begun))
+        failing = await ai.with_patience(between_chunks=0.1).ask(tenant)
+        assert failing.last == failed("provider_disconnected" if ends else "provider_timeout")
+        ai.provider.next(plays(recording("openai")))
+        assert (await ai.ask(tenant)).status == 200
+
+    async def test_an_address_that_is_not_usable_holds_nothing(self, ai: AiWorld) -> None:
+        tenant = await ai.tenant(ai_api_key="", ai_daily_tokens=1_000)
+        keyless = ai.without_platform_key()
+        assert "error" in (await keyless.ask(tenant)).last
+        ai.provider.next(plays(recording("openai")))
+        assert (await ai.ask(tenant)).status == 200
