@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import cast
 
@@ -79,7 +80,7 @@ async def _read_all(request: bytes, options: argparse.Namespace) -> Figures:
     for number, reader in enumerate(readers):
         # People do not all click in the same millisecond.
         await asyncio.sleep(began + number * options.over / options.streams - time.monotonic())
-        await loop.create_connection(lambda reader=reader: reader, "127.0.0.1", options.port)
+        await loop.create_connection(partial(_itself, reader), "127.0.0.1", options.port)
     async with asyncio.timeout(options.seconds + _PATIENCE_SECONDS):
         await asyncio.gather(*(reader.ended for reader in readers))
     share = (time.process_time() - used) / (time.monotonic() - began)
@@ -91,6 +92,10 @@ async def _read_all(request: bytes, options: argparse.Namespace) -> Figures:
         delay_ms=percentiles(delays),
         cpu_share=round(share, 2),
     )
+
+
+def _itself(reader: _Reader) -> _Reader:
+    return reader
 
 
 class _Reader(asyncio.Protocol):
