@@ -11,43 +11,28 @@ RecordId = NewType("RecordId", str)
 
 LENGTH = 15
 ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789"
-_SPACE: int = len(ALPHABET) ** LENGTH
-# Two characters at a time: ids are made for every record and every event.
-_BYTES = 16
-_PAIRS = [first + second for first in ALPHABET for second in ALPHABET]
 _SHAPE = re.compile(rf"[a-z0-9]{{{LENGTH}}}\Z")
 
+# A random byte is a character; those past the last whole alphabet are left out, so that none is
+# likelier than another.
+_CHARACTERS = (ALPHABET * 8)[:256].encode()
+_UNEVEN = bytes(range(256 - 256 % len(ALPHABET), 256))
+_FETCHED = 4_096
 
-class _Random:
-    """Random numbers from the operating system, fetched for many ids at once."""
-
-    def __init__(self) -> None:
-        self._buffer = b""
-        self._position = 0
-        self._process = 0
-
-    def number(self) -> int:
-        if self._position + _BYTES > len(self._buffer) or self._process != os.getpid():
-            # A forked child must not repeat its parent's ids.
-            self._buffer = os.urandom(_BYTES * 256)
-            self._position = 0
-            self._process = os.getpid()
-        start = self._position
-        self._position = start + _BYTES
-        # 46 bits more than an id has: no remainder is likelier than another by more than 2^-46.
-        return int.from_bytes(self._buffer[start : start + _BYTES]) % _SPACE
-
-
-_random = _Random()
+_ready: list[str] = []
+"""Made for many at once. Taking from a list is atomic, whichever threads do it."""
+# A forked child must not repeat its parent's ids.
+os.register_at_fork(after_in_child=_ready.clear)
 
 
 def new_id() -> RecordId:
-    number = _random.number()
-    pairs = []
-    for _ in range(LENGTH // 2):
-        number, position = divmod(number, len(_PAIRS))
-        pairs.append(_PAIRS[position])
-    return RecordId("".join(pairs) + ALPHABET[number])
+    while True:
+        try:
+            return RecordId(_ready.pop())
+        except IndexError:
+            text = os.urandom(_FETCHED).translate(_CHARACTERS, _UNEVEN).decode()
+            whole = len(text) - len(text) % LENGTH
+            _ready.extend(text[at : at + LENGTH] for at in range(0, whole, LENGTH))
 
 
 def is_id(text: str) -> bool:
