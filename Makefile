@@ -61,7 +61,8 @@ $(NODE_MODULES)/.installed: tests/clients/package-lock.json $(VENV)/.installed-t
 	$(BIN)/python tests/clients/node.py ci --silent
 	touch $@
 
-# The generator of Python clients stands apart: it needs older versions of packages than we do.
+# The generator of Python clients and Pelican's importer stand apart: both need older versions of
+# packages than we do, and neither is part of what we ship.
 $(GENERATOR)/.installed: tests/clients/requirements.lock $(VENV)/.installed-test
 	rm -rf $(GENERATOR)
 	$(BIN)/pip install -q --disable-pip-version-check --require-hashes --no-deps \

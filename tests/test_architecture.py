@@ -19,7 +19,7 @@ MAX_LINES = 500
 # directly in the package (clock, ids, errors, settings …) is the floor, unless it is named here.
 LAYERS = (
     ("app", "cli", "demo", "schema", "__main__"),
-    ("record_api", "admin", "reader", "importers"),
+    ("record_api", "admin", "reader", "importers", "site_export"),
     (
         "posts",
         "pages",

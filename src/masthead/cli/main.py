@@ -30,9 +30,10 @@ COMMANDS = {
     "deliveries": "Lists webhook deliveries and retries dead ones.",
     "listen": "Prints a tenant's events as they happen.",
     "asyncapi": "Prints the AsyncAPI description of all events.",
+    "export-site": "Writes a tenant's content in formats that others import.",
     "doctor": "Checks the installation and says what to fix.",
 }
-"""Each is the module of the same name beside this one."""
+"""Each is the module of the same name beside this one, a hyphen being an underscore there."""
 
 DONE, FAILED, WRONG_USAGE = 0, 1, 2
 
@@ -49,7 +50,7 @@ class Commands(TyperGroup):
 
 
 def load(name: str) -> Any:
-    module = import_module(f"masthead.cli.{name}")
+    module = import_module(f"masthead.cli.{name.replace('-', '_')}")
     loaded = typer.main.get_command(module.app)
     loaded.name = name
     return loaded

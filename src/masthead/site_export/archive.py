@@ -1,0 +1,78 @@
+"""A zip that is written entry by entry, and the names that may stand in one."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from collections.abc import AsyncIterator
+from contextlib import AbstractContextManager, nullcontext, suppress
+from datetime import datetime
+from types import TracebackType
+from typing import IO, BinaryIO, Self
+
+from masthead.records.slugs import slugify
+
+LONGEST_NAME = 100
+_LEVEL = 6
+_PLAIN = re.compile(rf"[a-z0-9][a-z0-9_-]{{0,{LONGEST_NAME - 1}}}")
+# Windows takes these for devices, whatever ending follows.
+_DEVICES = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])")
+_ENDS_LIKE_OURS = re.compile(r"-[a-z0-9]{15}\Z")
+
+
+def file_stem(slug: str, record_id: str) -> str:
+    """A file name without ending for a slug, which may hold anything but slashes and blanks.
+
+    The slug itself where any system can keep it, else what is left of it with the record's id. Two
+    slugs of a collection never share one, not even where case does not count.
+    """
+    if is_plain(slug):
+        return slug
+    return f"{slugify(slug, LONGEST_NAME - 16)}-{record_id}"
+
+
+def is_plain(slug: str) -> bool:
+    return bool(
+        _PLAIN.fullmatch(slug) and not _DEVICES.fullmatch(slug) and not _ENDS_LIKE_OURS.search(slug)
+    )
+
+
+class Archive:
+    def __init__(self, file: BinaryIO, moment: datetime) -> None:
+        self._zip = zipfile.ZipFile(file, "w", compresslevel=_LEVEL)
+        self._moment = (
+            *(moment.year, moment.month, moment.day),
+            *(moment.hour, moment.minute, moment.second),
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        # What failed half-way is thrown away, and what went wrong first is what is told.
+        with suppress(OSError, ValueError) if error else nullcontext():
+            self._zip.close()
+
+    def entry(self, name: str, *, compress: bool = True) -> AbstractContextManager[IO[bytes]]:
+        """One at a time, to be written piece by piece, however much it becomes."""
+        return self._zip.open(self._info(name, compress), "w", force_zip64=True)
+
+    def add(self, name: str, data: bytes) -> None:
+        self._zip.writestr(self._info(name, compress=True), data)
+
+    async def add_stored(self, name: str, chunks: AsyncIterator[bytes]) -> None:
+        """Uncompressed: pictures, sound and film are compressed already."""
+        with self.entry(name, compress=False) as entry:
+            async for chunk in chunks:
+                entry.write(chunk)
+
+    def _info(self, name: str, compress: bool) -> zipfile.ZipInfo:
+        info = zipfile.ZipInfo(name, self._moment)
+        info.compress_type = zipfile.ZIP_DEFLATED if compress else zipfile.ZIP_STORED
+        info.external_attr = 0o644 << 16
+        return info

@@ -1,0 +1,57 @@
+"""The addresses of a tenant's own media files: finding them in a text and putting others there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from masthead.records.collection import Record
+
+
+@dataclass(frozen=True, slots=True)
+class MediaLink:
+    written: str
+    """As it stands in the text."""
+    path: str
+    """Path and query, as the site serves them."""
+    media_id: str
+    name: str
+    is_relative: bool
+
+
+class MediaLinks:
+    """A link is what stands at the start of a text, behind a quote, a blank or a comma: the same
+    letters in the middle of another address are not ours."""
+
+    def __init__(self, hosts: Iterable[str]) -> None:
+        own = "|".join(re.escape(host) for host in sorted(hosts))
+        self._pattern = re.compile(
+            r"(?<![^\"'\s,(=;])"
+            rf"(?P<origin>(?:https?:)?//(?:{own}))?"
+            r"(?P<path>/(?:media|api/files/media)/(?P<id>[a-z0-9]{15})/(?P<name>[A-Za-z0-9._-]+)"
+            r"(?:\?[A-Za-z0-9=&;_.%-]*)?)"
+        )
+
+    def find(self, text: str) -> Iterator[MediaLink]:
+        # Most texts have none, and the pattern starts anywhere.
+        if "/media/" in text:
+            yield from map(_link, self._pattern.finditer(text))
+
+    def replace(
+        self, text: str, found: Mapping[str, Record], address: Callable[[MediaLink, Record], str]
+    ) -> str:
+        """A link to what is not among `found` stays as it is."""
+
+        def put(match: re.Match[str]) -> str:
+            link = _link(match)
+            item = found.get(link.media_id)
+            if item is None or item["file"] != link.name:
+                return link.written
+            return address(link, item)
+
+        return self._pattern.sub(put, text) if "/media/" in text else text
+
+
+def _link(match: re.Match[str]) -> MediaLink:
+    return MediaLink(match[0], match["path"], match["id"], match["name"], match["origin"] is None)

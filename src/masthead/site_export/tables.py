@@ -1,0 +1,70 @@
+"""Posts and members as tables: CSV that spreadsheet programs open and can't be tricked with."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import AsyncIterator, Iterable, Sequence
+from typing import IO, BinaryIO
+
+from masthead import clock
+from masthead.records.collection import Record
+from masthead.site_export.archive import Archive
+from masthead.site_export.content import Content
+
+_MEMBERS = ("email", "name", "tier", "status", "newsletter", "payment_customer_id", "created", "id")
+_TEXTS = (
+    *("title", "slug", "status", "visibility", "published_at", "tags", "excerpt"),
+    *("content_html", "featured_image", "seo_title", "seo_description", "created", "updated", "id"),
+)
+
+# What a spreadsheet takes for a formula, also behind quotes that are in the text itself: then
+# taking one quote away brings back what was there.
+_FORMULA = re.compile(r"'*[=+\-@\t\r\n]")
+
+
+async def write_tables(content: Content, file: BinaryIO) -> None:
+    with Archive(file, clock.from_text(content.blog.now)) as archive:
+        with archive.entry("members.csv") as entry:
+            write_row(entry, _MEMBERS)
+            await _write(entry, content.members(), (), _MEMBERS)
+        with archive.entry("posts.csv") as entry:
+            write_row(entry, ("type", *_TEXTS))
+            await _write(entry, content.posts(), ("post",), _TEXTS)
+            await _write(entry, content.pages(), ("page",), _TEXTS)
+
+
+def write_row(entry: IO[bytes], cells: Iterable[object]) -> None:
+    entry.write(_line(map(_cell, cells)).encode())
+
+
+def guarded(text: str) -> str:
+    """`=1+1` becomes `'=1+1`, which is shown and never computed."""
+    return f"'{text}" if _FORMULA.match(text) else text
+
+
+async def _write(
+    entry: IO[bytes],
+    found: AsyncIterator[list[Record]],
+    first: Sequence[str],
+    names: Sequence[str],
+) -> None:
+    async for page in found:
+        for each in page:
+            write_row(entry, (*first, *(each[name] for name in names)))
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list):
+        # A row of its own inside the cell: a tag may have a comma.
+        return guarded(_line(value).rstrip("\r\n"))
+    return guarded(str(value))
+
+
+def _line(cells: Iterable[str]) -> str:
+    line = io.StringIO()
+    csv.writer(line).writerow(cells)
+    return line.getvalue()

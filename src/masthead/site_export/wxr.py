@@ -1,0 +1,262 @@
+"""WXR 1.2, the format of WordPress: what its importer reads, and with it most other platforms.
+
+Laid out line by line as WordPress writes it, because some readers are not XML parsers. What
+WordPress has no field for stands in `_masthead_…` post meta: others ignore it, we read it again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from email.utils import format_datetime
+from html import escape
+from typing import BinaryIO
+from urllib.parse import quote, urljoin, urlsplit
+from xml.sax.saxutils import quoteattr
+
+from masthead import clock
+from masthead.records.collection import Record
+from masthead.records.publication import PUBLISHED
+from masthead.records.slugs import slugify
+from masthead.site_export.content import Blog, Content
+from masthead.site_export.media_links import MediaLink, MediaLinks
+from masthead.site_export.tag_slugs import TagSlugs
+
+NO_DATE = "0000-00-00 00:00:00"
+
+_HEAD = """<?xml version="1.0" encoding="UTF-8" ?>
+<rss version="2.0"
+	xmlns:excerpt="http://wordpress.org/export/1.2/excerpt/"
+	xmlns:content="http://purl.org/rss/1.0/modules/content/"
+	xmlns:wfw="http://wellformedweb.org/CommentAPI/"
+	xmlns:dc="http://purl.org/dc/elements/1.1/"
+	xmlns:wp="http://wordpress.org/export/1.2/"
+>
+<channel>
+	<title>{name}</title>
+	<link>{url}</link>
+	<description>{description}</description>
+	<pubDate>{now}</pubDate>
+	<wp:wxr_version>1.2</wp:wxr_version>
+	<wp:base_site_url>{url}</wp:base_site_url>
+	<wp:base_blog_url>{url}</wp:base_blog_url>
+	<wp:author><wp:author_id>1</wp:author_id>\
+<wp:author_login>{author}</wp:author_login>\
+<wp:author_email><![CDATA[]]></wp:author_email>\
+<wp:author_display_name>{display_name}</wp:author_display_name>\
+<wp:author_first_name><![CDATA[]]></wp:author_first_name>\
+<wp:author_last_name><![CDATA[]]></wp:author_last_name></wp:author>
+	<generator>Masthead</generator>
+"""
+_ITEM = """	<item>
+		<title>{title}</title>
+		<link>{link}</link>
+		<pubDate>{published}</pubDate>
+		<dc:creator>{author}</dc:creator>
+		<guid isPermaLink="false">{guid}</guid>
+		<description></description>
+		<content:encoded>{html}</content:encoded>
+		<excerpt:encoded>{excerpt}</excerpt:encoded>
+		<wp:post_id>{number}</wp:post_id>
+		<wp:post_date><![CDATA[{date}]]></wp:post_date>
+		<wp:post_date_gmt><![CDATA[{date_gmt}]]></wp:post_date_gmt>
+		<wp:post_modified><![CDATA[{modified}]]></wp:post_modified>
+		<wp:post_modified_gmt><![CDATA[{modified}]]></wp:post_modified_gmt>
+		<wp:comment_status><![CDATA[open]]></wp:comment_status>
+		<wp:ping_status><![CDATA[closed]]></wp:ping_status>
+		<wp:post_name>{slug}</wp:post_name>
+		<wp:status><![CDATA[{status}]]></wp:status>
+		<wp:post_parent>0</wp:post_parent>
+		<wp:menu_order>0</wp:menu_order>
+		<wp:post_type><![CDATA[{kind}]]></wp:post_type>
+		<wp:post_password><![CDATA[]]></wp:post_password>
+		<wp:is_sticky>0</wp:is_sticky>
+{more}	</item>
+"""
+_TAG = '\t\t<category domain="post_tag" nicename={slug}>{name}</category>\n'
+_META = (
+    "\t\t<wp:postmeta>\n\t\t<wp:meta_key><![CDATA[{key}]]></wp:meta_key>\n"
+    "\t\t<wp:meta_value>{value}</wp:meta_value>\n\t\t</wp:postmeta>\n"
+)
+_ATTACHMENT = "\t\t<wp:attachment_url>{url}</wp:attachment_url>\n"
+_FOOT = "</channel>\n</rss>\n"
+
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_ENTITY = re.compile(r"&(?=[#\w])")
+_ESCAPED = re.compile("%[0-9A-F]{2}")
+
+
+async def write_wxr(content: Content, file: BinaryIO) -> None:
+    writer = _Writer(content.blog, content.links)
+    file.write(writer.head().encode())
+    async for found in content.media():
+        for item in found:
+            file.write(writer.media(item).encode())
+    for kind, texts in (("post", content.posts()), ("page", content.pages())):
+        async for page in texts:
+            known = await content.media_in(page)
+            for each in page:
+                for written in writer.text(kind, each, known):
+                    file.write(written.encode())
+    file.write(_FOOT.encode())
+
+
+class _Writer:
+    def __init__(self, blog: Blog, links: MediaLinks) -> None:
+        self._blog = blog
+        self._author = _cdata(blog.slug)
+        self._links = links
+        self._tag_slugs = TagSlugs()
+        self._last_number = 0
+        self._attachments: dict[str, int] = {}
+        """The number of each attachment by its address: a post names its picture by number."""
+
+    def head(self) -> str:
+        blog = self._blog
+        return _HEAD.format(
+            name=_escaped(blog.name),
+            url=_escaped(blog.url),
+            description=_escaped(blog.description),
+            now=_rfc822(clock.from_text(blog.now)),
+            author=self._author,
+            display_name=_cdata(blog.name),
+        )
+
+    def media(self, item: Record) -> str:
+        self._attachments[item["url"]] = self._next_number()
+        return self._attachment(item["url"], item, item["alt"])
+
+    def text(self, kind: str, record: Record, known: Mapping[str, Record]) -> Iterator[str]:
+        """The post or page, and its picture if that is none of the tenant's media."""
+        picture = self._picture(record, known)
+        is_foreign = bool(picture) and picture not in self._attachments
+        if is_foreign:
+            self._attachments[picture] = self._next_number()
+        number = self._next_number()
+        text = self._links.replace(record["content_html"], known, self._from_anywhere)
+        more = [self._tag(name) for name in record["tags"]]
+        more += self._meta_of(record, self._attachments.get(picture))
+        yield self._item(
+            record,
+            number=number,
+            kind=kind,
+            title=_text(record["title"]),
+            link=_escaped(self._address(kind, record, number)),
+            guid=_escaped(f"{self._blog.url}/?masthead={record['id']}"),
+            slug=_cdata(_percent(record["slug"])),
+            status=self._status(record),
+            html=_cdata(_as_block(text)),
+            excerpt=_text(record["excerpt"]),
+            more="".join(more),
+            date=record["published_at"],
+        )
+        if is_foreign:
+            yield self._attachment(picture, record, "")
+
+    def _picture(self, record: Record, known: Mapping[str, Record]) -> str:
+        """The featured image's address for somebody who is not on the site."""
+        address = record["featured_image"]
+        for link in self._links.find(address):
+            item = known.get(link.media_id)
+            if item is not None and item["file"] == link.name:
+                return str(item["url"])
+        return urljoin(self._blog.url, address) if address else ""
+
+    def _from_anywhere(self, link: MediaLink, _item: Record) -> str:
+        return f"{self._blog.url}{link.path}" if link.is_relative else link.written
+
+    def _address(self, kind: str, record: Record, number: int) -> str:
+        if record["status"] != PUBLISHED:
+            return f"{self._blog.url}/?{'p' if kind == 'post' else 'page_id'}={number}"
+        return f"{self._blog.url}/{kind}s/{quote(record['slug'])}"
+
+    def _status(self, record: Record) -> str:
+        if record["status"] != PUBLISHED:
+            return "draft"
+        return "future" if record["published_at"] > self._blog.now else "publish"
+
+    def _meta_of(self, record: Record, picture: int | None) -> Iterator[str]:
+        meta = {
+            "_thumbnail_id": "" if picture is None else str(picture),
+            "_yoast_wpseo_title": record["seo_title"],
+            "_yoast_wpseo_metadesc": record["seo_description"],
+            "_masthead_id": record["id"],
+            "_masthead_visibility": record["visibility"],
+            # WordPress counts in whole seconds.
+            "_masthead_published_at": record["published_at"],
+        }
+        return (_META.format(key=key, value=_cdata(value)) for key, value in meta.items() if value)
+
+    def _tag(self, name: str) -> str:
+        return _TAG.format(slug=quoteattr(self._tag_slugs.of(name)), name=_text(name))
+
+    def _attachment(self, url: str, record: Record, alt: str) -> str:
+        name = urlsplit(url).path.rpartition("/")[2]
+        made = record["created"]
+        meta = {"_wp_attached_file": f"{made[:4]}/{made[5:7]}/{name}"}
+        meta |= {"_wp_attachment_image_alt": alt} if alt else {}
+        more = [_META.format(key=key, value=_cdata(value)) for key, value in meta.items()]
+        return self._item(
+            record,
+            number=self._attachments[url],
+            kind="attachment",
+            title=_text(name),
+            link=_escaped(url),
+            guid=_escaped(url),
+            slug=_cdata(slugify(name.partition(".")[0])),
+            status="inherit",
+            html=_cdata(""),
+            excerpt=_cdata(""),
+            more=_ATTACHMENT.format(url=_cdata(url)) + "".join(more),
+            date=made,
+        )
+
+    def _item(self, record: Record, *, date: str, **written: str | int) -> str:
+        modified = _moment(record["updated"])
+        return _ITEM.format(
+            author=self._author,
+            published=_rfc822(clock.from_text(date)) if date else "",
+            # A draft has no date; WordPress shows when it was last worked on.
+            date=_moment(date) if date else modified,
+            date_gmt=_moment(date) if date else NO_DATE,
+            modified=modified,
+            **written,
+        )
+
+    def _next_number(self) -> int:
+        self._last_number += 1
+        return self._last_number
+
+
+def _cdata(text: str) -> str:
+    allowed = _NOT_XML.sub("", text)
+    return f"<![CDATA[{allowed.replace(']]>', ']]]]><![CDATA[>')}]]>"
+
+
+def _text(plain: str) -> str:
+    """Titles, excerpts and names of tags are HTML to WordPress. Not every reader knows that, so
+    what can stand as it is does."""
+    return _cdata(_ENTITY.sub("&amp;", plain).replace("<", "&lt;").replace(">", "&gt;"))
+
+
+def _escaped(text: str) -> str:
+    return escape(_NOT_XML.sub("", text))
+
+
+def _as_block(html: str) -> str:
+    """Without the block's marks WordPress would make paragraphs and line breaks of its own."""
+    return f"<!-- wp:html -->\n{html}\n<!-- /wp:html -->" if html else ""
+
+
+def _percent(slug: str) -> str:
+    """As WordPress stores names in other scripts: percent signs and small letters."""
+    return _ESCAPED.sub(lambda found: found[0].lower(), quote(slug, safe="!$&'()*+,;=:@"))
+
+
+def _moment(text: str) -> str:
+    return f"{text[:10]} {text[11:19]}"
+
+
+def _rfc822(moment: datetime) -> str:
+    return format_datetime(moment)

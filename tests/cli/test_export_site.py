@@ -1,0 +1,93 @@
+"""`masthead export-site` from a shell."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+import pytest
+from tests.cli.commands import Masthead
+
+from masthead.caller import system
+from masthead.ids import TenantId
+from masthead.posts.collection import posts
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Without the database, which some tests keep in theirs."""
+    made = tmp_path / "out"
+    made.mkdir()
+    return made
+
+
+@pytest.fixture
+def tenant_id(masthead: Masthead) -> str:
+    made = masthead.tenant("acme")
+
+    async def write(parts):
+        caller = system(TenantId(made["tenant_id"]))
+        await parts.records.create(caller, posts, {"title": "Hello", "status": "published"})
+
+    masthead.inside(write)
+    masthead.json("member", "create", "--tenant", "acme", "--email", "ann@example.com")
+    return str(made["tenant_id"])
+
+
+@pytest.mark.parametrize("form", ["wxr", "ghost", "csv", "html"])
+def test_writes_the_file_and_says_what_is_in_it(
+    masthead: Masthead, tenant_id: str, folder: Path, form: str
+) -> None:
+    path = folder / "site"
+    said = masthead.json(
+        "export-site", "--format", form, "--tenant-id", tenant_id, "--output", str(path)
+    )
+    has_members = form in ("ghost", "csv")
+    assert said == {
+        "format": form,
+        "output": str(path),
+        "posts": 1,
+        "pages": 0,
+        "members": int(has_members),
+        "media": 0,
+        "missing_files": 0,
+        "bytes": path.stat().st_size,
+    }
+    assert list(folder.iterdir()) == [path]
+    assert zipfile.is_zipfile(path) == (form != "wxr")
+
+
+def test_takes_the_slug_as_well_and_answers_a_person(
+    masthead: Masthead, tenant_id: str, folder: Path
+) -> None:
+    path = folder / "site.xml"
+    done = masthead("export-site", "--format", "wxr", "--tenant-id", "acme", "--output", str(path))
+    assert done.code == 0
+    assert done.err == ""
+    size = path.stat().st_size
+    assert done.out == f"Wrote 0 media, 1 posts, 0 pages to {path} ({size:,} bytes).\n"
+    assert "http://acme.localhost:8000/posts/hello" in path.read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--format", "wxr", "--tenant-id", "nobody", "--output", "{}/x"], "no tenant 'nobody'"),
+        (["--format", "wxr", "--tenant-id", "acme", "--output", "{}"], "is a folder"),
+        (["--format", "wxr", "--tenant-id", "acme", "--output", "{}/no/x"], "can't be written"),
+    ],
+)
+def test_what_can_not_be_done_is_told_and_leaves_nothing(
+    masthead: Masthead, tenant_id: str, folder: Path, arguments: list[str], said: str
+) -> None:
+    done = masthead("export-site", *(each.format(folder) for each in arguments))
+    assert done.code == 1
+    assert said in done.err
+    assert list(folder.iterdir()) == []
+
+
+def test_an_unknown_format_is_wrong_usage(masthead: Masthead, tmp_path: Path) -> None:
+    done = masthead(
+        "export-site", "--format", "pdf", "--tenant-id", "acme", "--output", str(tmp_path / "x")
+    )
+    assert done.code == 2
