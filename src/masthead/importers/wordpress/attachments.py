@@ -5,6 +5,7 @@ Kept for the whole import, so every entry is one packed value and there is an en
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from masthead.importers.wordpress.items import Item
@@ -27,15 +28,11 @@ class Attachment(NamedTuple):
     caption: str
     title: str
 
-    @property
-    def is_picture(self) -> bool:
-        return self.url.partition("?")[0].lower().endswith(_PICTURES)
-
 
 class Attachments:
     def __init__(self) -> None:
         self._packed: dict[int, bytes] = {}
-        self._of_parent: dict[int, list[int]] = {}
+        self._pictures_of: dict[int, list[int]] = {}
         self._bytes = 0
 
     def add(self, item: Item) -> None:
@@ -51,17 +48,16 @@ class Attachments:
         self._packed[number] = packed
         self._bytes += len(packed)
         parent = as_number(item.get("post_parent"))
-        if parent:
-            self._of_parent.setdefault(parent, []).append(number)
+        if parent and url.partition("?")[0].lower().endswith(_PICTURES):
+            self._pictures_of.setdefault(parent, []).append(number)
 
     def get(self, number: int | None) -> Attachment | None:
         packed = None if number is None else self._packed.get(number)
         return None if packed is None else Attachment(*packed.decode().split("\n"))
 
-    def pictures_of(self, parent: int) -> list[int]:
+    def pictures_of(self, parent: int) -> Sequence[int]:
         """What was uploaded to a post: the gallery of a post that names no pictures."""
-        found = ((number, self.get(number)) for number in self._of_parent.get(parent, ()))
-        return [number for number, each in found if each is not None and each.is_picture]
+        return self._pictures_of.get(parent, ())
 
 
 def as_number(text: str) -> int | None:

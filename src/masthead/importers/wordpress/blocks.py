@@ -10,9 +10,9 @@ from typing import Any, Final
 
 import msgspec
 
+from masthead.importers.wordpress.pieces import comments_of
 from masthead.records.fields.text import is_web_address
 
-_COMMENT: Final = re.compile(r"<!--(.*?)(?:-->|\Z)", re.DOTALL)
 _DELIMITER: Final = re.compile(
     r"\s*+(/?)wp:([a-z][a-z0-9_-]*+(?:/[a-z][a-z0-9_-]*+)?)(?=[\s/{]|\Z)"
 )
@@ -48,19 +48,20 @@ def segments(content: str, left_out: list[str]) -> Iterator[Segment]:
     """The content at the top level, block by block. All comments are gone from it."""
     reading = _Reading([], [])
     position = 0
-    for comment in _COMMENT.finditer(content):
-        reading.parts.append(content[position : comment.start()])
-        position = comment.end()
-        delimiter = _DELIMITER.match(comment[1])
+    for comment in comments_of(content):
+        reading.parts.append(content[position : comment.start])
+        position = comment.end
+        delimiter = _DELIMITER.match(comment.inside)
         if delimiter is None:
             continue
         name = delimiter[2].removeprefix("core/")
         if delimiter[1]:
             yield from _close(reading, name)
-        elif comment[1].endswith("/"):
+        elif comment.inside.endswith("/"):
             left_out.append(name)
         else:
-            yield from _open(reading, name, comment[1][delimiter.end() :], content, position)
+            attributes = comment.inside[delimiter.end() :]
+            yield from _open(reading, name, attributes, content, position)
     reading.parts.append(content[position:])
     yield reading.segment()
 

@@ -15,6 +15,8 @@ from masthead.importers.wordpress.shortcodes import (
 )
 
 _MOST_NAMED: Final = 5
+# About ten books; the time that one text takes has to end somewhere.
+_MOST_TAGS: Final = 100_000
 
 
 def to_html(
@@ -23,11 +25,11 @@ def to_html(
     """The HTML, not sanitized, and what there is to say about it."""
     around = Surroundings(attachments, post_id, Aside())
     text = content.replace("\r\n", "\n").replace("\r", "\n")
+    if text.count("<") > _MOST_TAGS:
+        return text, ("has more tags than any text and was left as it is",)
     text = set_raw_aside(set_code_aside(text, around), around.aside)
-    if has_blocks(text):
-        html = _from_blocks(text, around)
-    else:
-        html = paragraphs(set_shortcodes_aside(without_comments(text), around))
+    text = set_shortcodes_aside(text, around)
+    html = _from_blocks(text, around) if has_blocks(text) else paragraphs(without_comments(text))
     return around.aside.restored(linked_addresses(html)).strip(), tuple(around.warnings)
 
 
@@ -35,10 +37,9 @@ def _from_blocks(text: str, around: Surroundings) -> str:
     left_out: list[str] = []
     done: list[str] = []
     for segment in segments(text, left_out):
-        html = set_shortcodes_aside(segment.html, around)
-        html = paragraphs(html) if segment.is_classic else html.strip()
+        html = segment.html.strip()
         if html:
-            done.append(html)
+            done.append(paragraphs(html) if segment.is_classic else html)
     if left_out:
         names = ", ".join(sorted(set(left_out))[:_MOST_NAMED])
         around.warn(f"left out blocks that have no content of their own: {names}")

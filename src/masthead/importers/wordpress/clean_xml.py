@@ -166,14 +166,23 @@ class _Markup:
         self.after_root: bytes | None = None
 
     def feed(self, data: bytes) -> bytes:
-        *sections, last = (self._held + data).split(_CDATA_END)
+        data = self._held + data
         self._held = b""
+        # In all pieces but the last one there is no need to look for the end everywhere.
+        may_end = b"</rss" in data
+        *sections, last = data.split(_CDATA_END)
         done: list[bytes] = []
         for index, section in enumerate(sections):
-            done.append(self._section(section))
-            if self.after_root is not None:
-                self.after_root += _CDATA_END.join((b"", *sections[index + 1 :], last))
-                return b"".join(done)
+            start = 0 if self._in_cdata else section.find(_CDATA)
+            if start < 0 or may_end or section.find(b"&", 0, start) >= 0:
+                done.append(self._repaired_section(section))
+                if self.after_root is not None:
+                    self.after_root += _CDATA_END.join((b"", *sections[index + 1 :], last))
+                    return b"".join(done)
+                continue
+            done.append(self._shortened(section, start) if self._longest else section)
+            done.append(_CDATA_END)
+            self._in_cdata = False
         done.append(self._unended(last))
         if len(self._held) > MAX_TAG:
             raise BadFile("The export has a tag of a size that none has.")
@@ -182,7 +191,7 @@ class _Markup:
     def rest(self) -> bytes:
         return self._held if self._in_cdata else _repaired(self._held)
 
-    def _section(self, section: bytes) -> bytes:
+    def _repaired_section(self, section: bytes) -> bytes:
         """Up to a `]]>`, with it: markup and then the CDATA that it ends, as a rule."""
         if self._in_cdata:
             self._in_cdata = False
@@ -191,13 +200,11 @@ class _Markup:
         if start < 0:
             # Left by plugins that write CDATA into CDATA.
             return self._markup(section) + (b"]]&gt;" if self.after_root is None else b"")
-        if section.find(b"&", 0, start) >= 0 or section.find(b"</rss", 0, start) >= 0:
-            markup = self._markup(section[:start])
-            if self.after_root is not None:
-                self.after_root += section[start:]
-                return markup
-            section, start = markup + section[start:], len(markup)
-        return self._shortened(section, start + len(_CDATA)) + _CDATA_END
+        markup = self._markup(section[:start])
+        if self.after_root is not None:
+            self.after_root += section[start:]
+            return markup
+        return markup + self._shortened(section[start:], 0) + _CDATA_END
 
     def _unended(self, last: bytes) -> bytes:
         """What follows the last `]]>` of a piece; what may go on in the next one is held back."""
@@ -221,9 +228,12 @@ class _Markup:
         return self._shortened(text[:end], 0)
 
     def _shortened(self, section: bytes, start: int) -> bytes:
+        """`start` is where the CDATA begins, or the text in it."""
         if self._longest is None or len(section) - start <= self._longest:
             return section
-        return section[:start]
+        return (
+            section[: start + len(_CDATA)] if section.startswith(_CDATA, start) else section[:start]
+        )
 
     def _markup(self, markup: bytes) -> bytes:
         root_end = _ROOT_END.search(markup) if b"</rss" in markup else None

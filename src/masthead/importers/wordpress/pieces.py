@@ -28,7 +28,6 @@ _PIECE: Final = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-_COMMENT: Final = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 
 
 class Piece(NamedTuple):
@@ -49,8 +48,31 @@ def pieces_of(html: str) -> Iterator[Piece]:
             yield Piece(found[0], aside=found["aside"] or "")
 
 
+class Comment(NamedTuple):
+    start: int
+    end: int
+    inside: str
+
+
+def comments_of(html: str) -> Iterator[Comment]:
+    """One that never ends takes the rest with it, as in a browser."""
+    start = html.find("<!--")
+    while start >= 0:
+        end = html.find("-->", start + 4)
+        if end < 0:
+            yield Comment(start, len(html), html[start + 4 :])
+            return
+        yield Comment(start, end + 3, html[start + 4 : end])
+        start = html.find("<!--", end + 3)
+
+
 def without_comments(html: str) -> str:
-    return _COMMENT.sub("", html) if "<!--" in html else html
+    done: list[str] = []
+    position = 0
+    for comment in comments_of(html):
+        done.append(html[position : comment.start])
+        position = comment.end
+    return "".join((*done, html[position:])) if done else html
 
 
 class Aside:

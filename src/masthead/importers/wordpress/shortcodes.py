@@ -7,7 +7,7 @@ one whose files are not in the export, stays where it is, as text that the autho
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from html import escape, unescape
 from typing import Final
@@ -27,7 +27,9 @@ _ATTRIBUTE: Final = re.compile(
 )
 _LONGEST_INSIDE: Final = {"sourcecode": 500_000, "code": 500_000}
 _LONGEST_CAPTION: Final = 20_000
-_MOST_PICTURES: Final = 500
+# A shortcode is short, and what it stands for may be long.
+_MOST_SHORTCODES: Final = 2_000
+_MOST_FILES: Final = 2_000
 _LANGUAGE: Final = re.compile(r"[\w.+#-]{1,40}", re.ASCII)
 _ENCLOSING: Final = frozenset({"caption", "wp_caption", "embed", "sourcecode", "code"})
 _FORMATS: Final = {
@@ -53,6 +55,8 @@ class Surroundings:
     post_id: int | None
     aside: Aside
     warnings: list[str] = field(default_factory=list)
+    shortcodes_left: int = _MOST_SHORTCODES
+    files_left: int = _MOST_FILES
 
     def warn(self, warning: str) -> None:
         if warning not in self.warnings:
@@ -74,7 +78,8 @@ def _replace(text: str, names: str, around: Surroundings) -> str:
     done: list[str] = []
     position = 0
     endings = _Endings(text)
-    while opening := _OPENING[names].search(text, position):
+    while around.shortcodes_left and (opening := _OPENING[names].search(text, position)):
+        around.shortcodes_left -= 1
         done.append(text[position : opening.start()])
         html, position = _handle(text, opening, endings, around)
         done.append(html)
@@ -139,15 +144,26 @@ def _attributes(text: str) -> tuple[dict[str, str], tuple[str, ...]]:
 def _gallery(code: Shortcode, around: Surroundings) -> str | None:
     listed = code.attributes.get("ids") or code.attributes.get("include")
     if listed:
-        numbers = [as_number(each) for each in listed.split(",")[:_MOST_PICTURES]]
+        numbers: Sequence[int | None] = _numbers(listed)
     else:
-        parent = as_number(code.attributes.get("id", "")) or around.post_id or 0
-        numbers = [*around.attachments.pictures_of(parent)[:_MOST_PICTURES]]
-    found = [around.attachments.get(number) for number in numbers]
-    pictures = [each for each in found if each is not None]
-    if len(pictures) < len(found) or not pictures:
-        around.warn("a gallery names images that the export does not have")
+        numbers = around.attachments.pictures_of(
+            as_number(code.attributes.get("id", "")) or around.post_id or 0
+        )
+    pictures = _found(numbers, "a gallery names images", around)
     return "\n".join(_figure(each) for each in pictures) or None
+
+
+def _numbers(listed: str) -> list[int | None]:
+    return [as_number(each) for each in listed.split(",")]
+
+
+def _found(numbers: Sequence[int | None], what: str, around: Surroundings) -> list[Attachment]:
+    numbers = numbers[: around.files_left]
+    around.files_left -= len(numbers)
+    found = [each for number in numbers if (each := around.attachments.get(number))]
+    if not found or len(found) < len(numbers):
+        around.warn(f"{what} that the export does not have")
+    return found
 
 
 def _figure(picture: Attachment) -> str:
@@ -209,11 +225,8 @@ def _player_of(name: str, address: str, text: str) -> str:
 
 def _playlist(code: Shortcode, around: Surroundings) -> str | None:
     kind = "video" if code.attributes.get("type") == "video" else "audio"
-    listed = code.attributes.get("ids", "").split(",")[:_MOST_PICTURES]
-    found = [around.attachments.get(as_number(each)) for each in listed]
-    tracks = [each for each in found if each is not None]
-    if len(tracks) < len(found):
-        around.warn("a playlist names files that the export does not have")
+    numbers = _numbers(code.attributes.get("ids", ""))
+    tracks = _found(numbers, "a playlist names files", around)
     return "\n".join(_player_of(kind, each.url, each.title or each.url) for each in tracks) or None
 
 
