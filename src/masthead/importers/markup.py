@@ -179,6 +179,9 @@ class _Reading:
                 kept[key] = value
         if align:
             kept["style"] = f"text-align: {align}"
+        if name == "input":
+            # The sanitizer adds what is set in an order of its own, another one in each process.
+            return {key: kept[key] for key in ("type", "disabled", "checked") if key in kept}
         return kept
 
     def _anchor(self, name: str, value: str) -> str:
