@@ -59,6 +59,7 @@ class Downloads:
         self._slots = HostSlots(PER_HOST)
         self._everywhere = asyncio.Semaphore(AT_ONCE)
         self._silences: Counter[str] = Counter()
+        self._last_heard: dict[str, OutboundError] = {}
         self._not_before: dict[str, float] = {}
 
     async def fetch(self, url: str, take: Take[T]) -> T:
@@ -80,7 +81,8 @@ class Downloads:
         # The host's turn first: those who wait for a slow host hold up nobody else.
         async with self._slots.slot(host), self._everywhere:
             if self._silences[host] >= GIVE_UP_AFTER:
-                raise OutboundError(Kind.CONNECT, "The host does not answer.")
+                last = self._last_heard[host]
+                raise OutboundError(last.kind, last.message)
             async with self._client.download(
                 url, max_bytes=self._max_bytes, timeout_seconds=self._timeout_seconds
             ) as download:
@@ -94,6 +96,7 @@ class Downloads:
             return error.status in _PASSING and attempt < retries
         if error.kind in _NO_ANSWER and attempt >= retries:
             self._silences[host] += 1
+            self._last_heard[host] = error
         return attempt < retries and self._silences[host] < GIVE_UP_AFTER
 
     def _pause_host(self, host: str, error: OutboundError) -> None:

@@ -30,8 +30,9 @@ CAPTIONED = f"""
 <title></title></g></svg></button></div></div></a></figure></div>"""
 
 
-def ready(html: str, site_url: str = SITE, **values: str) -> Prepared:
-    return prepare(SourcePost("7", "post", "Title", html=html, **values), site_url)
+def ready(html: str, site_url: str = SITE, featured_image: str = "") -> Prepared:
+    post = SourcePost("7", "post", "Title", html=html, featured_image=featured_image)
+    return prepare(post, site_url)
 
 
 def originals(html: str, site_url: str = SITE) -> list[str]:

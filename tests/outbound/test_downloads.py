@@ -1,0 +1,178 @@
+"""Many downloads: patience, politeness, and an end to both."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+
+import pytest
+from tests.outbound.names import NameServer
+from tests.tls import Exchange, Receiver, answer, cut, hang
+
+from masthead.outbound.addresses import Address
+from masthead.outbound.client import Download, OutboundClient
+from masthead.outbound.downloads import AT_ONCE, GIVE_UP_AFTER, PER_HOST, Downloads, Patience
+from masthead.outbound.errors import BadStatus, Kind, OutboundError
+
+HASTY = Patience(delays=(0.0, 0.0, 0.0), longest=0.2)
+PICTURE = b"\x89PNG\r\n\x1a\n" + b"p" * 1_000
+
+
+async def whole(download: Download) -> bytes:
+    return b"".join([chunk async for chunk in download.chunks])
+
+
+@pytest.fixture
+def downloads(client: OutboundClient) -> Downloads:
+    return Downloads(client, max_bytes=10**6, timeout_seconds=5.0, patience=HASTY)
+
+
+@pytest.mark.parametrize("status", [408, 429, 500, 502, 503, 504])
+async def test_what_may_pass_is_tried_again(
+    downloads: Downloads, receiver: Receiver, status: int
+) -> None:
+    receiver.next(answer(status), answer(status), answer(status), answer(200, PICTURE))
+    assert await downloads.fetch(receiver.url("/a.png"), whole) == PICTURE
+
+
+async def test_but_not_for_ever(downloads: Downloads, receiver: Receiver) -> None:
+    receiver.default = answer(503)
+    with pytest.raises(BadStatus) as raised:
+        await downloads.fetch(receiver.url("/a.png"), whole)
+    assert raised.value.status == 503
+    assert len(receiver.requests) == 4
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 410, 501])
+async def test_what_stays_so_is_not_tried_again(
+    downloads: Downloads, receiver: Receiver, status: int
+) -> None:
+    receiver.default = answer(status)
+    with pytest.raises(BadStatus):
+        await downloads.fetch(receiver.url("/a.png"), whole)
+    assert len(receiver.requests) == 1
+
+
+async def test_a_broken_connection_is_tried_once_more(
+    downloads: Downloads, receiver: Receiver
+) -> None:
+    receiver.next(cut, answer(200, PICTURE))
+    assert await downloads.fetch(receiver.url("/a.png"), whole) == PICTURE
+    receiver.default = cut
+    with pytest.raises(OutboundError) as raised:
+        await downloads.fetch(receiver.url("/b.png"), whole)
+    assert raised.value.kind is Kind.PROTOCOL
+    # Once more by us, and once by the client each time, which may have had an old connection.
+    assert len(receiver.requests) <= 6
+
+
+async def test_a_host_that_asks_for_time_gets_it_from_every_download(
+    downloads: Downloads, receiver: Receiver
+) -> None:
+    receiver.at("/a.png", answer(429, Retry_After="3600"))
+    started = time.monotonic()
+    with pytest.raises(BadStatus) as raised:
+        await downloads.fetch(receiver.url("/a.png"), whole)
+    assert raised.value.retry_after == 3600
+    # Three pauses, each no longer than patience goes.
+    assert 0.6 <= time.monotonic() - started < 5.0
+    receiver.next(answer(503, Retry_After="1"), answer(200, PICTURE))
+    receiver.at("/c.png", answer(200, PICTURE))
+    waiting = asyncio.create_task(downloads.fetch(receiver.url("/b.png"), whole))
+    await receiver.wait_for(5)
+    await asyncio.sleep(0)
+    assert await downloads.fetch(receiver.url("/c.png"), whole) == PICTURE
+    assert await waiting == PICTURE
+
+
+async def test_a_host_that_is_gone_is_asked_no_more() -> None:
+    asked: list[str] = []
+
+    async def lookup(host: str) -> Sequence[Address]:
+        asked.append(host)
+        raise OSError
+
+    client = OutboundClient(lookup=lookup)
+    downloads = Downloads(client, max_bytes=10**6, patience=HASTY)
+    for number in range(20):
+        with pytest.raises(OutboundError, match="no address"):
+            await downloads.fetch(f"https://gone.example/{number}.png", whole)
+    assert asked == ["gone.example"] * 2 * GIVE_UP_AFTER
+    await client.close()
+
+
+async def test_a_host_that_answers_anything_is_there(
+    downloads: Downloads, receiver: Receiver
+) -> None:
+    receiver.next(*[answer(404)] * 10, answer(200, PICTURE))
+    for _ in range(10):
+        with pytest.raises(BadStatus):
+            await downloads.fetch(receiver.url("/a.png"), whole)
+    assert await downloads.fetch(receiver.url("/a.png"), whole) == PICTURE
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://169.254.169.254/latest/meta-data/",
+        "http://10.0.0.1/a.png",
+        "http://[::1]/a.png",
+        "ftp://a.example/a.png",
+        "http://a.example:22/a.png",
+        "http://[bad",
+        "",
+    ],
+)
+async def test_refused_addresses(
+    strict_client: OutboundClient, names: NameServer, url: str
+) -> None:
+    names.tell("a.example", ["93.184.216.34"])
+    downloads = Downloads(strict_client, max_bytes=10**6, patience=HASTY)
+    with pytest.raises(OutboundError) as raised:
+        await downloads.fetch(url, whole)
+    assert raised.value.kind is Kind.REFUSED_ADDRESS
+
+
+async def test_a_few_at_a_time_from_one_host_and_others_do_not_wait(
+    downloads: Downloads, receiver: Receiver, names: NameServer
+) -> None:
+    names.tell("other.hooks.test", ["127.0.0.1"])
+    let_go = asyncio.Event()
+
+    async def held(exchange: Exchange) -> None:
+        await let_go.wait()
+        await answer(200, PICTURE)(exchange)
+
+    receiver.default = held
+    slow = [
+        asyncio.create_task(downloads.fetch(receiver.url(f"/{number}.png"), whole))
+        for number in range(12)
+    ]
+    await receiver.wait_for(PER_HOST)
+    receiver.at("/quick.png", answer(200, PICTURE))
+    assert await downloads.fetch(receiver.url("/quick.png", "other.hooks.test"), whole) == PICTURE
+    let_go.set()
+    assert await asyncio.gather(*slow) == [PICTURE] * 12
+    assert PER_HOST < receiver.most_at_once <= PER_HOST + 1 <= AT_ONCE
+
+
+async def test_a_host_that_never_answers(client: OutboundClient, receiver: Receiver) -> None:
+    receiver.default = hang
+    downloads = Downloads(client, max_bytes=10**6, timeout_seconds=0.1, patience=HASTY)
+    with pytest.raises(OutboundError) as raised:
+        await downloads.fetch(receiver.url("/a.png"), whole)
+    assert raised.value.kind is Kind.TIMEOUT
+    assert len(receiver.requests) == 2
+
+
+async def test_what_the_reader_raises_stays_its_own(
+    downloads: Downloads, receiver: Receiver
+) -> None:
+    async def fail(download: Download) -> bytes:
+        raise LookupError
+
+    receiver.default = answer(200, PICTURE)
+    with pytest.raises(LookupError):
+        await downloads.fetch(receiver.url("/a.png"), fail)
+    assert len(receiver.requests) == 1
