@@ -1,11 +1,12 @@
 """Log lines on standard error, for a person or for a machine, with the secrets taken out.
 
 `configure` is called once at start; everything else asks `structlog.get_logger()`. What the
-libraries log through `logging` takes the same way.
+libraries log through `logging` takes the same way. Answers are logged by `answered`.
 """
 
 from __future__ import annotations
 
+import atexit
 import logging
 import re
 import secrets
@@ -16,7 +17,10 @@ import msgspec
 import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
+from masthead.access_log import AccessLog, Answered
 from masthead.setting_values import LogFormat, Secret
+
+_access_log: AccessLog | None = None
 
 
 def configure(log_format: LogFormat, *, stream: TextIO | None = None) -> None:
@@ -38,6 +42,34 @@ def configure(log_format: LogFormat, *, stream: TextIO | None = None) -> None:
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(logging.INFO)
+    _open_access_log(stream, renderer)
+
+
+def answered(note: Answered) -> None:
+    """Logs one answer, a moment later; nothing before `configure`."""
+    if _access_log is not None:
+        _access_log.note(note)
+
+
+def close_access_log() -> None:
+    """Writes the lines that still wait."""
+    global _access_log
+    if _access_log is not None:
+        _access_log.close()
+        _access_log = None
+
+
+atexit.register(close_access_log)
+
+
+def _open_access_log(stream: TextIO, renderer: Processor) -> None:
+    global _access_log
+    close_access_log()
+
+    def render(event: dict[str, Any]) -> str:
+        return str(renderer(None, "info", event))
+
+    _access_log = AccessLog(stream, render)
 
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{8,64}\Z")

@@ -1,16 +1,19 @@
-"""The one layer before every face: request id, host to tenant, and the last resort for errors.
+"""The one layer before every face: request id, host to tenant, the last resort for errors, and a
+log line for each answer.
 
 Pure ASGI and small on purpose: every request pays for it.
 """
 
 from __future__ import annotations
 
-import secrets
 from functools import lru_cache
+from time import perf_counter, time
 
 import structlog
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from masthead import ids, logs
+from masthead.access_log import Answered
 from masthead.errors import BadRequest, MastheadError, NotFound, Unauthenticated
 from masthead.identity.directory import Tenant, TenantDirectory
 from masthead.identity.hosts import BareHost, Subdomain, parse_host, tenant_name
@@ -24,6 +27,8 @@ from masthead.web.visit import Visit
 log = structlog.get_logger()
 
 HEALTH = "/api/health"
+NO_ANSWER = 499
+"""Logged, never sent, as nginx does: the client left before there was an answer."""
 V1_PREFIX = "/api/v1/"
 UNKNOWN_HOST = (
     "No site is served at this address. "
@@ -42,10 +47,12 @@ class FrontDoor:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        request_id = secrets.token_hex(8)
+        began = perf_counter()
+        request_id = ids.new_id()
         answer = _Answer(send, request_id)
+        visit = None
         try:
-            scope["masthead.visit"] = await self._visit(scope, request_id)
+            scope["masthead.visit"] = visit = await self._visit(scope, request_id)
             await self._app(scope, receive, answer.send)
         except ClientDisconnected:
             return
@@ -55,9 +62,12 @@ class FrontDoor:
         except Exception:
             log.exception("request.failed", request_id=request_id, path=scope["path"])
             await self._refuse(scope, answer, errors.InternalError())
+        finally:
+            if scope["path"] != HEALTH:
+                _log_answer(scope, visit, request_id, answer.status, perf_counter() - began)
 
     async def _refuse(self, scope: Scope, answer: _Answer, error: MastheadError) -> None:
-        if answer.has_started:
+        if answer.status != NO_ANSWER:
             # Too late for another status: cutting the connection is the only honest answer left.
             raise error
         await errors.send_error(scope, answer.send, error)
@@ -118,18 +128,26 @@ class FrontDoor:
         return tenant
 
 
+def _log_answer(
+    scope: Scope, visit: Visit | None, request_id: str, status: int, seconds: float
+) -> None:
+    tenant_id, key_id = (visit.tenant_id, visit.key_id) if visit else (None, "")
+    method, path = scope["method"], scope["path"]
+    logs.answered(Answered(time(), request_id, method, path, status, seconds, tenant_id, key_id))
+
+
 class _Answer:
     """Adds the request id to the answer, and knows whether one was begun."""
 
-    __slots__ = ("_header", "_send", "has_started")
+    __slots__ = ("_header", "_send", "status")
 
     def __init__(self, send: Send, request_id: str) -> None:
         self._send = send
         self._header = (b"x-request-id", request_id.encode())
-        self.has_started = False
+        self.status = NO_ANSWER
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
-            self.has_started = True
+            self.status = message["status"]
             message["headers"] = [*message["headers"], self._header]
         await self._send(message)

@@ -18,6 +18,8 @@ class Visit:
     address: str
     """The client's IP address, behind trusted proxies too."""
     is_https: bool
+    key_id: str = ""
+    """Of the API key, once there is a valid one; for the log."""
 
     @property
     def tenant_id(self) -> TenantId | None:

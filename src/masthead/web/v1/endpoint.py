@@ -87,6 +87,7 @@ class Endpoint:
         if self._services.settings.require_https and not visit.is_https:
             raise HttpsRequired
         key = await self._authenticate(scope)
+        visit.key_id = key.id
         if visit.tenant_id not in (None, key.tenant.id):
             raise Unauthenticated("This key belongs to another site than the one addressed.")
         if not key.tenant.plan.has_api:

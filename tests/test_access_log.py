@@ -1,0 +1,175 @@
+"""The log line of each answer: it has the id that the answer has, and no secret."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import structlog
+from tests.cli.running import serving
+from tests.world import Account, TenantWorld, World, records_of
+
+from masthead import access_log, logs
+from masthead.access_log import AccessLog, Answered
+from masthead.setting_values import LogFormat
+
+POSTS = records_of("posts")
+
+
+class Lines:
+    """What was logged so far, all of it written."""
+
+    def __init__(self) -> None:
+        self.stream = io.StringIO()
+        logs.configure(LogFormat.JSON, stream=self.stream)
+        # The tests' own client logs its calls too.
+        logging.getLogger().handlers = []
+
+    def read(self) -> list[dict[str, Any]]:
+        logs.close_access_log()
+        return [json.loads(line) for line in self.stream.getvalue().splitlines()]
+
+
+@pytest.fixture
+def lines() -> Iterator[Lines]:
+    root = logging.getLogger()
+    handlers, level = root.handlers, root.level
+    yield Lines()
+    logs.close_access_log()
+    root.handlers, root.level = handlers, level
+    structlog.reset_defaults()
+
+
+async def test_the_answers_id_stands_in_its_line(
+    app: World, tenant: TenantWorld, lines: Lines
+) -> None:
+    answer = await tenant.guest.get(f"{POSTS}?perPage=1")
+    (line,) = lines.read()
+    assert line.pop("timestamp").endswith("Z")
+    assert line.pop("duration_ms") > 0
+    assert line == {
+        "event": "request",
+        "level": "info",
+        "request_id": answer.headers["x-request-id"],
+        "method": "GET",
+        "path": POSTS,
+        "status": 200,
+        "tenant": tenant.id,
+    }
+
+
+async def test_refusals_have_one_too(app: World, tenant: TenantWorld, lines: Lines) -> None:
+    answers = [
+        await tenant.guest.post(POSTS, json={"title": "x"}),
+        await tenant.guest.get("/nowhere"),
+        await app.client("nobody.localhost").get(POSTS),
+        await tenant.guest.get("/api/v1/posts"),
+    ]
+    logged = [(line["request_id"], line["status"]) for line in lines.read()]
+    assert logged == [(each.headers["x-request-id"], each.status_code) for each in answers]
+
+
+async def test_a_health_check_has_none(app: World, lines: Lines) -> None:
+    await app.client().get("/api/health")
+    assert lines.read() == []
+
+
+async def test_no_secret_and_no_mailbox_is_in_it(
+    app: World, tenant: TenantWorld, owner: Account, lines: Lines
+) -> None:
+    secret = "hunter2-hunter2"
+    await tenant.guest.get(
+        f"{POSTS}?token={secret}&filter=title='{secret}'",
+        headers={"authorization": f"Bearer {secret}", "cookie": f"pb_auth={secret}"},
+    )
+    await tenant.guest.post(
+        "/api/collections/_superusers/auth-with-password",
+        json={"identity": owner.email, "password": secret},
+    )
+    await tenant.guest.get(f"/api/v1/members/{owner.email}")
+    text = json.dumps(lines.read())
+    assert secret not in text
+    assert owner.email not in text
+    assert "/api/v1/members/***" in text
+    assert owner.token not in text
+
+
+async def test_a_path_can_not_forge_a_line(app: World, tenant: TenantWorld) -> None:
+    stream = io.StringIO()
+    log = AccessLog(stream, lambda event: str(event["path"]))
+    log.note(_answered(path="/a\nrequest path=/b\x1b[2J"))
+    log.note(_answered(path="/" + "x" * 1_000))
+    log.close()
+    forged, long = stream.getvalue().splitlines()
+    assert forged == r"/a\nrequest path=/b\x1b[2J"
+    assert len(long) == access_log.MAX_PATH
+
+
+class Stuck(io.StringIO):
+    """A log whose reader takes nothing for a while."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked = threading.Event()
+        self.may_go_on = threading.Event()
+
+    def write(self, text: str) -> int:
+        self.asked.set()
+        self.may_go_on.wait(10)
+        return super().write(text)
+
+
+def test_a_log_that_takes_nothing_holds_up_no_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(access_log, "MAX_WAITING", 100)
+    stream = Stuck()
+    log = AccessLog(stream, json.dumps)
+    log.note(_answered())
+    assert stream.asked.wait(10)
+    for _ in range(150):
+        log.note(_answered())
+    stream.may_go_on.set()
+    log.close()
+    written = [json.loads(line) for line in stream.getvalue().splitlines()]
+    assert [line["event"] for line in written] == ["request"] * 101 + ["requests.unlogged"]
+    assert written[-1]["count"] == 50
+
+
+def test_lines_are_written_in_pieces_that_a_pipe_keeps_whole() -> None:
+    class Pieces(io.StringIO):
+        def __init__(self) -> None:
+            super().__init__()
+            self.sizes: list[int] = []
+
+        def write(self, text: str) -> int:
+            assert text.endswith("\n")
+            self.sizes.append(len(text))
+            return super().write(text)
+
+    stream = Pieces()
+    log = AccessLog(stream, json.dumps)
+    for _ in range(100):
+        log.note(_answered())
+    log.close()
+    assert len(stream.getvalue().splitlines()) == 100
+    assert max(stream.sizes) <= access_log.MAX_WRITE
+    assert len(stream.sizes) < 20
+
+
+def test_a_server_that_ends_has_written_every_line(tmp_path: Path) -> None:
+    with serving(tmp_path / "data") as served:
+        answer = served.get("/api/v1/posts?token=hunter2")
+        assert served.terminate() == 0
+    lines = [json.loads(line) for line in (tmp_path / "data.log").read_text().splitlines()]
+    (logged,) = [line for line in lines if line["event"] == "request"]
+    assert logged["request_id"] == answer.headers["x-request-id"]
+    assert "hunter2" not in json.dumps(lines)
+
+
+def _answered(path: str = "/") -> Answered:
+    return Answered(1763184000.5, "0123456789abcdef", "GET", path, 200, 0.0012, "t" * 15, "")
