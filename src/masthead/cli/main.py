@@ -30,10 +30,14 @@ COMMANDS = {
     "deliveries": "Lists webhook deliveries and retries dead ones.",
     "listen": "Prints a tenant's events as they happen.",
     "asyncapi": "Prints the AsyncAPI description of all events.",
+    "import": "Imports posts, members and pictures from another platform.",
     "export-site": "Writes a tenant's content in formats that others import.",
     "doctor": "Checks the installation and says what to fix.",
 }
 """Each is the module of the same name beside this one, a hyphen being an underscore there."""
+
+MODULES = {"import": "imports"}
+"""But for what Python keeps for itself."""
 
 DONE, FAILED, WRONG_USAGE = 0, 1, 2
 
@@ -50,7 +54,7 @@ class Commands(TyperGroup):
 
 
 def load(name: str) -> Any:
-    module = import_module(f"masthead.cli.{name.replace('-', '_')}")
+    module = import_module(f"masthead.cli.{MODULES.get(name, name.replace('-', '_'))}")
     loaded = typer.main.get_command(module.app)
     loaded.name = name
     return loaded

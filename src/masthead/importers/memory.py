@@ -158,13 +158,13 @@ class Memory:
 
     async def redirects(
         self, fetch: Fetch, tenant_id: TenantId, sources: Iterable[str]
-    ) -> dict[str, tuple[str, str]]:
-        """Old path to the redirect's id and destination."""
+    ) -> dict[str, str]:
+        """Those of the old paths that lead somewhere, and where."""
         keys = list(sources)
         if not keys:
             return {}
         rows = await fetch(self._redirects, {"tenant": tenant_id, "keys": self._list(keys)})
-        return {row[1]: (row[0], row[2]) for row in rows}
+        return {row[0]: row[1] for row in rows}
 
     def _list(self, keys: Iterable[str]) -> object:
         return self._database.list_value(list(keys))
@@ -192,9 +192,7 @@ def _members(by: str) -> sa.Select[Any]:
 
 def _redirects() -> sa.Select[Any]:
     table = metadata.tables["redirects"]
-    return sa.select(table.c.id, table.c.source, table.c.destination).where(
-        *_these(table, "source")
-    )
+    return sa.select(table.c.source, table.c.destination).where(*_these(table, "source"))
 
 
 def _these(table: sa.Table, name: str) -> Sequence[sa.ColumnElement[bool]]:

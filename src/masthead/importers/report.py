@@ -6,7 +6,7 @@ run that was cut off takes it up again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -45,6 +45,9 @@ class Tally(msgspec.Struct):
             self.skipped[outcome.reason] = self.skipped.get(outcome.reason, 0) + 1
         else:
             setattr(self, outcome.result, getattr(self, outcome.result) + 1)
+
+    def copy(self) -> Tally:
+        return msgspec.structs.replace(self, skipped=dict(self.skipped))
 
     def summary(self) -> dict[str, int]:
         return {
@@ -91,21 +94,44 @@ class Report(msgspec.Struct):
     redirects_path: str = ""
     errors_path: str = ""
 
-    def add(self, outcomes: Iterable[Outcome]) -> None:
+    def after(
+        self, outcomes: Sequence[Outcome], copied: int = 0, failures: Sequence[Note] = ()
+    ) -> Report:
+        """The report once a batch is done; this one stays as it is, should the batch fail."""
+        new = msgspec.structs.replace(
+            self,
+            posts=self.posts.copy(),
+            members=self.members.copy(),
+            images=Images(self.images.copied + copied, self.images.failed + self._new(failures)),
+            html_only=dict(self.html_only),
+            warnings=list(self.warnings),
+            errors=[*self.errors, *failures],
+            done=Position(self.done.posts, self.done.members),
+        )
         for outcome in outcomes:
-            tally = self.members if outcome.what == "member" else self.posts
-            tally.add(outcome)
-            note = (outcome.what, outcome.source_id, outcome.title, "")
-            if outcome.result == "failed":
-                self.errors.append(Note(*note, outcome.reason))
-            self.warnings += [Note(*note, warning) for warning in outcome.warnings]
-            if outcome.html_only:
-                self.html_only[outcome.html_only] = self.html_only.get(outcome.html_only, 0) + 1
+            new._add(outcome)
+        return new
 
-    def add_images(self, copied: int, failed: Sequence[Note]) -> None:
-        self.images.copied += copied
-        self.images.failed += len(failed)
-        self.errors += failed
+    def _new(self, failures: Sequence[Note]) -> int:
+        """How many pictures those are that were not counted yet: a picture may be in many posts."""
+        if not failures:
+            return 0
+        known = {note.url for note in self.errors if note.kind == "image"}
+        return len({note.url for note in failures} - known)
+
+    def _add(self, outcome: Outcome) -> None:
+        if outcome.what == "member":
+            self.members.add(outcome)
+            self.done.members += 1
+        else:
+            self.posts.add(outcome)
+            self.done.posts += 1
+        note = (outcome.what, outcome.source_id, outcome.title, "")
+        if outcome.result == "failed":
+            self.errors.append(Note(*note, outcome.reason))
+        self.warnings += [Note(*note, warning) for warning in outcome.warnings]
+        if outcome.html_only:
+            self.html_only[outcome.html_only] = self.html_only.get(outcome.html_only, 0) + 1
 
     def summary(self) -> dict[str, Any]:
         """As the operator contract has it."""
@@ -131,10 +157,11 @@ class Report(msgspec.Struct):
 
     def kept(self) -> dict[str, Any]:
         """As it is stored with the run."""
-        whole: dict[str, Any] = msgspec.to_builtins(self)
-        for name in ("warnings", "errors"):
-            whole[name] = whole[name][:MOST_KEPT]
-        return whole
+        fitting = msgspec.structs.replace(
+            self, warnings=self.warnings[:MOST_KEPT], errors=self.errors[:MOST_KEPT]
+        )
+        kept: dict[str, Any] = msgspec.to_builtins(fitting)
+        return kept
 
 
 def read_report(kept: object) -> Report:

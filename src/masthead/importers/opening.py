@@ -1,0 +1,37 @@
+"""Opens an export by the platform it comes from."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import Final, cast
+from urllib.parse import urlsplit
+
+from masthead.importers.source import BadFile, Options, Overview, Source
+
+# Loaded with the first use: each brings parsers that the others don't need.
+_READERS: Final = {
+    "wordpress": ("masthead.importers.wordpress.source", "open_wordpress"),
+    "substack": ("masthead.importers.substack.reader", "open_substack"),
+    "ghost": ("masthead.importers.ghost.reader", "open_ghost"),
+}
+
+
+def open_export(platform: str, path: Path, options: Options) -> Source:
+    """Raises `BadFile`, with one sentence, for whatever can't be imported."""
+    if not path.exists():
+        raise BadFile(f"There is no file {path}.")
+    module, name = _READERS[platform]
+    try:
+        return cast(Source, getattr(import_module(module), name)(path, options))
+    except OSError as error:
+        raise BadFile(f"{path} can't be read ({error.strerror}).") from error
+
+
+def family_of(overview: Overview) -> str:
+    """What the ids of an export are unique in. WordPress numbers its posts, so two blogs have the
+    same ids; the others' are unique by themselves, and their exports do not tell the address."""
+    if overview.platform != "wordpress":
+        return overview.platform
+    host = (urlsplit(overview.site_url).hostname or "").removeprefix("www.")
+    return f"wordpress {host}" if host else "wordpress"

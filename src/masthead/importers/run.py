@@ -1,0 +1,309 @@
+"""One import, from an opened export to the report: the same for the command line and the worker.
+
+Reading, preparing, copying pictures and writing overlap, each batch in its order. Every batch is
+one transaction, so a run that is cut off at any moment can be started again and ends the same.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Final, TypeVar
+
+from masthead.caller import system
+from masthead.errors import Forbidden
+from masthead.ids import TenantId
+from masthead.importers.batches import CREATE, UPDATE, Entry, PostBatches, ReadyPost, Written
+from masthead.importers.content import Prepared, rewrite
+from masthead.importers.drafts import Body, draft_of, fingerprint, key_of_post
+from masthead.importers.images import Archive, ImageCopier, ImageFailure, Services
+from masthead.importers.member_batches import MemberBatches
+from masthead.importers.memory import Memory
+from masthead.importers.opening import family_of
+from masthead.importers.preparing import Preparing
+from masthead.importers.redirects import RedirectRows
+from masthead.importers.report import Note, Outcome, Report
+from masthead.importers.runs import RunLog
+from masthead.importers.source import Skipped, Source, SourceMember, SourcePost
+from masthead.importers.wanted_images import WantedImages
+from masthead.outbound.downloads import PATIENT, Patience
+from masthead.records.unit import Unit
+
+DEFAULT_BATCH: Final = 50
+MEMBERS_PER_BATCH: Final = 200
+AHEAD: Final = 3
+"""Batches that are being made ready while one is written."""
+MOST_CHARACTERS: Final = 4_000_000
+"""Of text in one batch, however many posts that are: a few novels must not fill the memory."""
+MOST_ENTRIES: Final = 1_000
+REPEATED: Final = "the same item again"
+
+Given = TypeVar("Given")
+Made = TypeVar("Made")
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    tenant_id: TenantId
+    batch_size: int = DEFAULT_BATCH
+    dry_run: bool = False
+    emit_events: bool = False
+
+
+@dataclass(slots=True)
+class Batch:
+    """Entries as they were read, and how many came before them."""
+
+    start: int
+    entries: list[SourcePost | Skipped]
+
+
+@dataclass(slots=True)
+class ReadyBatch:
+    start: int
+    entries: list[Entry]
+    copied: int = 0
+    failures: list[Note] = field(default_factory=list)
+
+
+Watch = Callable[[Report], None]
+"""Told after every batch how far the run is."""
+
+
+class Import:
+    def __init__(
+        self,
+        services: Services,
+        source: Source,
+        request: Request,
+        log: RunLog,
+        watch: Watch = lambda _: None,
+        *,
+        patience: Patience = PATIENT,
+    ) -> None:
+        self.redirects = RedirectRows()
+        self._services = services
+        self._source = source
+        self._request = request
+        self._log = log
+        self._watch = watch
+        self._report = Report(source.overview.platform, dry_run=request.dry_run)
+        family = family_of(source.overview)
+        self._counted_posts = 0
+        self._counted_members = 0
+        memory = Memory(services.records.database)
+        caller = system(request.tenant_id)
+        self._posts = PostBatches(
+            services.records, memory, caller, family, emit_events=request.emit_events
+        )
+        self._members = MemberBatches(
+            services.records, memory, caller, family, emit_events=request.emit_events
+        )
+        self._wanted_images = WantedImages(services.records, memory, request.tenant_id)
+        self._copier = ImageCopier(
+            services,
+            request.tenant_id,
+            memory,
+            archive=Archive(source.overview.files, source.read_file),
+            emit_events=request.emit_events,
+            patience=patience,
+        )
+        self._copying = asyncio.Lock()
+
+    async def run(self) -> Report:
+        """Raises `BadFile` where the export turns out to be damaged after all."""
+        await refuse_if_read_only(self._services, self._request.tenant_id)
+        earlier = await self._log.start()
+        if earlier is not None:
+            self._report = earlier
+            self._counted_posts = earlier.done.posts
+            self._counted_members = earlier.done.members
+        await self._import_posts()
+        await self._import_members()
+        return self._report
+
+    async def _import_posts(self) -> None:
+        overview = self._source.overview
+        preparing = Preparing(overview.site_url, overview.posts)
+
+        async def make_ready(batch: Batch) -> ReadyBatch:
+            return await self._made_ready(batch, preparing)
+
+        try:
+            async with aclosing(in_order(self._batches_of_posts(), make_ready)) as ready_batches:
+                async for ready in ready_batches:
+                    await self._write_posts(ready)
+        finally:
+            await asyncio.to_thread(preparing.close)
+
+    async def _batches_of_posts(self) -> AsyncIterator[Batch]:
+        reader = PostReader(self._source.posts(), self._request.batch_size)
+        while batch := await asyncio.to_thread(reader.next, self._counted_posts):
+            yield batch
+
+    async def _made_ready(self, batch: Batch, preparing: Preparing) -> ReadyBatch:
+        posts = [each for each in batch.entries if isinstance(each, SourcePost)]
+        fingerprints = {key_of_post(post): fingerprint(post) for post in posts}
+        state = await self._posts.look(posts)
+        wanted = [
+            post
+            for post in posts
+            if state.decide(key := key_of_post(post), fingerprints[key]) in (CREATE, UPDATE)
+        ]
+        prepared = await preparing.prepare(wanted)
+        made = {key_of_post(post): each for post, each in zip(wanted, prepared, strict=True)}
+        ready = ReadyBatch(batch.start, [])
+        places = await self._copy_images([e for e in prepared if isinstance(e, Prepared)], ready)
+        for entry in batch.entries:
+            if isinstance(entry, Skipped):
+                ready.entries.append(entry)
+            else:
+                key = key_of_post(entry)
+                ready.entries.append(_ready(entry, fingerprints[key], made.get(key), places))
+        return ready
+
+    async def _copy_images(self, prepared: Sequence[Prepared], ready: ReadyBatch) -> dict[str, str]:
+        """From old to new addresses; nothing is fetched in a dry run, only counted."""
+        refs = list(chain.from_iterable(each.images for each in prepared))
+        if not refs:
+            return {}
+        if self._request.dry_run:
+            ready.copied = await self._wanted_images.count(refs)
+            return {}
+        copier = self._copier
+        # One batch after another, so that each has its own failures; the downloads of one overlap.
+        async with self._copying:
+            copied, failed = copier.copied, len(copier.failures)
+            places = await copier.copy(refs)
+            ready.copied = copier.copied - copied
+            ready.failures = notes_of(copier.failures[failed:])
+        return places
+
+    async def _write_posts(self, ready: ReadyBatch) -> None:
+        is_counted = ready.start < self._counted_posts
+
+        def after(outcomes: Sequence[Outcome]) -> Report:
+            if is_counted:
+                return self._report
+            return self._report.after(outcomes, ready.copied, ready.failures)
+
+        if self._request.dry_run:
+            written = Written(await self._posts.judge(ready.entries))
+        else:
+            written = await self._posts.write(ready.entries, self._progress(after))
+        for old, new in written.redirects:
+            self.redirects.add(old, new)
+        self._report = after(written.outcomes)
+        self._watch(self._report)
+
+    async def _import_members(self) -> None:
+        entries = self._source.members()
+        start = 0
+        while batch := await asyncio.to_thread(_take, entries, MEMBERS_PER_BATCH):
+            if start >= self._counted_members:
+                await self._write_members(batch)
+            start += len(batch)
+
+    async def _write_members(self, batch: Sequence[SourceMember | Skipped]) -> None:
+        if self._request.dry_run:
+            outcomes = await self._members.judge(batch)
+        else:
+            outcomes = await self._members.write(batch, self._progress(self._report.after))
+        self._report = self._report.after(outcomes)
+        self._watch(self._report)
+
+    def _progress(
+        self, after: Callable[[Sequence[Outcome]], Report]
+    ) -> Callable[[Unit, Sequence[Outcome]], Awaitable[None]]:
+        async def progress(unit: Unit, outcomes: Sequence[Outcome]) -> None:
+            await self._log.keep(unit, after(outcomes))
+
+        return progress
+
+
+def notes_of(failures: Sequence[ImageFailure]) -> list[Note]:
+    return [Note("image", each.source_id, url=each.url, reason=each.reason) for each in failures]
+
+
+async def refuse_if_read_only(services: Services, tenant_id: TenantId) -> None:
+    """The engine lets the service itself write anywhere; an import is somebody's wish."""
+    records = services.records
+    found = await records.find(records.registry["site_settings"], {}, tenant_id=tenant_id)
+    if found and (found[0]["read_only_mode"] or found[0]["deleted_at"]):
+        raise Forbidden("This site is read-only. Nothing can be imported until that is lifted.")
+
+
+def _ready(
+    post: SourcePost, fingerprint: str, prepared: Prepared | str | None, places: dict[str, str]
+) -> ReadyPost:
+    if prepared is None:
+        return ReadyPost(post, fingerprint, None)
+    if isinstance(prepared, str):
+        return ReadyPost(post, fingerprint, None, problem=prepared)
+    html, document = rewrite(prepared.html, prepared.content_json, places)
+    body = Body(html, document, places.get(post.featured_image, post.featured_image))
+    return ReadyPost(post, fingerprint, draft_of(post, body), prepared.why_html_only)
+
+
+class PostReader:
+    """Takes batches off an export; called from threads, one at a time."""
+
+    def __init__(self, entries: Iterator[SourcePost | Skipped], size: int) -> None:
+        self._entries = entries
+        self._size = size
+        self._position = 0
+        self._seen: set[int] = set()
+
+    def next(self, boundary: int = 0) -> Batch | None:
+        """The next batch, None at the end. No batch reaches over the boundary, up to which an
+        earlier attempt at this run has counted."""
+        batch = Batch(self._position, [])
+        room = boundary - self._position if self._position < boundary else MOST_ENTRIES
+        posts = characters = 0
+        while len(batch.entries) < min(room, MOST_ENTRIES):
+            entry = next(self._entries, None)
+            if entry is None:
+                break
+            if isinstance(entry, SourcePost):
+                entry = self._once(entry)
+            batch.entries.append(entry)
+            if isinstance(entry, SourcePost):
+                posts += 1
+                characters += len(entry.html)
+            if posts >= self._size or characters >= MOST_CHARACTERS:
+                break
+        self._position += len(batch.entries)
+        return batch if batch.entries else None
+
+    def _once(self, post: SourcePost) -> SourcePost | Skipped:
+        key = hash(key_of_post(post))
+        if key in self._seen:
+            return Skipped(post.kind, post.source_id, REPEATED, post.title)
+        self._seen.add(key)
+        return post
+
+
+async def in_order(
+    given: AsyncIterator[Given], work: Callable[[Given], Awaitable[Made]]
+) -> AsyncGenerator[Made]:
+    """The results in the order of what was given, with a few of them being worked on ahead."""
+    ahead: deque[asyncio.Future[Made]] = deque()
+    try:
+        async for each in given:
+            ahead.append(asyncio.ensure_future(work(each)))
+            if len(ahead) > AHEAD:
+                yield await ahead.popleft()
+        while ahead:
+            yield await ahead.popleft()
+    finally:
+        for left in ahead:
+            left.cancel()
+        await asyncio.gather(*ahead, return_exceptions=True)
+
+
+def _take(entries: Iterator[SourceMember | Skipped], size: int) -> list[SourceMember | Skipped]:
+    return [entry for _, entry in zip(range(size), entries, strict=False)]

@@ -1,0 +1,99 @@
+"""A run's own record: what was asked, how far it is, and in the end its report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from masthead import clock
+from masthead.caller import system
+from masthead.ids import TenantId
+from masthead.importers.collection import DONE, FAILED, QUEUED, RUNNING, import_runs
+from masthead.importers.report import Report, read_report
+from masthead.records.collection import Record
+from masthead.records.engine import Records
+from masthead.records.unit import Unit
+
+CUT_OFF: Final = "The run was cut off. Start it again: it goes on where it stopped."
+_MOST_OPEN: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class NewRun:
+    platform: str
+    file_name: str
+    object_key: str = ""
+    options: Mapping[str, Any] | None = None
+    dry_run: bool = False
+
+
+class RunLog:
+    """Keeps the record of one run. Without one, as in a dry run from a shell, nothing is kept."""
+
+    def __init__(self, records: Records, tenant_id: TenantId, run_id: str = "") -> None:
+        self.run_id = run_id
+        self._records = records
+        self._tenant_id = tenant_id
+
+    async def start(self) -> Report | None:
+        """Says that the run is at work; the answer is what it had done before it was cut off."""
+        if not self.run_id:
+            return None
+        async with self._unit() as unit:
+            (run,) = await unit.find(import_runs, {"id": self.run_id}, limit=1)
+            started = run["started_at"] or clock.to_text(self._records.clock())
+            stamped = {"state": RUNNING, "started_at": started, "error": ""}
+            await unit.update(import_runs, self.run_id, {}, stamped=stamped)
+        return read_report(run["report"]) if run["report"] else None
+
+    async def keep(self, unit: Unit, report: Report) -> None:
+        """Commits with the batch that the report already counts."""
+        if self.run_id:
+            stamped = {"report": report.kept()}
+            await unit.update(import_runs, self.run_id, {}, stamped=stamped)
+
+    async def finish(self, report: Report) -> None:
+        await self._end(DONE, report=report.kept())
+
+    async def fail(self, error: str) -> None:
+        await self._end(FAILED, error=error[:1000])
+
+    async def _end(self, state: str, **stamped: Any) -> None:
+        if not self.run_id:
+            return
+        stamped |= {"state": state, "finished_at": clock.to_text(self._records.clock())}
+        async with self._unit() as unit:
+            await unit.update(import_runs, self.run_id, {}, stamped=stamped)
+
+    def _unit(self) -> Any:
+        return self._records.unit(system(self._tenant_id), emit_events=False)
+
+
+async def create_run(unit: Unit, new: NewRun) -> Record:
+    return await unit.create(
+        import_runs,
+        {},
+        stamped={
+            "platform": new.platform,
+            "state": QUEUED,
+            "file_name": new.file_name[:255],
+            "object_key": new.object_key,
+            "options": dict(new.options or {}),
+            "dry_run": new.dry_run,
+        },
+    )
+
+
+async def open_shell_run(records: Records, tenant_id: TenantId, new: NewRun) -> RunLog:
+    """A run from a shell. Earlier ones that still seem to be at work have been cut off: a shell
+    runs one at a time."""
+    async with records.unit(system(tenant_id), emit_events=False) as unit:
+        open_runs = await unit.find(
+            import_runs, {"state": RUNNING, "object_key": ""}, limit=_MOST_OPEN
+        )
+        for run in open_runs:
+            stamped = {"state": FAILED, "error": CUT_OFF}
+            await unit.update(import_runs, run["id"], {}, stamped=stamped)
+        run = await create_run(unit, new)
+    return RunLog(records, tenant_id, run["id"])
