@@ -10,7 +10,7 @@ from typing import Final, Literal
 from urllib.parse import quote, unquote, urlsplit
 
 from masthead.importers.source import Kind, Options, Skipped, SourcePost
-from masthead.importers.wordpress import seo
+from masthead.importers.wordpress import ours, seo
 from masthead.importers.wordpress.attachments import Attachments, as_number
 from masthead.importers.wordpress.body import to_html
 from masthead.importers.wordpress.dates import published_at
@@ -20,7 +20,7 @@ from masthead.records.plain_text import plain_text
 
 THUMBNAIL: Final = "_thumbnail_id"
 PRICES: Final = ("_regular_price", "_price")
-META: Final = frozenset({THUMBNAIL, *PRICES, *seo.TITLES, *seo.DESCRIPTIONS})
+META: Final = frozenset({THUMBNAIL, *PRICES, *seo.TITLES, *seo.DESCRIPTIONS, *ours.META})
 
 MAX_TITLE: Final = 255
 MAX_EXCERPT: Final = 300
@@ -92,12 +92,13 @@ class Posts:
     def of(self, item: Item) -> SourcePost | Skipped:
         post_type = item.get("post_type").lower()
         kind = _KINDS.get(post_type)
+        # What is left out this time counts too: with other options the others keep their ids.
+        source_id = _own_id(item) if kind is None else self._source_id(item)
         reason = self._reason_to_skip(item, post_type, kind)
-        if reason:
+        if kind is None or reason:
             title = cut(_plain(item.get("title"), MAX_TITLE), MAX_TITLE)
-            return Skipped(kind or "post", _own_id(item), reason, title)
-        assert kind is not None
-        return self._post(item, kind)
+            return Skipped(kind or "post", source_id, reason, title)
+        return self._post(item, kind, source_id)
 
     def _reason_to_skip(self, item: Item, post_type: str, kind: Kind | None) -> str:
         if kind is None:
@@ -113,13 +114,10 @@ class Posts:
             return "password protected"
         return "too long" if item.is_too_long else ""
 
-    def _post(self, item: Item, kind: Kind) -> SourcePost:
+    def _post(self, item: Item, kind: Kind, source_id: str) -> SourcePost:
         site = self._site
         warnings, self._warnings_to_come = self._warnings_to_come, []
-        html, remarks = to_html(
-            item.fields.get("content", ""), site.attachments, as_number(item.get("post_id"))
-        )
-        warnings.extend(remarks)
+        html = self._html(item, warnings)
         title = _plain(item.get("title"), MAX_TITLE)
         excerpt = cut(_plain(item.get("excerpt"), MAX_EXCERPT), MAX_EXCERPT)
         tags = _tags(item, kind, warnings)
@@ -138,13 +136,14 @@ class Posts:
         if not title:
             warnings.append("no title")
         return SourcePost(
-            source_id=self._source_id(item),
+            source_id=source_id,
             kind=kind,
             title=_limited(title, MAX_TITLE, "title", warnings) or "Untitled",
             slug=_slug(item.get("post_name")),
             html=html,
             excerpt=excerpt,
             status=status,
+            visibility=ours.visibility(item),
             published_at=self._published_at(item, status, warnings),
             tags=tags,
             featured_image=image,
@@ -157,6 +156,15 @@ class Posts:
             price_cents=_price(item) if kind == "product" else None,
             warnings=tuple(warnings),
         )
+
+    def _html(self, item: Item, warnings: list[str]) -> str:
+        stored = ours.own_html(item)
+        if stored is not None:
+            return stored
+        post_id = as_number(item.get("post_id"))
+        html, remarks = to_html(item.fields.get("content", ""), self._site.attachments, post_id)
+        warnings.extend(remarks)
+        return html
 
     def _source_id(self, item: Item) -> str:
         """The post's number, or for files that name one twice something more beside it."""
@@ -174,6 +182,8 @@ class Posts:
         """Drafts have none: what WordPress keeps for them is when they were begun."""
         if status != "published":
             return ""
+        if told := ours.own_published_at(item):
+            return told
         moment, warning = published_at(item, self._site.offset)
         if warning:
             warnings.append(warning)
@@ -191,6 +201,8 @@ class Posts:
 
 
 def _own_id(item: Item) -> str:
+    if own_id := ours.own_id(item):
+        return own_id
     number = as_number(item.get("post_id"))
     if number is not None:
         return str(number)
