@@ -22,12 +22,13 @@ from masthead.storage.database import EVERY_TENANT
 from masthead.webhooks.collection import webhook_subscriptions
 from masthead.webhooks.deliver import DeliveryWorker
 from masthead.webhooks.delivery_log import EVERY, LoggedAttempt, LoggedDelivery, Which
+from masthead.webhooks.sending import ATTEMPT_SECONDS
 from masthead.webhooks.tables import webhook_lanes
 
 PATH = "/api/v1/webhooks"
 A, B = RETRY_POLICIES["a"], RETRY_POLICIES["b"]
 PATIENCE_SECONDS = 0.2
-"""Instead of ten: what hangs hangs for good, so the tests need not wait that long."""
+"""Instead of ten: what hangs hangs for good, so its tests need not wait that long."""
 
 
 @dataclass
@@ -37,6 +38,7 @@ class Hooks:
     api: httpx.AsyncClient
     receiver: Receiver
     authority: Authority
+    attempt_seconds: float = ATTEMPT_SECONDS
 
     @property
     def clock(self) -> MovableClock:
@@ -58,9 +60,7 @@ class Hooks:
         subscription: dict[str, Any] = made.json()
         return subscription
 
-    def worker(
-        self, policy: RetryPolicy = A, *, attempt_seconds: float = PATIENCE_SECONDS
-    ) -> DeliveryWorker:
+    def worker(self, policy: RetryPolicy = A) -> DeliveryWorker:
         parts = self.world.parts
         return DeliveryWorker(
             parts.deliveries,
@@ -68,7 +68,7 @@ class Hooks:
             parts.keyring,
             policy,
             self.world.clock,
-            attempt_seconds=attempt_seconds,
+            attempt_seconds=self.attempt_seconds,
         )
 
     async def deliver(self, policy: RetryPolicy = A) -> int:

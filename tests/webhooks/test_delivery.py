@@ -92,6 +92,21 @@ async def test_only_what_a_subscription_wants(hooks: Hooks) -> None:
     assert names == {"post.created", "post.published"}
 
 
+async def test_every_one_of_many_subscriptions_gets_every_event(hooks: Hooks) -> None:
+    """As many as there are steps of several sizes in the fan-out."""
+    for number in range(11):
+        await hooks.subscribe(
+            "post.published", "post.created", url=hooks.receiver.url(f"/{number}")
+        )
+    for _ in range(4):
+        await hooks.tenant.published()
+    assert await hooks.deliver() == 88
+    got = {(each.path, each.body) for each in hooks.receiver.requests}
+    assert len(got) == len(hooks.receiver.requests) == 88
+    assert {path for path, _ in got} == {f"/{number}" for number in range(11)}
+    assert await hooks.states() == ["delivered"] * 88
+
+
 async def test_other_tenants_hear_nothing(hooks: Hooks) -> None:
     other = await hooks.world.new_tenant()
     await hooks.subscribe(api=await key_client(other))
@@ -183,7 +198,7 @@ async def test_at_most_eight_at_a_time_reach_one_host(hooks: Hooks) -> None:
         await hooks.subscribe(url=hooks.receiver.url(f"/{number}"))
     for _ in range(20):
         await hooks.tenant.post()
-    worker = hooks.worker(attempt_seconds=5)
+    worker = hooks.worker()
     running = asyncio.create_task(worker.run_forever())
     await hooks.receiver.wait_for(80)
     worker.stop()

@@ -248,7 +248,7 @@ async def test_told_to_stop_it_finishes_what_is_under_way_and_gives_back_the_res
         await answer(200)(exchange)
 
     hooks.receiver.default = answer_when_told
-    worker = hooks.worker(attempt_seconds=5)
+    worker = hooks.worker()
     task = asyncio.create_task(worker.run_forever())
     await hooks.receiver.wait_for(2)
     worker.stop()
@@ -271,7 +271,7 @@ async def test_one_tenants_storm_and_dead_receivers_hold_up_nobody(
         for number in range(20):
             await hooks.subscribe(url=dead.url(f"/{number}"))
         await write_posts(hooks, 20)
-        worker = hooks.worker(attempt_seconds=20)
+        worker = hooks.worker()
         async with running(worker):
             await dead.wait_for(1)
             await hooks.subscribe(api=await key_client(other))

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import msgspec
 import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import insert
 
 from masthead import ids
 from masthead.records.unit import Unit, WrittenEvent
-from masthead.storage import dialects
-from masthead.storage.database import Database
+from masthead.storage.database import Database, Statement
 from masthead.webhooks.collection import PENDING, webhook_deliveries, webhook_subscriptions
 from masthead.webhooks.tables import webhook_lanes
+
+ROWS_AT_ONCE = (64, 16, 4, 1)
+"""A statement for each: a hundred subscribers must not cost a write hundreds of round trips."""
+
+
+class Wanted(NamedTuple):
+    webhook_id: str
+    event: WrittenEvent
 
 
 class Fanout:
@@ -29,46 +37,118 @@ class Fanout:
             # Lanes are locked in this order by everybody.
             .order_by(subscriptions.id)
         )
-        self._deliver = database.compile(sa.insert(tables[webhook_deliveries.name]))
-        self._open_lane = database.compile(
-            dialects.upsert_least(webhook_lanes, ("tenant_id", "webhook_id"), "due_at")
-        )
+        deliveries = tables[webhook_deliveries.name]
+        self._deliver = {n: database.compile(_deliveries(deliveries, n)) for n in ROWS_AT_ONCE}
+        self._open_lanes = {n: database.compile(_open_lanes(n)) for n in ROWS_AT_ONCE}
+        # PostgreSQL can do both in one round trip, which counts: the tenant's other writers wait.
+        both = _deliveries(deliveries, 1).add_cte(_open_lanes(1).cte("opened"))
+        self._deliver_one = database.compile(both) if database.name == "postgresql" else None
 
     async def __call__(self, unit: Unit, written: Sequence[WrittenEvent]) -> bool:
         """Whether anything was queued."""
         rows = await unit.fetch(self._subscribers, {"tenant": unit.tenant_id})
-        queued = False
-        for webhook_id, wanted in rows:
-            names = set(msgspec.json.decode(wanted))
-            events = [event for event in written if event.name in names]
-            for event in events:
-                await unit.execute(self._deliver, _delivery(unit.tenant_id, webhook_id, event))
-            if events:
-                await unit.execute(
-                    self._open_lane,
-                    {
-                        "tenant_id": unit.tenant_id,
-                        "webhook_id": webhook_id,
-                        "due_at": events[0].created,
-                    },
-                )
-                queued = True
-        return queued
+        wanted = [
+            Wanted(webhook_id, event)
+            for webhook_id, names in rows
+            for event in _among(written, names)
+        ]
+        if not wanted:
+            return False
+        # All events of a unit happened at the same moment.
+        same = {"tenant": unit.tenant_id, "now": written[0].created}
+        if len(wanted) == 1 and self._deliver_one:
+            await _execute(unit, self._deliver_one, same, [_delivery(wanted[0])])
+            return True
+        await _run(unit, self._deliver, same, [_delivery(each) for each in wanted])
+        lanes = dict.fromkeys(each.webhook_id for each in wanted)
+        await _run(unit, self._open_lanes, same, [{"webhook": lane} for lane in lanes])
+        return True
 
 
-def _delivery(tenant_id: str, webhook_id: str, event: WrittenEvent) -> dict[str, Any]:
+def _among(written: Sequence[WrittenEvent], names: str) -> list[WrittenEvent]:
+    listed = msgspec.json.decode(names)
+    return [event for event in written if event.name in listed]
+
+
+def _delivery(wanted: Wanted) -> dict[str, str]:
     return {
-        "tenant_id": tenant_id,
-        "id": ids.new_id(),
-        "webhook_id": webhook_id,
-        "event": event.name,
-        "event_id": event.id,
-        "state": PENDING,
-        "attempts": 0,
-        "last_status": None,
-        "next_attempt_at": event.created,
-        "leased_until": "",
-        "created": event.created,
-        "updated": event.created,
-        "version": 1,
+        "delivery": ids.new_id(),
+        "webhook": wanted.webhook_id,
+        "name": wanted.event.name,
+        "event": wanted.event.id,
     }
+
+
+async def _run(
+    unit: Unit,
+    statements: Mapping[int, Statement],
+    same: Mapping[str, str],
+    rows: Sequence[Mapping[str, str]],
+) -> None:
+    for some in _in_steps(rows):
+        await _execute(unit, statements[len(some)], same, some)
+
+
+async def _execute(
+    unit: Unit, statement: Statement, same: Mapping[str, str], rows: Sequence[Mapping[str, str]]
+) -> None:
+    values = dict(same)
+    for number, row in enumerate(rows):
+        values.update({f"{name}_{number}": value for name, value in row.items()})
+    await unit.execute(statement, values)
+
+
+def _in_steps(rows: Sequence[Mapping[str, str]]) -> Iterator[Sequence[Mapping[str, str]]]:
+    start = 0
+    for step in ROWS_AT_ONCE:
+        while len(rows) - start >= step:
+            yield rows[start : start + step]
+            start += step
+
+
+def _deliveries(table: sa.Table, count: int) -> sa.Insert:
+    now: Any = sa.bindparam("now")
+    same = {
+        "tenant_id": sa.bindparam("tenant"),
+        "state": sa.literal_column(f"'{PENDING}'"),
+        "attempts": sa.literal_column("0"),
+        "last_status": sa.null(),
+        "next_attempt_at": now,
+        "leased_until": sa.literal_column("''"),
+        "created": now,
+        "updated": now,
+        "version": sa.literal_column("1"),
+    }
+    return sa.insert(table).values(
+        [
+            {
+                **same,
+                "id": sa.bindparam(f"delivery_{number}"),
+                "webhook_id": sa.bindparam(f"webhook_{number}"),
+                "event": sa.bindparam(f"name_{number}"),
+                "event_id": sa.bindparam(f"event_{number}"),
+            }
+            for number in range(count)
+        ]
+    )
+
+
+def _open_lanes(count: int) -> sa.Insert:
+    """Lanes that are open stay so, due now if they were due later."""
+    opened = insert(webhook_lanes).values(
+        [
+            {
+                "tenant_id": sa.bindparam("tenant"),
+                "webhook_id": sa.bindparam(f"webhook_{number}"),
+                "due_at": sa.bindparam("now"),
+            }
+            for number in range(count)
+        ]
+    )
+    earlier = opened.excluded.due_at
+    return opened.on_conflict_do_update(
+        index_elements=["tenant_id", "webhook_id"],
+        set_={"due_at": earlier},
+        # Where it is due already, nothing is written; the row is locked all the same.
+        where=earlier < webhook_lanes.c.due_at,
+    )
