@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 
-from bench import data, datasets, growth, masthead, measure, pocketbase, process
+from bench import data, datasets, deliveries, growth, masthead, measure, pocketbase, process
 from bench.operations import OPERATIONS
 from bench.report import OURS, Row, Target, table, write
 from bench.sides import Server, Side
@@ -36,7 +36,8 @@ def main() -> int:
         rows.append(row)
         print(f"[{time.monotonic() - started:4.0f} s] {row.name}", file=sys.stderr)
     if not rows:
-        print("Nothing has that name; these have:", *_SIDE_BY_SIDE, growth.NAME, sep="\n  ")
+        named = (*_SIDE_BY_SIDE, growth.NAME, *deliveries.names())
+        print("Nothing has that name; these have:", *named, sep="\n  ")
         return 2
     print(table(rows))
     print(f"{OURS} ran with --workers {options.workers} on {os.cpu_count()} cores.")
@@ -77,6 +78,8 @@ def _measure(options: argparse.Namespace) -> Iterator[Row]:
         for side in sides:
             if side.name == OURS:
                 yield from _growth(side, options)
+    if any(side.name == OURS for side in sides):
+        yield from deliveries.rows(options.only)
 
 
 def _loaded(

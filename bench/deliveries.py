@@ -9,21 +9,22 @@ from __future__ import annotations
 import argparse
 import asyncio
 import ipaddress
-import multiprocessing
-import ssl
 import statistics
 import tempfile
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from multiprocessing.connection import Connection
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
+import asyncpg
 import sqlalchemy as sa
-import trustme
 import uvloop
 
+from bench import datasets, postgres
+from bench.report import OURS, Row, Target, table
+from bench.webhook_receiver import HANGING, HEALTHY, TIMED, Receiver, receiving
 from masthead.app import Parts, bring_up_to_date, build, delivery_worker
 from masthead.caller import Caller, system
 from masthead.events.outbox import events
@@ -35,48 +36,101 @@ from masthead.storage.database import EVERY_TENANT
 from masthead.webhooks.collection import webhook_deliveries, webhook_subscriptions
 from masthead.webhooks.queue import Lane
 from masthead.webhooks.signing import new_secret
-from masthead.webhooks.tables import webhook_attempts, webhook_lanes
+from masthead.webhooks.tables import webhook_attempts
 
-HEALTHY, HANGING = "127.0.0.1", "127.0.0.2"
-TIMED = "/timed"
-"""Arrivals at this path are reported with their time."""
-_BACKLOG_STEP = 5_000
+NAME = "webhooks"
+SQLITE, POSTGRESQL = "SQLite", "PostgreSQL"
+LEAST_RATE = 1_500
+MOST_GROWTH = 2
+MOST_WRITE_COST = 1.3
+MOST_CLAIM_GROWTH = 1.5
+BACKLOG = 100_000
+TENANTS = 200
+"""Those who share a backlog, when it is not one tenant's."""
+
+_ROUNDS = 3
+_EVENTS = 4_000
+_WRITES = 300
+_WRITE_ROUNDS = 6
+_CLAIMED = 32
+_CLAIMS = 50
+_FILLED_AT_ONCE = 20_000
+
+
+@dataclass(frozen=True)
+class AtLeast(Target):
+    def is_met(self, row: Row) -> bool | None:
+        ours = row.median(OURS)
+        return None if ours is None else ours >= self.limit
+
+    def text(self, unit: str) -> str:
+        return f">= {self.limit:g} {unit}"
+
+
+@dataclass(frozen=True)
+class Measure:
+    name: str
+    unit: str
+    target: Target | None
+    run: Callable[[Bench], Awaitable[list[float]]]
 
 
 def main() -> None:
-    options = _options()
-    uvloop.run(_measure(options))
-
-
-def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="bench.deliveries", description=__doc__)
-    parser.add_argument("--database-url", default="", help="an empty database; SQLite unless told")
-    parser.add_argument("--events", type=int, default=6_000)
-    parser.add_argument("--backlog", type=int, default=1_000_000)
-    parser.add_argument("--only", default="", help="rate, hanging, writes or backlog")
-    return parser.parse_args()
+    parser.add_argument("--only", default="", help="measure what has this in its name")
+    parser.add_argument("--backlog", type=int, default=BACKLOG, help="how many wait")
+    options = parser.parse_args()
+    print(table(list(rows(options.only, backlog=options.backlog))))
 
 
-async def _measure(options: argparse.Namespace) -> None:
-    for name, measure in (
-        ("rate", _rate),
-        ("hanging", _hanging),
-        ("writes", _writes),
-        ("backlog", _backlog),
-    ):
-        if options.only in name:
-            async with _bench(options.database_url) as bench:
-                await measure(bench, options)
+def rows(only: str = "", *, backlog: int = BACKLOG) -> Iterator[Row]:
+    for engine in (SQLITE, POSTGRESQL):
+        named = [(f"{NAME}: {each.name}, {engine}", each) for each in _measures(backlog)]
+        wanted = [(name, each) for name, each in named if only in name]
+        if not wanted:
+            continue
+        with _databases(engine) as (folder, new_url):
+            for name, each in wanted:
+                values = uvloop.run(_measured(each, folder, new_url()))
+                yield Row(name, each.unit, {OURS: values}, each.target)
+
+
+def names() -> list[str]:
+    return [
+        f"{NAME}: {each.name}, {engine}"
+        for engine in (SQLITE, POSTGRESQL)
+        for each in _measures(BACKLOG)
+    ]
+
+
+def _measures(backlog: int) -> Sequence[Measure]:
+    waiting = f"claim of {_CLAIMED}, {backlog:,} waiting"
+    return (
+        Measure("delivered", "per second", AtLeast(LEAST_RATE), _rate),
+        Measure("p99 delay, 20 % of the receivers hang", "x", Target(MOST_GROWTH), _hanging),
+        Measure("write with a subscriber", "x", Target(MOST_WRITE_COST), _write_cost(1)),
+        Measure("32 writes at once with one", "x", Target(MOST_WRITE_COST), _write_cost(32)),
+        Measure(
+            f"{waiting}, one tenant", "x", Target(MOST_CLAIM_GROWTH), _claim_growth(backlog, 1)
+        ),
+        Measure(
+            f"{waiting}, {TENANTS} tenants",
+            "x",
+            Target(MOST_CLAIM_GROWTH),
+            _claim_growth(backlog, TENANTS),
+        ),
+    )
+
+
+async def _measured(measure: Measure, folder: Path, url: str) -> list[float]:
+    async with _bench(folder, url) as bench:
+        return await measure.run(bench)
 
 
 class Bench:
-    def __init__(self, parts: Parts, ports: dict[str, int], arrivals: Connection) -> None:
+    def __init__(self, parts: Parts, receiver: Receiver) -> None:
         self.parts = parts
-        self.arrivals = arrivals
-        self._ports = ports
-
-    def url(self, host: str, path: str = "/") -> str:
-        return f"https://{host}:{self._ports[host]}{path}"
+        self.receiver = receiver
 
     async def new_tenant(self) -> Caller:
         tenant_id = TenantId(new_id())
@@ -88,12 +142,12 @@ class Bench:
             await unit.create(registry["site_settings"], {"slug": slug, "site_name": slug})
         return caller
 
-    async def subscribe(self, caller: Caller, url: str) -> str:
+    async def subscribe(self, caller: Caller, url: str) -> Lane:
         values = {"name": "Bench", "url": url, "events": ["post.created"]}
         record = await self.parts.records.create(
             caller, webhook_subscriptions, values, stamped={"secret": new_secret()}
         )
-        return str(record["id"])
+        return Lane(TenantId(record["tenant_id"]), record["id"])
 
     async def write(self, caller: Caller, count: int, writers: int = 32) -> list[float]:
         """Creates posts from several tasks at once; the seconds that each took."""
@@ -109,52 +163,46 @@ class Bench:
         await asyncio.gather(*(write_some() for _ in range(writers)))
         return taken
 
-    async def count(self, table: sa.Table) -> int:
-        statement = self.parts.database.compile(sa.select(sa.func.count()).select_from(table))
-        rows = await self.parts.database.fetch(EVERY_TENANT, statement, slow=True)
-        return int(rows[0][0])
+    async def attempts(self) -> int:
+        counting = sa.select(sa.func.count()).select_from(webhook_attempts)
+        statement = self.parts.database.compile(counting)
+        found = await self.parts.database.fetch(EVERY_TENANT, statement, slow=True)
+        return int(found[0][0])
 
 
-async def _rate(bench: Bench, options: argparse.Namespace) -> None:
+async def _rate(bench: Bench) -> list[float]:
+    """Attempts per second of one process with one receiver, from the first claim to the last
+    durable row."""
     caller = await bench.new_tenant()
-    await bench.subscribe(caller, bench.url(HEALTHY))
-    await bench.write(caller, options.events)
-    worker = delivery_worker(bench.parts)
-    began, cpu = time.perf_counter(), time.process_time()
-    sent = await _until_drained(bench, worker.run_forever, worker.stop, options.events)
-    seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
-    _say(
-        f"one receiver, {sent} events: {sent / seconds:,.0f} events/s"
-        f" ({sent / cpu:,.0f} per second of CPU); target 1,500"
-    )
+    await bench.subscribe(caller, bench.receiver.url())
+    rates = []
+    for _ in range(_ROUNDS):
+        await bench.write(caller, _EVENTS)
+        before = await bench.attempts()
+        worker = delivery_worker(bench.parts)
+        began = time.perf_counter()
+        running = asyncio.ensure_future(worker.run_forever())
+        while await bench.attempts() - before < _EVENTS:
+            await asyncio.sleep(0.05)
+        rates.append(_EVENTS / (time.perf_counter() - began))
+        worker.stop()
+        await running
+    return rates
 
 
-async def _until_drained(
-    bench: Bench, run: Callable[[], Awaitable[None]], stop: Callable[[], None], count: int
-) -> int:
-    running = asyncio.ensure_future(run())
-    while await bench.count(webhook_attempts) < count:
-        await asyncio.sleep(0.05)
-    stop()
-    await running
-    return await bench.count(webhook_attempts)
-
-
-async def _hanging(bench: Bench, _: argparse.Namespace) -> None:
-    """50 tenants with a subscription each; then ten of them hang."""
-    delays = {}
-    for name, hanging in (("all healthy", 0), ("20 % hanging", 10)):
+async def _hanging(bench: Bench) -> list[float]:
+    """How many times the healthy ones' p99 delay from commit to arrival grows: 50 tenants with a
+    subscription each, then ten of them at a receiver that takes everything and never answers."""
+    p99 = []
+    for hanging in (0, 10):
         callers = [await bench.new_tenant() for _ in range(50)]
         for number, caller in enumerate(callers):
             host = HANGING if number < hanging else HEALTHY
-            await bench.subscribe(caller, bench.url(host, TIMED))
-        delays[name] = await _delays(bench, callers[hanging:], callers)
-        _say(
-            f"{name}: median {statistics.median(delays[name]) * 1000:.1f} ms, "
-            f"p99 {_p99(delays[name]) * 1000:.1f} ms from commit to arrival"
-        )
-    healthy, mixed = delays.values()
-    _say(f"p99 grows {_p99(mixed) / _p99(healthy):.2f} times; target under 2")
+            await bench.subscribe(caller, bench.receiver.url(host, TIMED))
+        delays = await _delays(bench, callers[hanging:], callers)
+        p99.append(statistics.quantiles(delays, n=100)[98])
+    healthy, mixed = p99
+    return [mixed / healthy]
 
 
 async def _delays(bench: Bench, counted: list[Caller], callers: list[Caller]) -> list[float]:
@@ -164,7 +212,7 @@ async def _delays(bench: Bench, counted: list[Caller], callers: list[Caller]) ->
     running = asyncio.ensure_future(worker.run_forever())
     wanted = {str(caller.tenant_id) for caller in counted}
     committed: dict[str, float] = {}
-    with _collected(bench.arrivals) as arrived:
+    with bench.receiver.collected() as arrived:
         for number in range(1_600):
             caller = callers[number % len(callers)]
             record = await bench.parts.records.create(caller, posts, {"title": f"Post {number}"})
@@ -179,209 +227,139 @@ async def _delays(bench: Bench, counted: list[Caller], callers: list[Caller]) ->
     return [arrived[record_id] - moment for record_id, moment in committed.items()]
 
 
-@contextmanager
-def _collected(arrivals: Connection) -> Iterator[dict[str, float]]:
-    """What arrives meanwhile; it must be taken off, or the receiver waits for that."""
-    found: dict[str, float] = {}
-    loop = asyncio.get_running_loop()
+def _write_cost(writers: int) -> Callable[[Bench], Awaitable[list[float]]]:
+    """What a subscription costs the write itself, without a worker: how many times as long it
+    takes, round by round."""
 
-    def take() -> None:
-        while arrivals.poll():
-            record_id, moment = arrivals.recv()
-            found[record_id] = moment
-
-    loop.add_reader(arrivals.fileno(), take)
-    try:
-        yield found
-    finally:
-        loop.remove_reader(arrivals.fileno())
-
-
-def _p99(values: list[float]) -> float:
-    return statistics.quantiles(values, n=100)[98]
-
-
-async def _writes(bench: Bench, _: argparse.Namespace) -> None:
-    """Without a worker: what a subscription costs the write itself."""
-    without, subscribed = await bench.new_tenant(), await bench.new_tenant()
-    await bench.subscribe(subscribed, bench.url(HEALTHY))
-    for writers in (1, 32):
-        taken: dict[str, list[float]] = {"without": [], "with": []}
-        for _round in range(6):
+    async def run(bench: Bench) -> list[float]:
+        without, subscribed = await bench.new_tenant(), await bench.new_tenant()
+        await bench.subscribe(subscribed, bench.receiver.url())
+        costs = []
+        for number in range(_WRITE_ROUNDS + 1):
             # In turns, so that whatever else the machine does hits both.
-            taken["without"] += await bench.write(without, 300, writers)
-            taken["with"] += await bench.write(subscribed, 300, writers)
-        medians = {name: statistics.median(each) * 1e6 for name, each in taken.items()}
-        ratio = medians["with"] / medians["without"]
-        _say(
-            f"a write by {writers}: {medians['without']:.0f} µs without a subscriber, "
-            f"{medians['with']:.0f} µs with one: {ratio:.2f} times; target under 1.3"
-        )
+            medians = [
+                statistics.median(await bench.write(caller, _WRITES, writers))
+                for caller in (subscribed, without)
+            ]
+            if number:  # the first one warms up
+                costs.append(medians[0] / medians[1])
+        return costs
+
+    return run
 
 
-async def _backlog(bench: Bench, options: argparse.Namespace) -> None:
-    caller = await bench.new_tenant()
-    webhook_id = await bench.subscribe(caller, bench.url(HEALTHY))
-    lane = Lane(TenantId(str(caller.tenant_id)), webhook_id)
-    await bench.write(caller, 64)
-    empty = await _claim_seconds(bench, lane)
-    await _fill(bench, options.backlog)
-    full = await _claim_seconds(bench, lane)
-    _say(
-        f"a claim of 32: {empty * 1000:.2f} ms with an empty queue, {full * 1000:.2f} ms "
-        f"with {options.backlog:,} waiting"
-    )
-    began = time.perf_counter()
-    steps = 1
-    longest = 0.0
-    while True:
-        step = time.perf_counter()
-        more = await bench.parts.deliveries.drop(lane, bench.parts.records.clock())
-        longest = max(longest, time.perf_counter() - step)
-        if not more:
-            break
-        steps += 1
-    _say(
-        f"dropping them all: {time.perf_counter() - began:.1f} s in {steps} steps, "
-        f"the longest {longest * 1000:.0f} ms"
-    )
+def _claim_growth(backlog: int, tenants: int) -> Callable[[Bench], Awaitable[list[float]]]:
+    """How many times as long a claim takes as with an empty queue."""
+
+    async def run(bench: Bench) -> list[float]:
+        lanes = []
+        for _ in range(tenants):
+            caller = await bench.new_tenant()
+            lanes.append(await bench.subscribe(caller, bench.receiver.url()))
+            await bench.write(caller, 2 * _CLAIMED if tenants == 1 else 2)
+        empty = await _claim_seconds(bench)
+        await _fill(bench, lanes, backlog)
+        await _look_through(bench)
+        full = await _claim_seconds(bench)
+        return [after / statistics.median(empty) for after in full]
+
+    return run
 
 
-async def _claim_seconds(bench: Bench, lane: Lane) -> float:
-    taken = []
-    queue, now = bench.parts.deliveries, bench.parts.records.clock
-    for _ in range(50):
+async def _claim_seconds(bench: Bench) -> list[float]:
+    """As a worker does it: which lanes are due, whose they are, and a few deliveries of some."""
+    queue, now, taken = bench.parts.deliveries, bench.parts.records.clock, []
+    for _ in range(_CLAIMS):
         began = time.perf_counter()
-        claimed = await queue.claim({lane: 32}, now())
+        lanes = await queue.due_lanes(now(), 16)
+        await queue.subscriptions(lanes)
+        claimed = await queue.claim(dict.fromkeys(lanes, _CLAIMED // len(lanes)), now())
         taken.append(time.perf_counter() - began)
-        await queue.release(claimed[lane], now())
-    return statistics.median(taken)
+        await queue.release([each for found in claimed.values() for each in found], now())
+    return taken
 
 
-async def _fill(bench: Bench, count: int) -> None:
-    """Copies of one delivery, each with an event of its own."""
-    database = bench.parts.database
+async def _fill(bench: Bench, lanes: Sequence[Lane], count: int) -> None:
+    """Copies of each lane's first delivery, each with an event of its own."""
+    database, each = bench.parts.database, count // len(lanes)
     deliveries = tables[webhook_deliveries.name]
-    (event,) = await _first(bench, events)
-    (delivery,) = await _first(bench, deliveries)
-    insert_event = database.compile(sa.insert(events))
-    insert_delivery = database.compile(sa.insert(deliveries))
-    for start in range(0, count, _BACKLOG_STEP):
-        numbers = range(start, min(start + _BACKLOG_STEP, count))
-        names = [new_id() for _ in numbers]
-        async with database.transaction(EVERY_TENANT) as tx:
-            await tx.execute_many(
-                insert_event,
-                [
-                    insert_event.bind(event | {"id": name, "version": 1_000_000 + number})
-                    for number, name in zip(numbers, names, strict=True)
-                ],
-            )
-            await tx.execute_many(
-                insert_delivery,
-                [insert_delivery.bind(delivery | {"id": n, "event_id": n}) for n in names],
-            )
-    async with database.transaction(EVERY_TENANT) as tx:
-        statement = database.compile(sa.update(webhook_lanes).values(due_at=""))
-        await tx.execute(statement, statement.bind({}))
+    for lane in lanes:
+        first = await _first(bench, lane)
+        for start in range(0, each, _FILLED_AT_ONCE):
+            numbers = _numbers(start, min(start + _FILLED_AT_ONCE, each))
+            number = sa.cast(numbers.c.number, sa.BigInteger())
+            name = sa.func.substr(sa.cast(number + sa.literal_column(str(10**15)), sa.Text()), 2)
+            version = number + sa.literal_column(str(10**6))
+            of_event = _copies(events, first[0], numbers, {"id": name, "version": version})
+            of_delivery = _copies(deliveries, first[1], numbers, {"id": name, "event_id": name})
+            async with database.transaction(EVERY_TENANT) as tx:
+                for copies in (of_event, of_delivery):
+                    statement = database.compile(copies)
+                    await tx.execute(statement, statement.bind({}), slow=True)
 
 
-async def _first(bench: Bench, table: sa.Table) -> list[dict[str, Any]]:
-    database = bench.parts.database
-    statement = database.compile(sa.select(table).limit(1))
-    rows = await database.fetch(EVERY_TENANT, statement, statement.bind({}))
-    return [dict(zip(table.c.keys(), row, strict=True)) for row in rows]
+async def _look_through(bench: Bench) -> None:
+    """What PostgreSQL does by itself within a minute. Until then it goes on with plans that were
+    made for an empty table, and no real queue grows as fast as this one did."""
+    if bench.parts.database.name == "postgresql":
+        connection = await asyncpg.connect(str(bench.parts.settings.database_url))
+        await connection.execute("ANALYZE")
+        await connection.close()
+
+
+def _numbers(start: int, end: int) -> sa.CTE:
+    numbers = sa.select(sa.literal_column(str(start)).label("number")).cte(recursive=True)
+    following = numbers.c.number + sa.literal_column("1")
+    return numbers.union_all(sa.select(following).where(following < sa.literal_column(str(end))))
+
+
+def _copies(copied: sa.Table, row_id: str, numbers: sa.CTE, changed: dict[str, Any]) -> sa.Insert:
+    values = [changed.get(column.name, column) for column in copied.c]
+    return sa.insert(copied).from_select(
+        list(copied.c), sa.select(*values).where(copied.c.id == row_id).select_from(numbers)
+    )
+
+
+async def _first(bench: Bench, lane: Lane) -> tuple[str, str]:
+    """The ids of an event and of its delivery."""
+    d, database = tables[webhook_deliveries.name].c, bench.parts.database
+    statement = database.compile(
+        sa.select(d.event_id, d.id).where(d.tenant_id == lane.tenant_id).limit(1)
+    )
+    found = await database.fetch(EVERY_TENANT, statement, statement.bind({}))
+    return found[0][0], found[0][1]
+
+
+@contextmanager
+def _databases(engine: str) -> Iterator[tuple[Path, Callable[[], str]]]:
+    datasets.cache_folder().mkdir(parents=True, exist_ok=True)
+    # Not under /tmp, which is often in memory: a sync to disk must cost what it costs.
+    with tempfile.TemporaryDirectory(dir=datasets.cache_folder(), prefix="run-") as name:
+        folder = Path(name)
+        if engine == SQLITE:
+            yield folder, lambda: f"sqlite:///{folder}/{new_id()}.db"
+        else:
+            with postgres.server(folder) as new_url:
+                yield folder, new_url
 
 
 @asynccontextmanager
-async def _bench(database_url: str) -> AsyncIterator[Bench]:
-    with tempfile.TemporaryDirectory() as name, _receiver(Path(name)) as (ports, arrivals):
-        folder = Path(name)
-        environ = {
-            "MASTHEAD_DATA_DIR": str(folder / "data"),
-            "MASTHEAD_OUTBOUND_ALLOW": str(ipaddress.ip_network("127.0.0.0/8")),
-            "MASTHEAD_OUTBOUND_CA_FILE": str(folder / "authority.pem"),
-        }
-        if database_url:
-            environ["MASTHEAD_DATABASE_URL"] = database_url
-        settings = Settings.from_environ(environ)
+async def _bench(folder: Path, database_url: str) -> AsyncIterator[Bench]:
+    with receiving(folder) as receiver:
+        settings = Settings.from_environ(
+            {
+                "MASTHEAD_DATA_DIR": str(folder / "data"),
+                "MASTHEAD_DATABASE_URL": database_url,
+                "MASTHEAD_OUTBOUND_ALLOW": str(ipaddress.ip_network("127.0.0.0/8")),
+                "MASTHEAD_OUTBOUND_CA_FILE": str(receiver.authority),
+            }
+        )
         await bring_up_to_date(settings)
         parts = await build(settings)
         try:
-            yield Bench(parts, ports, arrivals)
+            yield Bench(parts, receiver)
         finally:
             await parts.close()
-
-
-@contextmanager
-def _receiver(folder: Path) -> Iterator[tuple[dict[str, int], Connection]]:
-    authority = trustme.CA()
-    authority.cert_pem.write_to_path(folder / "authority.pem")
-    certificate = folder / "server.pem"
-    authority.issue_cert(HEALTHY, HANGING).private_key_and_cert_chain_pem.write_to_path(certificate)
-    ours, theirs = multiprocessing.Pipe()
-    process = multiprocessing.get_context("spawn").Process(
-        target=_receive, args=(certificate, theirs), daemon=True
-    )
-    process.start()
-    ports: dict[str, int] = ours.recv()
-    try:
-        yield ports, ours
-    finally:
-        process.terminate()
-        process.join()
-
-
-def _receive(certificate: Path, to_parent: Connection) -> None:
-    uvloop.run(_serve(certificate, to_parent))
-
-
-async def _serve(certificate: Path, to_parent: Connection) -> None:
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    context.load_cert_chain(certificate)
-    loop, ports = asyncio.get_running_loop(), {}
-    for host in (HEALTHY, HANGING):
-        server = await loop.create_server(
-            lambda host=host: _Receiving(to_parent, answers=host == HEALTHY),  # type: ignore[misc]
-            host,
-            0,
-            ssl=context,
-        )
-        ports[host] = server.sockets[0].getsockname()[1]
-    to_parent.send(ports)
-    await asyncio.Event().wait()
-
-
-class _Receiving(asyncio.Protocol):
-    """Just enough HTTP: a request with a length, an answer without a body."""
-
-    def __init__(self, arrivals: Connection, *, answers: bool) -> None:
-        self._arrivals = arrivals
-        self._answers = answers
-        self._data = b""
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        # Not asserted: uvloop's transports are of a family of their own.
-        self._transport = cast(asyncio.Transport, transport)
-
-    def data_received(self, data: bytes) -> None:
-        self._data += data
-        while (end := self._data.find(b"\r\n\r\n")) >= 0:
-            head = self._data[:end].lower()
-            length = int(head.split(b"content-length: ")[1].split(b"\r\n")[0])
-            if len(self._data) < end + 4 + length:
-                return
-            body = self._data[end + 4 : end + 4 + length]
-            self._data = self._data[end + 4 + length :]
-            if head.startswith(b"post " + TIMED.encode()):
-                record_id = body.split(b'"post_id":')[1].split(b'"')[1].decode()
-                self._arrivals.send((record_id, time.monotonic()))
-            if self._answers:
-                self._transport.write(b"HTTP/1.1 204 Taken\r\n\r\n")
-
-
-def _say(line: str) -> None:
-    print(line, flush=True)
 
 
 if __name__ == "__main__":
