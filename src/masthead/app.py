@@ -80,6 +80,7 @@ from masthead.web.v1.descriptions import description_routes
 from masthead.web.v1.event_description import event_description_routes
 from masthead.web.v1.idempotency import Idempotency
 from masthead.web.v1.mount import mount as mount_v1
+from masthead.webhooks.collection import reaching
 from masthead.webhooks.deliver import DeliveryWorker
 from masthead.webhooks.fanout import Fanout
 from masthead.webhooks.queue import DeliveryQueue
@@ -124,7 +125,8 @@ async def build(settings: Settings, now: clock.Clock = clock.now) -> Parts:
     """Opens what the settings name. The database must have the current schema already."""
     keyring = KeyRing([str(secret) for secret in settings.load_root_secrets()])
     database = await open_database(settings.database_url)
-    records = Records(database, under_operator(registry, settings), tables, keyring, now)
+    collections = reaching(under_operator(registry, settings), settings.outbound_allow)
+    records = Records(database, collections, tables, keyring, now)
     records.fan_out = Fanout(database, tables)
     throttle = LoginThrottle(database, now)
     versions = TenantVersions(database)
@@ -182,7 +184,7 @@ def job_runner(parts: Parts) -> JobRunner:
         Chore("logins.sweep", hourly, parts.throttle.sweep),
         Chore("limits.sweep", hourly, parts.limit_store.sweep),
         Chore("idempotency.sweep", hourly, parts.idempotency.sweep),
-        Chore("webhooks.sweep", hourly, partial(_sweep_attempts, parts)),
+        Chore("webhooks.sweep", hourly, partial(_sweep_webhooks, parts)),
         Chore("payments.reconcile", timedelta(days=1), Reconciliation(parts.records, tables).run),
         Chore("mail.sweep", hourly, parts.mail.sweep),
         Chore("email_changes.sweep", hourly, parts.email_changes.sweep),
@@ -200,7 +202,7 @@ def job_runner(parts: Parts) -> JobRunner:
     )
 
 
-async def _sweep_attempts(parts: Parts) -> None:
+async def _sweep_webhooks(parts: Parts) -> None:
     await parts.deliveries.sweep(parts.records.clock())
 
 
@@ -220,6 +222,7 @@ class Background:
     def __init__(self, parts: Parts) -> None:
         self._jobs = job_runner(parts)
         self._deliveries = delivery_worker(parts)
+        self._retention = parts.deliveries.retention
         self._words = Indexer(parts.records.search_index)
         # What this process queues it sends without waiting for the next look at the queue.
         parts.records.after_queueing = self._deliveries.wake
@@ -232,6 +235,7 @@ class Background:
     def stop(self) -> None:
         """What is in hand is finished and recorded; nothing new is begun."""
         self._jobs.stop()
+        self._retention.stop()
         self._deliveries.stop()
         self._words.stop()
 

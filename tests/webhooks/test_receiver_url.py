@@ -22,6 +22,11 @@ REFUSED = [
     "https://127.0.0.1./in",
     "https://hooks.example\\@10.0.0.1/in",
     "https://[fe80::1%25eth0]/in",
+    # Told by the operator's settings; loopback is open in these tests.
+    "https://10.0.0.1/in",
+    "https://[::1]/in",
+    "https://[::ffff:10.0.0.1]/in",
+    "https://93.184.216.34:22/in",
 ]
 
 
