@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import BinaryIO, Final
 
-from masthead.importers.decoding import decoded, storable
+from masthead.importers.decoding import decoded
 from masthead.importers.source import BadFile
 
 MAX_CELL: Final = 1_000_000
@@ -37,6 +37,7 @@ class CsvTable:
             lines = _lines(decoded(stream))
             self._skipped, header, self._delimiter = _header(lines)
         self.columns = tuple(_column(name) for name in header)
+        self._backwards = self.columns[::-1]
 
     def rows(self) -> Iterator[Row]:
         """Cells by their column; a cell that a short row lacks is ''. Raises `BadFile`."""
@@ -59,11 +60,13 @@ class CsvTable:
                 raise BadFile(f"The list can't be read from line {reader.line_num} on.") from error
 
     def _row(self, cells: list[str]) -> Row:
-        row = dict.fromkeys(self.columns, "")
-        for name, cell in zip(self.columns, cells, strict=False):
-            # Of two columns with one name, the first is the exporter's.
-            if cell and not row[name]:
-                row[name] = storable(cell[1:] if _GUARDED.match(cell) else cell)
+        width = len(self.columns)
+        cells = cells[:width] + [""] * (width - len(cells))
+        # From the last to the first: of two columns with one name, the first is the exporter's.
+        row = dict(zip(self._backwards, reversed(cells), strict=True))
+        for name, cell in row.items():
+            if cell[:1] == "'" and _GUARDED.match(cell):
+                row[name] = cell[1:]
         return row
 
 

@@ -21,7 +21,7 @@ NO_ADDRESS: Final = (
 )
 UNREADABLE: Final = "The editor's document can't be read; the plain text was taken instead."
 # Where a card begins and ends, and where the part for members does.
-_MARKERS: Final = re.compile(r"<!--\s*(?:kg-card-(?:begin|end):[^>]*|members-only)\s*-->")
+_MARKERS: Final = re.compile(r"<!--\s*(?:kg-card-(?:begin|end):[^<>]{0,60}|members-only)\s*-->")
 _BLANK_LINES: Final = re.compile(r"\n\s*\n")
 
 Render = Callable[[object], tuple[str, frozenset[str]]]

@@ -17,9 +17,8 @@ from masthead.importers.ghost.markdown import render_markdown
 Card = Mapping[str, Any]
 
 # The editor wraps every run of a caption in a span for its blanks.
-_SPANS: Final = re.compile(r"</?span[^>]*>", re.IGNORECASE)
+_SPANS: Final = re.compile(r"</?span[^<>]*>", re.IGNORECASE)
 _ENCLOSED: Final = re.compile(r"<p(?:\s[^>]*)?>(.*)</p>", re.IGNORECASE | re.DOTALL)
-_QUOTE: Final = re.compile(r"<blockquote.*</blockquote>", re.IGNORECASE | re.DOTALL)
 _LANGUAGE: Final = re.compile(r"[\w.+#-]{1,40}", re.ASCII)
 
 
@@ -131,11 +130,15 @@ def _embed(card: Card) -> str:
     given = card.get("metadata")
     metadata: Card = given if isinstance(given, dict) else {}
     # A quoted post has its words in the page; a player has none.
-    quote = _QUOTE.search(_text(card, "html"))
-    said = quote[0] if quote else ""
+    said = _quoted(_text(card, "html"))
     if url not in said or not said:
         said += _link(url, escape(_text(metadata, "title") or url))
     return said + _paragraph(_inline(card, "caption"))
+
+
+def _quoted(html: str) -> str:
+    start, end = html.find("<blockquote"), html.rfind("</blockquote>")
+    return f"{html[start:end]}</blockquote>" if 0 <= start < end else ""
 
 
 def _html(card: Card) -> str:

@@ -9,19 +9,28 @@ from typing import Final
 
 from markdown_it import MarkdownIt
 
-MAX_LENGTH: Final = 300_000
-"""Characters, a thick book. What is longer is shown as it was written."""
+MAX_LENGTH: Final = 100_000
+"""Characters, forty printed pages; the parser takes seconds for ten times as many that are meant to
+hold it up. What is longer is shown as it was written."""
 # `#Heading` without a blank was one in the editor's early years.
 _TIGHT_HEADING: Final = re.compile(r"^(#{1,6})(?=[^#\s])")
+_DEFINITION: Final = re.compile(r"^[ >]{0,20}\[[^\n]*", re.MULTILINE)
+_MAX_REFERRED: Final = 20_000_000
 _FENCE: Final = re.compile(r"^ {0,3}(```|~~~)")
 
 
 def render_markdown(text: str) -> str:
     if not text.strip():
         return ""
-    if len(text) > MAX_LENGTH:
+    if len(text) > MAX_LENGTH or _could_explode(text):
         return f"<pre>{escape(text, quote=False)}</pre>"
     return str(_renderer().render(_with_loose_headings(text))).strip()
+
+
+def _could_explode(text: str) -> bool:
+    """An address that is written once may be referred to by every other letter."""
+    longest = max(map(len, _DEFINITION.findall(text)), default=0)
+    return longest * text.count("[") > _MAX_REFERRED
 
 
 @cache

@@ -8,6 +8,8 @@ from typing import Any, Final
 
 from masthead.importers.ghost.cards import attribute, render_card
 
+MAX_LENGTH: Final = 5_000_000
+"""Characters of HTML. Cards and tags are named by their number, as often as a file likes."""
 _QUOTE: Final = ("<blockquote><p>", "</p></blockquote>")
 _SECTIONS: Final = {
     **{tag: (f"<{tag}>", f"</{tag}>") for tag in ("h1", "h2", "h3", "h4", "h5", "h6")},
@@ -33,6 +35,7 @@ class _Renderer:
         self._cards = _list(document.get("cards"))
         self._markups = [_tags(each) for each in _list(document.get("markups"))]
         self._unknown: set[str] = set()
+        self._left = MAX_LENGTH
 
     def render(self, sections: list[Any]) -> tuple[str, frozenset[str]]:
         said = "".join(self._section(each) for each in sections if isinstance(each, list) and each)
@@ -61,7 +64,13 @@ class _Renderer:
         said = render_card(card[0], payload)
         if said is None:
             self._unknown.add(card[0][:40])
-        return said or ""
+        return self._within_limit(said or "")
+
+    def _within_limit(self, said: str) -> str:
+        self._left -= len(said)
+        if self._left < 0:
+            raise ValueError("more text than a post can have")
+        return said
 
     def _markers(self, markers: list[Any]) -> str:
         """Each marker opens some tags, says something and closes some of the open ones."""
@@ -72,7 +81,7 @@ class _Renderer:
                 case [int(kind), list(opened), int(closed), value, *_]:
                     for index in opened:
                         start, end = _at(self._markups, index) or ("", "")
-                        said.append(start)
+                        said.append(self._within_limit(start))
                         closing.append(end)
                     said.append(self._atom(value) if kind == 1 else _plain(value))
                     said += [closing.pop() for _ in range(min(closed, len(closing)))]
@@ -84,7 +93,7 @@ class _Renderer:
             return ""
         if atom[0] == "soft-return":
             return "<br>"
-        return _plain(atom[1]) if len(atom) > 1 else ""
+        return self._within_limit(_plain(atom[1])) if len(atom) > 1 else ""
 
 
 def _tags(markup: object) -> tuple[str, str]:
