@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from html import unescape
 from typing import Any
 
+from msgspec.json import encode
+
 from masthead.importers.editor_json import to_document
 from masthead.importers.image_urls import (
     ImageRef,
@@ -26,6 +28,12 @@ from masthead.importers.markup import (
 )
 from masthead.importers.source import SourcePost
 from masthead.importers.srcset import parse_srcset, widest, write_srcset
+from masthead.records.fields.documents import MAX_BYTES
+
+LARGE = 200_000
+"""Characters of HTML; the document of a shorter text is not even measured."""
+MAX_DOCUMENT = MAX_BYTES * 9 // 10
+"""New addresses of pictures may be longer than the old ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +51,8 @@ def prepare(post: SourcePost, site_url: str) -> Prepared:
     """`site_url` is the old address, which relative addresses are relative to; '' if unknown."""
     html, tokens = cleaned(post.html)
     document, reason = to_document(tokens, site_url) if tokens else (None, "")
+    if document is not None and len(html) > LARGE and len(encode(document)) > MAX_DOCUMENT:
+        document, reason = None, "a document of more than 2 MB"
     urls = [post.featured_image] if post.featured_image else []
     urls += _picture_urls(tokens, site_url)
     images = find_pictures(urls, site_url, post.source_id)

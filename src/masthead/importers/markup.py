@@ -182,6 +182,9 @@ class _Reading:
         if name == "input":
             # The sanitizer adds what is set in an order of its own, another one in each process.
             return {key: kept[key] for key in ("type", "disabled", "checked") if key in kept}
+        if name in ("audio", "video"):
+            # Nothing plays by itself here, so there must be something to press.
+            kept.setdefault("controls", "")
         return kept
 
     def _anchor(self, name: str, value: str) -> str:

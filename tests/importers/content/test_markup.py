@@ -77,6 +77,7 @@ def test_what_stays_as_it_is(html: str) -> None:
         ('<code class="hljs lang-c++ x">y</code>', '<code class="language-c++">y</code>'),
         ('<ul data-type="evil"><li>x</li></ul>', "<ul><li>x</li></ul>"),
         ('<a target="_top" rel="&quot;x">x</a>', "<a>x</a>"),
+        ("<audio src=a.mp3 autoplay></audio>", '<audio src="a.mp3" controls=""></audio>'),
         ("<!-- c -->a<?php b ?><![CDATA[c]]>", "a"),
         ("a\0b\udcffc", "ab?c"),
         ("<pre>\n\na</pre>", "<pre>\n\na</pre>"),
@@ -210,7 +211,7 @@ def test_deep_nesting_keeps_its_text() -> None:
 
 
 def test_more_tags_than_a_book_has_leave_the_text() -> None:
-    assert safe("<i>a</i>" * 40_000).split() == ["a"] * 40_000
+    assert safe("<i>a</i>" * 120_000).split() == ["a"] * 120_000
 
 
 def test_many_paragraphs_without_an_end_are_not_deep() -> None:

@@ -109,6 +109,15 @@ def test_what_keeps_a_post_from_the_editor_is_told() -> None:
     assert (prepared.content_json, prepared.why_html_only) == (None, "<figcaption>")
 
 
+def test_a_document_that_could_not_be_stored_is_none() -> None:
+    # Eighteen thousand parts, which say more in JSON than in HTML.
+    prepared = ready("<p><b><i><u>word</u></i></b></p>" * 9_000)
+    assert (prepared.content_json is None, prepared.why_html_only) == (False, "")
+    prepared = ready(f"<p><b><i><u>{'word' * 25}</u></i></b></p>" * 9_000)
+    assert prepared.why_html_only == "a document of more than 2 MB"
+    assert prepared.content_json is None
+
+
 def test_processes_can_share_the_work() -> None:
     prepared = ready(CAPTIONED)
     assert pickle.loads(pickle.dumps(prepared)) == prepared
