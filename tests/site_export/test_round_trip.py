@@ -6,8 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
+from tests.importers.run.exports import WRITTEN, imported, rows
 from tests.site_export.filled import Filled, export, picture
+from tests.world import TenantWorld
 
 from masthead.caller import system
 from masthead.importers.content import prepare
@@ -121,6 +124,51 @@ async def test_members_of_a_ghost_export_are_who_they_were(filled: Filled, tmp_p
     # Nobody becomes a payer by coming back.
     wanted["di@example.com"]["payment_customer_id"] = ""
     assert found == wanted
+
+
+async def test_a_whole_import_gives_another_tenant_the_same(
+    source: Source, filled: Filled, other_tenant: TenantWorld
+) -> None:
+    report = (await imported(other_tenant, source)).summary()
+    assert (report["posts"]["imported"], report["posts"]["failed"]) == (6, 0)
+    copies = {each["filename"]: each["url"] for each in await rows(other_tenant, "media")}
+    assert len(copies) == (1 if source.overview.platform == "ghost" else 0)
+    found = {each["slug"]: each for each in await rows(other_tenant, "posts")}
+    assert set(found) == set(filled.posts) - {"later"}
+    for slug, record in found.items():
+        record["tags"] = msgspec.json.decode(record["tags"])
+        there = expected(source, filled, filled.posts[slug], FIELDS)
+        for name, url in copies.items():
+            old = next(each for each in source.overview.files if each.endswith(name))
+            for each in ("content_html", "featured_image"):
+                there[each] = there[each].replace(old, url)
+        assert {name: record[name] for name in FIELDS} == there
+    (page,) = await rows(other_tenant, "pages")
+    assert {name: page[name] for name in OF_A_PAGE} == expected(
+        source, filled, filled.page, OF_A_PAGE
+    )
+
+
+async def test_a_whole_import_gives_another_tenant_the_same_members(
+    filled: Filled, other_tenant: TenantWorld, tmp_path: Path
+) -> None:
+    await filled.export("ghost", tmp_path / "site.zip")
+    await imported(other_tenant, open_ghost(tmp_path / "site.zip", OPTIONS))
+    names = ("email", "name", "tier", "newsletter")
+
+    async def members_of(tenant: TenantWorld) -> list[tuple[Any, ...]]:
+        found = await rows(tenant, "blog_members")
+        return sorted(tuple(each[name] for name in names) for each in found)
+
+    assert await members_of(other_tenant) == await members_of(filled.tenant)
+
+
+async def test_a_second_import_changes_nothing(source: Source, other_tenant: TenantWorld) -> None:
+    await imported(other_tenant, source)
+    before = {table: await rows(other_tenant, table) for table in WRITTEN}
+    again = (await imported(other_tenant, source)).summary()
+    assert (again["posts"]["imported"], again["posts"]["updated"]) == (0, 0)
+    assert {table: await rows(other_tenant, table) for table in WRITTEN} == before
 
 
 async def test_a_second_export_names_every_post_the_same(filled: Filled, tmp_path: Path) -> None:
