@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ OF_A_PAGE = ("title", "slug", "content_html", "status", "published_at")
 @pytest.fixture(params=["wxr", "ghost"])
 async def source(
     request: pytest.FixtureRequest, filled: Filled, tmp_path: Path
-) -> Iterator[Source]:
+) -> AsyncIterator[Source]:
     path = tmp_path / "site"
     await filled.export(request.param, path)
     opened = (open_wordpress if request.param == "wxr" else open_ghost)(path, OPTIONS)
@@ -112,14 +113,13 @@ async def test_members_of_a_ghost_export_are_who_they_were(filled: Filled, tmp_p
         limit=100,
     )
     await filled.export("ghost", tmp_path / "site.zip")
-    source = open_ghost(tmp_path / "site.zip", OPTIONS)
     names = ("email", "name", "tier", "newsletter", "payment_customer_id", "created")
-    found = {
-        each.email: {name: getattr(each, name) for name in names}
-        for each in source.members()
-        if isinstance(each, SourceMember)
-    }
-    source.close()
+    with closing(open_ghost(tmp_path / "site.zip", OPTIONS)) as source:
+        found = {
+            each.email: {name: getattr(each, name) for name in names}
+            for each in source.members()
+            if isinstance(each, SourceMember)
+        }
     wanted = {each["email"]: {name: each[name] for name in names} for each in there}
     # Nobody becomes a payer by coming back.
     wanted["di@example.com"]["payment_customer_id"] = ""
@@ -153,7 +153,8 @@ async def test_a_whole_import_gives_another_tenant_the_same_members(
     filled: Filled, other_tenant: TenantWorld, tmp_path: Path
 ) -> None:
     await filled.export("ghost", tmp_path / "site.zip")
-    await imported(other_tenant, open_ghost(tmp_path / "site.zip", OPTIONS))
+    with closing(open_ghost(tmp_path / "site.zip", OPTIONS)) as source:
+        await imported(other_tenant, source)
     names = ("email", "name", "tier", "newsletter")
 
     async def members_of(tenant: TenantWorld) -> list[tuple[Any, ...]]:
@@ -176,9 +177,11 @@ async def test_a_second_export_names_every_post_the_same(filled: Filled, tmp_pat
     await filled.export("wxr", tmp_path / "first.xml")
     await filled.tenant.post(title="One more")
     await export(filled.tenant, "wxr", tmp_path / "second.xml")
-    first, second = (
-        {key_of_post(each): each.title for each in texts(open_wordpress(path, OPTIONS)).values()}
-        for path in (tmp_path / "first.xml", tmp_path / "second.xml")
-    )
+    first, second = titles(tmp_path / "first.xml"), titles(tmp_path / "second.xml")
     assert first.items() < second.items()
     assert len(second) == len(first) + 1
+
+
+def titles(path: Path) -> dict[str, str]:
+    with closing(open_wordpress(path, OPTIONS)) as source:
+        return {key_of_post(each): each.title for each in texts(source).values()}
