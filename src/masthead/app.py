@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 
-from starlette.routing import Route, Router
+from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from masthead import clock, logs
@@ -72,6 +72,7 @@ from masthead.storage.objects import ObjectStore, open_object_store
 from masthead.storage.open import open_database
 from masthead.web.compression import Compression
 from masthead.web.cors import Cors
+from masthead.web.dispatch import Dispatch
 from masthead.web.front_door import FrontDoor
 from masthead.web.health import Health, build_revision
 from masthead.web.v1.cache import AnswerCache
@@ -251,7 +252,7 @@ def http_app(parts: Parts) -> FrontDoor:
         parts.email_changes,
     )
     revision = build_revision(os.environ.get("SOURCE_REVISION", ""))
-    router = Router(
+    faces = Dispatch(
         [
             *record_routes(services),
             *description_routes(V1_TABLE, parts.settings),
@@ -266,10 +267,9 @@ def http_app(parts: Parts) -> FrontDoor:
             ),
             Route("/api/health", Health(parts.database, revision, parts.records.clock)),
         ],
-        redirect_slashes=False,
-        default=_nothing_here,
+        otherwise=_nothing_here,
     )
-    return FrontDoor(Cors(Compression(router)), parts.directory, parts.settings)
+    return FrontDoor(Cors(Compression(faces)), parts.directory, parts.settings)
 
 
 V1_TABLE = (

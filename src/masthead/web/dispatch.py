@@ -1,0 +1,45 @@
+"""From a path to its route. A path without parameters is one look into a table; the others are
+tried only against the routes that begin alike, not against all of the service's."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from starlette.routing import Match, Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+
+class Dispatch:
+    """Routes have distinct paths and take every method: they answer 405 themselves."""
+
+    def __init__(self, routes: Iterable[Route], otherwise: ASGIApp) -> None:
+        self.routes = tuple(routes)
+        self._otherwise = otherwise
+        self._exact = {each.path: each for each in self.routes if "{" not in each.path}
+        self._alike: dict[str, list[Route]] = defaultdict(list)
+        for each in self.routes:
+            if "{" in each.path:
+                self._alike[_beginning(each.path)].append(each)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        path = scope["path"]
+        exact = self._exact.get(path)
+        if exact is not None:
+            scope["path_params"] = {}
+            await exact.handle(scope, receive, send)
+            return
+        for route in self._alike.get(_beginning(path), ()):
+            match, found = route.matches(scope)
+            if match is Match.FULL:
+                scope.update(found)
+                await route.handle(scope, receive, send)
+                return
+        await self._otherwise(scope, receive, send)
+
+
+def _beginning(path: str) -> str:
+    """The first segment, and the second under /api."""
+    if path.startswith("/api/"):
+        return path[: path.find("/", 5) + 1 or None]
+    return path[: path.find("/", 1) + 1 or None]
