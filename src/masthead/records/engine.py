@@ -213,6 +213,7 @@ class Records:
             unit = Unit(transaction, caller, tenant_id, self._parts, emit_events=emit_events)
             await unit.begin()
             yield unit
+            await unit.store_events()
             if unit.written and self.fan_out is not None:
                 queued = await self.fan_out(unit, unit.written)
         if queued and self.after_queueing is not None:

@@ -40,28 +40,23 @@ class Kept:
     ) -> None:
         record = change.record
         place = _Place(tx, tenant_id, collection.name, record["created"], record["id"])
-        for counter in collection.counters:
-            before, after = (_buckets(record, counter) for record in (change.old, change.new))
-            await self._move(place, counter.name, before, after)
+        await self._count_change(place, collection, change)
         for field in indexed_fields(collection):
-            before, after = (_items(record, field.name) for record in (change.old, change.new))
+            before, after = _items(change.old, field.name), _items(change.new, field.name)
             await self._list(place, field.name, before, after)
         if collection.searchable:
             await self._follow_words(place, collection, change)
 
-    async def _move(self, place: _Place, counter: str, before: set[str], after: set[str]) -> None:
-        steps = [(bucket, -1) for bucket in before - after]
-        steps += [(bucket, 1) for bucket in after - before]
-        # Buckets in a fixed order, so that two changes can't wait for each other.
-        for bucket, step in sorted(steps):
-            values = {
-                "tenant_id": place.tenant_id,
-                "collection": place.collection,
-                "counter": counter,
-                "bucket": bucket,
-                "total": step,
-            }
-            await place.tx.execute(self._count, self._count.bind(values))
+    async def _count_change(self, place: _Place, collection: Collection, change: Change) -> None:
+        rows = []
+        for counter in collection.counters:
+            before, after = _buckets(change.old, counter), _buckets(change.new, counter)
+            key = (place.tenant_id, place.collection, counter.name)
+            rows += [(*key, bucket, -1) for bucket in before - after]
+            rows += [(*key, bucket, 1) for bucket in after - before]
+        if rows:
+            # In a fixed order, so that two changes can't wait for each other.
+            await place.tx.execute_many(self._count, sorted(rows))
 
     async def _list(self, place: _Place, field: str, before: set[str], after: set[str]) -> None:
         for statement, items in ((self._unlist, before - after), (self._list_item, after - before)):

@@ -72,6 +72,7 @@ class Unit:
         self._now = clock.to_text(self._moment)
         self._version = 0
         self.written: list[WrittenEvent] = []
+        self._event_rows: list[tuple[object, ...]] = []
         self._site = Site()
 
     async def begin(self) -> None:
@@ -359,17 +360,16 @@ class Unit:
         about = None
         for event in collection.events(change):
             about = about or change_facts(collection, change)
-            await self.write_event(
+            self.write_event(
                 Event(event.name, {**event.payload, **about}),
                 collection=collection.name,
                 record_id=change.record["id"],
             )
 
-    async def write_event(
+    def write_event(
         self, event: Event, *, collection: str = "", record_id: str = ""
     ) -> WrittenEvent:
-        """An event of this change. Its deliveries are queued when the unit ends."""
-        statement = self._parts.writes.event
+        """An event of this change. It is stored, and its deliveries queued, when the unit ends."""
         written = WrittenEvent(ids.new_id(), event.name, self._now)
         values = {
             "tenant_id": self.tenant_id,
@@ -383,8 +383,13 @@ class Unit:
             "created": self._now,
         }
         self.written.append(written)
-        await self._tx.execute(statement, statement.bind(values))
+        self._event_rows.append(self._parts.writes.event.bind(values))
         return written
+
+    async def store_events(self) -> None:
+        if self._event_rows:
+            await self._tx.execute_many(self._parts.writes.event, self._event_rows)
+            self._event_rows = []
 
 
 @dataclass(frozen=True, slots=True)

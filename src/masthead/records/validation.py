@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from masthead.errors import Forbidden, Invalid, Problem
@@ -26,22 +27,27 @@ class Remove:
     value: Any
 
 
+_RELATIVE = (Add, Remove)
+
+
 def check_new(
     collection: Collection, given: Mapping[str, Any], access: Access
 ) -> tuple[Record, frozenset[str]]:
     """All declared fields of a record to be, defaults filled in, and which of them were given."""
     checker = _Checker(collection, access)
     record: Record = {}
+    named: list[str] = []
     for field in collection.fields:
-        if field.name in given and checker.may_set(field, given[field.name], field.default_value()):
-            value = checker.relative(field, given[field.name], field.empty())
-            record[field.name] = checker.check(field, value)
-            checker.given.add(field.name)
+        name = field.name
+        if name in given and checker.may_set(field, given[name], field.default_value):
+            record[name] = checker.check(field, given[name], field.empty)
+            named.append(name)
         else:
-            record[field.name] = field.default_value()
-            checker.require(field, record)
+            record[name] = field.default_value()
+            if field.required:
+                checker.require(field, record)
     checker.finish()
-    return record, frozenset(checker.given)
+    return record, frozenset(named)
 
 
 def check_changes(
@@ -52,10 +58,9 @@ def check_changes(
     changes: Record = {}
     for name, value in given.items():
         field = collection.by_name.get(name)
-        if field is None or not checker.may_set(field, value, old.get(name)):
+        if field is None or not checker.may_set(field, value, partial(old.get, name)):
             continue
-        value = checker.relative(field, value, old.get(name))
-        changes[name] = checker.check(field, value)
+        changes[name] = checker.check(field, value, partial(old.get, name))
         if field.immutable and changes[name] != old[name]:
             checker.problems[name] = _IMMUTABLE
     checker.finish()
@@ -71,19 +76,21 @@ class _Checker:
         self.collection = collection
         self.access = access
         self.problems: dict[str, Problem] = {}
-        self.given: set[str] = set()
 
-    def may_set(self, field: Field, value: Any, current: Any) -> bool:
+    def may_set(self, field: Field, value: Any, read_current: Callable[[], Any]) -> bool:
         """Clients send whole records back: what only the engine sets is passed over, and what the
         caller may not set is passed over as long as it stays as it is."""
         if field.write <= self.access:
             return True
+        current = read_current()
         if field.write is Access.ENGINE or value == current or (not value and not current):
             return False
         raise Forbidden(f"You are not allowed to set {field.name}.")
 
-    def check(self, field: Field, value: Any) -> Any:
+    def check(self, field: Field, value: Any, read_current: Callable[[], Any]) -> Any:
         try:
+            if isinstance(value, _RELATIVE):
+                value = _applied(field, value, read_current())
             if isinstance(field, Slug) and value in (None, ""):
                 return ""
             return field.check(value)
@@ -93,21 +100,8 @@ class _Checker:
 
     def require(self, field: Field, record: Record) -> None:
         # Engine-set fields are filled in later; a slug is made from its source.
-        if (
-            field.required
-            and field.write is not Access.ENGINE
-            and field.is_empty(record[field.name])
-        ):
+        if field.write is not Access.ENGINE and field.is_empty(record[field.name]):
             self.problems[field.name] = REQUIRED
-
-    def relative(self, field: Field, value: Any, current: Any) -> Any:
-        if not isinstance(value, Add | Remove):
-            return value
-        try:
-            return _applied(field, value, current)
-        except FieldError as error:
-            self.problems[field.name] = error.problem
-            return current
 
     def finish(self) -> None:
         if self.problems:

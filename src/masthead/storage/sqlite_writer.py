@@ -238,12 +238,13 @@ class SqliteTransaction:
         self, statement: Statement, values: Sequence[object] = (), *, slow: bool = False
     ) -> int:
         self._check()
-        run = partial(self._connection.execute, statement.text, values)
         try:
-            cursor = await self._writer.in_thread(run) if slow else run()
+            if not slow:
+                return self._connection.execute(statement.text, values).rowcount
+            run = partial(self._connection.execute, statement.text, values)
+            return (await self._writer.in_thread(run)).rowcount
         except sqlite3.Error as error:
             raise self._spoiled_by(error) from error
-        return cursor.rowcount
 
     async def execute_many(self, statement: Statement, rows: Sequence[Sequence[object]]) -> None:
         self._check()

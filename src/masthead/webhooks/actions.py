@@ -74,7 +74,7 @@ async def fire_test(
             {},
             stamped={"webhook_id": subscription["id"], "event": TEST_PING, "state": DROPPED},
         )
-        written = await unit.write_event(
+        written = unit.write_event(
             Event(TEST_PING, payload),
             collection=webhook_subscriptions.name,
             record_id=subscription["id"],
