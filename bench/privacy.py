@@ -23,14 +23,14 @@ from typing import Any
 
 import httpx
 import msgspec
-import sqlalchemy as sa
 
 from masthead import clock
 from masthead.app import Parts, bring_up_to_date, build, http_app
 from masthead.caller import system
-from masthead.events.outbox import events
+from masthead.identity.accounts import account_caller
 from masthead.identity.plans import Plan
-from masthead.identity.setup import CreatedTenant, NewTenant, create_tenant
+from masthead.identity.setup import NewTenant, create_tenant
+from masthead.identity.tenants import superusers, tenants
 from masthead.ids import TenantId, new_id
 from masthead.media.collection import media
 from masthead.members.collection import blog_members
@@ -38,16 +38,19 @@ from masthead.posts.collection import posts
 from masthead.privacy.collection import gdpr_requests
 from masthead.privacy.export import archive_key
 from masthead.records.collection import Collection, Record
-from masthead.schema import tables
 from masthead.settings import Settings
 from masthead.site.collection import site_settings
 from masthead.storage.compaction import compact
-from masthead.storage.database import scope_of
 
 DOMAIN = "erased.example"
 FILE_BYTES = 8 * 1024 * 1024
-BATCH = 2_000
+BATCH = 200
 PAUSE_SECONDS = 0.01
+QUIET_SECONDS = 20.0
+STEPS = ("seed", "export", "erase", "compact")
+TENANTS = ("big", "small")
+NEIGHBOURS_POSTS = 1_000
+POST = {"title": "A neighbour's post", "status": "published", "content_html": "<p>Words.</p>"}
 
 
 @dataclass(frozen=True)
@@ -58,95 +61,75 @@ class Size:
 
 
 class Memory:
-    """The most this process used while it was watched, in MB above where it began.
-
-    Without pages of mapped files: SQLite maps up to 256 MB of the database, which the kernel lends
-    and takes back as it likes.
-    """
+    """The most this process used while it was watched, in MB above where it began."""
 
     def __init__(self) -> None:
-        self.began = _resident_mb()
-        self.peak = self.began
+        self._began = _resident()
+        self._most = self._began
 
     async def watch(self) -> None:
         while True:
-            self.peak = max(self.peak, _resident_mb())
+            self._look()
             await asyncio.sleep(0.05)
 
-    @property
-    def growth(self) -> float:
-        return max(self.peak, _resident_mb()) - self.began
+    def _look(self) -> None:
+        self._most = {name: max(most, _resident()[name]) for name, most in self._most.items()}
+
+    def told(self) -> str:
+        self._look()
+        grown = {name: self._most[name] - began for name, began in self._began.items()}
+        return (
+            f"resident memory grew by {grown['VmRSS']:.1f} MB, "
+            f"{grown['RssAnon']:.1f} MB without pages of files"
+        )
 
 
-def _resident_mb() -> float:
+def _resident() -> dict[str, float]:
     lines = Path("/proc/self/status").read_text().splitlines()
-    (anonymous,) = [line.split()[1] for line in lines if line.startswith("RssAnon:")]
-    return int(anonymous) / 1024
+    fields = dict(line.split(":", 1) for line in lines)
+    return {name: int(fields[name].split()[0]) / 1024 for name in ("VmRSS", "RssAnon")}
 
 
 async def seed(parts: Parts, tenant_id: TenantId, size: Size) -> None:
     words = "<p>" + "Some words of an ordinary post. " * 60 + "</p>"
-    now = clock.to_text(clock.now())
-    await _insert(
+    await _create(
         parts,
         tenant_id,
         blog_members,
         ({"email": f"member{n}@{DOMAIN}", "name": f"Member {n}"} for n in range(size.members)),
     )
-    await _insert(
+    await _create(
         parts,
         tenant_id,
         posts,
         (
-            {"title": f"Post {n}", "slug": f"post-{n}", "content_html": words}
-            for n in range(size.posts)
-        ),
-    )
-    await _insert_rows(
-        parts,
-        tenant_id,
-        events,
-        (
             {
-                "tenant_id": tenant_id,
-                "version": 1_000 + n,
-                "ordinal": 0,
-                "id": new_id(),
-                "name": "member.subscribed",
-                "collection": "blog_members",
-                "record_id": new_id(),
-                "payload": msgspec.json.encode({"email": f"member{n}@{DOMAIN}"}).decode(),
-                "created": now,
+                "title": f"Post {n}",
+                "slug": f"post-{n}",
+                "content_html": words,
+                "status": "published",
+                "tags": [f"tag {n % 100}", "everything"],
             }
-            for n in range(size.members)
+            for n in range(size.posts)
         ),
     )
     content = os.urandom(FILE_BYTES)
     for number in range(size.media_mb * 2**20 // FILE_BYTES):
         record_id, name = new_id(), f"film-{number}.mp4"
-        key = f"{tenant_id}/media/{record_id}/{name}"
-        await parts.objects.put(key, content)
-        row = {"id": record_id, "file": name, "filename": name, "mime_type": "video/mp4"}
-        await _insert(parts, tenant_id, media, iter([row]))
+        await parts.objects.put(f"{tenant_id}/media/{record_id}/{name}", content)
+        values = {"id": record_id, "file": name}
+        stamped = {"filename": name, "mime_type": "video/mp4", "size": FILE_BYTES}
+        await parts.records.create(system(tenant_id), media, values, stamped=stamped)
 
 
-async def _insert(
+async def _create(
     parts: Parts, tenant_id: TenantId, collection: Collection, values: Iterator[Record]
 ) -> None:
-    blank = {each.name: each.encode(each.default_value()) for each in collection.fields}
-    now = clock.to_text(clock.now())
-    common = {**blank, "tenant_id": tenant_id, "created": now, "updated": now, "version": 1}
-    rows = ({**common, "id": new_id(), **each} for each in values)
-    await _insert_rows(parts, tenant_id, tables[collection.name], rows)
-
-
-async def _insert_rows(
-    parts: Parts, tenant_id: TenantId, table: sa.Table, rows: Iterator[dict[str, Any]]
-) -> None:
-    statement = parts.database.compile(sa.insert(table))
-    while batch := [statement.bind(each) for each in islice(rows, BATCH)]:
-        async with parts.database.transaction(scope_of(tenant_id)) as tx:
-            await tx.execute_many(statement, batch)
+    """Through the engine: with events, totals, tags and words to search for."""
+    while batch := list(islice(values, BATCH)):
+        async with parts.records.unit(system(tenant_id)) as unit:
+            for each in batch:
+                await unit.create(collection, each)
 
 
 async def request_about(parts: Parts, tenant_id: TenantId, kind: str, **values: Any) -> Record:
@@ -170,7 +153,7 @@ async def measure_export(parts: Parts, tenant_id: TenantId) -> tuple[Record, str
     await parts.privacy.exports.build(request, "")
     took = time.perf_counter() - began
     watching.cancel()
-    return request, f"tenant export: {took:.1f} s, memory grew by {memory.growth:.1f} MB"
+    return request, f"tenant export: {took:.1f} s, {memory.told()}"
 
 
 def check_archive(path: Path) -> str:
@@ -201,14 +184,15 @@ async def measure_member(parts: Parts, tenant_id: TenantId) -> str:
 
 
 class Neighbour:
-    """Another tenant's reader and writer, who should not notice."""
+    """Another tenant's reader and writer, over HTTP, who should not notice."""
 
-    def __init__(self, parts: Parts, tenant: CreatedTenant) -> None:
-        self._parts = parts
-        self._tenant = tenant
+    def __init__(self, parts: Parts, slug: str, token: str) -> None:
         transport = httpx.ASGITransport(http_app(parts))
-        base = f"http://{tenant.slug}.localhost"
-        self._client = httpx.AsyncClient(transport=transport, base_url=base)
+        self._client = httpx.AsyncClient(
+            transport=transport,
+            base_url=f"http://{slug}.localhost",
+            headers={"authorization": f"Bearer {token}"},
+        )
 
     async def p99(self, seconds: float, stop: asyncio.Event | None = None) -> tuple[float, float]:
         """Of reads and writes, in milliseconds."""
@@ -220,8 +204,8 @@ class Neighbour:
             assert answer.status_code == 200
             reads.append(time.perf_counter() - began)
             began = time.perf_counter()
-            values = {"title": "A neighbour's post", "status": "published"}
-            await self._parts.records.create(system(self._tenant.tenant_id), posts, values)
+            answer = await self._client.post("/api/collections/posts/records", json=POST)
+            assert answer.status_code == 200
             writes.append(time.perf_counter() - began)
             await asyncio.sleep(PAUSE_SECONDS)
         return _p99(reads), _p99(writes)
@@ -231,25 +215,38 @@ def _p99(seconds: list[float]) -> float:
     return statistics.quantiles(seconds, n=100)[-1] * 1000
 
 
-async def measure_erasure(parts: Parts, tenant_id: TenantId, neighbour: Neighbour) -> list[str]:
-    quiet = await neighbour.p99(10)
-    request = await request_about(parts, tenant_id, "delete")
+async def measure_erasure(
+    parts: Parts, tenant_id: TenantId, neighbour: Neighbour, watch_seconds: float
+) -> list[str]:
+    await neighbour.p99(QUIET_SECONDS / 4)  # warm
+    quiet = await neighbour.p99(QUIET_SECONDS)
+    request = await _open_deletion(parts, tenant_id)
     stop = asyncio.Event()
-    watching = asyncio.create_task(neighbour.p99(3600, stop))
+    watching = asyncio.create_task(neighbour.p99(watch_seconds, stop))
     began = time.perf_counter()
-    while not await parts.privacy.erasure.run(request):
+    is_over = False
+    while not is_over and not watching.done():
+        is_over = await parts.privacy.erasure.run(request)
         (request,) = await parts.records.find(gdpr_requests, {"id": request["id"]})
     took = time.perf_counter() - began
     stop.set()
     busy = await watching
+    erased = sum(request["receipt"]["erased"].values())
     return [
-        f"erasure: {took:.1f} s",
+        f"erasure: {erased} rows and files so far, {took:.1f} s, {'' if is_over else 'not '}over",
         *(
             f"neighbour's {what} p99: {before:.1f} ms quiet, {during:.1f} ms during "
             f"({during / before:.1f} times)"
             for what, before, during in zip(("read", "write"), quiet, busy, strict=True)
         ),
     ]
+
+
+async def _open_deletion(parts: Parts, tenant_id: TenantId) -> Record:
+    """That of a run before this one, or a new one."""
+    wanted = {"type": "delete", "status": "queued"}
+    found = await parts.records.find(gdpr_requests, wanted, tenant_id=tenant_id)
+    return found[0] if found else await request_about(parts, tenant_id, "delete")
 
 
 def left_over(folder: Path) -> str:
@@ -260,12 +257,35 @@ def left_over(folder: Path) -> str:
     return f"addresses left in the database files and the media store: {count}"
 
 
-async def run(folder: Path, url: str | None, size: Size) -> None:
+async def run(folder: Path, given: argparse.Namespace) -> None:
     environ = {"MASTHEAD_SECRET_KEY": "b" * 40, "MASTHEAD_BASE_URL": "http://localhost"}
-    settings = Settings.from_environ(environ, data_dir=folder, database_url=url)
+    settings = Settings.from_environ(environ, data_dir=folder, database_url=given.database_url)
     await bring_up_to_date(settings)
     parts = await build(settings)
-    big, small = [
+    if "seed" in given.steps:
+        await _seed_tenants(parts, Size(given.posts, given.members, given.media_mb))
+    big, small = [(await parts.records.find(tenants, {"slug": slug}))[:1] for slug in TENANTS]
+    if "export" in given.steps:
+        request, line = await measure_export(parts, TenantId(big[0]["id"]))
+        _say(line)
+        _say(await asyncio.to_thread(check_archive, folder / "media" / archive_key(request)))
+        _say(await measure_member(parts, TenantId(big[0]["id"])))
+    if "erase" in given.steps:
+        neighbour = await _neighbour(parts, TenantId(small[0]["id"]))
+        lines = await measure_erasure(parts, TenantId(big[0]["id"]), neighbour, given.watch_seconds)
+        for line in lines:
+            _say(line)
+    await parts.close()
+    if "compact" in given.steps:
+        _say(await asyncio.to_thread(left_over, folder))
+        began = time.perf_counter()
+        await compact(settings.database_url)
+        _say(f"compaction: {time.perf_counter() - began:.1f} s")
+        _say(await asyncio.to_thread(left_over, folder))
+
+
+async def _seed_tenants(parts: Parts, size: Size) -> None:
+    made = [
         await create_tenant(
             parts.records,
             site_settings,
@@ -277,22 +297,19 @@ async def run(folder: Path, url: str | None, size: Size) -> None:
                 owner_password="correct horse battery",
             ),
         )
-        for slug in ("big", "small")
+        for slug in TENANTS
     ]
     began = time.perf_counter()
-    await seed(parts, big.tenant_id, size)
+    await seed(parts, made[0].tenant_id, size)
+    await seed(parts, made[1].tenant_id, Size(NEIGHBOURS_POSTS, 0, 0))
     _say(f"{parts.database.name}: {size} seeded in {time.perf_counter() - began:.0f} s")
-    request, line = await measure_export(parts, big.tenant_id)
-    _say(line)
-    _say(await asyncio.to_thread(check_archive, folder / "media" / archive_key(request)))
-    _say(await measure_member(parts, big.tenant_id))
-    for line in await measure_erasure(parts, big.tenant_id, Neighbour(parts, small)):
-        _say(line)
-    await parts.close()
-    began = time.perf_counter()
-    await compact(settings.database_url)
-    _say(f"compaction: {time.perf_counter() - began:.1f} s")
-    _say(await asyncio.to_thread(left_over, folder))
+
+
+async def _neighbour(parts: Parts, tenant_id: TenantId) -> Neighbour:
+    (owner,) = await parts.records.find(superusers, {}, tenant_id=tenant_id)
+    session = await parts.accounts.refresh(superusers, account_caller(superusers, owner))
+    assert session is not None
+    return Neighbour(parts, TENANTS[1], session.token)
 
 
 def _say(line: str) -> None:
@@ -301,14 +318,16 @@ def _say(line: str) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("steps", nargs="*", default=STEPS, help="some of: " + " ".join(STEPS))
+    parser.add_argument("--folder", type=Path, help="kept, so that steps can be run one by one")
     parser.add_argument("--posts", type=int, default=100_000)
     parser.add_argument("--members", type=int, default=50_000)
     parser.add_argument("--media-mb", type=int, default=2048)
-    parser.add_argument("--database-url", help="PostgreSQL; without it a new SQLite file")
+    parser.add_argument("--watch-seconds", type=float, default=3600, help="of the erasure")
+    parser.add_argument("--database-url", help="PostgreSQL; without it an SQLite file")
     given = parser.parse_args()
-    size = Size(given.posts, given.members, given.media_mb)
     with tempfile.TemporaryDirectory() as folder:
-        asyncio.run(run(Path(folder), given.database_url, size))
+        asyncio.run(run(given.folder or Path(folder), given))
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ from masthead.caller import system
 from masthead.ids import TenantId
 from masthead.privacy.personal import ANONYMOUS, FATES, REMOVED, Fate
 from masthead.records.collection import Record
+from masthead.storage import dialects
 from masthead.storage.compaction import compact
 from masthead.storage.database import EVERY_TENANT
 from masthead.storage.metadata import metadata
@@ -33,17 +34,16 @@ from masthead.storage.metadata import metadata
 EMAIL = "ada.lovelace@engines.example"
 
 
-async def rows_of(world: World, tenant_id: str) -> dict[str, int]:
-    """How many rows each table has of the tenant."""
+async def rows_of(world: World, tenant_id: str, *names: str) -> dict[str, int]:
+    """How many rows each table, or each of those named, has of the tenant."""
     database = world.parts.database
     found = {}
-    for table in metadata.sorted_tables:
-        if "tenant_id" in table.c:
-            counted = sa.select(sa.func.count()).where(table.c.tenant_id == sa.bindparam("t"))
-            statement = database.compile(counted)
-            ((count,),) = await database.fetch(EVERY_TENANT, statement, (tenant_id,))
-            if count:
-                found[table.name] = count
+    for table in [metadata.tables[name] for name in names] or metadata.sorted_tables:
+        counted = sa.select(sa.func.count()).where(table.c.tenant_id == sa.bindparam("t"))
+        statement = database.compile(counted)
+        ((count,),) = await database.fetch(EVERY_TENANT, statement, (tenant_id,))
+        if count:
+            found[table.name] = count
     return found
 
 
@@ -208,6 +208,52 @@ async def test_a_tenant_goes_with_every_row_and_file(app: World, other_tenant: T
     assert await rows_of(app, other_tenant.id) == before
 
 
+async def test_a_tenant_goes_from_every_table_there_is(app: World) -> None:
+    tenant, owner = await a_busy_tenant(app)
+    await fill_every_table(app, tenant.id)
+    assert set(await rows_of(app, tenant.id)) == {table.name for table in metadata.sorted_tables}
+    await owner.api.post(DELETE, json=deletion(tenant))
+    app.clock.advance(days=30)
+    await run_jobs(app)
+    assert await rows_of(app, tenant.id) == {"gdpr_requests": 1}
+
+
+async def fill_every_table(world: World, tenant_id: str) -> None:
+    """A row of the tenant in each table that has none of it yet."""
+    database = world.parts.database
+    has_rows = await rows_of(world, tenant_id)
+    for table in metadata.sorted_tables:
+        if table.name not in has_rows:
+            values = {each.name: _sample(each) for each in table.columns}
+            for key in table.foreign_keys:
+                if key.column.table is not table:
+                    values[key.parent.name] = await _any_value(world, tenant_id, key.column)
+            statement = database.compile(sa.insert(table))
+            async with database.transaction(EVERY_TENANT) as tx:
+                await tx.execute(statement, statement.bind(values | {"tenant_id": tenant_id}))
+
+
+def _sample(column: sa.Column[Any]) -> Any:
+    if column.nullable:
+        return None
+    samples: dict[type, Any] = {
+        dialects.Json: "{}",
+        dialects.Integer: 1,
+        dialects.Real: 1.0,
+        dialects.Flag: False,
+        dialects.Blob: b"",
+    }
+    return samples.get(type(column.type), f"{column.table.name}-{column.name}")
+
+
+async def _any_value(world: World, tenant_id: str, column: sa.Column[Any]) -> Any:
+    database = world.parts.database
+    wanted = sa.select(column).where(column.table.c.tenant_id == tenant_id).limit(1)
+    statement = database.compile(wanted)
+    ((value,),) = await database.fetch(EVERY_TENANT, statement, statement.bind({}))
+    return value
+
+
 async def test_the_owner_gets_a_receipt(app: World) -> None:
     tenant, owner = await a_busy_tenant(app)
     asked = (await owner.api.post(DELETE, json=deletion(tenant))).json()
@@ -288,6 +334,28 @@ async def test_no_byte_of_an_erased_address_is_left(engine: str, tmp_path: Path)
         # The mails that told of it are where a mail server would be.
         if path.is_file() and path.suffix != ".eml":
             assert EMAIL.encode() not in path.read_bytes().lower(), path
+
+
+async def test_full_text_search_keeps_no_word_of_the_erased(tmp_path: Path) -> None:
+    """FTS5 only marks words as deleted until it is merged. PostgreSQL has a vacuum."""
+    word = "xylotheque"
+    world = await open_world(fresh_url("sqlite", tmp_path), tmp_path)
+    try:
+        other = await world.new_tenant("other")
+        tenant = await world.new_tenant("reader")
+        owner = await tenant.owner()
+        for number in range(600):
+            await (tenant if number % 2 else other).published(
+                title=f"Post {number} {word if number % 2 else 'library'}"
+            )
+        await owner.api.post(DELETE, json=deletion(tenant))
+        world.clock.advance(days=30)
+        await run_jobs(world)
+        assert (await other.guest.get(records_of("posts"))).json()["totalItems"] == 300
+    finally:
+        await world.parts.close()
+    for path in tmp_path.glob("*.db*"):
+        assert word.encode() not in path.read_bytes(), path
 
 
 async def _erase_everything(world: World) -> None:

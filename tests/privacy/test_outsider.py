@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import httpx
 import pytest
 import sqlalchemy as sa
+from starlette.routing import Route
 from tests.privacy.asked import DELETE, EXPORT, PHRASE, run_jobs
 from tests.privacy.people import a_full_life
 from tests.world import Account, TenantWorld, World
@@ -32,15 +33,16 @@ OWN_BOOKKEEPING = {
 _numbers = itertools.count(1)
 
 
-async def state_of(tenant: TenantWorld) -> list[Any]:
+async def state_of(tenant: TenantWorld) -> set[tuple[str, str]]:
+    """Every row of the tenant, with its table."""
     database = tenant.world.parts.database
-    rows: list[Any] = []
+    rows = set()
     for table in metadata.sorted_tables:
-        if "tenant_id" in table.c and table.name not in OWN_BOOKKEEPING:
+        if table.name not in OWN_BOOKKEEPING:
             chosen = sa.select(*table.columns).where(table.c.tenant_id == tenant.id)
             statement = database.compile(chosen)
             found = await database.fetch(EVERY_TENANT, statement, statement.bind({}))
-            rows += sorted(repr(tuple(row)) for row in found)
+            rows |= {(table.name, repr(tuple(row))) for row in found}
     return rows
 
 
@@ -150,3 +152,77 @@ async def test_an_outsider_reads_nothing_and_changes_nothing(
         assert not any(secret in text for secret in SECRETS)
         assert tenant.id not in text
     assert await state_of(tenant) == before
+
+
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+THE_SAME_FOR_ALL = ("/api/v1/openapi.json", "/api/v1/asyncapi.json", "/api/v1/docs")
+"""Descriptions, with examples of their own."""
+OPEN_TO_GUESTS = {
+    # What a visitor of the site may do: comment, sign up, fill a cart. Adds, and changes nothing.
+    "comments",
+    "blog_members",
+    "carts",
+    "events",
+    "listed_values",
+    "login_attempts",
+}
+
+
+def paths_of(world: World) -> list[str]:
+    """Every address that the service has."""
+    app: Any = world.http
+    while not hasattr(app, "routes"):
+        app = next(each for name, each in vars(app).items() if name in ("app", "_app"))
+    paths = [each.path for each in app.routes if isinstance(each, Route)]
+    return [path for path in paths if not path.startswith(THE_SAME_FOR_ALL)]
+
+
+async def test_every_address_and_method_gives_an_outsider_nothing(
+    victim: tuple[TenantWorld, str], app: World
+) -> None:
+    tenant, member_id = victim
+    (draft,) = await app.parts.records.find(
+        app.collection("posts"), {"title": "Unpublished thoughts"}, tenant_id=tenant.id
+    )
+    before = await state_of(tenant)
+    body = {
+        "type": "tenant",
+        "member_id": member_id,
+        "post_id": draft["id"],
+        "tenant_id": tenant.id,
+        "tenant_slug": tenant.slug,
+        "confirmation_phrase": PHRASE,
+        "email": "eve@example.com",
+        "title": "Eve was here",
+        "status": "published",
+        "read_only_mode": True,
+    }
+    clients = [app.client(host, address="198.51.100.251") for host in (tenant.host, "localhost")]
+    for path, method, client in itertools.product(paths_of(app), METHODS, clients):
+        for address in _filled(path, tenant, (member_id, draft["id"])):
+            answer = await client.request(
+                method,
+                address,
+                params={"token": "x" * 43, "tenant": tenant.slug, "tenant_id": tenant.id},
+                headers={"x-tenant-id": tenant.id, "accept": "*/*"},
+                json=body if method in ("POST", "PUT", "PATCH") else None,
+            )
+            assert answer.status_code != 500, address
+            assert not any(secret in answer.text for secret in SECRETS), (method, address)
+    await run_jobs(app)
+    app.clock.advance(days=60)
+    await app.parts.privacy.work.sweep()
+    await run_jobs(app)
+    after = await state_of(tenant)
+    assert before <= after
+    assert {table for table, _ in after - before} <= OPEN_TO_GUESTS
+
+
+def _filled(path: str, tenant: TenantWorld, ids: tuple[str, ...]) -> Iterator[str]:
+    has_id = "{id}" in path
+    collections = tenant.world.parts.records.registry.collections
+    names = [each.name for each in collections] if "{collection}" in path else [""]
+    for collection, record_id in itertools.product(names, ids if has_id else [""]):
+        filled = path.replace("{collection}", collection).replace("{id}", record_id)
+        filled = filled.replace("{name}", f"{record_id}.zip").replace("{slug}", tenant.slug)
+        yield filled.replace("{rest:path}", f"tenants/{tenant.id}")

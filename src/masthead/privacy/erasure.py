@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 
 import structlog
 
@@ -23,6 +24,7 @@ from masthead.privacy import letters
 from masthead.privacy.asking import TENANT
 from masthead.privacy.collection import gdpr_requests
 from masthead.privacy.export import Exports
+from masthead.privacy.pace import Pace
 from masthead.privacy.personal import (
     FATES,
     Fate,
@@ -34,44 +36,30 @@ from masthead.privacy.personal import (
 )
 from masthead.privacy.receipts import FILES, Receipt
 from masthead.privacy.requests import Requests
-from masthead.privacy.rows import EVENTS_PER_LOOK, MOST_ROWS, Batch, PersonTraces, TenantRows
+from masthead.privacy.rows import (
+    EVENTS_PER_LOOK,
+    FEWEST_ROWS,
+    MOST_ROWS,
+    Batch,
+    PersonTraces,
+    TenantRows,
+)
 from masthead.records.collection import Collection, Record
 from masthead.records.engine import Records
 from masthead.records.unit import Unit
+from masthead.storage.compaction import Fold
 from masthead.storage.database import Transaction, scope_of
 from masthead.storage.objects import ObjectStore
 
 SLICE_SECONDS = 10.0
 """How long a job works before it lets others have their turn."""
 STEP = 100
-BATCH_SECONDS = 0.005
-"""What a batch of a tenant's rows should take: others' writes wait for it."""
-FEWEST_ROWS = 10
-PAUSES = 6
-"""How often as long as a batch the others have for themselves."""
-FOLD_EVERY = 16
 
 log = structlog.get_logger()
 
 
 class _SliceOver(Exception):
     """Enough for now; the next job goes on."""
-
-
-class _Pace:
-    """How many rows at a time, learned from how long they take."""
-
-    def __init__(self) -> None:
-        self.rows = FEWEST_ROWS
-        self.batches = 0
-
-    def pause_after(self, seconds: float) -> float:
-        self.batches += 1
-        if seconds > BATCH_SECONDS:
-            self.rows = max(self.rows // 2, FEWEST_ROWS)
-        elif seconds < BATCH_SECONDS / 2:
-            self.rows = min(self.rows * 2, MOST_ROWS)
-        return seconds * PAUSES
 
 
 class Erasure:
@@ -84,7 +72,7 @@ class Erasure:
         exports: Exports,
         rows: TenantRows,
         traces: PersonTraces,
-        fold_log: Callable[[], Awaitable[None]],
+        folding: Callable[[], AbstractAsyncContextManager[Fold]],
     ) -> None:
         self._records = records
         self._objects = objects
@@ -93,7 +81,7 @@ class Erasure:
         self._exports = exports
         self._rows = rows
         self._traces = traces
-        self._fold_log = fold_log
+        self._folding = folding
 
     async def run(self, request: Record, *, slice_seconds: float = SLICE_SECONDS) -> bool:
         """True when nothing is left to do, False when the time was over before."""
@@ -110,10 +98,11 @@ class Erasure:
     async def _erase_tenant(self, request: Record, deadline: float) -> None:
         tenant_id = TenantId(request["tenant_id"])
         await self._remove_files(tenant_id, request)
-        pace = _Pace()
-        for batch in self._rows.batches:
-            while await self._run_batch(tenant_id, request, batch, pace):
-                _check(deadline)
+        async with self._folding() as fold:
+            pace = Pace(self._records.database, fold, fewest=FEWEST_ROWS, most=MOST_ROWS)
+            for batch in self._rows.batches:
+                remove = self._run_batch if batch.keys is None else self._run_keyed_batch
+                await remove(request, batch, pace, deadline)
         await self._remove_files(tenant_id, request)
         await self._send_tenant_receipt(request)
         now = clock.to_text(self._records.clock())
@@ -129,20 +118,28 @@ class Erasure:
             async with self._records.database.transaction(scope_of(tenant_id)) as tx:
                 await self._count(tx, request, FILES, removed)
 
-    async def _run_batch(
-        self, tenant_id: TenantId, request: Record, batch: Batch, pace: _Pace
-    ) -> bool:
-        async with self._records.database.transaction(scope_of(tenant_id)) as tx:
-            began = time.monotonic()
-            count = await self._rows.run(tx, batch, tenant_id, request["id"], pace.rows)
-            if count and batch.removes:
-                await self._count(tx, request, batch.table, count)
-            took = time.monotonic() - began
-        if count:
-            await asyncio.sleep(pace.pause_after(took))
-            if pace.batches % FOLD_EVERY == 0:
-                await self._fold_log()
-        return count > 0
+    async def _run_batch(self, request: Record, batch: Batch, pace: Pace, deadline: float) -> None:
+        tenant_id, count = TenantId(request["tenant_id"]), 1
+        while count:
+            async with pace.step(scope_of(tenant_id)) as tx:
+                count = await self._rows.run(tx, batch, tenant_id, request["id"], pace.size)
+                if count and batch.removes:
+                    await self._count(tx, request, batch.table, count)
+            if count:
+                _check(deadline)
+
+    async def _run_keyed_batch(
+        self, request: Record, batch: Batch, pace: Pace, deadline: float
+    ) -> None:
+        tenant_id = TenantId(request["tenant_id"])
+        while keys := await self._rows.keys(batch, tenant_id, request["id"]):
+            while keys:
+                step, keys = keys[: pace.size], keys[pace.size :]
+                async with pace.step(scope_of(tenant_id)) as tx:
+                    count = await self._rows.remove(tx, batch, tenant_id, request["id"], step)
+                    if count:
+                        await self._count(tx, request, batch.table, count)
+                _check(deadline)
 
     async def _count(self, tx: Transaction, request: Record, what: str, count: int) -> None:
         tenant_id, request_id = TenantId(request["tenant_id"]), request["id"]

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager
+from copy import copy
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -24,6 +26,7 @@ from masthead.privacy.requests import Requests, told_name
 from masthead.records.collection import Collection, Record
 from masthead.records.engine import Records
 from masthead.records.fields.base import Access
+from masthead.storage.database import Database
 from masthead.storage.objects import ObjectStore
 
 PATIENCE_SECONDS = 28.0
@@ -48,10 +51,17 @@ class Export:
 
 
 class Exports:
-    def __init__(self, records: Records, objects: ObjectStore, requests: Requests) -> None:
+    def __init__(
+        self,
+        records: Records,
+        objects: ObjectStore,
+        requests: Requests,
+        long_reads: Callable[[], AbstractAsyncContextManager[Database]],
+    ) -> None:
         self._records = records
         self._objects = objects
         self._requests = requests
+        self._long_reads = long_reads
         self._building = asyncio.Semaphore(AT_ONCE)
         self.patience_seconds = PATIENCE_SECONDS
 
@@ -112,9 +122,12 @@ class Exports:
             await self._objects.put(key, document, content_type="application/json")
             return document if len(document) <= MOST_INLINE_BYTES else None
         (tenant,) = await self._records.find(tenants, {"id": tenant_id}, tenant_id=tenant_id)
-        archive = TenantArchive(self._records, self._objects, tenant_id, tenant["slug"])
-        chunks = _until(deadline, archive.chunks())
-        await self._objects.put(key, chunks, content_type="application/zip")
+        async with self._long_reads() as database:
+            records = copy(self._records)
+            records.database = database
+            archive = TenantArchive(records, self._objects, tenant_id, tenant["slug"])
+            chunks = _until(deadline, archive.chunks())
+            await self._objects.put(key, chunks, content_type="application/zip")
         return None
 
     async def member_document(self, tenant_id: TenantId, member: Record) -> bytes:

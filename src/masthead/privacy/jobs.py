@@ -3,37 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 
 from masthead import clock
 from masthead.caller import system
 from masthead.errors import MastheadError
 from masthead.jobs.runner import MAX_ATTEMPTS, Handler, Job
+from masthead.privacy.asking import TENANT
 from masthead.privacy.collection import gdpr_requests
 from masthead.privacy.erasure import Erasure
 from masthead.privacy.export import Exports
+from masthead.privacy.pace import Pace
 from masthead.privacy.requests import ERASE_JOB, EXPORT_JOB, Requests
 from masthead.records.collection import Record
 from masthead.records.engine import ListRequest, Records
+from masthead.storage.compaction import Fold, WordMerge
+from masthead.storage.database import EVERY_TENANT
+from masthead.storage.objects import ObjectStore
 
 COMPACT_JOB = "privacy.compact"
 PLACES = {ERASE_JOB: 1, COMPACT_JOB: 1}
 """One of these after the other, so that everybody else notices as little as can be."""
 SWEPT_AT_ONCE = 100
+MOST_PAGES = 64
 
 
 class PrivacyWork:
     def __init__(
         self,
         records: Records,
+        objects: ObjectStore,
         requests: Requests,
         exports: Exports,
         erasure: Erasure,
+        words: WordMerge,
+        folding: Callable[[], AbstractAsyncContextManager[Fold]],
         compact: Callable[[], Awaitable[None]],
     ) -> None:
         self._records = records
+        self._objects = objects
         self._requests = requests
         self._exports = exports
         self._erasure = erasure
+        self._words = words
+        self._folding = folding
         self._compact = compact
 
     def handlers(self) -> Mapping[str, Handler]:
@@ -61,7 +74,8 @@ class PrivacyWork:
             return
         # Also when a crash came between the erasure's end and this: then it is all that is left.
         async with self._records.unit(system()) as unit:
-            await unit.enqueue(COMPACT_JOB, {})
+            # Nothing of a member is found by full-text search.
+            await unit.enqueue(COMPACT_JOB, {"has_words": request["subject"] == TENANT})
 
     def _is_due(self, request: Record) -> bool:
         """A cancelled deletion leaves its job behind; a later one has a job of its own."""
@@ -69,8 +83,19 @@ class PrivacyWork:
         is_meant = request["status"] in ("queued", "completed") and request["confirmed_at"]
         return bool(is_meant and request["grace_until"] <= now)
 
-    async def _make_compact(self, _job: Job) -> None:
+    async def _make_compact(self, job: Job) -> None:
+        if self._words.is_needed and job.payload["has_words"]:
+            await self._merge_words()
         await self._compact()
+
+    async def _merge_words(self) -> None:
+        async with self._folding() as fold:
+            pace = Pace(self._records.database, fold, fewest=1, most=MOST_PAGES)
+            is_first = may_go_on = True
+            while may_go_on:
+                async with pace.step(EVERY_TENANT) as tx:
+                    may_go_on = await self._words.step(tx, pace.size, is_first=is_first)
+                is_first = False
 
     async def sweep(self) -> None:
         """Links that are over: archives go, deletions that nobody confirmed are dropped."""
@@ -79,6 +104,8 @@ class PrivacyWork:
         unconfirmed = "type = 'delete' && status = 'queued' && confirmed_at = ''"
         for request in await self._over(f"{unconfirmed} && grace_until <= @now"):
             await self._requests.close(request, "cancelled")
+        # An archive cut off by a crash is in no list of keys.
+        await self._objects.sweep()
 
     async def _over(self, filter_: str) -> list[Record]:
         wanted = ListRequest(per_page=SWEPT_AT_ONCE, filter=filter_, skip_total=True)

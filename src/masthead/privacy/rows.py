@@ -19,11 +19,12 @@ from masthead.jobs.queue import jobs
 from masthead.records.collection import Registry
 from masthead.records.unit import Unit
 from masthead.storage import dialects
-from masthead.storage.database import Database, Statement, Transaction
+from masthead.storage.database import Database, Statement, Transaction, scope_of
 from masthead.storage.metadata import metadata
 from masthead.webhooks.tables import webhook_attempts
 
-MOST_ROWS = 200
+FEWEST_ROWS, MOST_ROWS = 4, 200
+KEYS_AT_ONCE = 2_000
 EVENTS_PER_LOOK = 500
 
 KEPT_TO_THE_END = ("site_settings", "tenants", "_superusers", "tenant_states")
@@ -49,6 +50,8 @@ class Batch:
     statement: Statement
     removes: bool
     """False for letting go of a row's own kind first (a reply's parent)."""
+    keys: Statement | None = None
+    """Finds the rows beforehand, while others write; without it the statement finds its own."""
 
 
 class TenantRows:
@@ -94,9 +97,25 @@ class TenantRows:
             Batch(table.name, self._database.compile(statement), removes=False)
             for statement in _let_go_of_own_kind(table, key)
         ]
-        some = sa.select(*key).where(*self._mine(table)).limit(sa.bindparam("most"))
-        delete = sa.delete(table).where(_key_of(key).in_(some))
-        return [*found, Batch(table.name, self._database.compile(delete), removes=True)]
+        return [*found, self._removal(table, key)]
+
+    def _removal(self, table: sa.Table, key: Sequence[sa.Column[Any]]) -> Batch:
+        own_key = [column for column in key if column.name != "tenant_id"]
+        compile_ = self._database.compile
+        if len(own_key) != 1:
+            # Neighbours in their own key, which begins with the tenant: found at no cost.
+            some = sa.select(*key).where(*self._mine(table)).limit(sa.bindparam("most"))
+            delete = sa.delete(table).where(_key_of(key).in_(some))
+            return Batch(table.name, compile_(delete), removes=True)
+        # In the order in which they were written, so that a step empties whole pages of the file
+        # instead of changing one of many pages a little.
+        (own,) = own_key
+        order = table.c.created if "created" in table.c else own
+        keys = sa.select(own).where(*self._mine(table)).order_by(order).limit(KEYS_AT_ONCE)
+        delete = sa.delete(table).where(
+            *self._mine(table), dialects.any_of(own, sa.bindparam("keys"))
+        )
+        return Batch(table.name, compile_(delete), removes=True, keys=compile_(keys))
 
     def _all_of(self, table: sa.Table) -> sa.Delete:
         return sa.delete(table).where(*self._mine(table))
@@ -110,9 +129,24 @@ class TenantRows:
             mine.append(table.c.kind != self._erase_job)
         return mine
 
+    async def keys(self, batch: Batch, tenant_id: TenantId, keep: str) -> list[Any]:
+        """Of the next rows; those of a batch that finds its own are not asked for."""
+        assert batch.keys is not None
+        bound = batch.keys.bind({"t": tenant_id, "keep": keep})
+        rows = await self._database.fetch(scope_of(tenant_id), batch.keys, bound, slow=True)
+        return [row[0] for row in rows]
+
+    async def remove(
+        self, tx: Transaction, batch: Batch, tenant_id: TenantId, keep: str, keys: Sequence[Any]
+    ) -> int:
+        listed = self._database.list_value(keys)
+        bound = batch.statement.bind({"t": tenant_id, "keep": keep, "keys": listed})
+        return await tx.execute(batch.statement, bound, slow=True)
+
     async def run(
         self, tx: Transaction, batch: Batch, tenant_id: TenantId, keep: str, most: int
     ) -> int:
+        """A step of a batch that finds its own rows."""
         bound = batch.statement.bind({"t": tenant_id, "keep": keep, "most": most})
         return await tx.execute(batch.statement, bound, slow=True)
 

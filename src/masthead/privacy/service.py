@@ -15,7 +15,8 @@ from masthead.privacy.rows import PersonTraces, TenantRows
 from masthead.records.engine import Records
 from masthead.settings import Settings
 from masthead.site.address import Sites
-from masthead.storage.compaction import compact, fold_log
+from masthead.storage.compaction import WordMerge, compact, folding
+from masthead.storage.long_reads import long_reads
 from masthead.storage.objects import ObjectStore
 
 
@@ -37,7 +38,10 @@ def build_privacy(
 ) -> Privacy:
     links = Links(settings.base_url)
     requests = Requests(records, mail, sites, links)
-    exports = Exports(records, objects, requests)
+    exports = Exports(
+        records, objects, requests, partial(long_reads, records.database, settings.database_url)
+    )
+    fold_log = partial(folding, settings.database_url)
     erasure = Erasure(
         records,
         objects,
@@ -46,8 +50,9 @@ def build_privacy(
         exports,
         TenantRows(records.database, erase_job=ERASE_JOB),
         PersonTraces(records.database, records.registry),
-        partial(fold_log, settings.database_url),
+        fold_log,
     )
     make_compact = partial(compact, settings.database_url)
-    work = PrivacyWork(records, requests, exports, erasure, make_compact)
+    words = WordMerge(records.database)
+    work = PrivacyWork(records, objects, requests, exports, erasure, words, fold_log, make_compact)
     return Privacy(links, requests, exports, erasure, work)

@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -21,6 +24,8 @@ from masthead.storage.urls import sqlite_path
 MOST_BYTES = 64 * 1024 * 1024
 """Larger files are left to the operator: writers have to wait while one is rewritten."""
 _BUSY_SECONDS = 30.0
+
+Fold = Callable[[], Awaitable[None]]
 
 
 class WordMerge:
@@ -52,21 +57,36 @@ async def compact(database_url: str) -> None:
         await _vacuum_postgres(database_url)
 
 
-async def fold_log(database_url: str) -> None:
-    """Writes SQLite's log back into its file, beside the writers: who deletes much calls it now and
-    then, so that no other's commit has to do it. Other databases see to that by themselves."""
+@asynccontextmanager
+async def folding(database_url: str) -> AsyncIterator[Fold]:
+    """What writes SQLite's log back into its file, beside the writers: who deletes much calls it
+    now and then, so that no other's commit has to do it. Other databases see to that by
+    themselves."""
     path = sqlite_path(database_url)
-    if path is not None:
-        await asyncio.to_thread(_fold, path)
-
-
-def _fold(path: Path) -> None:
+    if path is None:
+        yield _nothing
+        return
+    connection = await asyncio.to_thread(_connect, path)
     try:
-        connection = connect(path, busy_seconds=0, query_only=False)
-        try:
-            connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
-        finally:
-            connection.close()
+        yield partial(asyncio.to_thread, _fold, connection)
+    finally:
+        await asyncio.to_thread(connection.close)
+
+
+async def _nothing() -> None:
+    """There is no log to write back."""
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    try:
+        return connect(path, busy_seconds=0, query_only=False)
+    except sqlite3.Error as error:
+        raise translated(error) from error
+
+
+def _fold(connection: sqlite3.Connection) -> None:
+    try:
+        connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
     except sqlite3.Error as error:
         raise translated(error) from error
 
