@@ -49,8 +49,8 @@ def test_a_repeated_address_has_the_first_rows_profile_and_any_rows_payment() ->
     members = merged(
         SourceMember("a@example.com", name="First", newsletter=False),
         SourceMember("b@example.com"),
-        SourceMember("a@example.com", name="Second", tier="paid", payment_customer_id="cus_1"),
-        SourceMember("a@example.com", created="2024-01-01T00:00:00.000Z"),
+        SourceMember("a@example.com", name="Second", payment_customer_id="cus_1"),
+        SourceMember("a@example.com", tier="paid", created="2024-01-01T00:00:00.000Z"),
     )
     assert members.count == 2
     assert list(members) == [

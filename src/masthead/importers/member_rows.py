@@ -6,13 +6,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Final
 
-from masthead.importers.source import Skipped, SourceMember
+from masthead.importers.source import BadFile, Skipped, SourceMember
 from masthead.records.fields.base import FieldError
 from masthead.records.fields.text import Email
 
 INVALID: Final = "invalid e-mail"
 REPEATED: Final = "same e-mail as an earlier row"
 _EMAIL: Final = Email(name="email")
+MAX_MEMBERS: Final = 1_000_000
+MAX_NAME: Final = 255
+"""Characters of a name or a payment id; members have no longer ones."""
 _SHOWN: Final = 100
 
 Entry = SourceMember | Skipped
@@ -40,36 +43,43 @@ def refused(number: int, email: str) -> Skipped:
 class MergedMembers:
     """One member per address: the first row's profile, paid if any row is.
 
-    Two readings, so that only what is known of repeated addresses is kept: the first collects
-    their later rows, the second gives the members. What an earlier row leaves empty (the payment
-    list has no date, the other no customer) is filled from a later one.
+    Two readings, so that little is kept: the first collects what later rows tell of payment, the
+    second gives the members. Where a later row pays, it also fills what the first leaves empty:
+    the list of payments has no dates, the other one no customers.
     """
 
     def __init__(self, read: Callable[[], Iterator[Entry]]) -> None:
         self._read = read
         # Hashes instead of addresses: half a million take 40 MB less.
         seen: set[int] = set()
-        self._later: dict[int, SourceMember] = {}
+        self._later: dict[int, SourceMember | None] = {}
         for entry in read():
             if isinstance(entry, SourceMember):
                 key = hash(entry.email)
                 if key in seen:
-                    earlier = self._later.get(key)
-                    self._later[key] = _joined(earlier, entry) if earlier else entry
+                    self._add_later(key, entry)
                 seen.add(key)
+                if len(seen) > MAX_MEMBERS:
+                    raise BadFile(f"The list has more than {MAX_MEMBERS:,} members.")
         self.count = len(seen)
 
     def __iter__(self) -> Iterator[Entry]:
         given: set[int] = set()
         for entry in self._read():
-            later = self._later.get(hash(entry.email)) if isinstance(entry, SourceMember) else None
-            if later is None or isinstance(entry, Skipped):
+            key = hash(entry.email) if isinstance(entry, SourceMember) else None
+            if isinstance(entry, Skipped) or key not in self._later:
                 yield entry
-            elif hash(entry.email) in given:
+            elif key in given:
                 yield Skipped("member", entry.email, REPEATED)
             else:
-                given.add(hash(entry.email))
-                yield _joined(entry, later)
+                given.add(key)
+                later = self._later[key]
+                yield _joined(entry, later) if later else entry
+
+    def _add_later(self, key: int, entry: SourceMember) -> None:
+        earlier = self._later.setdefault(key, None)
+        if entry.tier == "paid" or entry.payment_customer_id:
+            self._later[key] = _joined(earlier, entry) if earlier else entry
 
 
 def _joined(first: SourceMember, later: SourceMember) -> SourceMember:

@@ -8,6 +8,7 @@ import pytest
 
 from masthead.importers.ghost.card_html import simplified
 from masthead.importers.ghost.cards import render_card
+from masthead.importers.ghost.markdown import MAX_LENGTH, render_markdown
 
 SPAN = '<span style="white-space: pre-wrap;">Words</span>'
 HEADER = {"header": SPAN, "subheader": "Sub", "buttonText": "Go", "buttonUrl": "/go"}
@@ -181,3 +182,30 @@ def test_drawn_cards(drawn: str, plain: str) -> None:
 )
 def test_html_without_such_cards_is_not_touched(html: str) -> None:
     assert simplified(html) == html
+
+
+@pytest.mark.parametrize(
+    ("text", "html"),
+    [
+        ("", ""),
+        ("  \n", ""),
+        ("| a |\n|---|\n| b |", "<table>"),
+        ("~~x~~", "<s>x</s>"),
+        ("```\n#code\n```\n#Heading", "#code"),
+        ("[a]: /x\n\n[a]", '<a href="/x">a</a>'),
+    ],
+)
+def test_markdown(text: str, html: str) -> None:
+    assert html in render_markdown(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x" * (MAX_LENGTH + 1),
+        "![" * 20_000,
+        f"[a]: /{'x' * 20_000}\n\n" + "word [a] " * 5_000,
+    ],
+)
+def test_markdown_that_would_take_seconds_or_explode_is_shown_as_it_was_written(text: str) -> None:
+    assert render_markdown(text) == f"<pre>{text}</pre>"

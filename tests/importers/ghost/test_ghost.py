@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from masthead.importers.ghost import links
 from masthead.importers.ghost.bodies import NO_ADDRESS, UNREADABLE
 from masthead.importers.ghost.posts import UNDATED
 from masthead.importers.ghost.reader import GhostSource, open_ghost
@@ -421,3 +422,15 @@ def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
     (tmp_path / "package.json").write_text("{}")
     with pytest.raises(BadFile):
         open_ghost(tmp_path, Options())
+
+
+def test_more_links_than_there_is_room_for_are_refused(
+    export: Export, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(links, "MAX_HELD", 10_000)
+    path = export.write(posts=[row()], posts_tags=[{"post_id": "p1", "tag_id": "t"}] * 200)
+    with pytest.raises(BadFile, match="links"):
+        open_ghost(path, Options())
+    monkeypatch.setattr(links, "MAX_POSTS", 2)
+    with pytest.raises(BadFile, match="more than 2 posts"):
+        open_ghost(export.write(posts=[row()] * 3), Options())

@@ -66,6 +66,21 @@ def test_a_card_that_nobody_knows_is_named() -> None:
 
 
 @pytest.mark.parametrize(
+    ("parts", "section"),
+    [
+        ({"cards": [["html", {"html": "x" * 100_000}]]}, [10, 0]),
+        ({"markups": [["a", ["href", "x" * 100_000]]]}, [1, "p", [[0, [0], 1, "x"]]]),
+        ({"atoms": [["mention", "x" * 100_000]]}, [1, "p", [[1, [], 0, 0]]]),
+    ],
+)
+def test_a_part_that_is_named_again_and_again_ends_somewhere(
+    parts: dict[str, Any], section: list[Any]
+) -> None:
+    with pytest.raises(ValueError, match="more text"):
+        render_mobiledoc({"version": "0.3.1", "sections": [section] * 100_000, **parts})
+
+
+@pytest.mark.parametrize(
     "other",
     [
         None,

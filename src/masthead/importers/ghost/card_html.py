@@ -20,9 +20,13 @@ def simplified(html: str) -> str:
     root = parsed(html)
     if root is None:
         return html
+    gone: set[HtmlElement] = set()
     for kind, read in _CARDS.items():
         for element in root.xpath(_with_class(f"kg-{kind}-card")):
-            replace(element, render_card(kind, read(element)) or "")
+            # No card of Ghost's stands in another.
+            if element not in gone:
+                replace(element, render_card(kind, read(element)) or "")
+                gone.update(element.iter())
     return inner_html(root)
 
 

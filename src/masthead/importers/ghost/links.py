@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from typing import Any, Final
 
 from masthead.importers.decoding import storable
+from masthead.importers.source import BadFile
 
 INTERNAL: Final = "#"
+MAX_POSTS: Final = 500_000
+MAX_HELD: Final = 120_000_000
+"""Bytes, by estimate: half a million members and a hundred thousand posts need a third of it."""
+_MAX_TEXT: Final = 500
+_ENTRY: Final = 100
+_LONGEST_KEY: Final = 100
+_TOO_MUCH: Final = "The export links far more tags and members than it has room for."
 _PAYING: Final = frozenset({"active", "trialing", "past_due", "unpaid"})
 
 
@@ -23,10 +32,12 @@ def text(value: object) -> str:
 
 
 def key(value: object) -> str:
-    """An id: text since 1.0, a number before. '' for anything else."""
-    if isinstance(value, int) and not isinstance(value, bool):
-        return str(value)
-    return text(value)
+    """An id: text since 1.0, a number before. '' for anything else, and shortened to a digest where
+    it is longer than any id."""
+    given = str(value) if isinstance(value, int) and not isinstance(value, bool) else text(value)
+    if len(given) <= _LONGEST_KEY:
+        return given
+    return hashlib.sha256(given.encode()).hexdigest()
 
 
 class Links:
@@ -42,10 +53,13 @@ class Links:
         self._paying: set[str] = set()
         # Hashes, because there may be a row for every member.
         self._readers: set[int] | None = None
+        self._held = 0
 
     def add(self, table: str, row: Any) -> None:
         if table == "posts":
             self.posts += 1
+            if self.posts > MAX_POSTS:
+                raise BadFile(f"The export has more than {MAX_POSTS:,} posts.")
         elif table == "members":
             self.members += 1
         elif isinstance(row, dict) and table in _TABLES:
@@ -72,29 +86,40 @@ class Links:
     def _add_tag(self, row: dict[str, Any]) -> None:
         name = text(row.get("name"))
         if name and not name.startswith(INTERNAL) and row.get("visibility") != "internal":
-            self._tags[key(row.get("id"))] = name
+            self._tags[key(row.get("id"))] = self._kept(name)
 
     def _add_post_tag(self, row: dict[str, Any]) -> None:
         order = row.get("sort_order")
         tags = self._post_tags.setdefault(key(row.get("post_id")), [])
-        tags.append((order if isinstance(order, int) else len(tags), key(row.get("tag_id"))))
+        tag = self._kept(key(row.get("tag_id")))
+        tags.append((order if isinstance(order, int) else len(tags), tag))
 
     def _add_meta(self, row: dict[str, Any]) -> None:
         names = ("meta_title", "meta_description", "feature_image_alt")
-        meta = Meta(*(text(row.get(name)) for name in names))
-        if meta != Meta("", "", ""):
-            self._metas[key(row.get("post_id"))] = meta
+        texts = [text(row.get(name)) for name in names]
+        if any(texts):
+            self._metas[key(row.get("post_id"))] = Meta(*map(self._kept, texts))
 
     def _add_customer(self, row: dict[str, Any]) -> None:
-        self._customers.setdefault(key(row.get("member_id")), text(row.get("customer_id")))
+        customer = self._kept(text(row.get("customer_id")))
+        self._customers.setdefault(key(row.get("member_id")), customer)
 
     def _add_subscription(self, row: dict[str, Any]) -> None:
         if row.get("status") in _PAYING:
-            self._paying.add(text(row.get("customer_id")))
+            self._paying.add(self._kept(text(row.get("customer_id"))))
 
     def _add_reader(self, row: dict[str, Any]) -> None:
         self._readers = self._readers or set()
         self._readers.add(hash(key(row.get("member_id"))))
+        if len(self._readers) * _ENTRY > MAX_HELD:
+            raise BadFile(_TOO_MUCH)
+
+    def _kept(self, given: str) -> str:
+        """Within the limit of one text, and of all that is held."""
+        self._held += _ENTRY + min(len(given), _MAX_TEXT)
+        if self._held > MAX_HELD:
+            raise BadFile(_TOO_MUCH)
+        return given[:_MAX_TEXT]
 
 
 _TABLES: Final = {

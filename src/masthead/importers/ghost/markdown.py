@@ -15,6 +15,8 @@ hold it up. What is longer is shown as it was written."""
 # `#Heading` without a blank was one in the editor's early years.
 _TIGHT_HEADING: Final = re.compile(r"^(#{1,6})(?=[^#\s])")
 _DEFINITION: Final = re.compile(r"^[ >]{0,20}\[[^\n]*", re.MULTILINE)
+_MARKS: Final = "[*_`~!<&|#"
+_FEW: Final = 1_000
 _MAX_REFERRED: Final = 20_000_000
 _FENCE: Final = re.compile(r"^ {0,3}(```|~~~)")
 
@@ -28,7 +30,10 @@ def render_markdown(text: str) -> str:
 
 
 def _could_explode(text: str) -> bool:
-    """An address that is written once may be referred to by every other letter."""
+    """An address that is written once may be referred to by every other letter, and a text of marks
+    alone takes the parser seconds."""
+    if sum(text.count(mark) for mark in _MARKS) > max(_FEW, len(text) // 3):
+        return True
     longest = max(map(len, _DEFINITION.findall(text)), default=0)
     return longest * text.count("[") > _MAX_REFERRED
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 from masthead.importers.dates import utc_text
 from masthead.importers.ghost.links import Links, key, text
 from masthead.importers.member_csv import Row, is_no, is_yes
-from masthead.importers.member_rows import checked_email, refused
+from masthead.importers.member_rows import MAX_NAME, checked_email, refused
 from masthead.importers.source import Skipped, SourceMember
 
 DELETED: Final = "deleted at the source"
@@ -32,11 +32,11 @@ def _of_csv(email: str, row: Row) -> SourceMember:
     is_paid = customer or is_yes(row.get("complimentary_plan", "")) or row.get("tiers", "").strip()
     return SourceMember(
         email=email,
-        name=row.get("name", "").strip(),
+        name=row.get("name", "").strip()[:MAX_NAME],
         tier="paid" if is_paid else "free",
         # Nobody gets mail because of a word that nobody understands; an empty cell says nothing.
         newsletter=subscribed is None or not subscribed.strip() or is_yes(subscribed),
-        payment_customer_id=customer,
+        payment_customer_id=customer[:MAX_NAME],
         created=utc_text(row.get("created_at", "")),
     )
 
@@ -53,7 +53,7 @@ def _of_row(email: str, row: Mapping[str, Any], links: Links) -> SourceMember:
     customer = links.customer(member_id)
     return SourceMember(
         email=email,
-        name=text(row.get("name")),
+        name=text(row.get("name"))[:MAX_NAME],
         tier="paid" if _is_paid(row, customer, links) else "free",
         newsletter=_gets_newsletter(row, links.gets_newsletter(member_id)),
         payment_customer_id=customer,

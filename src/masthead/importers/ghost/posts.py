@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import quote, urlsplit
@@ -13,11 +12,12 @@ from masthead.importers.ghost.links import Links, key, text
 from masthead.importers.source import Kind, Options, Skipped, SourcePost
 
 UNTITLED: Final = "(Untitled)"
+SHOWN: Final = 200
+"""Characters of a title in a report."""
 UNDATED: Final = "The date of publication is missing or can't be read."
 _STATUS: Final[Mapping[str, Any]] = {"published": "published", "draft": "draft"}
 _NOT_IMPORTED: Final = {"scheduled": "scheduled", "sent": "sent by e-mail only"}
 _VISIBILITY: Final[Mapping[str, Any]] = {"": "public", "public": "public", "members": "members"}
-_LONGEST_ID: Final = 100
 
 Row = Mapping[str, Any]
 
@@ -30,9 +30,9 @@ def post_of(row: object, links: Links, options: Options) -> SourcePost | Skipped
     title = text(row.get("title")) or UNTITLED
     status = text(row.get("status"))
     if kind == "page" and not options.include_pages:
-        return Skipped(kind, source_id, "page", title)
+        return Skipped(kind, source_id, "page", title[:SHOWN])
     if status not in _STATUS:
-        return Skipped(kind, source_id, _NOT_IMPORTED.get(status, "unknown status"), title)
+        return Skipped(kind, source_id, _NOT_IMPORTED.get(status, "unknown status"), title[:SHOWN])
     return _post(row, kind, source_id, title, links, options)
 
 
@@ -78,10 +78,7 @@ def _kind(row: Row) -> Kind:
 
 
 def _source_id(row: Row) -> str:
-    given = key(row.get("id")) or text(row.get("uuid")) or text(row.get("slug"))
-    if len(given) <= _LONGEST_ID:
-        return given
-    return hashlib.sha256(given.encode()).hexdigest()
+    return key(row.get("id")) or key(row.get("uuid")) or key(row.get("slug"))
 
 
 def _old_path(slug: str, site_url: str) -> str:

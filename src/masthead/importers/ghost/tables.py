@@ -13,6 +13,10 @@ from masthead.importers.source import BadFile
 
 MAX_VALUE: Final = 10_000_000
 """Characters of one row; a post of the longest text we store needs half of it."""
+_LONG: Final = 2_000_000
+_MANY: Final = 300_000
+# Not those of a document that is a string in a row.
+_KEY: Final = re.compile(r'[^\\]"\s*:')
 NOT_AN_EXPORT: Final = "This is not a Ghost export: it has no tables of posts."
 _BROKEN: Final = "The JSON is damaged or cut off."
 _TOO_DEEP: Final = "The JSON is nested deeper than any export."
@@ -83,6 +87,13 @@ def _tables(cursor: _Cursor) -> _Rows:
         else:
             cursor.skip()
     return found
+
+
+def _is_crowded(text: str) -> bool:
+    """A long text takes little more room when it is read; millions of small values do."""
+    if text.count("{") + text.count("[") > _MANY:
+        return True
+    return sum(1 for _ in _KEY.finditer(text)) > _MANY
 
 
 class _Cursor:
@@ -175,6 +186,8 @@ class _Cursor:
         waiting = [self._text[self._at :]]
         if len(waiting[0]) > MAX_VALUE:
             raise BadFile("The export has an entry of more than ten million characters.")
+        if len(waiting[0]) > _LONG and _is_crowded(waiting[0]):
+            raise BadFile("The export has an entry with far more parts than a post.")
         wanted = max(CHUNK, len(waiting[0]))
         for piece in self._pieces:
             waiting.append(piece)

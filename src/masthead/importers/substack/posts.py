@@ -16,6 +16,8 @@ UNTITLED: Final = "Untitled"
 SCHEDULED: Final = "It was scheduled, and is a draft now."
 RECORDING: Final = "The recording stays at its old address."
 UNDATED: Final = "The date of publication is missing or can't be read."
+_LONGEST_ID: Final = 100
+_SHOWN: Final = 200
 KINDS: Final[Mapping[str, Kind]] = {
     "": "post",
     "newsletter": "post",
@@ -33,7 +35,7 @@ _VISIBILITY: Final[Mapping[str, Any]] = {
 def number_and_slug(post_id: str) -> tuple[str, str]:
     """`160000001.hello-readers`; the number alone for a draft that was never given an address."""
     number, _, slug = post_id.strip().partition(".")
-    return number, slug
+    return number[:_LONGEST_ID], slug
 
 
 def kind_of(row: Row) -> Kind | None:
@@ -42,6 +44,11 @@ def kind_of(row: Row) -> Kind | None:
 
 def title_of(row: Row) -> str:
     return _line(row.get("title", "")) or UNTITLED
+
+
+def shown(row: Row) -> str:
+    """The title as a report has it."""
+    return title_of(row)[:_SHOWN]
 
 
 def post_of(row: Row, kind: Kind, html: str) -> SourcePost:

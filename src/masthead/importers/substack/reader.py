@@ -12,7 +12,7 @@ from masthead.importers.files import Files, open_files
 from masthead.importers.member_csv import CsvTable, Row
 from masthead.importers.member_rows import Entry, MergedMembers
 from masthead.importers.source import BadFile, Options, Overview, Skipped, SourceMember, SourcePost
-from masthead.importers.substack.posts import kind_of, number_and_slug, post_of, title_of
+from masthead.importers.substack.posts import kind_of, number_and_slug, post_of, shown
 from masthead.importers.substack.subscribers import subscribers_of
 
 MAX_HTML: Final = 10 * 1024**2
@@ -61,13 +61,13 @@ class SubstackSource:
         if self._options.skip_posts:
             return
         left = dict(self._html)
-        seen: set[str] = set()
+        seen: set[int] = set()
         for row in self._rows():
             number, _ = number_and_slug(row["post_id"])
             left.pop(row["post_id"].strip().casefold(), None)
             left.pop(number, None)
-            yield self._repeated(row) if number in seen else self._post(row)
-            seen.add(number)
+            yield self._repeated(row) if hash(number) in seen else self._post(row)
+            seen.add(hash(number))
         for stem in left:
             yield Skipped("post", stem, NO_ROW)
 
@@ -96,7 +96,7 @@ class SubstackSource:
             return _left_out(row, "unknown type")
         if kind == "page" and not self._options.include_pages:
             number, _ = number_and_slug(row["post_id"])
-            return Skipped("page", number, "page", title_of(row))
+            return Skipped("page", number, "page", shown(row))
         name = self._name_of(row)
         if name is None and not row.get("podcast_url", "").strip():
             return _left_out(row, NO_HTML)
@@ -125,7 +125,7 @@ class SubstackSource:
 
 def _left_out(row: Row, reason: str) -> Skipped:
     number, _ = number_and_slug(row["post_id"])
-    return Skipped("post", number, reason, title_of(row))
+    return Skipped("post", number, reason, shown(row))
 
 
 def _tables(files: Files) -> tuple[CsvTable | None, list[CsvTable]]:

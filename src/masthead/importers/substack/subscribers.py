@@ -8,7 +8,7 @@ from typing import Final
 
 from masthead.importers.dates import utc_text
 from masthead.importers.member_csv import Row, is_no, is_yes
-from masthead.importers.member_rows import Entry, checked_email, refused
+from masthead.importers.member_rows import MAX_NAME, Entry, checked_email, refused
 from masthead.importers.source import Skipped, SourceMember
 
 ERASED: Final = "erased at the source"
@@ -37,11 +37,11 @@ def _member(email: str, row: Row) -> SourceMember:
     )
     return SourceMember(
         email=email,
-        name=_first(row, "name"),
+        name=_first(row, "name")[:MAX_NAME],
         tier="paid" if _is_paid(row) else "free",
         # Nobody gets mail because of a word that nobody understands.
         newsletter=is_no(row.get("email_disabled", "")) and is_yes(row.get("newsletter", "yes")),
-        payment_customer_id=customer,
+        payment_customer_id=customer[:MAX_NAME],
         created=utc_text(created),
     )
 

@@ -93,6 +93,22 @@ def test_what_is_no_export_or_damaged_is_refused(content: str) -> None:
         read(content)
 
 
+@pytest.mark.parametrize(
+    "row",
+    ["[" + "{}," * 1_500_000 + "0]", "{" + ",".join(f'"{n}":1' for n in range(500_000)) + "}"],
+)
+def test_a_row_of_countless_parts_is_refused_before_they_take_room(row: str) -> None:
+    with pytest.raises(BadFile, match="parts"):
+        read(f'{{"data":{{"posts":[{row}]}}}}')
+
+
+def test_a_long_text_is_a_row_like_any_other() -> None:
+    inner = json.dumps({"root": {"children": [{"text": "a, b"}] * 30_000}})
+    posts = [{"html": "é😀" * 2_000_000, "lexical": inner}]
+    (row,) = read(json.dumps({"data": {"posts": posts}}, ensure_ascii=False))
+    assert row[1]["lexical"] == inner
+
+
 class _Endless(io.RawIOBase):
     def __init__(self, start: bytes) -> None:
         self.taken = 0
