@@ -9,7 +9,9 @@ from __future__ import annotations
 import argparse
 import asyncio
 import ipaddress
+import signal
 import statistics
+import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
@@ -80,6 +82,8 @@ def main() -> None:
     parser.add_argument("--only", default="", help="measure what has this in its name")
     parser.add_argument("--backlog", type=int, default=BACKLOG, help="how many wait")
     options = parser.parse_args()
+    # A polite end must run the context managers that end the servers.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     print(table(list(rows(options.only, backlog=options.backlog))))
 
 
