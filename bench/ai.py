@@ -57,7 +57,7 @@ def read_options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--streams", type=int, default=500)
     parser.add_argument("--seconds", type=float, default=60.0, help="of each stream")
     parser.add_argument("--per-second", type=float, default=10.0, help="chunks of each stream")
-    parser.add_argument("--over", type=float, default=5.0, help="seconds for starting them all")
+    parser.add_argument("--over", type=float, default=10.0, help="seconds for starting them all")
     return parser.parse_args(arguments)
 
 
