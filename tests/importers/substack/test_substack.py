@@ -143,9 +143,12 @@ def test_an_archive_in_other_case_and_encoding(folder: Path, tmp_path: Path) -> 
 def test_the_list_of_posts_takes_the_folder_beside_it(folder: Path) -> None:
     add(folder, f"1.a,{DATE},true,,newsletter,everyone,A,,")
     (folder / "email_list.csv").write_text(LISTED + "a@example.com,,,other,,,\n")
-    with closing(open_substack(folder / "posts.csv", Options())) as source:
-        assert len(list(source.posts())) == 1
-        assert list(source.members()) == []
+    packed = folder / "posts.csv.gz"
+    packed.write_bytes(gzip.compress((folder / "posts.csv").read_bytes()))
+    for path in (folder / "posts.csv", packed):
+        with closing(open_substack(path, Options())) as source:
+            assert [each.source_id for each in source.posts()] == ["1"]
+            assert list(source.members()) == []
 
 
 def test_the_list_of_posts_alone_has_no_texts(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ def open_substack(path: Path, options: Options) -> SubstackSource:
     texts = files
     try:
         beside = path.parent / "posts"
-        if files.is_single and path.name.lower() == _POSTS and beside.is_dir():
+        if files.is_single and files.find(_POSTS) and beside.is_dir():
             texts = open_files(beside)
         return SubstackSource(files, texts, options)
     except BaseException:
