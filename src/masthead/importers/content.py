@@ -22,9 +22,9 @@ from masthead.importers.image_urls import (
 from masthead.importers.markup import (
     Token,
     background_of,
-    background_style,
     cleaned,
     escaped,
+    with_background,
 )
 from masthead.importers.source import SourcePost
 from masthead.importers.srcset import parse_srcset, widest, write_srcset
@@ -132,7 +132,7 @@ def _new_srcset(old: str, mapping: Mapping[str, str]) -> str:
 
 def _new_style(old: str, mapping: Mapping[str, str]) -> str:
     url = background_of(old)
-    return background_style(mapping[url]) if url in mapping else old
+    return with_background(old, mapping[url]) if url in mapping else old
 
 
 _CHANGES: dict[str, Callable[[str, Mapping[str, str]], str]] = {

@@ -89,6 +89,7 @@ class _Converter:
         self._anchors = anchors
         self._site_url = site_url
         self._room = _FLOW
+        self._container = "doc"
         self._blocks: list[Json] = []
         self._inline: list[Json] | None = None
         """The content of the open paragraph or heading."""
@@ -124,8 +125,6 @@ class _Converter:
         if shown:
             node["attrs"] = shown
         return node
-
-    # Text
 
     def _take_text(self, text: str) -> None:
         if self._room == _CODE:
@@ -172,8 +171,6 @@ class _Converter:
         if not inline:
             del self._blocks[-1]["content"]
 
-    # Blocks
-
     def _block(self, name: str) -> None:
         """Room for a block, or none."""
         if self._room != _FLOW:
@@ -184,14 +181,16 @@ class _Converter:
         self._depth += 1
         if self._depth >= MAX_DEPTH:
             raise _NotHeld(f"nesting deeper than {MAX_DEPTH} levels")
-        outer, was = self._blocks, self._room
+        outer, was = self._blocks, (self._room, self._container)
         outer.append(node)
-        self._blocks, self._room = node.setdefault("content", []), room
+        self._blocks = node["content"] = []
+        self._room, self._container = room, node["type"]
 
         def leave() -> None:
             self._end_paragraph()
             self._check(node)
-            self._blocks, self._room = outer, was
+            self._blocks = outer
+            self._room, self._container = was
             self._depth -= 1
 
         return leave
@@ -246,6 +245,8 @@ class _Converter:
     def _open_code(self, name: str, attributes: Attributes) -> Ending:
         self._block(name)
         _known(name, attributes, ("class",))
+        if self._marks:
+            raise _NotHeld("a code block inside a link or other mark")
         node = self._node("codeBlock", language=_language(attributes))
         self._blocks.append(node)
         self._code, self._room = [], _CODE
@@ -256,8 +257,6 @@ class _Converter:
                 node["content"] = [{"type": "text", "text": text}]
 
         return leave
-
-    # Lists
 
     def _open_list(self, name: str, attributes: Attributes) -> Ending:
         self._block(name)
@@ -283,11 +282,9 @@ class _Converter:
 
     def _task_box(self, name: str, attributes: Attributes) -> Ending:
         """The editor draws the box itself; that it is ticked stands on the item."""
-        if self._room != _FLOW or self._blocks or self._depth == 0:
+        if self._container != "taskItem" or self._blocks:
             raise _NotHeld(f"<{name}>")
         return None
-
-    # Tables
 
     def _open_table(self, name: str, attributes: Attributes) -> Ending:
         self._block(name)
@@ -322,8 +319,6 @@ class _Converter:
         spans = {key: _span(value) for key, value in attributes.items()}
         kind = "tableHeader" if name == "th" else "tableCell"
         return self._enter(self._node(kind, **spans), _FLOW)
-
-    # Inline
 
     def _open_mark(self, name: str, attributes: Attributes) -> Ending:
         if self._room == _CODE:

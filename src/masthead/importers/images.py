@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from typing import Protocol
 from urllib.parse import unquote, unquote_to_bytes, urlsplit
 
+import structlog
+
 from masthead.caller import system
 from masthead.errors import Invalid, MastheadError
 from masthead.ids import TenantId
@@ -33,6 +35,8 @@ from masthead.records.unit import Unit
 from masthead.settings import Settings
 from masthead.storage.objects import ObjectStore
 from masthead.web.multipart import Upload
+
+log = structlog.get_logger()
 
 TIMEOUT_SECONDS = 60.0
 MAX_SHOWN = 500
@@ -148,6 +152,10 @@ class ImageCopier:
             self._places[key] = await self._copied(key, refs)
         except _NotCopied as error:
             self._reasons[key] = str(error)
+        # An importer's row: whatever one picture stumbles over, the others come over.
+        except Exception as error:
+            log.warning("image_not_copied", url=refs[0].urls[0][:MAX_SHOWN], exc_info=True)
+            self._reasons[key] = f"It can't be copied ({type(error).__name__})."
 
     async def _copied(self, key: str, refs: Sequence[ImageRef]) -> str:
         original = refs[0].original_url

@@ -135,6 +135,7 @@ class _Reading:
             if tag[1]:
                 self._tokens.append(Token("end", tag[2]))
                 self._pieces.append(tag[0])
+                self._in_tasks = self._in_tasks and tag[2] not in _LISTS
             else:
                 self._start(tag[2], tag[3], tag[0])
         if at < len(safe):
@@ -150,6 +151,7 @@ class _Reading:
 
     def _start(self, name: str, attributes: str, whole: str) -> None:
         if not attributes:
+            self._in_tasks = self._in_tasks and name not in _LISTS
             if name not in _NEED_A_SOURCE:
                 self._tokens.append(Token("start", name))
                 self._pieces.append(whole)
@@ -179,6 +181,8 @@ class _Reading:
                 kept[key] = value
         if align:
             kept["style"] = f"text-align: {align}"
+        if name == "img" and "src" not in kept and "srcset" in kept:
+            kept["src"] = parse_srcset(kept["srcset"])[-1][0]
         if name == "input":
             # The sanitizer adds what is set in an order of its own, another one in each process.
             return {key: kept[key] for key in ("type", "disabled", "checked") if key in kept}
@@ -194,10 +198,8 @@ class _Reading:
 
     def _is_idle(self, name: str, kept: Attributes) -> bool:
         """An element that can't show anything, or a field of a form that isn't here any more."""
-        if name == "li" or name == "ul":
+        if name in _LISTS:
             self._in_tasks = "data-type" in kept
-        if name == "img" and "src" not in kept and "srcset" in kept:
-            kept["src"] = parse_srcset(kept["srcset"])[-1][0]
         if name in _NEED_A_SOURCE:
             return not kept.keys() & {"src", "srcset"}
         return name == "input" and not self._in_tasks
@@ -205,6 +207,7 @@ class _Reading:
 
 _FRAGMENT = re.compile(r'href="#([^"]+)"')
 _NEED_A_SOURCE = frozenset({"img", "source", "track"})
+_LISTS = frozenset({"ul", "ol", "li"})
 _ADDRESSES = frozenset({"href", "src", "srcset", "poster"})
 _MAY_BE_EMPTY = frozenset(
     {"alt", "checked", "controls", "disabled", "loop", "muted", "open", "playsinline", "reversed"}
@@ -240,15 +243,22 @@ def background_of(style: str) -> str:
     return (found[1] or found[2] or found[3] or "") if found else ""
 
 
-def background_style(url: str) -> str:
+def with_background(style: str, url: str) -> str:
+    """The same with another picture."""
+    found = _BACKGROUND.search(style)
+    if found is None:
+        return style
+    start, end = next(found.span(group) for group in (1, 2, 3) if found[group] is not None)
     # Percent signs are what both CSS and addresses understand.
     quoted = "".join(f"%{ord(each):02X}" if each in "\"'()\\ \n" else each for each in url)
-    return f"background-image: url({quoted})"
+    return style[:start] + quoted + style[end:]
 
 
 def _style(value: str) -> str:
     url = background_of(value)
-    return background_style(url) if url and is_picture_address(url) else ""
+    if not url or not is_picture_address(url):
+        return ""
+    return with_background("background-image: url()", url)
 
 
 def is_picture_address(url: str) -> bool:

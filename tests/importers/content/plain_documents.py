@@ -54,7 +54,7 @@ def said(html: str) -> Any:
 Inline = tuple[Any, frozenset[Any]]
 
 
-def _flow(element: Element) -> Any:
+def _flow(element: Element, marks: frozenset[Any] = frozenset()) -> Any:
     """The blocks of an element; bare text in it is a paragraph."""
     blocks: list[Any] = []
     run: list[Inline] = []
@@ -87,7 +87,7 @@ def _flow(element: Element) -> Any:
             blocks.append(_block(part, marks))
 
     for child in element.children:
-        walk(child, frozenset())
+        walk(child, marks)
     end_run()
     return tuple(blocks)
 
@@ -100,8 +100,8 @@ def _block(element: Element, marks: frozenset[Any]) -> Any:
             _inline(child, marks, run)
         return (name, element.attributes.get("style", ""), _trimmed(run))
     if name == "pre":
-        return (name, *_code(element))
-    inside = tuple(_flow(element))
+        return (name, marks, *_code(element))
+    inside = tuple(_flow(element, marks))
     if name in ("li", "td", "th", "blockquote"):
         inside = inside or (("p", "", ()),)
     keys = ("colspan", "rowspan", "start", "data-type", "data-checked")

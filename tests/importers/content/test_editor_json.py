@@ -149,6 +149,7 @@ def test_what_the_editor_can_hold(html: str) -> None:
         ("<table><tr><td style='text-align:right'>a</table>", "style on <td>"),
         ("<table><tr><td colspan=2000>a</table>", "a cell over more than 1,000 others"),
         ("<pre><b>a</b></pre>", "<b> inside code"),
+        ("<b><pre>a</pre></b>", "a code block inside a link or other mark"),
         ("<pre><a href=x>a</a></pre>", "<a> inside code"),
         ("<pre><img src=a></pre>", "<img> inside code"),
         (
@@ -157,6 +158,7 @@ def test_what_the_editor_can_hold(html: str) -> None:
         ),
         ("<img src='data:image/svg+xml,x'>", "a picture inside its own address"),
         ("<label>x</label>", "<label>"),
+        ("<blockquote><label>x</label></blockquote>", "<label>"),
         ("<blockquote>" * 99 + "x", ""),
         ("<i>x</i> y " * 10_001, "more than 20,000 parts"),
     ],

@@ -70,6 +70,10 @@ def test_what_stays_as_it_is(html: str) -> None:
         ('<p class="wp-block" data-attrs="{}" id="p1">x</p>', "<p>x</p>"),
         ('<form action="/x"><input type="password">a<button>b</button></form>', "a"),
         ('<input type="checkbox">', ""),
+        (
+            '<ul data-type="taskList"><li data-type="taskItem">a</li></ul><input><ul><li><input>',
+            '<ul data-type="taskList"><li data-type="taskItem">a</li></ul><ul><li></li></ul>',
+        ),
         ("<svg><title>t</title><script>x</script></svg>a", "a"),
         ("<object><param name=a value=b>a</object>", "a"),
         ("<font color=red>a</font><center>b</center><o:p>c</o:p>", "abc"),

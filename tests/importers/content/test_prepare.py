@@ -137,7 +137,10 @@ OLD, NEW = "https://old.example.com/a&b.png", "https://demo.example/media/x/a.pn
         ('<video poster="{}">', '<video poster="{new}">'),
         ('<img srcset="{} 1x, b.png 2x">', '<img srcset="{new} 1x, b.png 2x">'),
         ('<img srcset="{} 1x, {} 2x">', '<img srcset="{new} 2x">'),
-        ("<p style=\"background: url('{}')\">", '<p style="background-image: url({new})">'),
+        (
+            "<p style=\"color: red; background: url('{}') top\">",
+            "<p style=\"color: red; background: url('{new}') top\">",
+        ),
         ('<a title="x > y" href="{}">', '<a title="x > y" href="{new}">'),
         ('<img src="{}x">', '<img src="{old}x">'),
         ("<p>src={} href='{}'</p>", "<p>src={old} href='{old}'</p>"),

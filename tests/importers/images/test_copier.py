@@ -169,17 +169,25 @@ async def test_pictures_that_came_with_the_export(
             raise OSError("cut off")
         return {"zip/content/images/a b.png": PNG}[entry]
 
-    files = {"/content/images/a b.png": "zip/content/images/a b.png", "/content/bad.png": "bad.png"}
+    files = {
+        "/content/images/a b.png": "zip/content/images/a b.png",
+        "/content/bad.png": "bad.png",
+        "/content/lost.png": "lost.png",
+    }
     copier = make_copier(archive=Archive(files, read))
     urls = ["/content/images/a%20b.png", "/content/images/size/w600/a b.png"]
     mapping = await copier.copy(
-        [*refs(old_site, *urls), *find_pictures(["/content/bad.png", "/nowhere.png"], "", "2")]
+        [
+            *refs(old_site, *urls),
+            *find_pictures(["/content/bad.png", "/content/lost.png", "/nowhere.png"], "", "2"),
+        ]
     )
     assert mapping.keys() == set(urls)
     assert await served(tenant, mapping[urls[0]]) == PNG
     assert old_site.requests == []
     assert reasons(copier) == [
         ("2", "The file in the archive can't be read: cut off"),
+        ("2", "It can't be copied (KeyError)."),
         ("2", "The address is relative, and the export does not tell to what."),
     ]
 
