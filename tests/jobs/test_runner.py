@@ -19,7 +19,7 @@ from masthead.caller import system
 from masthead.errors import Unavailable
 from masthead.jobs.queue import jobs
 from masthead.jobs.runner import LEASE, MAX_ATTEMPTS, RETRY_SECONDS, Chore, Job, JobRunner
-from masthead.storage.database import EVERY_TENANT, Database
+from masthead.storage.database import EVERY_TENANT, Database, Statement
 
 
 class Crash(BaseException):
@@ -311,3 +311,22 @@ async def test_the_service_s_own_chores_run(world: World) -> None:
     with capture_logs() as lines:
         await working.do_chores()
     assert lines == []
+
+
+async def test_a_look_for_one_kind_reads_nothing_of_a_long_queue_of_another(world: World) -> None:
+    looking = runner(world, Counted())
+    for statement in (looking._queue._has_due, looking._queue._next):
+        assert "ix_jobs__kind_failed_at_run_at" in await plan_of(world, statement)
+
+
+async def plan_of(world: World, statement: Statement) -> str:
+    database = world.parts.database
+    is_sqlite = database.name == "sqlite"
+    # An empty table is read whole by PostgreSQL, unless it is told not to.
+    explain = "EXPLAIN QUERY PLAN " if is_sqlite else "EXPLAIN "
+    values = statement.bind({"now": clock.to_text(world.clock()), "kind": "count"})
+    async with database.transaction(EVERY_TENANT) as tx:
+        if not is_sqlite:
+            await tx.fetch(Statement("SELECT set_config('enable_seqscan', 'off', true)", (), {}))
+        rows = await tx.fetch(Statement(explain + statement.text, statement.names, {}), values)
+    return repr([tuple(row) for row in rows])

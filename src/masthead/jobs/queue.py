@@ -23,5 +23,6 @@ jobs = Table(
     Column("error", dialects.Text(), nullable=False, server_default=text("''")),
     Column("created", dialects.Text(), nullable=False),
     PrimaryKeyConstraint("tenant_id", "id"),
-    Index("ix_jobs__failed_at_run_at", "failed_at", "run_at"),
+    # A worker looks at each kind for itself: a long queue of mails is not read for an export.
+    Index("ix_jobs__kind_failed_at_run_at", "kind", "failed_at", "run_at"),
 )
