@@ -15,7 +15,7 @@ import tempfile
 import time
 import zipfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from itertools import islice
 from pathlib import Path
@@ -46,7 +46,7 @@ DOMAIN = "erased.example"
 FILE_BYTES = 8 * 1024 * 1024
 BATCH = 200
 PAUSE_SECONDS = 0.01
-QUIET_SECONDS = 20.0
+TURN_SECONDS = 5.0
 STEPS = ("seed", "export", "erase", "compact")
 TENANTS = ("big", "small")
 NEIGHBOURS_POSTS = 1_000
@@ -194,21 +194,25 @@ class Neighbour:
             headers={"authorization": f"Bearer {token}"},
         )
 
-    async def p99(self, seconds: float, stop: asyncio.Event | None = None) -> tuple[float, float]:
-        """Of reads and writes, in milliseconds."""
-        reads, writes = [], []
+    async def use(self, seconds: float, took: Took) -> None:
+        """Reads and writes for so long, and notes how long each took."""
         until = time.perf_counter() + seconds
-        while time.perf_counter() < until and not (stop and stop.is_set()):
+        while time.perf_counter() < until:
             began = time.perf_counter()
             answer = await self._client.get("/api/collections/posts/records?perPage=20")
             assert answer.status_code == 200
-            reads.append(time.perf_counter() - began)
+            took.reads.append(time.perf_counter() - began)
             began = time.perf_counter()
             answer = await self._client.post("/api/collections/posts/records", json=POST)
             assert answer.status_code == 200
-            writes.append(time.perf_counter() - began)
+            took.writes.append(time.perf_counter() - began)
             await asyncio.sleep(PAUSE_SECONDS)
-        return _p99(reads), _p99(writes)
+
+
+@dataclass
+class Took:
+    reads: list[float] = field(default_factory=list)
+    writes: list[float] = field(default_factory=list)
 
 
 def _p99(seconds: list[float]) -> float:
@@ -218,28 +222,35 @@ def _p99(seconds: list[float]) -> float:
 async def measure_erasure(
     parts: Parts, tenant_id: TenantId, neighbour: Neighbour, watch_seconds: float
 ) -> list[str]:
-    await neighbour.p99(QUIET_SECONDS / 4)  # warm
-    quiet = await neighbour.p99(QUIET_SECONDS)
+    """In turns with and without the erasure, so that whatever else the machine does hits both."""
+    await neighbour.use(TURN_SECONDS, Took())  # warm
     request = await _open_deletion(parts, tenant_id)
-    stop = asyncio.Event()
-    watching = asyncio.create_task(neighbour.p99(watch_seconds, stop))
-    began = time.perf_counter()
-    is_over = False
-    while not is_over and not watching.done():
-        is_over = await parts.privacy.erasure.run(request)
+    quiet, busy = Took(), Took()
+    erasing, is_over = 0.0, False
+    until = time.perf_counter() + watch_seconds
+    while not is_over and time.perf_counter() < until:
+        await neighbour.use(TURN_SECONDS, quiet)
+        began = time.perf_counter()
+        using = asyncio.create_task(neighbour.use(TURN_SECONDS, busy))
+        is_over = await parts.privacy.erasure.run(request, slice_seconds=TURN_SECONDS)
+        erasing += time.perf_counter() - began
+        await using
         (request,) = await parts.records.find(gdpr_requests, {"id": request["id"]})
-    took = time.perf_counter() - began
-    stop.set()
-    busy = await watching
     erased = sum(request["receipt"]["erased"].values())
     return [
-        f"erasure: {erased} rows and files so far, {took:.1f} s, {'' if is_over else 'not '}over",
-        *(
-            f"neighbour's {what} p99: {before:.1f} ms quiet, {during:.1f} ms during "
-            f"({during / before:.1f} times)"
-            for what, before, during in zip(("read", "write"), quiet, busy, strict=True)
-        ),
+        f"erasure: {erased} rows and files, {erasing:.1f} s, {'' if is_over else 'not '}over",
+        _compared("read", quiet.reads, busy.reads),
+        _compared("write", quiet.writes, busy.writes),
     ]
+
+
+def _compared(what: str, quiet: list[float], busy: list[float]) -> str:
+    before, during = _p99(quiet), _p99(busy)
+    return (
+        f"neighbour's {what} p99: {before:.1f} ms quiet, {during:.1f} ms during "
+        f"({during / before:.1f} times, {len(quiet)} and {len(busy)} of them); median "
+        f"{statistics.median(quiet) * 1000:.1f} and {statistics.median(busy) * 1000:.1f} ms"
+    )
 
 
 async def _open_deletion(parts: Parts, tenant_id: TenantId) -> Record:
