@@ -18,8 +18,7 @@ _SETTINGS = (
     "PRAGMA temp_store = MEMORY",
     "PRAGMA cache_size = -32768",
     "PRAGMA mmap_size = 268435456",
-    # The log is folded into the file every 32 MB instead of every 4: a busy page is then written
-    # once for many changes.
+    # For those few who write without `sqlite_checkpoints`, such as a migration.
     "PRAGMA wal_autocheckpoint = 8000",
 )
 

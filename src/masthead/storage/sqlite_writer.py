@@ -27,6 +27,7 @@ from typing import Any, TypeVar
 from masthead.errors import Unavailable
 from masthead.storage.cancelling import completed
 from masthead.storage.database import Row, Statement
+from masthead.storage.sqlite_checkpoints import FOLD, Checkpoints
 from masthead.storage.sqlite_connection import BUSY, code_of, connect, translated
 
 MAX_BATCH = 64
@@ -44,7 +45,9 @@ class Writer:
         # busy_seconds=0: a lock of another process is waited for by asking again, never by
         # blocking the event loop.
         self.connection = connect(path, busy_seconds=0, query_only=False)
+        self.connection.execute("PRAGMA wal_autocheckpoint = 0")
         self.connection.set_progress_handler(self._is_late, _STEPS_PER_TICK)
+        self._checkpoints = Checkpoints(path)
         self.patience_seconds = patience_seconds
         self._read_deadline = math.inf
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="sqlite-writer")
@@ -69,6 +72,7 @@ class Writer:
         with suppress(Unavailable):
             async with self.transaction():
                 pass  # everyone before has been acknowledged once this one is
+        await self._checkpoints.close()
         self._thread.shutdown()
         self.connection.close()
 
@@ -162,17 +166,27 @@ class Writer:
             return
         self._is_taken = True
         loop = asyncio.get_running_loop()
-        commit = loop.run_in_executor(self._thread, self.connection.execute, "COMMIT")
+        commit = loop.run_in_executor(self._thread, self._commit_in_thread)
         commit.add_done_callback(partial(self._committed, batch))
+
+    def _commit_in_thread(self) -> None:
+        self.connection.execute("COMMIT")
+        if self._checkpoints.is_log_long:
+            self._checkpoints.is_log_long = False
+            # It is committed already, whatever becomes of this.
+            with suppress(sqlite3.Error):
+                self.connection.execute(FOLD).fetchone()
 
     def _committed(
         self,
         batch: list[Acknowledgement],
-        commit: asyncio.Future[sqlite3.Cursor],
+        commit: asyncio.Future[None],
     ) -> None:
         failure = commit.exception()
         if failure is not None:
             self._roll_back()
+        else:
+            self._checkpoints.after_commit()
         _acknowledge(batch, failure)
         self._give_turn()
 

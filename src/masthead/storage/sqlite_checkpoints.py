@@ -1,0 +1,71 @@
+"""Folds SQLite's log into the file, beside the writing instead of within it.
+
+Left to itself SQLite does that in the COMMIT which makes the log too long, and everybody who
+writes waits for it. Here a thread with a connection of its own does it, twice a second while there
+is something to do. The log can only start over when all of it has been folded in; a writer that
+never rests stays ahead of the thread, so when the log has grown long the writer folds in what
+little is left, once, within its turn.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import structlog
+
+from masthead.storage.sqlite_connection import connect
+
+log = structlog.get_logger()
+
+EVERY_SECONDS = 0.5
+LONG_LOG = 16_000
+"""Pages: 64 MB."""
+
+FOLD = "PRAGMA wal_checkpoint(PASSIVE)"
+"""Waits for nobody: neither readers nor the writer notice."""
+
+
+class Checkpoints:
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="sqlite-checkpoints")
+        self._connection: sqlite3.Connection | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._running: asyncio.Future[None] | None = None
+        self.is_log_long = False
+
+    def after_commit(self) -> None:
+        if self._timer is None:
+            loop = asyncio.get_running_loop()
+            self._timer = loop.call_later(EVERY_SECONDS, self._start)
+
+    async def close(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._running is not None:
+            await self._running
+        self._thread.shutdown()
+        if self._connection is not None:
+            self._connection.close()
+
+    def _start(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._running = loop.run_in_executor(self._thread, self._fold)
+        self._running.add_done_callback(self._done)
+
+    def _done(self, _: asyncio.Future[None]) -> None:
+        self._timer = None
+
+    def _fold(self) -> None:
+        try:
+            if self._connection is None:
+                self._connection = connect(self._path, busy_seconds=0, query_only=False)
+            _, pages, _ = self._connection.execute(FOLD).fetchone()
+        except sqlite3.Error:
+            # Nothing is lost, the log holds it; a disk that is broken is the writer's to report.
+            log.warning("checkpoint.failed", exc_info=True)
+            return
+        self.is_log_long = pages > LONG_LOG

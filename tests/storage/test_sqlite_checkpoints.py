@@ -1,0 +1,60 @@
+"""The log is folded into the file beside the writing, and does not grow without end."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import sqlite3
+from collections.abc import AsyncIterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from tests.storage.notebook import ANN, Notebook, new_url, open_notebook
+
+from masthead.storage import sqlite_checkpoints
+
+WHILE_WAITING = 0.02
+
+
+@pytest.fixture
+async def notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Notebook]:
+    monkeypatch.setattr(sqlite_checkpoints, "EVERY_SECONDS", 0.01)
+    opened = await open_notebook(new_url("sqlite", tmp_path))
+    yield opened
+    await opened.db.close()
+
+
+async def add(notebook: Notebook, *names: str) -> None:
+    async with notebook.db.transaction(ANN) as tx:
+        await tx.execute_many(notebook.add, [(ANN, name, name) for name in names])
+
+
+def rows_without_the_log(path: Path, copy: Path) -> int:
+    shutil.copy(path, copy)
+    with closing(sqlite3.connect(copy)) as connection:
+        return int(connection.execute("SELECT count(*) FROM notes").fetchone()[0])
+
+
+def path_of(tmp_path: Path) -> Path:
+    (path,) = (each for each in tmp_path.iterdir() if each.suffix == ".db")
+    return path
+
+
+async def test_what_is_committed_reaches_the_file(notebook: Notebook, tmp_path: Path) -> None:
+    await add(notebook, *(f"note {number}" for number in range(50)))
+    path = path_of(tmp_path)
+    async with asyncio.timeout(5):
+        while rows_without_the_log(path, tmp_path / "copy") != 50:
+            await asyncio.sleep(WHILE_WAITING)
+
+
+async def test_a_log_that_grew_long_starts_over_under_constant_writing(
+    notebook: Notebook, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite_checkpoints, "LONG_LOG", 100)
+    log = path_of(tmp_path).with_name(f"{path_of(tmp_path).name}-wal")
+    for number in range(1_500):
+        await add(notebook, f"{number} {'x' * 3_000}")
+    # Each note is a page or more: without starting over the log would hold all of them.
+    assert log.stat().st_size < 1_000 * 4_096
