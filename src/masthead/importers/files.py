@@ -13,7 +13,7 @@ import stat
 import zipfile
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import IO, BinaryIO, Final, Self, TypeVar
@@ -21,6 +21,8 @@ from typing import IO, BinaryIO, Final, Self, TypeVar
 from masthead.importers.source import BadFile
 
 MAX_ENTRIES: Final = 50_000
+# A site's uploads have every picture in many sizes.
+MAX_IN_FOLDER: Final = 300_000
 MAX_UNPACKED: Final = 32 * 1024**3
 # Text of real exports packs 5 to 30 times; deflate's own limit, which bombs sit at, is 1032.
 MAX_RATIO: Final = 200
@@ -70,7 +72,7 @@ class Files(ABC):
         with self.open(name) as stream:
             content = stream.read(limit + 1)
         if len(content) > limit:
-            raise BadFile(f"The export has a file of more than {limit:,} bytes where none belongs.")
+            raise BadFile(f"A file of the export has more than {limit:,} bytes.")
         return content
 
     def check(self, names: Iterable[str]) -> None:
@@ -135,13 +137,17 @@ class _Single(Files):
 
 class _Folder(Files):
     def __init__(self, path: Path) -> None:
-        self._paths = _below_one_top(dict(_walk(path.resolve())))
-        self.sizes = {name: self._paths[name].stat().st_size for name in sorted(self._paths)}
+        found = _walk(path)
+        self._root = path
+        self._names = _below_one_top({name: name for name in found})
+        self.sizes = {name: found[real] for name, real in sorted(self._names.items())}
 
     def open(self, name: str) -> BinaryIO:
         try:
             # The folder may have changed since it was listed.
-            opened = os.open(self._paths[name], os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            opened = os.open(
+                self._root / self._names[name], os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+            )
         except OSError:
             raise BadFile(f"The file {name!r} can't be read.") from None
         return _unpacked(os.fdopen(opened, "rb"))
@@ -150,19 +156,20 @@ class _Folder(Files):
         """Nothing is kept open between two readings."""
 
 
-def _walk(root: Path) -> Iterator[tuple[str, Path]]:
-    """Regular files only: what a link names may lie anywhere."""
-    count = 0
+def _walk(root: Path) -> dict[str, int]:
+    """Regular files only, with their sizes: what a link names may lie anywhere."""
+    found: dict[str, int] = {}
     for folder, _, files in os.walk(root, followlinks=False):
         for file in files:
             path = Path(folder, file)
             name = path.relative_to(root).as_posix()
-            if _is_clutter(name) or not stat.S_ISREG(path.lstat().st_mode):
+            status = path.lstat()
+            if _is_clutter(name) or not stat.S_ISREG(status.st_mode):
                 continue
-            count += 1
-            if count > MAX_ENTRIES:
-                raise BadFile(_TOO_MANY)
-            yield name, path
+            found[name] = status.st_size
+            if len(found) > MAX_IN_FOLDER:
+                raise BadFile(f"The folder has more than {MAX_IN_FOLDER:,} files.")
+    return found
 
 
 class _Zip(Files):

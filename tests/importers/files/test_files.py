@@ -249,6 +249,7 @@ def test_more_entries_than_an_export_has_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "MAX_ENTRIES", 3)
+    monkeypatch.setattr(limits, "MAX_IN_FOLDER", 3)
     entries = {f"{number}": b"" for number in range(4)}
     with pytest.raises(BadFile, match="files"):
         open_files(packed(tmp_path / "a.zip", entries))

@@ -134,10 +134,11 @@ def test_a_shortcode_is_no_way_to_make_much_of_little(library: Attachments) -> N
     assert html.count("[gallery]") >= 8_000, "the others stay as they are"
 
 
-def test_a_body_of_nothing_but_tags_is_left_as_it_is(library: Attachments) -> None:
-    html, warnings = to_html("<b>" * 150_000, library, 7)
-    assert html == "<b>" * 150_000
-    assert warnings == ("has more tags than any text and was left as it is",)
+@pytest.mark.parametrize("part", ["<b>", "a\n\n"])
+def test_a_body_of_nothing_but_pieces_is_left_as_it_is(library: Attachments, part: str) -> None:
+    html, warnings = to_html(part * 150_000, library, 7)
+    assert html == part * 150_000
+    assert warnings == ("has more tags and lines than any text and was left as it is",)
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from masthead.importers.wordpress.paragraphs import linked_addresses, paragraphs
         ("a<br><br/>b<br>\nc", "<p>a</p>\n<p>b<br />c</p>"),
         ("<p>a\nb</p>\n\n<p>c</p>", "<p>a<br />\nb</p>\n<p>c</p>"),
         ("<p>a\n\nb</p>", "<p>a</p>\n<p>b</p>"),
+        ("<p>a<div>b</div>c\n\nd", "<p>a<div>b</div>\n<p>c</p>\n<p>d</p>"),
         ("<h2>Title</h2>\nText", "<h2>Title</h2>\n<p>Text</p>"),
         ("Text\n<h2>Title</h2>", "<p>Text</p>\n<h2>Title</h2>"),
         ("a\n<hr />\nb", "<p>a</p>\n<hr />\n<p>b</p>"),

@@ -5,17 +5,18 @@ Kept for the whole import, so every entry is one packed value and there is an en
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from masthead.importers.wordpress.items import Item
 from masthead.importers.wordpress.texts import cut
-from masthead.records.fields.text import is_web_address
 from masthead.records.plain_text import plain_text
 
 _MAX_BYTES: Final = 48 * 1024**2
 _MAX_COUNT: Final = 300_000
-_MAX_URL: Final = 2_048
+# Looked at for every file of a library, so quicker than the check of a field.
+_ADDRESS: Final = re.compile(r"https?://[^\s\"<>\\\x00-\x20/?#][^\s\"<>\\\x00-\x20]{0,2000}")
 _MAX_TEXT: Final = 300
 _PICTURES: Final = (".jpg", ".jpeg", ".png", ".gif", ".webp", ".avif", ".svg", ".bmp", ".heic")
 
@@ -37,7 +38,7 @@ class Attachments:
 
     def add(self, item: Item) -> None:
         number, url = as_number(item.get("post_id")), item.get("attachment_url")
-        if number is None or len(url) > _MAX_URL or not is_web_address(url):
+        if number is None or not _ADDRESS.fullmatch(url):
             return
         texts = (item.meta.get(ALT, ""), item.get("excerpt"), item.get("title"))
         packed = "\n".join((url, *(_one_line(text) for text in texts))).encode()
@@ -66,4 +67,6 @@ def as_number(text: str) -> int | None:
 
 
 def _one_line(text: str) -> str:
+    if not text:
+        return ""
     return cut(" ".join(plain_text(text, _MAX_TEXT).split()), _MAX_TEXT)

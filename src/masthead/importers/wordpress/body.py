@@ -15,8 +15,8 @@ from masthead.importers.wordpress.shortcodes import (
 )
 
 _MOST_NAMED: Final = 5
-# About ten books; the time that one text takes has to end somewhere.
-_MOST_TAGS: Final = 100_000
+# Those of several books; what one text takes of time and memory has to end somewhere.
+_MOST_PIECES: Final = 100_000
 
 
 def to_html(
@@ -25,8 +25,8 @@ def to_html(
     """The HTML, not sanitized, and what there is to say about it."""
     around = Surroundings(attachments, post_id, Aside())
     text = content.replace("\r\n", "\n").replace("\r", "\n")
-    if text.count("<") > _MOST_TAGS:
-        return text, ("has more tags than any text and was left as it is",)
+    if text.count("<") + text.count("\n") > _MOST_PIECES:
+        return text, ("has more tags and lines than any text and was left as it is",)
     text = set_raw_aside(set_code_aside(text, around), around.aside)
     text = set_shortcodes_aside(text, around)
     html = _from_blocks(text, around) if has_blocks(text) else paragraphs(without_comments(text))

@@ -15,8 +15,8 @@ from lxml import etree
 from masthead.importers.source import BadFile
 from masthead.importers.wordpress.clean_xml import NOT_WXR, CleanXml
 
-MAX_CONTENT: Final = 8_000_000
-"""Characters; half as much again as a post may have, because images inside may still go."""
+MAX_CONTENT: Final = 6_000_000
+"""Characters; more than a post may have, because images that are written inside may still go."""
 _MAX_FIELD: Final = 100_000
 _MAX_DEPTH: Final = 64
 _MAX_ATTRIBUTES: Final = 64

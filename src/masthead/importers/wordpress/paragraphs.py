@@ -92,6 +92,9 @@ class _Writer:
     def _track(self, piece: Piece) -> None:
         tag = piece.tag
         if not piece.is_end:
+            # A paragraph ends where another block begins, whether that is written or not.
+            if self._open and self._open[-1] == "p":
+                self._open_counts[self._open.pop()] -= 1
             if tag not in _VOID_BLOCKS and not piece.text.endswith("/>"):
                 self._open.append(tag)
                 self._open_counts[tag] += 1

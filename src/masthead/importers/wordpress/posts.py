@@ -82,7 +82,7 @@ class Posts:
     def __init__(self, site: Site, options: Options) -> None:
         self._site = site
         self._options = options
-        self._seen: set[str] = set()
+        self._times_seen: dict[str, int] = {}
         self._warnings_to_come = (
             ["parts of the file are not UTF-8 and were read as Windows-1252"]
             if site.has_mixed_encodings
@@ -169,13 +169,13 @@ class Posts:
     def _source_id(self, item: Item) -> str:
         """The post's number, or for files that name one twice something more beside it."""
         own = _own_id(item)
-        found, count = own, 1
-        if own in self._seen and item.get("link") != own:
-            found = own = f"{own} {item.get('link') or item.get('post_name')}"[:_MAX_ID]
-        while found in self._seen:
-            count += 1
-            found = f"{own} #{count}"
-        self._seen.add(found)
+        if own in self._times_seen and item.get("link") != own:
+            own = f"{own} {item.get('link') or item.get('post_name')}"[:_MAX_ID]
+        found = own
+        while found in self._times_seen:
+            self._times_seen[own] += 1
+            found = f"{own} #{self._times_seen[own]}"
+        self._times_seen[found] = 1
         return found
 
     def _published_at(self, item: Item, status: str, warnings: list[str]) -> str:
