@@ -32,6 +32,7 @@ from masthead.identity.keys import ApiKeys
 from masthead.identity.limit_stores import LimitStore, open_limit_store
 from masthead.identity.limiter import RateLimiter
 from masthead.identity.throttle import LoginThrottle
+from masthead.importers import jobs as import_jobs
 from masthead.jobs.runner import Chore, Handler, JobRunner
 from masthead.keyring import KeyRing
 from masthead.mail import jobs as mail_jobs
@@ -175,6 +176,7 @@ def job_handlers(parts: Parts) -> Mapping[str, Handler]:
         **media_jobs.handlers(parts.records, parts.objects),
         **mail_jobs.handlers(parts.mail, transport_of(settings), settings.mail_from),
         **parts.privacy.work.handlers(),
+        **import_jobs.handlers(parts),
     }
 
 
@@ -199,7 +201,7 @@ def job_runner(parts: Parts) -> JobRunner:
         job_handlers(parts),
         parts.records.clock,
         chores=chores,
-        places=mail_jobs.PLACES | privacy_jobs.PLACES,
+        places=mail_jobs.PLACES | privacy_jobs.PLACES | import_jobs.PLACES,
     )
 
 

@@ -24,8 +24,8 @@ from masthead.importers.image_repair import ImageRepair
 from masthead.importers.opening import open_export
 from masthead.importers.redirects import CannotWrite, RedirectRows, write_whole
 from masthead.importers.report import Report, errors_file, read_errors
-from masthead.importers.run import DEFAULT_BATCH, Import, Request
-from masthead.importers.runs import NewRun, RunLog, open_shell_run
+from masthead.importers.run import Import, Request
+from masthead.importers.runs import DEFAULT_BATCH, NewRun, RunLog, open_shell_run
 from masthead.importers.source import BadFile, Options, Source
 
 ERRORS_FILE = "import-errors.json"

@@ -9,8 +9,10 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain
 from typing import Final, TypeVar
 
@@ -27,13 +29,12 @@ from masthead.importers.opening import family_of
 from masthead.importers.preparing import Preparing
 from masthead.importers.redirects import RedirectRows
 from masthead.importers.report import Note, Outcome, Report
-from masthead.importers.runs import RunLog
+from masthead.importers.runs import DEFAULT_BATCH, RunLog
 from masthead.importers.source import Skipped, Source, SourceMember, SourcePost
 from masthead.importers.wanted_images import WantedImages
 from masthead.outbound.downloads import PATIENT, Patience
 from masthead.records.unit import Unit
 
-DEFAULT_BATCH: Final = 50
 MEMBERS_PER_BATCH: Final = 200
 AHEAD: Final = 3
 """Batches that are being made ready while one is written."""
@@ -113,6 +114,8 @@ class Import:
             patience=patience,
         )
         self._copying = asyncio.Lock()
+        # One thread for all of it: some parsers are tied to theirs.
+        self._reading = ThreadPoolExecutor(1, thread_name_prefix="import")
 
     async def run(self) -> Report:
         """Raises `BadFile` where the export turns out to be damaged after all."""
@@ -122,9 +125,13 @@ class Import:
             self._report = earlier
             self._counted_posts = earlier.done.posts
             self._counted_members = earlier.done.members
-        await self._import_posts()
-        await self._import_members()
+        with self._reading:
+            await self._import_posts()
+            await self._import_members()
         return self._report
+
+    async def _read(self, work: Callable[[], Made]) -> Made:
+        return await asyncio.get_running_loop().run_in_executor(self._reading, work)
 
     async def _import_posts(self) -> None:
         overview = self._source.overview
@@ -142,7 +149,7 @@ class Import:
 
     async def _batches_of_posts(self) -> AsyncIterator[Batch]:
         reader = PostReader(self._source.posts(), self._request.batch_size)
-        while batch := await asyncio.to_thread(reader.next, self._counted_posts):
+        while batch := await self._read(partial(reader.next, self._counted_posts)):
             yield batch
 
     async def _made_ready(self, batch: Batch, preparing: Preparing) -> ReadyBatch:
@@ -203,7 +210,7 @@ class Import:
     async def _import_members(self) -> None:
         entries = self._source.members()
         start = 0
-        while batch := await asyncio.to_thread(_take, entries, MEMBERS_PER_BATCH):
+        while batch := await self._read(partial(_take, entries, MEMBERS_PER_BATCH)):
             if start >= self._counted_members:
                 await self._write_members(batch)
             start += len(batch)

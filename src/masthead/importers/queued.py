@@ -1,0 +1,101 @@
+"""Runs a queued import in the worker: fetches the uploaded file, imports it as the command line
+would, and leaves the report with the run."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from contextlib import closing
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+import msgspec
+
+from masthead.errors import MastheadError, NotFound, Unavailable
+from masthead.importers.collection import DONE, FAILED, import_runs
+from masthead.importers.images import Services
+from masthead.importers.jobs import KeptOptions
+from masthead.importers.opening import open_export
+from masthead.importers.redirects import RedirectRows
+from masthead.importers.report import Report, errors_file
+from masthead.importers.run import Import, Request
+from masthead.importers.runs import RunLog
+from masthead.importers.source import Source
+from masthead.jobs.runner import MAX_ATTEMPTS, Job
+from masthead.outbound.downloads import PATIENT, Patience
+from masthead.records.collection import Record
+from masthead.records.unit import file_key
+from masthead.storage.objects import ObjectStore
+
+REDIRECTS_FILE: Final = "redirects.csv"
+ERRORS_FILE: Final = "import-errors.json"
+
+
+class ImportJob:
+    def __init__(self, services: Services, job: Job, patience: Patience = PATIENT) -> None:
+        self._services = services
+        self._job = job
+        self._patience = patience
+        self._run_id: str = job.payload["run_id"]
+        self._log = RunLog(services.records, job.tenant_id, self._run_id)
+
+    async def run(self) -> None:
+        found = await self._services.records.find(
+            import_runs, {"id": self._run_id}, tenant_id=self._job.tenant_id
+        )
+        if not found or found[0]["state"] in (DONE, FAILED):
+            return
+        try:
+            report = await self._import(found[0])
+        except Unavailable:
+            if self._job.attempts >= MAX_ATTEMPTS:
+                await self._log.fail("The database or the file store did not answer.")
+            raise
+        except MastheadError as error:
+            # Another attempt would find the same: the file is no export, or the site read-only.
+            await self._log.fail(str(error))
+        else:
+            await self._log.finish(report)
+        await self._services.objects.delete(found[0]["object_key"])
+
+    async def _import(self, run: Record) -> Report:
+        settings = msgspec.convert(run["options"], KeptOptions)
+        with tempfile.TemporaryDirectory(prefix="masthead-import-") as folder:
+            path = Path(folder) / (PurePosixPath(run["file_name"]).name or "export")
+            await _fetch(self._services.objects, run["object_key"], path)
+            source = await asyncio.to_thread(open_export, run["platform"], path, settings)
+            with closing(source):
+                return await self._run(source, settings, run["dry_run"])
+
+    async def _run(self, source: Source, settings: KeptOptions, dry_run: bool) -> Report:
+        request = Request(self._job.tenant_id, settings.batch_size, dry_run, settings.emit_events)
+        work = Import(self._services, source, request, self._log, patience=self._patience)
+        with closing(work.redirects):
+            report = await work.run()
+            if not dry_run:
+                await self._save(report, work.redirects)
+        return report
+
+    async def _save(self, report: Report, rows: RedirectRows) -> None:
+        """Beside the run's record: what the command line leaves in its folder."""
+        objects = self._services.objects
+        if rows.count:
+            report.redirects_path = self._key(REDIRECTS_FILE)
+            await objects.put(report.redirects_path, rows.content(), content_type="text/csv")
+        if report.errors:
+            report.errors_path = self._key(ERRORS_FILE)
+            content = errors_file(report.errors)
+            await objects.put(report.errors_path, content, content_type="application/json")
+
+    def _key(self, name: str) -> str:
+        return file_key(self._job.tenant_id, import_runs, self._run_id, name)
+
+
+async def _fetch(objects: ObjectStore, key: str, path: Path) -> None:
+    try:
+        stored = await objects.get(key)
+    except NotFound as error:
+        raise NotFound("The uploaded file is gone. Upload it again.") from error
+    with path.open("wb") as file:
+        async for chunk in stored.chunks:
+            await asyncio.to_thread(file.write, chunk)

@@ -1,0 +1,134 @@
+"""An import that was queued with its file runs in the worker and reports as the command does."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from tests.importers.run.exports import end_state, imported, rows
+from tests.world import TenantWorld
+
+from masthead.caller import system
+from masthead.errors import NotFound
+from masthead.importers import jobs
+from masthead.importers.collection import import_runs
+from masthead.importers.jobs import QueuedImport, queue_import
+from masthead.importers.opening import open_export
+from masthead.importers.report import read_report
+from masthead.importers.source import Options
+from masthead.jobs.runner import JobRunner
+from masthead.records.collection import Record
+
+
+def export(posts: int) -> bytes:
+    rows = [
+        {
+            "id": f"{number:024x}",
+            "title": f"Post {number}",
+            "slug": f"post-{number}",
+            "html": f"<p>Text {number}</p>",
+            "type": "post",
+            "status": "published",
+            "visibility": "public",
+            "published_at": "2020-01-02T03:04:05.000Z",
+        }
+        for number in range(posts)
+    ]
+    data = {"posts": rows, "members": [{"id": "m1", "email": "ada@example.com", "status": "paid"}]}
+    return json.dumps({"db": [{"meta": {"version": "5.0.0"}, "data": data}]}).encode()
+
+
+async def queued(tenant: TenantWorld, content: bytes, **wanted: Any) -> Record:
+    parts = tenant.world.parts
+    key = f"{tenant.id}/uploads/export.json"
+    await parts.objects.put(key, content)
+    given = QueuedImport(platform="ghost", file_name="export.json", object_key=key, **wanted)
+    return await queue_import(parts.records, tenant.id, given)
+
+
+async def worked(tenant: TenantWorld, run: Record) -> Record:
+    parts = tenant.world.parts
+    runner = JobRunner(parts.database, jobs.handlers(parts), parts.records.clock)
+    while await runner.run_due():
+        pass
+    (found,) = await parts.records.find(import_runs, {"id": run["id"]}, tenant_id=tenant.id)
+    return found
+
+
+async def test_a_queued_import_ends_as_one_from_the_command_line(
+    tenant: TenantWorld, other_tenant: TenantWorld, tmp_path: Any
+) -> None:
+    run = await queued(tenant, export(7), batch_size=3)
+    assert run["state"] == "queued"
+
+    done = await worked(tenant, run)
+
+    (tmp_path / "export.json").write_bytes(export(7))
+    source = open_export("ghost", tmp_path / "export.json", Options())
+    clean = await imported(other_tenant, source)
+    source.close()
+    report = read_report(done["report"])
+    assert (done["state"], done["error"]) == ("done", "")
+    assert report.posts == clean.posts
+    assert report.members == clean.members
+    parts = tenant.world.parts
+    assert await end_state(parts, tenant.id) == await end_state(parts, other_tenant.id)
+    stored = await parts.objects.get(report.redirects_path)
+    lines = b"".join([chunk async for chunk in stored.chunks]).splitlines()
+    assert lines[:2] == [b"source,destination,status_code", b"/post-0/,/posts/post-0,301"]
+    with pytest.raises(NotFound):
+        await parts.objects.get(run["object_key"])
+
+
+async def test_a_run_that_is_over_is_not_run_again(tenant: TenantWorld) -> None:
+    run = await worked(tenant, await queued(tenant, export(1)))
+    parts = tenant.world.parts
+    async with parts.records.unit(system(tenant.id)) as unit:
+        await unit.enqueue(jobs.RUN_JOB, {"run_id": run["id"]})
+    assert await worked(tenant, run) == run
+
+
+async def test_a_dry_run_leaves_only_its_report(tenant: TenantWorld) -> None:
+    run = await worked(tenant, await queued(tenant, export(3), dry_run=True))
+    report = read_report(run["report"])
+    assert report.summary()["posts"]["imported"] == 3
+    assert report.dry_run
+    assert await rows(tenant, "posts") == []
+    assert await rows(tenant, "import_items") == []
+
+
+@pytest.mark.parametrize(
+    ("content", "options"), [(b"{}", Options()), (export(1)[:-10], Options(skip_members=True))]
+)
+async def test_a_bad_file_fails_at_once_and_writes_nothing(
+    tenant: TenantWorld, content: bytes, options: Options
+) -> None:
+    run = await worked(tenant, await queued(tenant, content, options=options))
+    assert run["state"] == "failed"
+    assert run["error"].endswith(".")
+    assert await rows(tenant, "posts") == []
+    assert await rows(tenant, "jobs") == []
+
+
+async def test_an_owner_sees_the_runs_and_cannot_make_one(tenant: TenantWorld, owner: Any) -> None:
+    await worked(tenant, await queued(tenant, export(1)))
+    answer = await owner.api.get("/api/collections/import_runs/records")
+    (item,) = answer.json()["items"]
+    assert (item["state"], item["platform"]) == ("done", "ghost")
+    assert "object_key" not in item
+    refused = await owner.api.post("/api/collections/import_runs/records", json={})
+    assert refused.status_code == 403
+    guest = await tenant.guest.get("/api/collections/import_runs/records")
+    assert guest.status_code == 401
+
+
+async def test_an_owner_may_change_redirects(tenant: TenantWorld, owner: Any) -> None:
+    path = "/api/collections/redirects/records"
+    made = await owner.api.post(path, json={"source": "/old/", "destination": "/posts/new"})
+    assert made.json()["status_code"] == 301
+    for bad in ({"source": "old"}, {"destination": "javascript:alert(1)"}, {"status_code": 200}):
+        given = {"source": "/x/", "destination": "/posts/x"} | bad
+        assert (await owner.api.post(path, json=given)).status_code == 400
+    again = await owner.api.post(path, json={"source": "/old/", "destination": "/posts/other"})
+    assert again.status_code == 400
