@@ -342,6 +342,9 @@ class _Converter:
         _known(name, attributes, ("href", "title", "target", "rel"))
         if not attributes.get("href"):
             return None
+        if any(mark["type"] == "link" for mark in self._marks):
+            # HTML has them only where a table stands between the two.
+            raise _NotHeld("a link inside a link")
         return self._mark({"type": "link", "attrs": dict(attributes)})
 
     def _mark(self, mark: Json) -> Ending:
