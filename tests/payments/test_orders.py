@@ -94,7 +94,11 @@ class TestCheckouts:
         await processor.send(bought(metadata=metadata))
         assert (await processor.one("orders"))["status"] == "pending"
         # A discount is the owner's to give.
-        full = {"amount_subtotal": 2000, "amount_total": 500, "payment_intent": "pi_2"}
+        full: dict[str, Any] = {
+            "amount_subtotal": 2000,
+            "amount_total": 500,
+            "payment_intent": "pi_2",
+        }
         await processor.send(bought(metadata=metadata, **full))
         order = await processor.one("orders", payment_id="pi_2")
         assert (order["status"], order["items"][0]["product_id"]) == ("paid", product["id"])
