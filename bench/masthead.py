@@ -122,7 +122,9 @@ def _command(port: int, workers: int) -> list[str]:
 
 
 def _environment(folder: Path) -> dict[str, str]:
-    return {"MASTHEAD_DATA_DIR": str(folder)}
+    # An installed service has its bytecode, as the peer is compiled: a developer's shell that keeps
+    # Python from writing it would have every start compile all sources first.
+    return {"MASTHEAD_DATA_DIR": str(folder), "PYTHONDONTWRITEBYTECODE": ""}
 
 
 def _version() -> str:
