@@ -18,7 +18,6 @@ import sqlalchemy as sa
 import structlog
 from sqlalchemy import Column, PrimaryKeyConstraint, Table
 
-from masthead.errors import StatementTimeout, Unavailable
 from masthead.ids import TenantId
 from masthead.records import search
 from masthead.records.collection import Collection, Registry
@@ -253,8 +252,9 @@ class Indexer:
                 began = time.monotonic()
                 if await self._index.index_some():
                     pause = (time.monotonic() - began) * COURTESY
-            except (Unavailable, StatementTimeout):
-                log.warning("search_index_unavailable")
+            # Whatever went wrong is tried again: what waits stays in the queue.
+            except Exception:
+                log.exception("search.index_failed")
             await self._rest(pause)
 
     async def _rest(self, seconds: float) -> None:
