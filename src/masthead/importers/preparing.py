@@ -13,8 +13,9 @@ from typing import Final
 from masthead.importers.content import Prepared, prepare
 from masthead.importers.source import SourcePost
 
-WORTH_PROCESSES: Final = 400
+WORTH_A_PROCESS: Final = 400
 """Posts. Below, a process of its own would be ready when the work is done."""
+WORTH_MORE: Final = 3_000
 MOST_PROCESSES: Final = 4
 
 
@@ -23,12 +24,11 @@ class Preparing:
         self._site_url = site_url
         self._pool: ProcessPoolExecutor | None = None
         self._is_warm: Future[list[Prepared | str]] | None = None
-        if expected_posts is None or expected_posts >= WORTH_PROCESSES:
+        processes = _processes(expected_posts)
+        if processes:
             # Not forked: this process has threads, and they may hold locks.
-            self._pool = ProcessPoolExecutor(
-                min(os.cpu_count() or 1, MOST_PROCESSES),
-                mp_context=multiprocessing.get_context("spawn"),
-            )
+            spawn = multiprocessing.get_context("spawn")
+            self._pool = ProcessPoolExecutor(processes, mp_context=spawn)
             self._is_warm = self._pool.submit(prepare_all, [], "")
 
     async def prepare(self, posts: Sequence[SourcePost]) -> list[Prepared | str]:
@@ -44,6 +44,12 @@ class Preparing:
     def close(self) -> None:
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
+
+
+def _processes(expected_posts: int | None) -> int:
+    if expected_posts is None or expected_posts >= WORTH_MORE:
+        return min(os.cpu_count() or 1, MOST_PROCESSES)
+    return 1 if expected_posts >= WORTH_A_PROCESS else 0
 
 
 def prepare_all(posts: Sequence[SourcePost], site_url: str) -> list[Prepared | str]:
