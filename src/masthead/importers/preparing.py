@@ -6,8 +6,11 @@ from __future__ import annotations
 import asyncio
 import multiprocessing
 import os
+import signal
+import threading
 from collections.abc import Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from typing import Final
 
 from masthead.importers.content import Prepared, prepare
@@ -28,7 +31,7 @@ class Preparing:
         if processes:
             # Not forked: this process has threads, and they may hold locks.
             spawn = multiprocessing.get_context("spawn")
-            self._pool = ProcessPoolExecutor(processes, mp_context=spawn)
+            self._pool = ProcessPoolExecutor(processes, mp_context=spawn, initializer=_begin)
             self._is_warm = self._pool.submit(prepare_all, [], "")
 
     async def prepare(self, posts: Sequence[SourcePost]) -> list[Prepared | str]:
@@ -38,8 +41,13 @@ class Preparing:
         # Until the processes have started, a thread is quicker.
         if self._pool is None or self._is_warm is None or not self._is_warm.done():
             return await asyncio.to_thread(prepare_all, posts, self._site_url)
-        job = self._pool.submit(prepare_all, posts, self._site_url)
-        return await asyncio.wrap_future(job)
+        try:
+            job = self._pool.submit(prepare_all, posts, self._site_url)
+            return await asyncio.wrap_future(job)
+        except BrokenProcessPool:
+            # Somebody ended one of them, and the others with it.
+            self._pool = None
+            return await asyncio.to_thread(prepare_all, posts, self._site_url)
 
     def close(self) -> None:
         if self._pool is not None:
@@ -50,6 +58,20 @@ def _processes(expected_posts: int | None) -> int:
     if expected_posts is None or expected_posts >= WORTH_MORE:
         return min(os.cpu_count() or 1, MOST_PROCESSES)
     return 1 if expected_posts >= WORTH_A_PROCESS else 0
+
+
+def _begin() -> None:
+    """In a new process: whoever interrupts the import speaks to its parent, and when that one is
+    killed, nobody is left to end this one."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
 
 
 def prepare_all(posts: Sequence[SourcePost], site_url: str) -> list[Prepared | str]:
