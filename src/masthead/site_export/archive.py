@@ -13,7 +13,7 @@ from typing import IO, BinaryIO, Self
 from masthead.records.slugs import slugify
 
 LONGEST_NAME = 100
-_LEVEL = 6
+_LEVEL = 3
 _PLAIN = re.compile(rf"[a-z0-9][a-z0-9_-]{{0,{LONGEST_NAME - 1}}}")
 # Windows takes these for devices, whatever ending follows.
 _DEVICES = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])")
@@ -39,7 +39,7 @@ def is_plain(slug: str) -> bool:
 
 class Archive:
     def __init__(self, file: BinaryIO, moment: datetime) -> None:
-        self._zip = zipfile.ZipFile(file, "w", compresslevel=_LEVEL)
+        self._zip = zipfile.ZipFile(file, "w")
         self._moment = (
             *(moment.year, moment.month, moment.day),
             *(moment.hour, moment.minute, moment.second),
@@ -74,5 +74,7 @@ class Archive:
     def _info(self, name: str, compress: bool) -> zipfile.ZipInfo:
         info = zipfile.ZipInfo(name, self._moment)
         info.compress_type = zipfile.ZIP_DEFLATED if compress else zipfile.ZIP_STORED
+        # The archive's own level counts only where it makes the entry's description itself.
+        info._compresslevel = _LEVEL  # type: ignore[attr-defined]
         info.external_attr = 0o644 << 16
         return info
