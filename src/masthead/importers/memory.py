@@ -17,7 +17,8 @@ from masthead.storage import dialects
 from masthead.storage.database import Database, Row, Statement, scope_of
 from masthead.storage.metadata import metadata
 
-LONGEST_KEY = 200
+LONGEST_KEY = 300
+"""Bytes. An e-mail address must fit as it is, because an erasure looks for it."""
 IMAGES = "images"
 """The `source` of copied images, whichever platform showed them."""
 
