@@ -79,9 +79,14 @@ class TestOverview:
         assert list(source.members()) == []
         source.close()
 
-    def test_an_address_that_is_given_is_the_one(self, tmp_path: Path) -> None:
+    def test_an_address_is_needed_only_where_the_export_tells_none(self, tmp_path: Path) -> None:
+        options = Options(site_url="https://other.example")
         path = write(tmp_path / "a.xml")
-        source = open_wordpress(path, Options(site_url="https://other.example"))
+        source = open_wordpress(path, options)
+        assert source.overview.site_url == "https://old.example.com"
+        source.close()
+        path.write_text(wxr().replace("https://", "not-told://"))
+        source = open_wordpress(path, options)
         assert source.overview.site_url == "https://other.example"
         source.close()
 

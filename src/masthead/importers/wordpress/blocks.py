@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from html import escape
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -20,24 +19,10 @@ _MAX_ATTRIBUTES: Final = 20_000
 _NEAR: Final = 3_000
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
+class Segment(NamedTuple):
     html: str
     is_classic: bool
     """Stands outside of blocks, or in one of the classic editor: paragraphs are to be made."""
-
-
-@dataclass(slots=True)
-class _Reading:
-    """The blocks that are open, and what the one at the top has so far."""
-
-    open: list[str]
-    parts: list[str]
-
-    def segment(self) -> Segment:
-        html = "".join(self.parts)
-        self.parts = []
-        return Segment(html, is_classic=not self.open or self.open == ["freeform"])
 
 
 def has_blocks(content: str) -> bool:
@@ -46,42 +31,39 @@ def has_blocks(content: str) -> bool:
 
 def segments(content: str, left_out: list[str]) -> Iterator[Segment]:
     """The content at the top level, block by block. All comments are gone from it."""
-    reading = _Reading([], [])
+    open_blocks: list[str] = []
+    parts: list[str] = []
     position = 0
     for comment in comments_of(content):
-        reading.parts.append(content[position : comment.start])
+        parts.append(content[position : comment.start])
         position = comment.end
         delimiter = _DELIMITER.match(comment.inside)
         if delimiter is None:
             continue
-        name = delimiter[2].removeprefix("core/")
-        if delimiter[1]:
-            yield from _close(reading, name)
+        is_end, name = delimiter.groups()
+        name = name.removeprefix("core/")
+        if is_end:
+            # An end without a beginning means nothing.
+            if open_blocks and open_blocks[-1] == name:
+                if len(open_blocks) == 1:
+                    yield _segment(parts, open_blocks)
+                open_blocks.pop()
         elif comment.inside.endswith("/"):
             left_out.append(name)
         else:
-            attributes = comment.inside[delimiter.end() :]
-            yield from _open(reading, name, attributes, content, position)
-    reading.parts.append(content[position:])
-    yield reading.segment()
+            if not open_blocks:
+                yield _segment(parts, open_blocks)
+            open_blocks.append(name)
+            if name == "cover":
+                parts.append(_background(comment.inside[delimiter.end() :], content, position))
+    parts.append(content[position:])
+    yield _segment(parts, open_blocks)
 
 
-def _open(
-    reading: _Reading, name: str, attributes: str, content: str, position: int
-) -> Iterator[Segment]:
-    if not reading.open:
-        yield reading.segment()
-    reading.open.append(name)
-    if name == "cover":
-        reading.parts.append(_background(attributes, content, position))
-
-
-def _close(reading: _Reading, name: str) -> Iterator[Segment]:
-    """An end without a beginning means nothing."""
-    if reading.open and reading.open[-1] == name:
-        if len(reading.open) == 1:
-            yield reading.segment()
-        reading.open.pop()
+def _segment(parts: list[str], open_blocks: list[str]) -> Segment:
+    html = "".join(parts).strip()
+    parts.clear()
+    return Segment(html, is_classic=not open_blocks or open_blocks == ["freeform"])
 
 
 def _background(attributes: str, content: str, position: int) -> str:

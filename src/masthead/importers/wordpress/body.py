@@ -37,9 +37,8 @@ def _from_blocks(text: str, around: Surroundings) -> str:
     left_out: list[str] = []
     done: list[str] = []
     for segment in segments(text, left_out):
-        html = segment.html.strip()
-        if html:
-            done.append(paragraphs(html) if segment.is_classic else html)
+        if segment.html:
+            done.append(paragraphs(segment.html) if segment.is_classic else segment.html)
     if left_out:
         names = ", ".join(sorted(set(left_out))[:_MOST_NAMED])
         around.warn(f"left out blocks that have no content of their own: {names}")

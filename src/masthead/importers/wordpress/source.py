@@ -55,7 +55,7 @@ class WordPress:
         self._options = options
         self.overview = Overview(
             platform="wordpress",
-            site_url=options.site_url or site.url,
+            site_url=site.url or options.site_url,
             posts=0 if options.skip_posts else site.items,
             members=0,
             files=_uploads(files),
