@@ -35,6 +35,7 @@ UPDATE: Final = "update"
 UNCHANGED: Final = "unchanged since the last import"
 EDITED: Final = "edited here since the last import"
 DELETED: Final = "deleted here since the last import"
+CHANGED_MEANWHILE: Final = "It was changed here during the import. Import again."
 
 _SHOWN: Final = 200
 _PUBLISHED: Final = "published"
@@ -196,7 +197,9 @@ class PostBatches:
                 standing = state.records[state.items[key].record_id]
                 _list_redirect(ready.post, standing.slug, standing.status, written)
             return outcome_of(ready, "skipped", verdict)
-        assert ready.draft is not None, "what is written was made ready"
+        if ready.draft is None:
+            # It was as the source has it when the batch was made ready, and is not any more.
+            return outcome_of(ready, "failed", CHANGED_MEANWHILE)
         try:
             record = await self._record(unit, ready.draft, state, key, verdict)
         except Invalid as error:

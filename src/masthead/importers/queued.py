@@ -4,9 +4,10 @@ would, and leaves the report with the run."""
 from __future__ import annotations
 
 import asyncio
+import re
 import tempfile
 from contextlib import closing
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Final
 
 import msgspec
@@ -29,6 +30,7 @@ from masthead.storage.objects import ObjectStore
 
 REDIRECTS_FILE: Final = "redirects.csv"
 ERRORS_FILE: Final = "import-errors.json"
+_LONGEST_NAME: Final = 60
 
 
 class ImportJob:
@@ -61,7 +63,7 @@ class ImportJob:
     async def _import(self, run: Record) -> Report:
         settings = msgspec.convert(run["options"], KeptOptions)
         with tempfile.TemporaryDirectory(prefix="masthead-import-") as folder:
-            path = Path(folder) / (PurePosixPath(run["file_name"]).name or "export")
+            path = Path(folder) / safe_name(run["file_name"])
             await _fetch(self._services.objects, run["object_key"], path)
             source = await asyncio.to_thread(open_export, run["platform"], path, settings)
             with closing(source):
@@ -89,6 +91,12 @@ class ImportJob:
 
     def _key(self, name: str) -> str:
         return file_key(self._job.tenant_id, import_runs, self._run_id, name)
+
+
+def safe_name(file_name: str) -> str:
+    """What somebody called their file, as a name in a folder of ours."""
+    name = re.split(r"[/\\]", file_name)[-1][-_LONGEST_NAME:]
+    return re.sub(r"[^\w.-]", "_", name).lstrip(".") or "export"
 
 
 async def _fetch(objects: ObjectStore, key: str, path: Path) -> None:

@@ -6,6 +6,7 @@ import csv
 import io
 import os
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Final
 
@@ -62,4 +63,6 @@ def write_whole(path: Path, content: bytes) -> None:
         part.write_bytes(content)
         os.replace(part, path)
     except OSError as error:
+        with suppress(OSError):
+            part.unlink()
         raise CannotWrite(f"{path} can't be written ({error.strerror}).") from error
