@@ -59,8 +59,9 @@ class Requests:
 
 
 def _spare_the_collector() -> None:
-    """What the start has made lives as long as the process: it need not be looked at again. And a
-    request makes hundreds of objects, nearly all without cycles: looking every 700 is too often."""
+    """What the start has made stays for good: looking through all of it for garbage would stop
+    every request for some 70 ms, again and again. And a request makes hundreds of objects, nearly
+    all without cycles: looking after every 700 is too often."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(10_000, 20, 20)
@@ -114,9 +115,7 @@ class Server:
     async def run(self, when_ready: Callable[[Parts], Awaitable[None]]) -> None:
         """Serves until `stop`. No accepted request is lost, and the job in hand is finished."""
         parts = await self._service.start()
-        # What a start has made stays for good. Looking through all of it for garbage would stop
-        # every request for some 70 ms, again and again.
-        gc.freeze()
+        _spare_the_collector()
         try:
             await self._serve(parts, when_ready)
         finally:
