@@ -134,6 +134,13 @@ def test_a_shortcode_is_no_way_to_make_much_of_little(library: Attachments) -> N
     assert html.count("[gallery]") >= 8_000, "the others stay as they are"
 
 
+def test_a_block_that_is_kept_once_is_no_such_way_either(library: Attachments) -> None:
+    content = '<!-- wp:block {"ref":1} /-->' * 2_000
+    html, warnings = to_html(content, library, 7, {1: "x" * 80_000})
+    assert len(html) < 1_000_000
+    assert warnings == ("left out blocks that have no content of their own: block",)
+
+
 @pytest.mark.parametrize("part", ["<b>", "a\n\n"])
 def test_a_body_of_nothing_but_pieces_is_left_as_it_is(library: Attachments, part: str) -> None:
     html, warnings = to_html(part * 150_000, library, 7)

@@ -97,6 +97,20 @@ class TestOverview:
         source.close()
 
 
+def test_blocks_that_are_kept_once_stand_where_posts_name_them(tmp_path: Path) -> None:
+    reference = '<!-- wp:block {"ref":4242} /-->'
+    block = "<!-- wp:paragraph --><p>Kept once</p><!-- /wp:paragraph -->" + reference
+    path = write(
+        tmp_path / "a.xml",
+        item(f'{reference}<!-- wp:block {{"ref":1}} /-->'),
+        item(block, post_id=4242, post_type="wp_block"),
+    )
+    post = read(path)[0]
+    assert isinstance(post, SourcePost)
+    assert post.html == "<p>Kept once</p>"
+    assert post.warnings == ("left out blocks that have no content of their own: block",)
+
+
 class TestXml:
     @pytest.mark.parametrize("version", ["1.0", "1.1", "1.2"])
     def test_versions(self, tmp_path: Path, version: str) -> None:

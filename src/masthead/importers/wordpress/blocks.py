@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from html import escape
 from typing import Any, Final, NamedTuple
 
@@ -17,6 +17,8 @@ _DELIMITER: Final = re.compile(
 )
 _MAX_ATTRIBUTES: Final = 20_000
 _NEAR: Final = 3_000
+_REUSED: Final = re.compile(r'<!-- wp:block \{"ref":([0-9]{1,18})[^<>]{0,200}\} /-->')
+_MOST_REUSED: Final = 500_000
 
 
 class Segment(NamedTuple):
@@ -27,6 +29,24 @@ class Segment(NamedTuple):
 
 def has_blocks(content: str) -> bool:
     return "<!-- wp:" in content
+
+
+def with_reusable(content: str, reusable: Mapping[int, str]) -> str:
+    """Blocks that are kept once for many posts, put where a post names them. Those that one of
+    them names in turn are left out like all others without content."""
+    if not reusable or "<!-- wp:block " not in content:
+        return content
+    room = _MOST_REUSED
+
+    def block(found: re.Match[str]) -> str:
+        nonlocal room
+        inside = reusable.get(int(found[1]))
+        if inside is None or len(inside) > room:
+            return found[0]
+        room -= len(inside)
+        return inside
+
+    return _REUSED.sub(block, content)
 
 
 def segments(content: str, left_out: list[str]) -> Iterator[Segment]:

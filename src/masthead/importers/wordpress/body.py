@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Final
 
 from masthead.importers.wordpress.attachments import Attachments
-from masthead.importers.wordpress.blocks import has_blocks, segments
+from masthead.importers.wordpress.blocks import has_blocks, segments, with_reusable
 from masthead.importers.wordpress.paragraphs import linked_addresses, paragraphs
 from masthead.importers.wordpress.pieces import Aside, set_raw_aside, without_comments
 from masthead.importers.wordpress.shortcodes import (
@@ -15,16 +17,20 @@ from masthead.importers.wordpress.shortcodes import (
 )
 
 _MOST_NAMED: Final = 5
+_NO_BLOCKS: Final[Mapping[int, str]] = MappingProxyType({})
 # Those of several books; what one text takes of time and memory has to end somewhere.
 _MOST_PIECES: Final = 100_000
 
 
 def to_html(
-    content: str, attachments: Attachments, post_id: int | None
+    content: str,
+    attachments: Attachments,
+    post_id: int | None,
+    reusable: Mapping[int, str] = _NO_BLOCKS,
 ) -> tuple[str, tuple[str, ...]]:
     """The HTML, not sanitized, and what there is to say about it."""
     around = Surroundings(attachments, post_id, Aside())
-    text = content.replace("\r\n", "\n").replace("\r", "\n")
+    text = with_reusable(content, reusable).replace("\r\n", "\n").replace("\r", "\n")
     if text.count("<") + text.count("\n") > _MOST_PIECES:
         return text, ("has more tags and lines than any text and was left as it is",)
     text = set_raw_aside(set_code_aside(text, around), around.aside)

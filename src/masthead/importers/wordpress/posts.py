@@ -73,6 +73,8 @@ class Site:
     items: int = 0
     offset: timedelta | None = None
     attachments: Attachments = field(default_factory=Attachments)
+    reusable: dict[int, str] = field(default_factory=dict)
+    """Blocks that posts name by number."""
     has_mixed_encodings: bool = False
 
 
@@ -162,7 +164,8 @@ class Posts:
         if stored is not None:
             return stored
         post_id = as_number(item.get("post_id"))
-        html, remarks = to_html(item.fields.get("content", ""), self._site.attachments, post_id)
+        content = item.fields.get("content", "")
+        html, remarks = to_html(content, self._site.attachments, post_id, self._site.reusable)
         warnings.extend(remarks)
         return html
 

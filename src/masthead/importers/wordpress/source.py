@@ -16,7 +16,7 @@ from masthead.importers.source import (
     SourceMember,
     SourcePost,
 )
-from masthead.importers.wordpress.attachments import ALT
+from masthead.importers.wordpress.attachments import ALT, as_number
 from masthead.importers.wordpress.clean_xml import NOT_WXR
 from masthead.importers.wordpress.dates import Offsets
 from masthead.importers.wordpress.items import Channel, read_items
@@ -27,6 +27,8 @@ from masthead.records.plain_text import plain_text
 _EXPORTS: Final = (".xml", ".wxr", ".rss", ".xml.gz", ".wxr.gz")
 _UPLOADS: Final = "wp-content/uploads/"
 _VERSION: Final = re.compile(r"1\.[0-9]{1,2}")
+_REUSABLE: Final = "wp_block"
+_MOST_REUSABLE: Final = 5_000_000
 _MAX_FILE: Final = 50 * 1024**2
 
 
@@ -93,6 +95,7 @@ def _exports(files: Files) -> list[str]:
 def _look_at(files: Files, names: list[str]) -> Site:
     site = Site()
     offsets = Offsets()
+    has_reusable = False
     for name in names:
         channel = Channel()
         with files.open(name) as stream:
@@ -101,10 +104,28 @@ def _look_at(files: Files, names: list[str]) -> Site:
                 offsets.add(item)
                 if item.get("post_type") == "attachment":
                     site.attachments.add(item)
+                has_reusable |= item.get("post_type") == _REUSABLE
         _check_version(channel)
         _describe(site, channel)
     site.offset = offsets.usual()
+    if has_reusable:
+        site.reusable = _reusable_blocks(files, names)
     return site
+
+
+def _reusable_blocks(files: Files, names: list[str]) -> dict[int, str]:
+    """A second look, for the few exports that need it: the first one reads no bodies."""
+    found: dict[int, str] = {}
+    room = _MOST_REUSABLE
+    for name in names:
+        with files.open(name) as stream:
+            for item in read_items(stream, Channel(), meta=frozenset(), with_content=True):
+                number, content = as_number(item.get("post_id")), item.fields.get("content", "")
+                if item.get("post_type") != _REUSABLE or number is None or len(content) > room:
+                    continue
+                room -= len(content)
+                found.setdefault(number, content)
+    return found
 
 
 def _check_version(channel: Channel) -> None:
