@@ -33,6 +33,7 @@ from masthead.identity.limit_stores import LimitStore, open_limit_store
 from masthead.identity.limiter import RateLimiter
 from masthead.identity.throttle import LoginThrottle
 from masthead.importers import jobs as import_jobs
+from masthead.importers.jobs import ImportWork
 from masthead.jobs.runner import Chore, Handler, JobRunner
 from masthead.keyring import KeyRing
 from masthead.mail import jobs as mail_jobs
@@ -113,6 +114,7 @@ class Parts:
     mail: Outbox
     email_changes: EmailChanges
     privacy: Privacy
+    imports: ImportWork
 
     async def close(self) -> None:
         await self.outbound.close()
@@ -161,6 +163,7 @@ async def build(settings: Settings, now: clock.Clock = clock.now) -> Parts:
         mail=mail,
         email_changes=EmailChanges(records, mail, sites),
         privacy=build_privacy(records, objects, mail, sites, settings),
+        imports=ImportWork(),
     )
 
 
@@ -176,7 +179,7 @@ def job_handlers(parts: Parts) -> Mapping[str, Handler]:
         **media_jobs.handlers(parts.records, parts.objects),
         **mail_jobs.handlers(parts.mail, transport_of(settings), settings.mail_from),
         **parts.privacy.work.handlers(),
-        **import_jobs.handlers(parts),
+        **parts.imports.handlers(parts),
     }
 
 
@@ -223,6 +226,7 @@ class Background:
     """Everything that runs beside the requests, in a server process or in one of its own."""
 
     def __init__(self, parts: Parts) -> None:
+        self._imports = parts.imports
         self._jobs = job_runner(parts)
         self._deliveries = delivery_worker(parts)
         self._retention = parts.deliveries.retention

@@ -60,12 +60,22 @@ async def queue_import(records: Records, tenant_id: TenantId, wanted: QueuedImpo
     return run
 
 
-def handlers(services: Services) -> Mapping[str, Handler]:
-    async def run(job: Job) -> None:
-        # Loaded with the first import: its parsers are a noticeable part of a start that may
-        # never see one.
-        from masthead.importers.queued import ImportJob
+class ImportWork:
+    """The worker's side of it. An import may take longer than a process is given to end."""
 
-        await ImportJob(services, job).run()
+    def __init__(self) -> None:
+        self._is_stopping = False
 
-    return {RUN_JOB: run}
+    def stop(self) -> None:
+        """A run in hand ends after its batch, and is queued again for whoever comes next."""
+        self._is_stopping = True
+
+    def handlers(self, services: Services) -> Mapping[str, Handler]:
+        async def run(job: Job) -> None:
+            # Loaded with the first import: its parsers are a noticeable part of a start that may
+            # never see one.
+            from masthead.importers.queued import ImportJob
+
+            await ImportJob(services, job, lambda: self._is_stopping).run()
+
+        return {RUN_JOB: run}

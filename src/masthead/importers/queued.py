@@ -6,12 +6,14 @@ from __future__ import annotations
 import asyncio
 import re
 import tempfile
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
+from masthead.caller import system
 from masthead.errors import MastheadError, NotFound, Unavailable
 from masthead.importers.collection import DONE, FAILED, import_runs
 from masthead.importers.images import Services
@@ -19,7 +21,7 @@ from masthead.importers.jobs import KeptOptions
 from masthead.importers.opening import open_export
 from masthead.importers.redirects import RedirectRows
 from masthead.importers.report import Report, errors_file
-from masthead.importers.run import Import, Request
+from masthead.importers.run import Import, Request, Stopped
 from masthead.importers.runs import RunLog
 from masthead.importers.source import Source
 from masthead.jobs.runner import MAX_ATTEMPTS, Job
@@ -34,9 +36,16 @@ _LONGEST_NAME: Final = 60
 
 
 class ImportJob:
-    def __init__(self, services: Services, job: Job, patience: Patience = PATIENT) -> None:
+    def __init__(
+        self,
+        services: Services,
+        job: Job,
+        is_stopping: Callable[[], bool] = lambda: False,
+        patience: Patience = PATIENT,
+    ) -> None:
         self._services = services
         self._job = job
+        self._is_stopping = is_stopping
         self._patience = patience
         self._run_id: str = job.payload["run_id"]
         self._log = RunLog(services.records, job.tenant_id, self._run_id)
@@ -49,6 +58,10 @@ class ImportJob:
             return
         try:
             report = await self._import(found[0])
+        except Stopped:
+            async with self._services.records.unit(system(self._job.tenant_id)) as unit:
+                await unit.enqueue(self._job.kind, self._job.payload)
+            return
         except Unavailable:
             if self._job.attempts >= MAX_ATTEMPTS:
                 await self._log.fail("The database or the file store did not answer.")
@@ -71,7 +84,14 @@ class ImportJob:
 
     async def _run(self, source: Source, settings: KeptOptions, dry_run: bool) -> Report:
         request = Request(self._job.tenant_id, settings.batch_size, dry_run, settings.emit_events)
-        work = Import(self._services, source, request, self._log, patience=self._patience)
+        work = Import(
+            self._services,
+            source,
+            request,
+            self._log,
+            patience=self._patience,
+            is_stopping=self._is_stopping,
+        )
         with closing(work.redirects):
             report = await work.run()
             if not dry_run:

@@ -71,6 +71,10 @@ class ReadyBatch:
     failures: list[Note] = field(default_factory=list)
 
 
+class Stopped(Exception):
+    """The process is about to end; the run is to be taken up by another."""
+
+
 Watch = Callable[[Report], None]
 """Told after every batch how far the run is."""
 
@@ -85,6 +89,7 @@ class Import:
         watch: Watch = lambda _: None,
         *,
         patience: Patience = PATIENT,
+        is_stopping: Callable[[], bool] = lambda: False,
     ) -> None:
         self.redirects = RedirectRows()
         self._services = services
@@ -92,6 +97,7 @@ class Import:
         self._request = request
         self._log = log
         self._watch = watch
+        self._is_stopping = is_stopping
         self._report = Report(source.overview.platform, dry_run=request.dry_run)
         family = family_of(source.overview)
         self._counted_posts = 0
@@ -118,7 +124,7 @@ class Import:
         self._reading = ThreadPoolExecutor(1, thread_name_prefix="import")
 
     async def run(self) -> Report:
-        """Raises `BadFile` where the export turns out to be damaged after all."""
+        """Raises `BadFile` where the export turns out to be damaged after all, and `Stopped`."""
         await refuse_if_read_only(self._services, self._request.tenant_id)
         earlier = await self._log.start()
         if earlier is not None:
@@ -144,6 +150,7 @@ class Import:
             async with aclosing(in_order(self._batches_of_posts(), make_ready)) as ready_batches:
                 async for ready in ready_batches:
                     await self._write_posts(ready)
+                    self._end_if_stopping()
         finally:
             await asyncio.to_thread(preparing.close)
 
@@ -213,7 +220,12 @@ class Import:
         while batch := await self._read(partial(_take, entries, MEMBERS_PER_BATCH)):
             if start >= self._counted_members:
                 await self._write_members(batch)
+                self._end_if_stopping()
             start += len(batch)
+
+    def _end_if_stopping(self) -> None:
+        if self._is_stopping():
+            raise Stopped
 
     async def _write_members(self, batch: Sequence[SourceMember | Skipped]) -> None:
         if self._request.dry_run:

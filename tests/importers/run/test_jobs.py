@@ -11,9 +11,8 @@ from tests.world import TenantWorld
 
 from masthead.caller import system
 from masthead.errors import NotFound
-from masthead.importers import jobs
 from masthead.importers.collection import import_runs
-from masthead.importers.jobs import QueuedImport, queue_import
+from masthead.importers.jobs import RUN_JOB, ImportWork, QueuedImport, queue_import
 from masthead.importers.opening import open_export
 from masthead.importers.report import read_report
 from masthead.importers.source import Options
@@ -47,11 +46,13 @@ async def queued(tenant: TenantWorld, content: bytes, **wanted: Any) -> Record:
     return await queue_import(parts.records, tenant.id, given)
 
 
-async def worked(tenant: TenantWorld, run: Record) -> Record:
+async def worked(
+    tenant: TenantWorld, run: Record, work: ImportWork | None = None, rounds: int = 100
+) -> Record:
     parts = tenant.world.parts
-    runner = JobRunner(parts.database, jobs.handlers(parts), parts.records.clock)
-    while await runner.run_due():
-        pass
+    runner = JobRunner(parts.database, (work or ImportWork()).handlers(parts), parts.records.clock)
+    while rounds and await runner.run_due():
+        rounds -= 1
     (found,) = await parts.records.find(import_runs, {"id": run["id"]}, tenant_id=tenant.id)
     return found
 
@@ -85,8 +86,20 @@ async def test_a_run_that_is_over_is_not_run_again(tenant: TenantWorld) -> None:
     run = await worked(tenant, await queued(tenant, export(1)))
     parts = tenant.world.parts
     async with parts.records.unit(system(tenant.id)) as unit:
-        await unit.enqueue(jobs.RUN_JOB, {"run_id": run["id"]})
+        await unit.enqueue(RUN_JOB, {"run_id": run["id"]})
     assert await worked(tenant, run) == run
+
+
+async def test_a_worker_that_is_stopped_leaves_the_rest_to_the_next(tenant: TenantWorld) -> None:
+    run = await queued(tenant, export(9), batch_size=2)
+    stopping = ImportWork()
+    stopping.stop()
+    halted = await worked(tenant, run, stopping, rounds=1)
+    assert halted["state"] == "running"
+    assert len(await rows(tenant, "posts")) == 2
+    done = await worked(tenant, run)
+    report = read_report(done["report"])
+    assert (done["state"], report.posts.imported, report.members.imported) == ("done", 9, 1)
 
 
 async def test_a_dry_run_leaves_only_its_report(tenant: TenantWorld) -> None:
