@@ -8,11 +8,12 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from masthead.storage.compaction import Fold
+from masthead.storage.compaction import Fold, has_one_writer
 from masthead.storage.database import Database, Scope, Transaction
 
-STEP_SECONDS = 0.0015
-"""What the statements of a step should take; the commit comes on top, whatever the step's size."""
+STEP_SECONDS, LONG_STEP_SECONDS = 0.0015, 0.02
+"""What the statements of a step should take where other writers wait for it, and where they don't;
+the commit comes on top, whatever the step's size."""
 FOLD_SECONDS = 0.02
 """What writing SQLite's log back should take: while it does, others' commits wait for the disk."""
 MOST_STEPS = 64
@@ -27,6 +28,7 @@ class Pace:
     def __init__(self, database: Database, fold: Fold, *, fewest: int, most: int) -> None:
         self._database = database
         self._fold = fold
+        self._wanted = STEP_SECONDS if has_one_writer(database) else LONG_STEP_SECONDS
         self._fewest = fewest
         self._most = most
         self.size = fewest
@@ -41,7 +43,7 @@ class Pace:
             began = time.monotonic()
             yield tx
             took = time.monotonic() - began
-            self.size = _learned(self.size, took, STEP_SECONDS, self._fewest, self._most)
+            self.size = _learned(self.size, took, self._wanted, self._fewest, self._most)
         await asyncio.sleep((time.monotonic() - began) * PAUSES)
         self._steps += 1
         if self._steps >= self._steps_to_a_fold:

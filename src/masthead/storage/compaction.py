@@ -28,6 +28,11 @@ _BUSY_SECONDS = 30.0
 Fold = Callable[[], Awaitable[None]]
 
 
+def has_one_writer(database: Database) -> bool:
+    """Whether others' changes wait for a transaction to end; elsewhere they work beside it."""
+    return database.name == "sqlite"
+
+
 class WordMerge:
     """Rewrites FTS5's index, step by step, without the words that it has forgotten."""
 
