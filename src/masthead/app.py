@@ -241,6 +241,7 @@ class Background:
 
     def stop(self) -> None:
         """What is in hand is finished and recorded; nothing new is begun."""
+        self._imports.stop()
         self._jobs.stop()
         self._retention.stop()
         self._deliveries.stop()

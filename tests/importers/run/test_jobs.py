@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.importers.run.exports import end_state, imported, rows
-from tests.world import TenantWorld
+from tests.world import RunningClock, TenantWorld, open_world
 
+from masthead.app import Background
 from masthead.caller import system
 from masthead.errors import NotFound
 from masthead.importers.collection import import_runs
@@ -145,3 +148,19 @@ async def test_an_owner_may_change_redirects(tenant: TenantWorld, owner: Any) ->
         assert (await owner.api.post(path, json=given)).status_code == 400
     again = await owner.api.post(path, json={"source": "/old/", "destination": "/posts/other"})
     assert again.status_code == 400
+
+
+async def test_a_worker_ends_in_the_middle_of_an_import(database_url: str, tmp_path: Path) -> None:
+    world = await open_world(database_url, tmp_path, RunningClock())
+    tenant = await world.new_tenant()
+    run = await queued(tenant, export(400), batch_size=1)
+    background = Background(world.parts)
+    working = asyncio.create_task(background.run_forever())
+    while len(await rows(tenant, "posts")) < 3:
+        await asyncio.sleep(0)
+    background.stop()
+    await working
+    (halted,) = await world.parts.records.find(import_runs, {"id": run["id"]}, tenant_id=tenant.id)
+    assert halted["state"] == "running"
+    assert 3 <= len(await rows(tenant, "posts")) < 400
+    await world.parts.close()
