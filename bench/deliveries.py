@@ -302,8 +302,10 @@ async def _fill(bench: Bench, lanes: Sequence[Lane], count: int) -> None:
             number = sa.cast(numbers.c.number, sa.BigInteger())
             name = sa.func.substr(sa.cast(number + sa.literal_column(str(10**15)), sa.Text()), 2)
             version = number + sa.literal_column(str(10**6))
-            of_event = _copies(events, first[0], numbers, {"id": name, "version": version})
-            of_delivery = _copies(deliveries, first[1], numbers, {"id": name, "event_id": name})
+            of_event = _copies(events, lane, first[0], numbers, {"id": name, "version": version})
+            of_delivery = _copies(
+                deliveries, lane, first[1], numbers, {"id": name, "event_id": name}
+            )
             async with database.transaction(EVERY_TENANT) as tx:
                 for copies in (of_event, of_delivery):
                     statement = database.compile(copies)
@@ -325,11 +327,12 @@ def _numbers(start: int, end: int) -> sa.CTE:
     return numbers.union_all(sa.select(following).where(following < sa.literal_column(str(end))))
 
 
-def _copies(copied: sa.Table, row_id: str, numbers: sa.CTE, changed: dict[str, Any]) -> sa.Insert:
+def _copies(
+    copied: sa.Table, lane: Lane, row_id: str, numbers: sa.CTE, changed: dict[str, Any]
+) -> sa.Insert:
     values = [changed.get(column.name, column) for column in copied.c]
-    return sa.insert(copied).from_select(
-        list(copied.c), sa.select(*values).where(copied.c.id == row_id).select_from(numbers)
-    )
+    row = sa.select(*values).where(copied.c.tenant_id == lane.tenant_id, copied.c.id == row_id)
+    return sa.insert(copied).from_select(list(copied.c), row.select_from(numbers))
 
 
 async def _first(bench: Bench, lane: Lane) -> tuple[str, str]:
