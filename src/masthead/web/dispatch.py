@@ -16,13 +16,24 @@ class Dispatch:
     def __init__(self, routes: Iterable[Route], otherwise: ASGIApp) -> None:
         self.routes = tuple(routes)
         self._otherwise = otherwise
-        self._exact = {each.path: each for each in self.routes if "{" not in each.path}
+        self._exact: dict[str, Route] = {}
         self._alike: dict[str, list[Route]] = defaultdict(list)
         for each in self.routes:
-            if "{" in each.path:
-                self._alike[_beginning(each.path)].append(each)
+            self._add(each)
+
+    def _add(self, route: Route) -> None:
+        beginning = _beginning(route.path)
+        if route.methods or "{" in beginning or route.path in self._exact:
+            raise ValueError(f"{route.path} can't be told from other routes by its beginning")
+        if "{" in route.path:
+            self._alike[beginning].append(route)
+        else:
+            self._exact[route.path] = route
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._otherwise(scope, receive, send)
+            return
         path = scope["path"]
         exact = self._exact.get(path)
         if exact is not None:

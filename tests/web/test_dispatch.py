@@ -1,0 +1,128 @@
+"""A path finds the same route as Starlette's router would find, by a quicker way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from starlette.routing import Route, Router
+from starlette.types import Message, Receive, Scope, Send
+
+from masthead.web.dispatch import Dispatch
+
+PATHS = (
+    "/api/health",
+    "/api/v1/posts",
+    "/api/v1/posts/{id}",
+    "/api/v1/docs",
+    "/api/v1/posts/{id}/test",
+    "/api/v1/{rest:path}",
+    "/api/files/token",
+    "/api/files/{collection}/{id}/{name}",
+    "/media/{id}/{name}",
+    "/member/unsubscribe",
+)
+ASKED = [
+    ("/api/health", "/api/health"),
+    ("/api/health/", None),
+    ("/api//health", None),
+    ("//api/health", None),
+    ("/API/health", None),
+    ("/api/v1/posts", "/api/v1/posts"),
+    ("/api/v1/posts/", "/api/v1/{rest:path}"),
+    ("/api/v1/posts/x", "/api/v1/posts/{id}"),
+    ("/api/v1/posts/x y%2F", "/api/v1/posts/{id}"),
+    ("/api/v1/posts/a/b", "/api/v1/{rest:path}"),
+    ("/api/v1/posts/a/test", "/api/v1/posts/{id}/test"),
+    ("/api/v1/docs", "/api/v1/docs"),
+    ("/api/v1/", "/api/v1/{rest:path}"),
+    ("/api/v1//", "/api/v1/{rest:path}"),
+    ("/api/v1", None),
+    ("/api/v2/posts", None),
+    ("/api/", None),
+    ("/api", None),
+    ("/api/files/token", "/api/files/token"),
+    ("/api/files/a/b/c", "/api/files/{collection}/{id}/{name}"),
+    ("/api/files/a//c", None),
+    ("/api/files/a/b/c/d", None),
+    ("/api/files/", None),
+    ("/media/a/b.png", "/media/{id}/{name}"),
+    ("/media/../b.png", "/media/{id}/{name}"),
+    ("/media/a/", None),
+    ("//media/a/b", None),
+    ("//other.example/media/a/b", None),
+    ("/member/unsubscribe", "/member/unsubscribe"),
+    ("/member/", None),
+    ("/media/{id}/{name}", "/media/{id}/{name}"),
+    ("/", None),
+    ("", None),
+    ("*", None),
+    ("media/a/b", None),
+    ("/\u00e9/\u4e2d", None),
+]
+
+
+class Face:
+    """Notes what it is asked for. Not a function, so that Starlette leaves the methods to it."""
+
+    def __init__(self, name: str | None, calls: list[Any]) -> None:
+        self._name = name
+        self._calls = calls
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self._calls.append((self._name, scope.get("path_params") or {}))
+
+
+async def _nothing() -> Message:
+    return {}
+
+
+async def _ignore(_: Message) -> None:
+    """No face here answers."""
+
+
+async def asked_of(kind: str, scope: dict[str, Any]) -> Any:
+    calls: list[Any] = []
+    routes = [Route(path, Face(path, calls)) for path in PATHS]
+    otherwise = Face(None, calls)
+    app = (
+        Dispatch(routes, otherwise)
+        if kind == "table"
+        else Router(routes, redirect_slashes=False, default=otherwise)
+    )
+    await app(dict(scope), _nothing, _ignore)
+    (call,) = calls
+    return call
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS", "DELETE", "BREW"])
+@pytest.mark.parametrize(("path", "expected"), ASKED)
+async def test_as_the_router(path: str, expected: str | None, method: str) -> None:
+    scope = {"type": "http", "method": method, "path": path, "headers": []}
+    found = await asked_of("table", scope)
+    assert found[0] == expected
+    assert found == await asked_of("router", scope)
+
+
+async def test_a_web_socket_finds_no_route() -> None:
+    scope = {"type": "websocket", "path": "/api/health", "headers": []}
+    found = await asked_of("table", scope)
+    assert found == await asked_of("router", scope) == (None, {})
+
+
+async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+    """An endpoint that is a function takes GET alone."""
+
+
+@pytest.mark.parametrize(
+    "routes",
+    [
+        [Route("/a", answer)],
+        [Route("/{anything}/a", Face(None, []))],
+        [Route("/api/{anything}", Face(None, []))],
+        [Route("/a", Face(None, [])), Route("/a", Face(None, []))],
+    ],
+)
+def test_routes_that_a_table_would_miss_are_refused(routes: list[Route]) -> None:
+    with pytest.raises(ValueError, match="beginning"):
+        Dispatch(routes, Face(None, []))
