@@ -30,9 +30,9 @@ FOLD = "PRAGMA wal_checkpoint(PASSIVE)"
 
 class Checkpoints:
     def __init__(self, path: Path) -> None:
-        self._path = path
+        # Right away, not when it is first needed: another file may stand there by then, or none.
+        self._connection = connect(path, busy_seconds=0, query_only=False)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="sqlite-checkpoints")
-        self._connection: sqlite3.Connection | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._running: asyncio.Future[None] | None = None
         self.is_log_long = False
@@ -48,8 +48,7 @@ class Checkpoints:
         if self._running is not None:
             await self._running
         self._thread.shutdown()
-        if self._connection is not None:
-            self._connection.close()
+        self._connection.close()
 
     def _start(self) -> None:
         loop = asyncio.get_running_loop()
@@ -61,8 +60,6 @@ class Checkpoints:
 
     def _fold(self) -> None:
         try:
-            if self._connection is None:
-                self._connection = connect(self._path, busy_seconds=0, query_only=False)
             _, pages, _ = self._connection.execute(FOLD).fetchone()
         except sqlite3.Error:
             # Nothing is lost, the log holds it; a disk that is broken is the writer's to report.
