@@ -13,6 +13,7 @@ from typing import Any
 
 import asyncpg
 import pytest
+from alembic import command
 from tests.databases import create_tables, empty_postgres_url
 from tests.storage import notebook
 
@@ -20,7 +21,7 @@ from masthead.errors import Unavailable
 from masthead.schema import metadata
 from masthead.storage.migrate import HEAD, NewerDatabase, migrate, revision_of
 from masthead.storage.migrations.render import render_source
-from masthead.storage.migrations.run import newest_revision
+from masthead.storage.migrations.run import configuration, newest_revision, sqlite_connection
 from masthead.storage.urls import sqlite_path
 
 CATALOGUE = {
@@ -133,6 +134,61 @@ async def _run(url: str, text: str) -> None:
 async def test_a_server_that_is_away_is_unavailable(tmp_path: Path) -> None:
     with pytest.raises(Unavailable):
         await migrate(f"postgresql://nobody@/nothing?host={tmp_path}")
+
+
+WORDS_BEFORE_0003 = (
+    # As the service was then: a document's words wait until somebody asks for them.
+    "INSERT INTO search_documents VALUES (1, 't', 'posts', 'a', 'x1', 'coast  calm')",
+    "INSERT INTO search_documents VALUES (2, 't', 'posts', 'b', 'x1', 'coast storm')",
+    "INSERT INTO search_documents VALUES (3, 't', 'posts', 'c', 'x1', 'coast storm')",
+    "INSERT INTO search_words (rowid, words) SELECT position, "
+    "replace(' ' || words, ' ', ' ' || prefix) FROM search_documents ORDER BY position",
+    "DELETE FROM search_pending",
+    "UPDATE search_documents SET words = 'winter' WHERE position = 2",
+    "UPDATE search_documents SET words = 'winter coast' WHERE position = 2",
+    "DELETE FROM search_documents WHERE position = 3",
+    "INSERT INTO search_documents VALUES (3, 't', 'posts', 'd', 'x1', 'calm')",
+    "INSERT INTO search_documents VALUES (4, 't', 'posts', 'e', 'x1', 'storm')",
+    "DELETE FROM search_documents WHERE position = 4",
+    "INSERT INTO search_documents VALUES (5, 'u', 'posts', 'f', 'x2', 'coast')",
+    "INSERT INTO events VALUES ('u', 1, 0, 'i3', 'n', 'c', 'r', '{\"b\": 1}', 'later')",
+    "INSERT INTO events VALUES ('t', 2, 0, 'i2', 'n', 'c', 'r', '{}', 'now')",
+    "INSERT INTO events VALUES ('t', 1, 1, 'i1', 'n', 'c', 'r', '{}', 'now')",
+)
+
+
+async def test_words_that_wait_and_events_are_carried_over_by_0003(tmp_path: Path) -> None:
+    url = empty_url("sqlite", tmp_path)
+    path = tmp_path / "empty.db"
+    with sqlite_connection(path) as before:
+        config = configuration()
+        config.attributes["connection"] = before
+        command.upgrade(config, "0002")
+        for statement in WORDS_BEFORE_0003:
+            before.exec_driver_sql(statement)
+
+    await migrate(url)
+
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+
+        def found(words: str) -> list[int]:
+            query = "SELECT rowid FROM search_words WHERE search_words MATCH ? ORDER BY rowid"
+            return [row[0] for row in connection.execute(query, (words,))]
+
+        assert [found(f"x1{word}") for word in ("coast", "calm", "storm", "winter")] == [
+            [1, 2],
+            [1, 3],
+            [],
+            [2],
+        ]
+        assert found('"x1coast x1calm"') == []
+        assert found("x2coast") == [5]
+        events = connection.execute("SELECT id, payload, created FROM events").fetchall()
+        assert events == [("i1", "{}", "now"), ("i2", "{}", "now"), ("i3", '{"b": 1}', "later")]
+        # What is known of each document is what the index has to forget with it.
+        connection.execute("DELETE FROM search_documents")
+        connection.execute("INSERT INTO search_words (search_words) VALUES ('integrity-check')")
+        assert [found(word) for word in ("x1coast", "x1calm", "x1winter", "x2coast")] == [[]] * 4
 
 
 def test_head_is_the_newest_revision() -> None:
