@@ -7,6 +7,7 @@ import re
 import stat
 import subprocess
 import sys
+from email.headerregistry import Address
 from pathlib import Path
 
 import pytest
@@ -96,6 +97,7 @@ def test_the_command_line_wins_over_the_environment(tmp_path: Path) -> None:
         ),
         ("SMTP_URL", "smtps://mail", SmtpServer("mail", 465, SmtpSecurity.TLS)),
         ("SMTP_URL", "smtp://mail:2525", SmtpServer("mail", 2525, SmtpSecurity.PLAIN)),
+        ("MAIL_FROM", "A <Post@münchen.example>", Address("A", "Post", "xn--mnchen-3ya.example")),
         ("AI_PROVIDER", "anthropic", AiProvider.ANTHROPIC),
         ("AI_BASE_URL", "http://127.0.0.1:9/v1/", "http://127.0.0.1:9/v1"),
         ("OUTBOUND_ALLOW", "127.0.0.0/8", (ipaddress.ip_network("127.0.0.0/8"),)),
@@ -152,6 +154,8 @@ def test_a_value_is_parsed_into_its_type(name: str, text: str, value: object) ->
         ("SMTP_URL", "smtp://mail:99999"),
         ("MAIL_FROM", "Masthead"),
         ("MAIL_FROM", "a@b@c"),
+        ("MAIL_FROM", "ö@example.com"),
+        ("MAIL_FROM", "a@\u202e.example"),
         ("AI_PROVIDER", "other"),
         ("AI_BASE_URL", "ftp://h"),
         ("OUTBOUND_ALLOW", "127.0.0.1/8"),

@@ -18,6 +18,8 @@ from pathlib import Path
 from typing import TypeVar
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
+from masthead.email_address import ascii_domain
+
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
@@ -215,8 +217,11 @@ def parse_slug(text: str) -> str:
 
 
 def parse_address(text: str) -> Address:
-    name, address = parseaddr(text)
-    if not text.isprintable() or address.count("@") != 1:
+    """In ASCII, because bounces must find their way back through every server."""
+    name, given = parseaddr(text)
+    local, _, domain = given.rpartition("@")
+    address = f"{local}@{ascii_domain(domain)}"
+    if not text.isprintable() or address.count("@") != 1 or not address.isascii():
         raise ValueError("must be an e-mail address, such as Masthead <no-reply@example.com>")
     try:
         return Address(display_name=name, addr_spec=address)

@@ -24,12 +24,16 @@ class Postbox:
     security: str = "plain"
     certificate: ssl.SSLContext | None = None
     needs_login: bool = False
+    takes_utf8: bool = False
+    """Offers SMTPUTF8 (RFC 6531)."""
     port: int = 0
     letters: list[EmailMessage] = field(default_factory=list)
     envelopes: list[Envelope] = field(default_factory=list)
     was_secure: list[bool] = field(default_factory=list)
     refusals: deque[str] = field(default_factory=deque)
     """What the next recipients are answered, one each."""
+    second_thoughts: deque[str] = field(default_factory=deque)
+    """What the next whole mails are answered."""
 
     async def __aenter__(self) -> Postbox:
         await self.open()
@@ -65,6 +69,7 @@ class Postbox:
             require_starttls=is_starttls,
             authenticator=_authenticate,
             auth_required=self.needs_login,
+            enable_SMTPUTF8=self.takes_utf8,
             # Over TLS from the first byte the library does not know that it is.
             auth_require_tls=is_starttls,
             loop=asyncio.get_running_loop(),
@@ -79,6 +84,8 @@ class Postbox:
         return "250 OK"
 
     async def handle_DATA(self, server: SMTP, session: Session, envelope: Envelope) -> str:
+        if self.second_thoughts:
+            return self.second_thoughts.popleft()
         assert isinstance(envelope.content, bytes)
         letter = message_from_bytes(envelope.content, policy=default)
         assert isinstance(letter, EmailMessage)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from datetime import UTC, datetime
-from email import message_from_bytes
+from email import message_from_string
 from email.headerregistry import Address
 from email.message import EmailMessage
 from email.policy import default
@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from masthead.email_address import is_email, normal_email
 from masthead.mail import messages
 from masthead.mail.message import Letter, Mail, compose, one_line
 from masthead.mail.rendering import FOLDER, render
@@ -38,7 +39,7 @@ def sent(**changes: Any) -> tuple[bytes, EmailMessage]:
     values = {"to": "reader@example.com", "subject": "Hello", "text": "Hi\n", "html": "<p>Hi</p>"}
     letter = Letter(**(values | changes))
     raw = compose(letter, mail_id="abc", written=WRITTEN, sender=SENDER).as_bytes()
-    read = message_from_bytes(raw, policy=default)
+    read = message_from_string(raw.decode(), policy=default)
     assert isinstance(read, EmailMessage)
     return raw, read
 
@@ -88,13 +89,68 @@ def test_names_and_subjects_end_no_header(name: str) -> None:
 @pytest.mark.parametrize("name", ["to", "reply_to"])
 @pytest.mark.parametrize(
     "address",
-    ["a@example.com\r\nBcc: b@example.com", "a@example.com, b@example.com", "a@b@c", "", "\n@x.y"],
+    [
+        "a@example.com\r\nBcc: b@example.com",
+        "ö@example.com\r\nBcc: b@example.com",
+        "ö\r\nBcc: b@example.com",
+        "ö\u2028Bcc: b@example.com",
+        "ö>, <b@example.com",
+        "a@example.com, b@example.com",
+        "a@b@c",
+        "",
+        "\n@x.y",
+    ],
 )
 def test_an_address_that_is_none_is_refused(name: str, address: str) -> None:
     if (name, address) == ("reply_to", ""):
         return
     with pytest.raises(ValueError):
         sent(**{name: address})
+
+
+ADDRESSES = [
+    "ömil@example.com",
+    "用户@xn--r8jz45g.example",
+    "संपर्क@example.com",
+    "é" * 64 + "@" + ".".join(["d" * 60] * 2),
+    "x" * 64 + "@" + ".".join(["d" * 60] * 3),
+    "a..b.@example.com",
+]
+
+
+@pytest.mark.parametrize("name", ["", "Zoë", 'O\'Hara, "Jr."', "☃" * 12, HOSTILE])
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_any_address_arrives_as_it_was_written(address: str, name: str) -> None:
+    raw, mail = sent(to=address, to_name=name, reply_to=address, subject=name or "Grüße")
+    for header in (mail["to"], mail["reply-to"]):
+        assert [each.addr_spec for each in header.addresses] == [address]
+    assert mail["to"].addresses[0].display_name == one_line(name)
+    assert mail["subject"] == one_line(name or "Grüße")
+    assert set(mail.keys()) == PLAIN | {"Reply-To"}
+    assert mail.defects == []
+    head, _, body = raw.partition(b"\r\n\r\n")
+    assert address.encode() in head
+    assert head.isascii() is address.isascii()
+    assert body.isascii()
+    assert max(len(line) for line in raw.split(b"\r\n")) <= 998
+
+
+@given(local=st.text(min_size=1, max_size=64), name=st.text(max_size=20))
+def test_no_address_adds_to_the_headers(local: str, name: str) -> None:
+    address = normal_email(f"{local}@example.com")
+    if not is_email(address):
+        with pytest.raises(ValueError):
+            sent(to=address)
+        return
+    _, mail = sent(to=address, to_name=one_line(name))
+    assert [each.addr_spec for each in mail["to"].addresses] == [address]
+    assert set(mail.keys()) == PLAIN
+
+
+def test_a_domain_in_another_script_needs_no_other_mail() -> None:
+    raw, mail = sent(to="reader@MÜNCHEN.example")
+    assert mail["to"] == "reader@xn--mnchen-3ya.example"
+    assert raw.isascii()
 
 
 def test_a_link_that_would_break_its_header_is_refused() -> None:

@@ -184,6 +184,23 @@ class TestServer:
         postbox.refusals.append("550 5.1.1 No such user")
         with capture_logs() as logs:
             await job_runner(world.parts).run_due()
-        assert [line["event"] for line in logs] == ["mail.no_such_mailbox"]
+        (line,) = logs
+        assert (line["event"], line["reason"]) == ("mail.undeliverable", "there is no such mailbox")
+        left = await everything(world)
+        assert (left["mails"], left["jobs"]) == ([], [])
+
+    @pytest.mark.parametrize("takes_utf8", [False, True])
+    async def test_an_address_beyond_ascii_is_written_to_or_given_up_at_once(
+        self, world: World, postbox: Postbox, takes_utf8: bool
+    ) -> None:
+        postbox.takes_utf8 = takes_utf8
+        await queue(await world.new_tenant(), "ömil@münchen.example")
+        with capture_logs() as logs:
+            await job_runner(world.parts).run_due()
+        assert [mail["to"] for mail in postbox.letters] == (
+            ["ömil@xn--mnchen-3ya.example"] if takes_utf8 else []
+        )
+        assert [line["event"] for line in logs] == ([] if takes_utf8 else ["mail.undeliverable"])
+        assert all("SMTPUTF8" in line["reason"] for line in logs)
         left = await everything(world)
         assert (left["mails"], left["jobs"]) == ([], [])

@@ -14,7 +14,7 @@ from tests.mail.postbox import PASSWORD, USER, Postbox
 from tests.tls import Authority, untrusted_certificate
 
 from masthead.mail.message import Letter, compose
-from masthead.mail.smtp import NoSuchMailbox, SmtpTransport
+from masthead.mail.smtp import AsciiOnly, NoSuchMailbox, SmtpTransport
 from masthead.setting_values import Secret, SmtpSecurity, SmtpServer
 
 
@@ -23,9 +23,9 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
     return Authority(tmp_path_factory.mktemp("authority"))
 
 
-def letter() -> EmailMessage:
+def letter(to: str = "reader@example.com") -> EmailMessage:
     return compose(
-        Letter(to="reader@example.com", subject="Hello", text="Hello\n", html="<p>Hello</p>"),
+        Letter(to=to, subject="Hello", text="Hello\n", html="<p>Hello</p>"),
         mail_id="abc",
         written=datetime(2026, 11, 14, tzinfo=UTC),
         sender=Address("Masthead", addr_spec="no-reply@example.org"),
@@ -97,3 +97,52 @@ async def test_only_an_unknown_mailbox_is_final() -> None:
                 await road.send("abc", letter())
         await road.send("abc", letter())
         assert len(postbox.letters) == 1
+
+
+class TestBeyondAscii:
+    async def test_it_is_sent_where_the_server_offers_that(self, authority: Authority) -> None:
+        async with Postbox("starttls", authority.certificate(), takes_utf8=True) as postbox:
+            await road_to(postbox, authority.ca_file).send("abc", letter("ömil@münchen.example"))
+            (envelope,) = postbox.envelopes
+            assert envelope.rcpt_tos == ["ömil@xn--mnchen-3ya.example"]
+            assert envelope.smtp_utf8
+            assert "BODY=8BITMIME" in envelope.mail_options
+            assert postbox.letters[0]["to"] == "ömil@xn--mnchen-3ya.example"
+
+    async def test_any_server_takes_what_is_ascii(self) -> None:
+        for takes_utf8 in (False, True):
+            async with Postbox(takes_utf8=takes_utf8) as postbox:
+                await road_to(postbox).send("abc", letter("omil@münchen.example"))
+                (envelope,) = postbox.envelopes
+                assert envelope.rcpt_tos == ["omil@xn--mnchen-3ya.example"]
+                assert not envelope.smtp_utf8
+
+    async def test_a_server_that_can_not_is_not_asked_again(self) -> None:
+        async with Postbox() as postbox:
+            with pytest.raises(AsciiOnly, match="SMTPUTF8"):
+                await road_to(postbox).send("abc", letter("ömil@example.com"))
+            assert postbox.letters == []
+
+    async def test_nor_one_that_can_but_whose_next_one_can_not(self) -> None:
+        async with Postbox(takes_utf8=True) as postbox:
+            road = road_to(postbox)
+            postbox.refusals.append("553 5.6.7 Non-ASCII addresses not permitted")
+            with pytest.raises(AsciiOnly):
+                await road.send("abc", letter("ömil@example.com"))
+            postbox.second_thoughts.append("554 5.6.9 UTF-8 header message can not be transferred")
+            with pytest.raises(AsciiOnly):
+                await road.send("abc", letter("ömil@example.com"))
+
+    async def test_other_refusals_are_not_final(self) -> None:
+        async with Postbox(takes_utf8=True) as postbox:
+            road = road_to(postbox)
+            for refusal in ("451 4.6.7 Try later", "554 5.1.8 Bad sender"):
+                postbox.second_thoughts.append(refusal)
+                with pytest.raises(aiosmtplib.SMTPDataError):
+                    await road.send("abc", letter("ömil@example.com"))
+
+    async def test_a_login_that_is_not_offered_is_no_matter_of_the_address(self) -> None:
+        async with Postbox() as postbox:
+            with pytest.raises(aiosmtplib.SMTPException) as raised:
+                await road_to(postbox, user=USER, password="x").send("abc", letter("ömil@x.y"))
+            assert not isinstance(raised.value, AsciiOnly)

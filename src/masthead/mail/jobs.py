@@ -10,7 +10,7 @@ import structlog
 from masthead.jobs.runner import Handler, Job
 from masthead.mail.message import compose
 from masthead.mail.outbox import SEND, Outbox
-from masthead.mail.smtp import NoSuchMailbox
+from masthead.mail.smtp import Undeliverable
 from masthead.mail.transport import Transport
 
 PLACES = {SEND: 4}
@@ -28,8 +28,8 @@ def handlers(outbox: Outbox, transport: Transport, sender: Address) -> Mapping[s
         message = compose(queued.letter, mail_id=queued.id, written=queued.written, sender=sender)
         try:
             await transport.send(queued.id, message)
-        except NoSuchMailbox:
-            log.warning("mail.no_such_mailbox", mail_id=queued.id)
+        except Undeliverable as error:
+            log.warning("mail.undeliverable", mail_id=queued.id, reason=str(error))
         await outbox.remove(job.tenant_id, queued.id)
 
     return {SEND: send}

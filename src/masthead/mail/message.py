@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from email.errors import HeaderParseError
 from email.headerregistry import Address
 from email.message import EmailMessage
 from email.policy import SMTP, EmailPolicy
 from typing import Any
 
 import msgspec
+
+from masthead.email_address import is_email, normal_email
 
 VERBATIM = frozenset({"message-id", "list-unsubscribe", "list-unsubscribe-post"})
 
@@ -60,15 +61,20 @@ class _Policy(EmailPolicy):
 
 # 7 bit, because not every server on the way takes more; lines end as SMTP wants them.
 POLICY = _Policy(cte_type="7bit", linesep=SMTP.linesep)
+# An address beyond ASCII has no other form: its header is in UTF-8 (RFC 6532), the rest in 7 bit.
+UTF8_POLICY = POLICY.clone(utf8=True)
 
 
 def compose(letter: Letter, *, mail_id: str, written: datetime, sender: Address) -> EmailMessage:
     """The same message each time: a receiver recognises one that comes again by its Message-ID."""
-    message = EmailMessage(policy=POLICY)
+    to = _address(letter.to, letter.to_name)
+    answers_to = _address(letter.reply_to) if letter.reply_to else None
+    is_ascii = all(each is None or each.addr_spec.isascii() for each in (to, answers_to))
+    message = EmailMessage(policy=POLICY if is_ascii else UTF8_POLICY)
     message["From"] = Address(one_line(sender.display_name), addr_spec=sender.addr_spec)
-    message["To"] = _address(letter.to, letter.to_name)
-    if letter.reply_to:
-        message["Reply-To"] = _address(letter.reply_to)
+    message["To"] = to
+    if answers_to:
+        message["Reply-To"] = answers_to
     message["Subject"] = one_line(letter.subject)
     message["Date"] = written
     message["Message-ID"] = f"<{mail_id}@{sender.domain}>"
@@ -85,10 +91,11 @@ def compose(letter: Letter, *, mail_id: str, written: datetime, sender: Address)
 
 def _address(addr_spec: str, name: str = "") -> Address:
     """Raises ValueError for what is no single plain address."""
-    try:
-        return Address(one_line(name), addr_spec=addr_spec)
-    except (HeaderParseError, IndexError) as error:
-        raise ValueError("not an e-mail address") from error
+    normal = normal_email(addr_spec)
+    if not is_email(normal):
+        raise ValueError("not an e-mail address")
+    local, _, domain = normal.rpartition("@")
+    return Address(one_line(name), username=local, domain=domain)
 
 
 def one_line(text: str) -> str:

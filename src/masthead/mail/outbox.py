@@ -14,6 +14,7 @@ import sqlalchemy as sa
 from sqlalchemy import Column, Index, PrimaryKeyConstraint, Table
 
 from masthead import clock, ids
+from masthead.email_address import normal_email
 from masthead.ids import TenantId
 from masthead.keyring import KeyRing
 from masthead.mail.message import Letter, Mail, compose
@@ -86,7 +87,7 @@ class Outbox:
         values = {
             "tenant_id": unit.tenant_id,
             "id": mail_id,
-            "recipient": mail.to.lower(),
+            "recipient": normal_email(mail.to),
             "content": self._keyring.encrypt(_PURPOSE, content, _place(unit.tenant_id, mail_id)),
             "created": clock.to_text(now),
         }
@@ -96,7 +97,7 @@ class Outbox:
 
     async def forget(self, unit: Unit, email: str) -> int:
         """Drops whatever is still to be sent to an address; returns how many mails that were."""
-        values = {"key_tenant": unit.tenant_id, "key_to": email.lower()}
+        values = {"key_tenant": unit.tenant_id, "key_to": normal_email(email)}
         return await unit.execute(self._forget, values)
 
     async def get(self, tenant_id: TenantId, mail_id: str) -> QueuedMail | None:

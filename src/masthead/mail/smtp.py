@@ -7,15 +7,34 @@ from pathlib import Path
 
 import aiosmtplib
 
+from masthead.mail.message import UTF8_POLICY
 from masthead.outbound.connections import trust_of
 from masthead.setting_values import SmtpSecurity, SmtpServer
 
 TIMEOUT_SECONDS = 30.0
 _PERMANENT = range(500, 600)
+# Enhanced codes (RFC 3463, RFC 6531). A bare 550 may as well mean that we may not send.
+_UNKNOWN = ("5.1.",)
+_ASCII_ONLY = ("5.6.7", "5.6.9")
+_UTF8_OPTIONS = ("SMTPUTF8", "BODY=8BITMIME")
 
 
-class NoSuchMailbox(Exception):
+class Undeliverable(Exception):
+    """Trying again is no use; says why."""
+
+
+class NoSuchMailbox(Undeliverable):
     """The server knows that there is no such recipient: asking again would only annoy it."""
+
+    def __init__(self) -> None:
+        super().__init__("there is no such mailbox")
+
+
+class AsciiOnly(Undeliverable):
+    """An address beyond ASCII has no other spelling that could be tried."""
+
+    def __init__(self) -> None:
+        super().__init__("the mail server takes no addresses beyond ASCII (SMTPUTF8, RFC 6531)")
 
 
 class SmtpTransport:
@@ -33,29 +52,49 @@ class SmtpTransport:
         self._timeout_seconds = timeout_seconds
 
     async def send(self, mail_id: str, message: EmailMessage) -> None:
+        async with self._client() as client:
+            try:
+                await client.sendmail(
+                    message["from"].addresses[0].addr_spec,
+                    [each.addr_spec for each in message["to"].addresses],
+                    message.as_bytes(),
+                    mail_options=_UTF8_OPTIONS if message.policy is UTF8_POLICY else (),
+                )
+            except aiosmtplib.SMTPException as error:
+                final = _final(error)
+                if final is None:
+                    raise
+                raise final from error
+
+    def _client(self) -> aiosmtplib.SMTP:
         server = self._server
-        try:
-            await aiosmtplib.send(
-                message.as_bytes(),
-                sender=message["from"].addresses[0].addr_spec,
-                recipients=[each.addr_spec for each in message["to"].addresses],
-                hostname=server.host,
-                port=server.port,
-                username=server.username,
-                password=str(server.password) if server.password is not None else None,
-                use_tls=server.security is SmtpSecurity.TLS,
-                start_tls=server.security is SmtpSecurity.STARTTLS,
-                tls_context=self._trust,
-                # Not asked of the resolver, which would hold up everything else.
-                local_hostname=self._own_name,
-                timeout=self._timeout_seconds,
-            )
-        except aiosmtplib.SMTPRecipientsRefused as error:
-            if all(_is_unknown(refusal) for refusal in error.recipients):
-                raise NoSuchMailbox from error
-            raise
+        return aiosmtplib.SMTP(
+            hostname=server.host,
+            port=server.port,
+            username=server.username,
+            password=str(server.password) if server.password is not None else None,
+            use_tls=server.security is SmtpSecurity.TLS,
+            start_tls=server.security is SmtpSecurity.STARTTLS,
+            tls_context=self._trust,
+            # Not asked of the resolver, which would hold up everything else.
+            local_hostname=self._own_name,
+            timeout=self._timeout_seconds,
+        )
 
 
-def _is_unknown(refusal: aiosmtplib.SMTPRecipientRefused) -> bool:
-    """By the enhanced code 5.1.x (RFC 3463): a bare 550 may as well mean that we may not send."""
-    return refusal.code in _PERMANENT and refusal.message.lstrip().startswith("5.1.")
+def _final(error: aiosmtplib.SMTPException) -> Undeliverable | None:
+    """Why the mail can't ever be sent; None where it may work later."""
+    # Of all that sending asks for, only this is an extension.
+    if isinstance(error, aiosmtplib.SMTPNotSupported):
+        return AsciiOnly()
+    if isinstance(error, aiosmtplib.SMTPRecipientsRefused):
+        if all(_says(each, _UNKNOWN) for each in error.recipients):
+            return NoSuchMailbox()
+        return AsciiOnly() if all(_says(each, _ASCII_ONLY) for each in error.recipients) else None
+    if isinstance(error, aiosmtplib.SMTPResponseException) and _says(error, _ASCII_ONLY):
+        return AsciiOnly()
+    return None
+
+
+def _says(reply: aiosmtplib.SMTPResponseException, codes: tuple[str, ...]) -> bool:
+    return reply.code in _PERMANENT and reply.message.lstrip().startswith(codes)

@@ -14,7 +14,7 @@ class Transport(Protocol):
     async def send(self, mail_id: str, message: EmailMessage) -> None:
         """Returns when the mail is in safe hands; raises otherwise, and is then tried again.
 
-        Raises `NoSuchMailbox` where trying again is no use.
+        Raises `Undeliverable` where trying again is no use.
         """
         ...
 
