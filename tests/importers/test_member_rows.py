@@ -30,7 +30,9 @@ from masthead.importers.source import Skipped, SourceMember
         ("name <x@example.com>", None),
         ("x" * 65 + "@example.com", None),
         ("x@" + "é" * 100 + ".com", None),
-        ("üñí@example.com", None),
+        ("Üñí@example.com", "üñí@example.com"),
+        ("üñí@exämple", None),
+        ("ü\u200bñí@example.com", None),
         ("a\x00@example.com", None),
     ],
 )

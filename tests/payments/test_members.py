@@ -38,10 +38,19 @@ class TestWhoItIs:
         assert await processor.state("old@example.com") == "paid/active"
         assert await processor.state("reader@example.com") == "free/active"
 
-    async def test_an_address_is_one_however_it_is_spelled(self, processor: Processor) -> None:
-        await processor.tenant.create("blog_members", {"email": "reader@example.com"})
-        await processor.send(joined(customer_details={"email": "Reader@EXAMPLE.com"}))
-        assert await processor.state() == "paid/active"
+    @pytest.mark.parametrize(
+        ("known", "given"),
+        [
+            ("reader@example.com", "Reader@EXAMPLE.com"),
+            ("ömil@münchen.example", "O\u0308mil@xn--mnchen-3ya.example"),
+        ],
+    )
+    async def test_an_address_is_one_however_it_is_spelled(
+        self, processor: Processor, known: str, given: str
+    ) -> None:
+        member = await processor.tenant.create("blog_members", {"email": known})
+        await processor.send(joined(customer_details={"email": given}))
+        assert await processor.state(member["email"]) == "paid/active"
 
     async def test_without_an_address_the_customer_is_kept_for_later(
         self, processor: Processor

@@ -157,6 +157,7 @@ class TestMembers:
         [
             ("jane.doe@example.com", "j***@example.com"),
             ("j@example.com", "j***@example.com"),
+            ("ömil@xn--mnchen-3ya.example", "ö***@xn--mnchen-3ya.example"),
             ("a+b@mail.example.co.uk", "a***@mail.example.co.uk"),
         ],
     )

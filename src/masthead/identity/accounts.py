@@ -9,6 +9,7 @@ from typing import Any
 
 from masthead import ids
 from masthead.caller import Caller, Kind
+from masthead.email_address import normal_email
 from masthead.errors import BadRequest, Invalid, Problem
 from masthead.identity import passwords, sessions
 from masthead.identity.sessions import TokenType
@@ -72,7 +73,7 @@ class Accounts:
     ) -> SignedIn:
         attempt = Attempt(tenant_id or "", collection.name, identity, address)
         await self._throttle.admit(attempt)
-        account = await self._matching(collection, tenant_id, identity.strip().lower(), password)
+        account = await self._matching(collection, tenant_id, normal_email(identity), password)
         if account is None:
             raise BadRequest(FAILED)
         await self._throttle.succeeded(attempt)

@@ -6,6 +6,7 @@ import ipaddress
 from dataclasses import dataclass
 
 from masthead.caller import system
+from masthead.email_address import normal_email
 from masthead.errors import Invalid, MastheadError, NotFound, Problem
 from masthead.identity.accounts import new_credentials
 from masthead.identity.hosts import BadHost, check_slug, parse_host
@@ -69,7 +70,7 @@ async def create_operator(records: Records, email: str, password: str) -> str:
     """A platform operator: an administrator without a tenant."""
     credentials = await new_credentials({"password": password}, required=True)
     async with records.unit(system()) as unit:
-        if await unit.find(superusers, {"email": email.strip().lower()}, limit=1):
+        if await unit.find(superusers, {"email": normal_email(email)}, limit=1):
             raise OperatorExists
         operator = await unit.create(superusers, {"email": email}, stamped=credentials)
     return str(operator["id"])

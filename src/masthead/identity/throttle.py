@@ -16,6 +16,7 @@ import sqlalchemy as sa
 from sqlalchemy import Column, PrimaryKeyConstraint, Table
 
 from masthead import clock
+from masthead.email_address import normal_email
 from masthead.errors import RateLimited
 from masthead.identity.tenants import superusers
 from masthead.storage import dialects
@@ -51,7 +52,7 @@ class Attempt:
     def account_subject(self) -> str:
         # Operators sign in on any host: there must not be ten more guesses on each of them.
         tenant_id = "" if self.collection == superusers.name else self.tenant_id
-        return _digest("account", tenant_id, self.collection, self.identity.strip().lower())
+        return _digest("account", tenant_id, self.collection, normal_email(self.identity))
 
     @property
     def address_subject(self) -> str:

@@ -6,13 +6,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Final
 
+from masthead.email_address import is_email, normal_email
 from masthead.importers.source import BadFile, Skipped, SourceMember
-from masthead.records.fields.base import FieldError
-from masthead.records.fields.text import Email
 
 INVALID: Final = "invalid e-mail"
 REPEATED: Final = "same e-mail as an earlier row"
-_EMAIL: Final = Email(name="email")
 MAX_MEMBERS: Final = 1_000_000
 MAX_NAME: Final = 255
 """Characters of a name or a payment id; members have no longer ones."""
@@ -22,18 +20,11 @@ Entry = SourceMember | Skipped
 
 
 def checked_email(given: str) -> str | None:
-    """As members are stored; None for what the service can't write to.
-
-    A domain in another script is taken in the form that mail servers know.
-    """
-    local, at, domain = given.strip().lower().rpartition("@")
+    """As members are stored; None for what the service can't write to."""
+    email = normal_email(given)
     # Without a dot it is a machine's name, not a place on the internet.
-    if not at or "." not in domain:
-        return None
-    try:
-        return str(_EMAIL.parse(f"{local}@{_as_ascii(domain)}"))
-    except (FieldError, UnicodeError):
-        return None
+    is_on_the_internet = "." in email.rpartition("@")[2]
+    return email if is_on_the_internet and is_email(email) else None
 
 
 def refused(number: int, email: str) -> Skipped:
@@ -90,7 +81,3 @@ def _joined(first: SourceMember, later: SourceMember) -> SourceMember:
         payment_customer_id=first.payment_customer_id or later.payment_customer_id,
         created=first.created or later.created,
     )
-
-
-def _as_ascii(domain: str) -> str:
-    return domain if domain.isascii() else domain.encode("idna").decode()

@@ -8,6 +8,7 @@ import hmac
 from urllib.parse import quote
 
 from masthead.caller import system
+from masthead.email_address import normal_email
 from masthead.errors import NotFound
 from masthead.ids import TenantId
 from masthead.keyring import KeyRing
@@ -28,17 +29,17 @@ class Unsubscribe:
 
     def url(self, site_url: str, tenant_id: TenantId, email: str) -> str:
         """For a mail to this reader; `site_url` is the tenant's own."""
-        email = email.lower()
+        email = normal_email(email)
         token = unsubscribe_token(self._keyring.derive(_purpose(tenant_id)), email)
         return f"{site_url}{PATH}?email={quote(email, safe='')}&token={token}"
 
     def is_genuine(self, tenant_id: TenantId, email: str, token: str) -> bool:
         """In constant time, and with every root secret: old mails outlive a rotation."""
         given = token.encode(errors="replace")
+        email = normal_email(email)
         keys = self._keyring.derive_all(_purpose(tenant_id))
         matches = [
-            hmac.compare_digest(unsubscribe_token(key, email.lower()).encode(), given)
-            for key in keys
+            hmac.compare_digest(unsubscribe_token(key, email).encode(), given) for key in keys
         ]
         return any(matches)
 
@@ -49,7 +50,7 @@ class Unsubscribe:
         made to go on receiving.
         """
         found = await self._records.find(
-            blog_members, {"email": email.lower()}, tenant_id=tenant_id
+            blog_members, {"email": normal_email(email)}, tenant_id=tenant_id
         )
         if found:
             with contextlib.suppress(NotFound):

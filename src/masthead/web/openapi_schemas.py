@@ -62,7 +62,7 @@ def _text(field: Text) -> Schema:
         schema["minLength"] = max(field.min, 1)
     schema["maxLength"] = field.max
     if isinstance(field, Email):
-        schema["format"] = "email"
+        schema["format"] = "idn-email"
     elif isinstance(field, Url):
         schema["pattern"] = _WEB_ADDRESS
     elif field.pattern:

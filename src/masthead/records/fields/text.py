@@ -9,14 +9,10 @@ from urllib.parse import urlsplit
 
 from sqlalchemy import Column, text
 
+from masthead.email_address import MAX_OCTETS, is_email, normal_email
 from masthead.records.fields.base import Field, refuse
 from masthead.storage import dialects
 
-_EMAIL = re.compile(
-    r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@"
-    r"(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)*"
-    r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\Z"
-)
 _UNSAFE = re.compile("[\x00\ud800-\udfff]")
 
 
@@ -82,13 +78,13 @@ class Slug(Text):
 
 @dataclass(frozen=True, kw_only=True)
 class Email(Text):
-    """Stored lower-cased, so that one mailbox is one value."""
+    """In any script, stored in its normal form, so that one mailbox is one value."""
 
-    max: int = 254
+    max: int = MAX_OCTETS
 
     def parse(self, value: Any) -> str:
-        address = super().parse(value).strip().lower()
-        if not _EMAIL.match(address):
+        address = normal_email(super().parse(value))
+        if not is_email(address):
             raise refuse("validation_is_email", "Must be a valid email address.")
         return address
 
