@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -74,12 +75,15 @@ class ImageRepair:
         report = Report(overview.platform, dry_run=self._request.dry_run)
         preparing = Preparing(overview.site_url, overview.posts)
         reader = PostReader(self._source.posts(), self._request.batch_size)
-        try:
-            while batch := await asyncio.to_thread(reader.next):
-                report = await self._repair(batch.entries, preparing, report)
-                self._watch(report)
-        finally:
-            await asyncio.to_thread(preparing.close)
+        loop = asyncio.get_running_loop()
+        # One thread for all of it: some parsers are tied to theirs.
+        with ThreadPoolExecutor(1, thread_name_prefix="import") as reading:
+            try:
+                while batch := await loop.run_in_executor(reading, reader.next):
+                    report = await self._repair(batch.entries, preparing, report)
+                    self._watch(report)
+            finally:
+                await asyncio.to_thread(preparing.close)
         return report
 
     async def _repair(
