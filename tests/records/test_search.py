@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import random
-from contextlib import suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from itertools import product
+from string import ascii_lowercase
 from typing import Any
 
 import pytest
@@ -15,12 +18,14 @@ from tests.world import TenantWorld, World
 
 from masthead.caller import guest, system
 from masthead.errors import BadRequest
-from masthead.records import search
+from masthead.records import search, search_index
 from masthead.records.engine import ListRequest, Page
-from masthead.records.search_index import STEP, Indexer
+from masthead.records.search_index import STEP, Indexer, SearchIndex, search_queue
+from masthead.schema import registry, tables
 from masthead.storage import full_text
 from masthead.storage.database import scope_of
 from masthead.storage.full_text import Term
+from masthead.storage.metadata import metadata
 
 
 async def found(tenant: TenantWorld, words: str, **wanted: Any) -> Page:
@@ -316,6 +321,140 @@ async def test_a_record_deleted_while_it_is_indexed_stays_away(
     await index.write(scope_of(tenant.id), waiting)
 
     assert await _documents(tenant) == 0
+
+
+async def test_a_record_made_again_is_not_found_by_what_the_deleted_one_said(
+    tenant: TenantWorld, app: World
+) -> None:
+    records, posts, index = app.parts.records, app.collection("posts"), _index(app)
+    post = await tenant.post(title="Before")
+    waiting = await index.waiting(posts, tenant.id)
+    await records.delete(system(tenant.id), posts, post["id"])
+    await tenant.post(id=post["id"], title="After")
+
+    assert await index.write(scope_of(tenant.id), waiting) == 0
+
+    assert await titles(tenant, "before") == []
+    assert await titles(tenant, "after") == ["After"]
+    await records.delete(system(tenant.id), posts, post["id"])
+    assert await _documents(tenant) == 0
+
+
+async def test_several_indexers_at_once_index_each_record_once(
+    tenant: TenantWorld, app: World
+) -> None:
+    """As in several processes: each has an index of its own."""
+    records, posts, database = app.parts.records, app.collection("posts"), app.parts.database
+    async with records.unit(system(tenant.id), emit_events=False) as unit:
+        made = [await unit.create(posts, {"title": f"Coast {n}"}) for n in range(3 * STEP)]
+    indexes = [SearchIndex(database, registry, tables) for _ in range(4)]
+
+    await asyncio.gather(
+        *(each.catch_up(tenant.id, posts) for each in indexes),
+        *(tenant.update("posts", post["id"], {"title": "Calm"}) for post in made[::4]),
+    )
+
+    assert (await found(tenant, "calm", per_page=1)).total == len(made[::4])
+    assert (await found(tenant, "coast", per_page=1)).total == len(made) - len(made[::4])
+    assert await _documents(tenant) == len(made)
+
+
+@asynccontextmanager
+async def held_entries(tenant: TenantWorld) -> AsyncIterator[None]:
+    """Somebody has the tenant's entries in hand; on SQLite nobody else can write at all."""
+    database = tenant.world.parts.database
+    mine = sa.select(search_queue).where(search_queue.c.tenant_id == sa.bindparam("tenant"))
+    async with database.transaction(scope_of(tenant.id)) as tx:
+        rows = await tx.fetch(database.compile(mine.with_for_update()), (tenant.id,))
+        assert rows
+        yield
+
+
+async def test_a_search_waits_for_what_another_indexes(tenant: TenantWorld) -> None:
+    await tenant.post(title="Coast")
+    async with held_entries(tenant):
+        searching = asyncio.create_task(titles(tenant, "coast"))
+        done, _ = await asyncio.wait({searching}, timeout=0.1)
+        assert not done
+    assert await searching == ["Coast"]
+
+
+async def test_a_search_does_not_wait_for_long(
+    tenant: TenantWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search_index, "PATIENCE_SECONDS", 0.1)
+    await tenant.post(title="Near coast")
+    await index_everything(tenant)
+    await tenant.post(title="Far coast")
+    async with held_entries(tenant):
+        assert await asyncio.create_task(titles(tenant, "coast")) == ["Near coast"]
+    monkeypatch.undo()
+    assert await titles(tenant, "coast") == ["Far coast", "Near coast"]
+
+
+async def test_an_indexer_leaves_alone_what_a_change_has_in_hand(
+    tenant: TenantWorld, app: World
+) -> None:
+    """If it waited, it would hold what the change is about to wait for."""
+    if app.engine == "sqlite":
+        pytest.skip("there is one writer at a time")
+    records, posts, index = app.parts.records, app.collection("posts"), _index(app)
+    first, second = [await tenant.post(title="Coast") for _ in range(2)]
+    waiting = await index.waiting(posts, tenant.id)
+    async with asyncio.timeout(5), records.unit(system(tenant.id)) as unit:
+        await unit.update(posts, second["id"], {"title": "Calm"})
+        assert await index.write(scope_of(tenant.id), waiting) == 1
+        await unit.update(posts, first["id"], {"title": "Calm"})
+    assert await titles(tenant, "calm") == ["Calm", "Calm"]
+    assert await titles(tenant, "coast") == []
+
+
+async def test_a_text_that_is_refused_keeps_no_other_from_the_index(
+    tenant: TenantWorld, app: World
+) -> None:
+    posts, index = app.collection("posts"), _index(app)
+    for title in ("Coast", "Bad coast", "Coast"):
+        await tenant.post(title=title)
+    waiting = [
+        (entry, document._replace(words="\ud800") if "bad" in document.words else document)
+        for entry, document in await index.waiting(posts, tenant.id)
+    ]
+
+    assert await index.index(scope_of(tenant.id), waiting) == 3
+
+    assert await titles(tenant, "coast") == ["Coast", "Coast"]
+    assert await index.waiting(posts, tenant.id) == []
+
+
+async def test_the_longest_words_fit(tenant: TenantWorld) -> None:
+    """Letters that are spelled with many more make a text of many long words."""
+    beginnings = product(ascii_lowercase, repeat=3)
+    words = ["".join(letters) + "\ufdfa" * 3 for letters in beginnings]
+    await tenant.post(title="Long", content_html=" ".join(words))
+    await tenant.post(title="Short")
+    assert await titles(tenant, words[0]) == ["Long"]
+    assert await titles(tenant, "short") == ["Short"]
+
+
+async def test_a_step_is_cut_where_the_texts_are_large(
+    tenant: TenantWorld, app: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search_index, "LARGE_STEP", 12)
+    for title in ("Coast", "Coast", "Coast and nothing but the coast"):
+        await tenant.post(title=title)
+    posts, index = app.collection("posts"), _index(app)
+    assert len(await index.waiting(posts, tenant.id)) in (1, 2)
+    assert len(await titles(tenant, "coast")) == 3
+
+
+def test_an_erasure_empties_the_queue_before_the_documents() -> None:
+    """Else an indexer that has taken an entry might add its document after that."""
+    names = [table.name for table in reversed(metadata.sorted_tables)]
+    assert names.index("search_queue") < names.index("search_documents")
+
+
+def _index(app: World) -> SearchIndex:
+    return app.parts.records.search_index
 
 
 @pytest.mark.parametrize("is_indexed", [False, True])

@@ -36,10 +36,16 @@ class Kept:
         self._delete_document = compile_(full_text.delete_document())
 
     async def follow(
-        self, tx: Transaction, tenant_id: TenantId, collection: Collection, change: Change
+        self,
+        tx: Transaction,
+        tenant_id: TenantId,
+        number: int,
+        collection: Collection,
+        change: Change,
     ) -> None:
+        """`number` tells the tenant's changes apart."""
         record = change.record
-        place = _Place(tx, tenant_id, collection.name, record["created"], record["id"])
+        place = _Place(tx, tenant_id, number, collection.name, record["created"], record["id"])
         await self._count_change(place, collection, change)
         for field in indexed_fields(collection):
             before, after = _items(change.old, field.name), _items(change.new, field.name)
@@ -73,7 +79,8 @@ class Kept:
         elif change.old is None or any(
             change.old[each.name] != change.new[each.name] for each in collection.searchable
         ):
-            row = (place.tenant_id, place.collection, place.record_id, change.new["version"])
+            number = -place.number if change.old is None else place.number
+            row = (place.tenant_id, place.collection, place.record_id, number)
             await place.tx.execute(self._queue_words, row)
 
     async def _remove_words(self, place: _Place) -> None:
@@ -90,6 +97,7 @@ class _Place:
 
     tx: Transaction
     tenant_id: TenantId
+    number: int
     collection: str
     created: str
     record_id: str

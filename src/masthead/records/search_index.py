@@ -12,15 +12,19 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Mapping, Sequence
+from itertools import accumulate, takewhile
 from typing import Any, NamedTuple
+from weakref import WeakValueDictionary
 
 import sqlalchemy as sa
 import structlog
 from sqlalchemy import Column, PrimaryKeyConstraint, Table
+from sqlalchemy.sql.selectable import FromClause
 
+from masthead.errors import StatementTimeout, Unavailable
 from masthead.ids import TenantId
 from masthead.records import search
-from masthead.records.collection import Collection, Registry
+from masthead.records.collection import Collection, Registry, Searched
 from masthead.records.query import Rows
 from masthead.storage import dialects, full_text
 from masthead.storage.database import (
@@ -42,6 +46,18 @@ STEP = 64
 MOST_BEFORE_A_SEARCH = 1_000
 """Who has just imported more than that finds the rest of it some seconds later."""
 
+PATIENCE_SECONDS = 2.0
+"""After that a search answers from what is in the index: so it does when nothing can be written."""
+
+ANOTHER_INDEXES_SECONDS = 0.01
+
+LARGE_STEP = 2_000_000
+"""Characters of words in one transaction, so that no step takes as long as a statement may."""
+
+LONGEST = 700_000
+"""Characters of one document's words. With their prefixes and places they fit into a `tsvector`,
+which PostgreSQL allows a megabyte."""
+
 LARGE = 20_000
 """Texts of more characters are read away from the event loop."""
 
@@ -57,7 +73,9 @@ search_queue = Table(
     Column("tenant_id", dialects.Text(), nullable=False),
     Column("collection", dialects.Text(), nullable=False),
     Column("record_id", dialects.Text(), nullable=False),
-    # Of the record when it was queued: whoever indexes an older one leaves the entry in place.
+    # The number of the tenant's change that queued it: whoever has read an older text leaves the
+    # entry in place. No record's own version would do, for a deleted one may be made again.
+    # Negative when that change has made the record: then nothing of it is in the index.
     Column("version", dialects.Integer(), nullable=False),
     PrimaryKeyConstraint("tenant_id", "collection", "record_id"),
     sqlite_with_rowid=False,
@@ -66,16 +84,29 @@ search_queue = Table(
 
 def queue_words() -> Any:
     """Parameters: the columns, in their order."""
-    return dialects.upsert_set(search_queue, ("tenant_id", "collection", "record_id"), ("version",))
+    return dialects.upsert_set(search_queue, _KEY, ("version",))
 
 
 def forget_words() -> sa.Delete:
-    return sa.delete(search_queue).where(*_key())
+    return sa.delete(search_queue).where(*_equal(search_queue, *_KEY))
 
 
-def _key() -> list[Any]:
-    key = (search_queue.c.tenant_id, search_queue.c.collection, search_queue.c.record_id)
-    return [column == sa.bindparam(f"key_{column.name}", required=True) for column in key]
+def _take_words() -> sa.Delete:
+    """An entry, unless it has changed or somebody else has it in hand.
+
+    Whoever holds some entries and waits for another might wait for a change that waits for those.
+    """
+    entry = (*_KEY, "version")
+    free = search_queue.alias()
+    lock = sa.select(free.c.version).where(*_equal(free, *entry)).with_for_update(skip_locked=True)
+    return sa.delete(search_queue).where(*_equal(search_queue, *entry), lock.exists())
+
+
+_KEY = ("tenant_id", "collection", "record_id")
+
+
+def _equal(table: FromClause, *names: str) -> list[Any]:
+    return [table.c[name] == sa.bindparam(f"key_{name}", required=True) for name in names]
 
 
 class Waiting(NamedTuple):
@@ -85,6 +116,9 @@ class Waiting(NamedTuple):
     collection: str
     record_id: str
     version: int
+
+    def key(self) -> dict[str, Any]:
+        return {f"key_{name}": value for name, value in zip(self._fields, self, strict=True)}
 
 
 class SearchIndex:
@@ -98,19 +132,33 @@ class SearchIndex:
             for each in self._searchable
             for has_tenant in (True, False)
         }
-        taken = forget_words().where(
-            search_queue.c.version == sa.bindparam("key_version", required=True)
-        )
-        self._take = database.compile(taken)
+        self._take = database.compile(_take_words())
         self._insert = database.compile(full_text.insert_documents())
         self._delete = database.compile(full_text.delete_document())
         self._at_positions = database.compile(full_text.taken_positions())
+        self._catching_up: WeakValueDictionary[tuple[str, str], asyncio.Lock]
+        self._catching_up = WeakValueDictionary()
 
     async def catch_up(self, tenant_id: TenantId, collection: Collection) -> None:
-        """What a search is about to look for is in the index."""
-        for _ in range(0, MOST_BEFORE_A_SEARCH, STEP):
-            if not await self._index_some(collection, tenant_id):
+        """What a search is about to look for is in the index, if that can be brought about."""
+        # One at a time: many searches at once would all read the same texts.
+        turn = self._catching_up.setdefault((tenant_id, collection.name), asyncio.Lock())
+        try:
+            async with asyncio.timeout(PATIENCE_SECONDS), turn:
+                await self._catch_up(tenant_id, collection)
+        except (TimeoutError, Unavailable, StatementTimeout):
+            log.warning("search.index_behind", tenant_id=tenant_id)
+
+    async def _catch_up(self, tenant_id: TenantId, collection: Collection) -> None:
+        indexed = 0
+        while indexed < MOST_BEFORE_A_SEARCH:
+            found = await self.waiting(collection, tenant_id)
+            if not found:
                 return
+            taken = await self.index(scope_of(tenant_id), found)
+            indexed += taken
+            if not taken:
+                await asyncio.sleep(ANOTHER_INDEXES_SECONDS)
 
     async def index_some(self) -> int:
         """A step of what waits, whosever it is; returns how many records that were."""
@@ -123,26 +171,40 @@ class SearchIndex:
         statement = self._waiting[collection.name, tenant_id is not None]
         values = statement.bind({"tenant": tenant_id, "limit": STEP})
         rows = await self._database.fetch(_scope(tenant_id), statement, values)
-        return [await _read(collection, row) for row in rows]
+        return _step([await _read(collection, row) for row in rows])
 
-    async def write(self, scope: Scope, found: Sequence[tuple[Waiting, Document]]) -> None:
+    async def write(self, scope: Scope, found: Sequence[tuple[Waiting, Document]]) -> int:
+        """Returns how many of them were still to be indexed."""
         async with self._database.transaction(scope) as tx:
             documents = []
             for waiting, document in sorted(found, key=_position):
                 # Gone or changed in the meantime: then it waits no more, or waits again.
-                if await tx.execute(self._take, waiting):
+                if await tx.execute(self._take, self._take.bind(waiting.key())):
                     await self._remove(tx, waiting, document)
                     documents.append(document)
             await self._insert_all(tx, documents)
+        return len(documents)
 
     async def _index_some(self, collection: Collection, tenant_id: TenantId | None) -> int:
         found = await self.waiting(collection, tenant_id)
-        if found:
-            await self.write(_scope(tenant_id), found)
-        return len(found)
+        return await self.index(_scope(tenant_id), found) if found else 0
+
+    async def index(self, scope: Scope, found: Sequence[tuple[Waiting, Document]]) -> int:
+        """Writes what can be written."""
+        try:
+            return await self.write(scope, found)
+        except Unavailable:
+            raise
+        # One text that the database refuses must not keep everybody's others from the index.
+        except Exception:
+            if len(found) > 1:
+                return sum([await self.index(scope, [each]) for each in found])
+            log.exception("search.refused", record=found[0][0])
+        ((waiting, document),) = found
+        return await self.write(scope, [(waiting, document._replace(words=""))])
 
     async def _remove(self, tx: Transaction, waiting: Waiting, document: Document) -> None:
-        if waiting.version == 1:
+        if waiting.version < 0:
             return  # made and not changed since: it was never in the index
         key = {
             "key_position": document.position,
@@ -168,7 +230,7 @@ class SearchIndex:
         return [
             each._replace(position=each.position + 1)
             for each in documents
-            if (each.position, each.tenant_id, each.record_id) not in standing
+            if each[:4] not in standing
         ]
 
 
@@ -190,6 +252,8 @@ async def _document(waiting: Waiting, created: str, collection: Collection, row:
         words = search.document(collection, record)
     else:
         words = await asyncio.to_thread(search.document, collection, record)
+    if len(words) > LONGEST:
+        words = words[:LONGEST].rpartition(" ")[0]
     return Document(
         search.position_of(created, waiting.record_id),
         waiting.tenant_id,
@@ -198,6 +262,12 @@ async def _document(waiting: Waiting, created: str, collection: Collection, row:
         search.prefix_of(waiting.tenant_id, waiting.collection),
         words,
     )
+
+
+def _step(found: list[tuple[Waiting, Document]]) -> list[tuple[Waiting, Document]]:
+    """As many as are no more than a large step, and at least one."""
+    lengths = accumulate(len(document.words) for _, document in found)
+    return found[: max(1, len(list(takewhile(LARGE_STEP.__ge__, lengths))))]
 
 
 def _scope(tenant_id: TenantId | None) -> Scope:
@@ -217,7 +287,7 @@ def _waiting(table: sa.Table, collection: Collection, has_tenant: bool) -> sa.Se
             queue.c.record_id,
             queue.c.version,
             table.c.created,
-            *(table.c[each.name] for each in collection.searchable),
+            *(_as_far_as_it_is_read(table.c[each.name], each) for each in collection.searchable),
         )
         .select_from(
             dialects.in_order(
@@ -232,6 +302,10 @@ def _waiting(table: sa.Table, collection: Collection, has_tenant: bool) -> sa.Se
     if has_tenant:
         query = query.where(queue.c.tenant_id == sa.bindparam("tenant", required=True))
     return query
+
+
+def _as_far_as_it_is_read(column: Column[Any], searched: Searched) -> Any:
+    return sa.func.substr(column, 1, search.MAX_MARKUP) if searched.is_html else column
 
 
 class Indexer:

@@ -352,7 +352,7 @@ class Unit:
             await self.enqueue("files.remove", {"keys": keys})
 
     async def _record_change(self, collection: Collection, change: Change) -> None:
-        await self._parts.kept.follow(self._tx, self.tenant_id, collection, change)
+        await self._parts.kept.follow(self._tx, self.tenant_id, self._version, collection, change)
         if collection.is_identity:
             await self.execute(self._parts.writes.mark_identity, {"tenant": self.tenant_id})
         if not self._emit_events:

@@ -144,9 +144,8 @@ def _texts(*names: str) -> dict[str, Any]:
 def taken_positions() -> sa.Select[Any]:
     """Who stands at some positions. Parameter: `positions`, a list value."""
     wanted = dialects.any_of(documents.c.position, sa.bindparam("positions", required=True))
-    return sa.select(documents.c.position, documents.c.tenant_id, documents.c.record_id).where(
-        wanted
-    )
+    key = ("position", "tenant_id", "collection", "record_id")
+    return sa.select(*(documents.c[name] for name in key)).where(wanted)
 
 
 def delete_document() -> sa.Delete:
