@@ -42,7 +42,8 @@ def normal_email(text: str) -> str:
 def is_email(address: str) -> bool:
     """Whether a text in its normal form is an address that mail can be sent to."""
     match = _ADDRESS.match(address)
-    if match is None or len(address) > MAX_OCTETS:
+    # `=?utf-8?q?…?=` is read by mail programs, ours included, as what it encodes: another address.
+    if match is None or len(address) > MAX_OCTETS or "=?" in address:
         return False
     if address.isascii():
         return True
