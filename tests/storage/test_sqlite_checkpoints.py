@@ -13,6 +13,7 @@ import pytest
 from tests.storage.notebook import ANN, Notebook, new_url, open_notebook
 
 from masthead.storage import sqlite_checkpoints
+from masthead.storage.sqlite import open_sqlite
 
 WHILE_WAITING = 0.02
 
@@ -58,3 +59,38 @@ async def test_a_log_that_grew_long_starts_over_under_constant_writing(
         await add(notebook, f"{number} {'x' * 3_000}")
     # Each note is a page or more: without starting over the log would hold all of them.
     assert log.stat().st_size < 1_000 * 4_096
+
+
+async def test_a_file_that_is_gone_is_not_made_again(notebook: Notebook, tmp_path: Path) -> None:
+    path = path_of(tmp_path)
+    await add(notebook, *(f"note {number}" for number in range(50)))
+    moved = path.rename(path.with_name("moved"))
+    async with asyncio.timeout(5):
+        while rows_without_the_log(moved, tmp_path / "copy") != 50:
+            await asyncio.sleep(WHILE_WAITING)
+    assert not path.exists()
+
+
+async def test_closing_while_the_log_is_folded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite_checkpoints, "EVERY_SECONDS", 0)
+    notebook = await open_notebook(new_url("sqlite", tmp_path))
+    for number in range(20):
+        await add(notebook, f"note {number}")
+    await notebook.db.close()
+    path = path_of(tmp_path)
+    assert rows_without_the_log(path, tmp_path / "copy") == 20
+    assert not path.with_name(f"{path.name}-wal").exists()
+
+
+async def test_closing_while_another_process_writes(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "held.db"
+    database = open_sqlite(path, statement_seconds=0.05)
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        await database.close()
+        await asyncio.sleep(0)
+    assert caplog.records == []

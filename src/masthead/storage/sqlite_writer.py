@@ -72,6 +72,8 @@ class Writer:
         with suppress(Unavailable):
             async with self.transaction():
                 pass  # everyone before has been acknowledged once this one is
+        while self._closing_soon:
+            await asyncio.sleep(0)
         await self._checkpoints.close()
         self._thread.shutdown()
         self.connection.close()
