@@ -11,6 +11,7 @@ import threading
 from collections.abc import Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
 from typing import Final
 
 from masthead.importers.content import Prepared, prepare
@@ -20,34 +21,40 @@ WORTH_A_PROCESS: Final = 400
 """Posts. Below, a process of its own would be ready when the work is done."""
 WORTH_MORE: Final = 3_000
 MOST_PROCESSES: Final = 4
+"""And one core is left to the process that reads and writes."""
 
 
 class Preparing:
     def __init__(self, site_url: str, expected_posts: int | None) -> None:
         self._site_url = site_url
+        self._processes = _processes(expected_posts)
         self._pool: ProcessPoolExecutor | None = None
-        self._is_warm: Future[list[Prepared | str]] | None = None
-        processes = _processes(expected_posts)
-        if processes:
-            # Not forked: this process has threads, and they may hold locks.
-            spawn = multiprocessing.get_context("spawn")
-            self._pool = ProcessPoolExecutor(processes, mp_context=spawn, initializer=_begin)
-            self._is_warm = self._pool.submit(prepare_all, [], "")
+        self._start: Future[list[Prepared | str]] | None = None
 
     async def prepare(self, posts: Sequence[SourcePost]) -> list[Prepared | str]:
         """In the order of the posts; a text says why one could not be prepared."""
         if not posts:
             return []
-        # Until the processes have started, a thread is quicker.
-        if self._pool is None or self._is_warm is None or not self._is_warm.done():
-            return await asyncio.to_thread(prepare_all, posts, self._site_url)
-        try:
-            job = self._pool.submit(prepare_all, posts, self._site_url)
-            return await asyncio.wrap_future(job)
-        except BrokenProcessPool:
+        pool = self._started_pool()
+        if pool is not None:
+            with suppress(BrokenProcessPool):
+                job = pool.submit(prepare_all, posts, self._site_url)
+                return await asyncio.wrap_future(job)
             # Somebody ended one of them, and the others with it.
-            self._pool = None
-            return await asyncio.to_thread(prepare_all, posts, self._site_url)
+            self._processes = 0
+        return await asyncio.to_thread(prepare_all, posts, self._site_url)
+
+    def _started_pool(self) -> ProcessPoolExecutor | None:
+        """None while a thread is quicker, because the processes are still starting."""
+        if not self._processes:
+            return None
+        if self._pool is None:
+            # Not forked: this process has threads, and they may hold locks.
+            spawn = multiprocessing.get_context("spawn")
+            self._pool = ProcessPoolExecutor(self._processes, mp_context=spawn, initializer=_begin)
+            self._start = self._pool.submit(prepare_all, [], "")
+        assert self._start is not None
+        return self._pool if self._start.done() else None
 
     def close(self) -> None:
         if self._pool is not None:
@@ -56,7 +63,7 @@ class Preparing:
 
 def _processes(expected_posts: int | None) -> int:
     if expected_posts is None or expected_posts >= WORTH_MORE:
-        return min(os.cpu_count() or 1, MOST_PROCESSES)
+        return max(1, min((os.cpu_count() or 1) - 1, MOST_PROCESSES))
     return 1 if expected_posts >= WORTH_A_PROCESS else 0
 
 
