@@ -318,6 +318,8 @@ async def _look_through(bench: Bench) -> None:
     if bench.parts.database.name == "postgresql":
         connection = await asyncpg.connect(str(bench.parts.settings.database_url))
         await connection.execute("ANALYZE")
+        # Else the next commits wait for the disk to take all that was filled in.
+        await connection.execute("CHECKPOINT")
         await connection.close()
 
 

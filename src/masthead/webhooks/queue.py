@@ -109,6 +109,8 @@ class DeliveryQueue:
         """Leases up to so many due deliveries of each lane, and moves the lanes to the moment when
         they are to be looked at again. A lane that somebody else holds is left out."""
         async with self._database.transaction(EVERY_TENANT) as tx:
+            if self._database.name == "postgresql":
+                await tx.fetch(self._sql.never_sort, self._sql.never_sort.bind({}))
             return {
                 lane: await self._claim(tx, lane, now, wanted[lane])
                 for lane in await self._held(tx, wanted)
