@@ -32,10 +32,12 @@ class Workers:
 @contextmanager
 def forked_workers(world: World, **environ: str) -> Iterator[Workers]:
     settings = world.parts.settings
+    # The service refuses settings that it does not know, those of tests among them.
+    inherited = {name: each for name, each in os.environ.items() if "MASTHEAD" not in name}
     parent = subprocess.Popen(
         [sys.executable, str(SCRIPT)],
         env={
-            **os.environ,
+            **inherited,
             "MASTHEAD_SECRET_KEY": "k" * 40,
             "MASTHEAD_BASE_URL": "http://localhost",
             "MASTHEAD_DATA_DIR": str(settings.data_dir),
