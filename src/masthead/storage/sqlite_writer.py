@@ -55,7 +55,7 @@ class Writer:
         self._is_taken = False
         self._owner: asyncio.Task[Any] | None = None
         self._finished: list[Acknowledgement] = []
-        self._closing_soon = False
+        self._closing_soon: asyncio.Handle | None = None
 
     def transaction(self) -> SqliteTransaction:
         return SqliteTransaction(self)
@@ -72,8 +72,8 @@ class Writer:
         with suppress(Unavailable):
             async with self.transaction():
                 pass  # everyone before has been acknowledged once this one is
-        while self._closing_soon:
-            await asyncio.sleep(0)
+        if self._closing_soon is not None:
+            self._closing_soon.cancel()  # there is nothing in the batch
         await self._checkpoints.close()
         self._thread.shutdown()
         self.connection.close()
@@ -119,10 +119,9 @@ class Writer:
         self._owner = None
         if len(self._finished) >= MAX_BATCH:
             self._commit()
-        elif not self._give_turn() and not self._closing_soon:
+        elif not self._give_turn() and self._closing_soon is None:
             # Those whom this round of the event loop has still to wake may join before the commit.
-            self._closing_soon = True
-            asyncio.get_running_loop().call_soon(self._close_batch)
+            self._closing_soon = asyncio.get_running_loop().call_soon(self._close_batch)
 
     def read(self, statement: Statement, values: Sequence[object], seconds: float) -> list[Row]:
         self._read_deadline = time.monotonic() + seconds
@@ -156,7 +155,7 @@ class Writer:
         return False
 
     def _close_batch(self) -> None:
-        self._closing_soon = False
+        self._closing_soon = None
         if not self._is_taken:
             self._commit()
 
