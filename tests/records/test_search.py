@@ -298,6 +298,18 @@ async def test_a_change_while_others_are_indexed_is_indexed_after_them(
     assert await titles(tenant, "before") == []
 
 
+async def test_a_search_says_when_the_index_is_behind(
+    tenant: TenantWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(3):
+        await tenant.post(title=f"Coast {number}")
+    monkeypatch.setattr(search_index, "MOST_BEFORE_A_SEARCH", 2)
+    monkeypatch.setattr(search_index, "STEP", 1)
+
+    assert not (await found(tenant, "coast")).is_complete
+    assert (await found(tenant, "coast")).is_complete
+
+
 async def test_the_background_indexes_what_waits(tenant: TenantWorld, app: World) -> None:
     await tenant.post(title="Later")
     indexer = Indexer(app.parts.records.search_index)

@@ -58,6 +58,8 @@ class Page:
     per_page: int
     total: int
     """-1 when it was not asked for."""
+    is_complete: bool = True
+    """False for a search of words that are not all in the index yet."""
 
     @property
     def total_pages(self) -> int:
@@ -107,14 +109,16 @@ class Records:
             wanted.after is not None,
             bool(terms),
         )
-        context = Context(
-            caller, self.clock(), await self._search_values(caller, collection, wanted, terms)
+        found = self._search_values(caller, collection, wanted, terms) if terms else None
+        is_complete = not terms or await self.search_index.catch_up(
+            TenantId(caller.tenant_id or ""), collection
         )
+        context = Context(caller, self.clock(), found)
         items = await self._items(caller, shape, parsed, context, wanted)
         total = -1 if wanted.skip_total else await self._total(caller, shape, parsed, context)
         if expansion and items:
             await expand_records(self, caller, collection, items, expansion)
-        return Page(items, wanted.page, wanted.per_page, total)
+        return Page(items, wanted.page, wanted.per_page, total, is_complete)
 
     async def get(
         self,
@@ -304,16 +308,13 @@ class Records:
         to_record = prepared.rows.record
         return [to_record(row) for row in rows]
 
-    async def _search_values(
+    def _search_values(
         self, caller: Caller, collection: Collection, wanted: ListRequest, terms: list[Term]
-    ) -> dict[str, Any] | None:
-        if not terms:
-            return None
+    ) -> dict[str, Any]:
         if caller.tenant_id is None:
             raise _no_tenant(caller)
         if not collection.searchable or wanted.sort:
             raise BadRequest("There is no search here, or none that can be sorted.")
-        await self.search_index.catch_up(caller.tenant_id, collection)
         prefix = prefix_of(caller.tenant_id, collection.name)
         values = search_values(self.database.name, prefix, terms)
         if wanted.after:

@@ -139,26 +139,29 @@ class SearchIndex:
         self._catching_up: WeakValueDictionary[tuple[str, str], asyncio.Lock]
         self._catching_up = WeakValueDictionary()
 
-    async def catch_up(self, tenant_id: TenantId, collection: Collection) -> None:
-        """What a search is about to look for is in the index, if that can be brought about."""
+    async def catch_up(self, tenant_id: TenantId, collection: Collection) -> bool:
+        """What a search is about to look for is in the index, if that can be brought about;
+        returns whether it was."""
         # One at a time: many searches at once would all read the same texts.
         turn = self._catching_up.setdefault((tenant_id, collection.name), asyncio.Lock())
         try:
             async with asyncio.timeout(PATIENCE_SECONDS), turn:
-                await self._catch_up(tenant_id, collection)
+                return await self._catch_up(tenant_id, collection)
         except (TimeoutError, Unavailable, StatementTimeout):
             log.warning("search.index_behind", tenant_id=tenant_id)
+            return False
 
-    async def _catch_up(self, tenant_id: TenantId, collection: Collection) -> None:
+    async def _catch_up(self, tenant_id: TenantId, collection: Collection) -> bool:
         indexed = 0
         while indexed < MOST_BEFORE_A_SEARCH:
             found = await self.waiting(collection, tenant_id)
             if not found:
-                return
+                return True
             taken = await self.index(scope_of(tenant_id), found)
             indexed += taken
             if not taken:
                 await asyncio.sleep(ANOTHER_INDEXES_SECONDS)
+        return False
 
     async def index_some(self) -> int:
         """A step of what waits, whosever it is; returns how many records that were."""

@@ -125,6 +125,10 @@ class Endpoint:
             version = await self._cache.version(key.tenant.id)
             call = self._call(route, key, scope, receive, {})
             body, tag, links = await self._answer(call, version)
+            if not tag:
+                headers.extend((_PRIVATE, *links))
+                await send_bytes(send, 200, body, (_JSON, *headers))
+                return
             cached = self._cache.remember(place, version, body, tag, links)
         headers.extend(((b"etag", cached.tag), _PRIVATE, *cached.links))
         if is_unchanged(header(scope, b"if-none-match"), cached.tag):
@@ -133,9 +137,11 @@ class Endpoint:
         await send_bytes(send, 200, cached.body, (_JSON, *headers))
 
     async def _answer(self, call: Call, version: int) -> tuple[bytes, bytes, RawHeaders]:
+        """The body, its tag (empty for an answer that is not to be kept) and its links."""
         result = await call.route.handler(call)
         if isinstance(result, Page):
-            return encode(_page_body(call, result)), etag(version), _links(call, result)
+            tag = etag(version) if result.is_complete else b""
+            return encode(_page_body(call, result)), tag, _links(call, result)
         return encode(shown(call.route.view, result)), etag(result["version"]), []
 
     async def _change(
