@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from functools import partial
@@ -24,6 +25,7 @@ from masthead.storage.urls import sqlite_path
 MOST_BYTES = 64 * 1024 * 1024
 """Larger files are left to the operator: writers have to wait while one is rewritten."""
 _BUSY_SECONDS = 30.0
+_AGAIN_SECONDS = 0.05
 
 Fold = Callable[[], Awaitable[None]]
 
@@ -102,13 +104,21 @@ def _rewrite(path: Path) -> None:
         try:
             if path.stat().st_size <= MOST_BYTES:
                 connection.execute("VACUUM")
-            busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            _cut_log(connection)
         finally:
             connection.close()
     except sqlite3.Error as error:
         raise translated(error) from error
-    if busy:
-        raise Unavailable
+
+
+def _cut_log(connection: sqlite3.Connection) -> None:
+    """While somebody else folds the log in, SQLite says at once that it is busy, however long it
+    was told to wait."""
+    deadline = time.monotonic() + _BUSY_SECONDS
+    while connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+        if time.monotonic() > deadline:
+            raise Unavailable
+        time.sleep(_AGAIN_SECONDS)
 
 
 async def _vacuum_postgres(url: str) -> None:
