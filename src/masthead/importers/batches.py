@@ -17,6 +17,7 @@ from masthead.caller import Caller
 from masthead.errors import Invalid, Unavailable
 from masthead.ids import TenantId
 from masthead.importers.collection import redirects
+from masthead.importers.dates import first_made
 from masthead.importers.drafts import Draft, key_of_post
 from masthead.importers.memory import Fetch, Item, Memory, Standing
 from masthead.importers.redirects import PERMANENT, new_path
@@ -217,7 +218,8 @@ class PostBatches:
             # The address stays: whoever linked to it here must not lose it.
             return await unit.update(draft.collection, state.items[key].record_id, draft.values)
         slug = await self._free_slug(unit, draft, state)
-        return await unit.create(draft.collection, {**draft.values, "slug": slug})
+        made = first_made(draft.values.get("published_at", ""), self._records.clock())
+        return await unit.create(draft.collection, {**draft.values, "slug": slug}, stamped=made)
 
     async def _free_slug(self, unit: Unit, draft: Draft, state: State) -> str:
         name = draft.collection.name

@@ -59,3 +59,9 @@ def _of_words(text: str) -> datetime:
         except ValueError:
             continue
     raise ValueError(text)
+
+
+def first_made(moment: str, now: datetime) -> dict[str, str]:
+    """What an imported record is stamped with. Lists go by it: ten years of posts must not all be
+    of today, nor any of tomorrow."""
+    return {"created": moment} if "" < moment <= clock.to_text(now) else {}

@@ -17,6 +17,7 @@ from masthead.importers.batches import (
     outcome_of_skipped,
     reason_of,
 )
+from masthead.importers.dates import first_made
 from masthead.importers.drafts import fingerprint, key_of_member
 from masthead.importers.memory import Fetch, Item, Memory, StandingMember
 from masthead.importers.report import Outcome, Result
@@ -105,7 +106,7 @@ class MemberBatches:
         record_id, version = verdict.record_id, 0
         try:
             if not record_id:
-                stamped = credentials("")
+                stamped = {**credentials(""), **first_made(member.created, self._records.clock())}
                 record = await unit.create(blog_members, _values(member), stamped=stamped)
                 record_id, version = record["id"], record["version"]
             elif verdict.changes:

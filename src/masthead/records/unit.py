@@ -104,7 +104,8 @@ class Unit:
         *,
         stamped: Mapping[str, Any] | None = None,
     ) -> Record:
-        """`stamped` are values that trusted code sets where no caller may (hashes, file facts)."""
+        """`stamped` are values that trusted code sets where no caller may (hashes, file facts, when
+        something was first made elsewhere)."""
         self._allow(collection.rules.create)
         record_id = chosen_id(given)
         fields, named = check_new(collection, given, self._access)
@@ -112,10 +113,10 @@ class Unit:
             "id": record_id or ids.new_id(),
             "tenant_id": self._tenant_of(collection, record_id),
             **fields,
-            **(stamped or {}),
             "created": self._now,
             "updated": self._now,
             "version": 1,
+            **(stamped or {}),
         }
         await self._make_slugs(collection, None, record)
         await self._check_relations(record, collection.relations)

@@ -23,12 +23,14 @@ def ada(**values: Any) -> SourceMember:
 
 
 async def test_a_new_member_comes_over(tenant: TenantWorld) -> None:
-    member = ada(tier="paid", newsletter=False, payment_customer_id="cus_1")
+    signed_up = "2019-01-02T03:04:05.000Z"
+    member = ada(tier="paid", newsletter=False, payment_customer_id="cus_1", created=signed_up)
     report = await imported(tenant, WrittenExport(readers=[member, Skipped("member", "2", "bad")]))
     found = await only(tenant)
     assert (found["email"], found["name"], found["tier"]) == ("ada@example.com", "Ada", "paid")
     assert (bool(found["newsletter"]), found["payment_customer_id"]) == (False, "cus_1")
     assert found["token_key"]
+    assert found["created"] == signed_up
     assert report.summary()["members"] == {
         "imported": 1,
         "skipped": 1,

@@ -58,7 +58,7 @@ async def test_a_post_comes_over_whole(tenant: TenantWorld) -> None:
     assert found["content_json"]["type"] == "doc"
     assert found["excerpt"] == "x" * 300
     assert (found["status"], found["visibility"]) == ("published", "paid")
-    assert found["published_at"] == "2020-05-04T03:02:01.000Z"
+    assert found["published_at"] == found["created"] == "2020-05-04T03:02:01.000Z"
     assert found["tags"] == ["one", "two"]
     assert found["featured_image"] == "https://old.example/a.png"
     assert found["seo_title"] == "s" * 60
@@ -82,7 +82,9 @@ async def test_a_published_post_without_a_date_gets_the_time_of_the_import(
     tenant: TenantWorld,
 ) -> None:
     await imported(tenant, WrittenExport([post(1, published_at="")]))
-    assert (await only(tenant))["published_at"].startswith("2026-11-14T09:3")
+    found = await only(tenant)
+    assert found["published_at"].startswith("2026-11-14T09:3")
+    assert found["created"].startswith("2026-11-14T09:3")
 
 
 async def test_a_second_run_changes_nothing(tenant: TenantWorld) -> None:
