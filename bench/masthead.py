@@ -149,6 +149,9 @@ async def _build(folder: Path, posts: Iterable[data.Post]) -> None:
         remaining = iter(posts)
         while batch := list(islice(remaining, _AT_ONCE)):
             await loader.load(batch)
+        # After months of use only what is new waits for the search index.
+        while await parts.records.search_index.index_some():
+            pass
         (folder / _KEYS).write_text(json.dumps(loader.keys))
     finally:
         await parts.close()
