@@ -235,11 +235,3 @@ def _fts5_query(prefix: str, term: Term) -> str:
 def _tsquery(prefix: str, term: Term) -> str:
     phrase = " <-> ".join(f"'{prefix}{word}'" for word in term.words)
     return f"({phrase}:*)" if term.is_prefix else f"({phrase})"
-
-
-def purge(dialect: str) -> sa.TextClause | None:
-    """Rewrites FTS5's index without what it has forgotten; else merges do that in time. Takes as
-    long as the whole index is large. None where the database has a vacuum for it."""
-    if dialect == "postgresql":
-        return None
-    return sa.text("INSERT INTO search_words (search_words) VALUES ('optimize')")
