@@ -284,6 +284,7 @@ _BROKEN: Final = (
     zlib.error,
     EOFError,
     ValueError,
+    # What `zipfile` says to a way of packing that it does not know.
     NotImplementedError,
     OSError,
 )

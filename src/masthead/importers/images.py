@@ -22,18 +22,15 @@ from masthead.ids import TenantId
 from masthead.importers.image_urls import ImageRef, file_name, picture_key
 from masthead.importers.memory import IMAGES, Item, Memory
 from masthead.media.collection import media
-from masthead.media.images import ImagePool
 from masthead.media.sniff import sniff
+from masthead.media.upload import Services as UploadServices
 from masthead.media.upload import kept_file
 from masthead.outbound.client import Download, OutboundClient
 from masthead.outbound.downloads import PATIENT, Downloads, Patience
 from masthead.outbound.errors import OutboundError
 from masthead.outbound.slots import HostSlots
 from masthead.records.collection import Record
-from masthead.records.engine import Records
 from masthead.records.unit import Unit
-from masthead.settings import Settings
-from masthead.storage.objects import ObjectStore
 from masthead.web.multipart import Upload
 
 log = structlog.get_logger()
@@ -43,15 +40,7 @@ MAX_SHOWN = 500
 """Characters of an address in a report; `data:` images are their own address."""
 
 
-class Services(Protocol):
-    @property
-    def records(self) -> Records: ...
-    @property
-    def objects(self) -> ObjectStore: ...
-    @property
-    def images(self) -> ImagePool: ...
-    @property
-    def settings(self) -> Settings: ...
+class Services(UploadServices, Protocol):
     @property
     def outbound(self) -> OutboundClient: ...
 
