@@ -25,16 +25,22 @@ _PUBLIC = (
     'visibility = "public" && published_at != "" && status = "published" && published_at <= @now'
 )
 _POSTS = "/api/collections/posts/records"
-_MEDIA = "/api/collections/media/records"
+_KEYS = "bench-keys.json"
+_OWN = "@request.auth.tenant_id != '' && tenant_id = @request.auth.tenant_id"
+_API_POSTS = "/api/collections/api_posts/records"
+_API_MEDIA = "/api/collections/api_media/records"
+_PLENTY = 1_000_000_000
+_YEAR_SECONDS = 365 * 24 * 3600
 _SUMMARY = "id,title,slug,status,excerpt,tags,published_at,created,updated"
 
 
 class PocketBase:
     """A running PocketBase, and how a request for one tenant is put to it."""
 
-    def __init__(self, port: int, pid: int) -> None:
+    def __init__(self, port: int, pid: int, keys: dict[str, str]) -> None:
         self.port = port
         self.pid = pid
+        self._keys = keys
 
     @cached_property
     def token(self) -> str:
@@ -61,25 +67,30 @@ class PocketBase:
 
     def api_list(self, tenant: str, per_page: int) -> bytes:
         query = {
+            # The rule alone would have it read every tenant's posts.
             "filter": f"tenant_id='{tenant}'",
             "sort": "-created",
             "perPage": per_page,
             "fields": _SUMMARY,
         }
-        return request_bytes("GET", f"{_POSTS}?{urlencode(query)}", self._signed())
+        return request_bytes("GET", f"{_API_POSTS}?{urlencode(query)}", self._keyed(tenant))
 
     def api_view(self, post: data.Post) -> bytes:
-        return request_bytes("GET", f"{_POSTS}/{post.id}", self._signed())
+        return request_bytes("GET", f"{_API_POSTS}/{post.id}", self._keyed(post.tenant))
 
     def api_create(self, tenant: str, body: dict[str, Any]) -> bytes:
-        return self.create_post(tenant, {"visibility": "public", **body})
+        body = {"tenant_id": tenant, "visibility": "public", **body}
+        return request_bytes("POST", _API_POSTS, self._keyed(tenant), body)
 
     def api_update(self, post: data.Post, body: dict[str, Any]) -> bytes:
-        return self.update_post(post, body)
+        return request_bytes("PATCH", f"{_API_POSTS}/{post.id}", self._keyed(post.tenant), body)
 
     def api_upload(self, tenant: str, content: bytes) -> bytes:
         fields = {"tenant_id": tenant, "alt": "bench"}
-        return upload_bytes(_MEDIA, self._signed(), fields, content)
+        return upload_bytes(_API_MEDIA, self._keyed(tenant), fields, content)
+
+    def _keyed(self, tenant: str) -> dict[str, str]:
+        return self._headers() | {"Authorization": self._keys[tenant]}
 
     def _headers(self) -> dict[str, str]:
         return {"Host": f"localhost:{self.port}"}
@@ -94,7 +105,8 @@ def serving(folder: Path) -> Iterator[PocketBase]:
     with process.running(
         _command(folder, "serve", f"--http=127.0.0.1:{port}"), port, _log(folder)
     ) as server:
-        yield PocketBase(port, server.pid)
+        keys = folder / _KEYS
+        yield PocketBase(port, server.pid, json.loads(keys.read_text()) if keys.exists() else {})
 
 
 def build(folder: Path, posts: Iterable[data.Post]) -> None:
@@ -107,10 +119,28 @@ def build(folder: Path, posts: Iterable[data.Post]) -> None:
     )
     with serving(folder) as server:
         signed = {"Authorization": server.token}
-        for collection in (_collection(), _media_collection()):
+        for collection in (_integrators(), _posts(), _api_posts(), _api_media()):
             call(server.port, "POST", "/api/collections", collection, signed)
-        call(server.port, "PATCH", "/api/settings", {"rateLimits": {"enabled": False}}, signed)
+        call(server.port, "PATCH", "/api/settings", {"rateLimits": _rate_limits()}, signed)
+        keys = {tenant: _make_key(server.port, signed, tenant) for tenant in data.tenant_names()}
+    (folder / _KEYS).write_text(json.dumps(keys))
     _insert(folder / "data.db", posts)
+
+
+def _make_key(port: int, signed: dict[str, str], tenant: str) -> str:
+    """A token of an account that is bound to one tenant: PocketBase's own way to API keys."""
+    integrators = "/api/collections/integrators"
+    account = {
+        "email": f"{tenant}@example.com",
+        "password": _PASSWORD,
+        "passwordConfirm": _PASSWORD,
+        "tenant_id": tenant,
+    }
+    made = call(port, "POST", f"{integrators}/records", account, signed)
+    duration = {"duration": _YEAR_SECONDS}
+    return str(
+        call(port, "POST", f"{integrators}/impersonate/{made['id']}", duration, signed)["token"]
+    )
 
 
 def _command(folder: Path, *arguments: str) -> list[str]:
@@ -123,14 +153,42 @@ def _log(folder: Path) -> Path:
     return folder.with_name(f"{folder.name}.log")
 
 
-def _collection() -> dict[str, Any]:
+def _rate_limits() -> dict[str, Any]:
+    """Counted for the collections that stand for the public API, and never reached."""
+    labels = ("api_posts:list", "api_posts:view", "api_posts:create", "api_posts:update")
+    rules = [
+        {"label": label, "audience": "", "duration": 60, "maxRequests": _PLENTY}
+        for label in (*labels, "api_media:create")
+    ]
+    return {"enabled": True, "rules": rules}
+
+
+def _integrators() -> dict[str, Any]:
+    return {
+        "name": "integrators",
+        "type": "auth",
+        "fields": [{"name": "tenant_id", "type": "text", "required": True}],
+    }
+
+
+def _posts() -> dict[str, Any]:
+    """What guests read, and superusers write."""
+    return _post_collection("posts", listRule=_PUBLIC, viewRule=_PUBLIC)
+
+
+def _api_posts() -> dict[str, Any]:
+    """The same posts for those with a key: each its own tenant's, drafts too."""
+    own = dict.fromkeys(("listRule", "viewRule", "createRule", "updateRule"), _OWN)
+    return _post_collection("api_posts", **own)
+
+
+def _post_collection(name: str, **rules: str) -> dict[str, Any]:
     choices = {"maxSelect": 1}
     return {
-        "name": "posts",
+        "name": name,
         "type": "base",
-        "listRule": _PUBLIC,
-        "viewRule": _PUBLIC,
-        "indexes": ["CREATE INDEX idx_posts_tenant ON posts (tenant_id, created)"],
+        **rules,
+        "indexes": [f"CREATE INDEX idx_{name}_tenant ON {name} (tenant_id, created)"],
         "fields": [
             {"name": "tenant_id", "type": "text", "required": True},
             {"name": "title", "type": "text", "required": True, "max": 200},
@@ -152,10 +210,11 @@ def _collection() -> dict[str, Any]:
     }
 
 
-def _media_collection() -> dict[str, Any]:
+def _api_media() -> dict[str, Any]:
     return {
-        "name": "media",
+        "name": "api_media",
         "type": "base",
+        "createRule": _OWN,
         "fields": [
             {"name": "tenant_id", "type": "text", "required": True},
             {"name": "alt", "type": "text"},
@@ -166,13 +225,16 @@ def _media_collection() -> dict[str, Any]:
 
 
 def _insert(database: Path, posts: Iterable[data.Post]) -> None:
+    columns = (
+        "id, tenant_id, title, slug, status, visibility, tags, excerpt, content_html,"
+        " published_at, created, updated"
+    )
     with closing(sqlite3.connect(database)) as connection, connection:
         connection.executemany(
-            "INSERT INTO posts (id, tenant_id, title, slug, status, visibility, tags, excerpt,"
-            " content_html, published_at, created, updated)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            f"INSERT INTO posts ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             map(_row, posts),
         )
+        connection.execute(f"INSERT INTO api_posts ({columns}) SELECT {columns} FROM posts")
 
 
 def _row(post: data.Post) -> tuple[str, ...]:
