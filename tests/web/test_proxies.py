@@ -46,6 +46,31 @@ def test_the_client_is_the_last_hop_that_nobody_vouches_for(
     assert client_address(scope(peer, x_forwarded_for=forwarded), TRUSTED) == expected
 
 
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (["198.51.100.1", "10.0.0.2"], "198.51.100.1"),
+        (["1.1.1.1", "198.51.100.1"], "198.51.100.1"),
+        (["1.1.1.1, 198.51.100.1", "10.0.0.3, 10.0.0.2"], "198.51.100.1"),
+    ],
+)
+def test_a_proxy_may_add_a_line_instead_of_lengthening_one(lines: list[str], expected: str) -> None:
+    request = scope("10.0.0.1")
+    request["headers"] = [(b"x-forwarded-for", line.encode()) for line in lines]
+    assert client_address(request, TRUSTED) == expected
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"), [(["http", "https"], True), (["https", "http"], False)]
+)
+def test_the_nearest_proxys_line_tells_whether_it_was_https(
+    lines: list[str], expected: bool
+) -> None:
+    request = scope("10.0.0.1")
+    request["headers"] = [(b"x-forwarded-proto", line.encode()) for line in lines]
+    assert arrived_over_https(request, TRUSTED) is expected
+
+
 def test_without_trusted_proxies_only_the_connection_counts() -> None:
     request = scope("10.0.0.1", x_forwarded_for="198.51.100.1", x_forwarded_proto="https")
     assert client_address(request, ()) == "10.0.0.1"

@@ -8,8 +8,6 @@ from typing import TypeAlias
 
 from starlette.types import Scope
 
-from masthead.web.answers import header
-
 Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
@@ -19,9 +17,8 @@ def client_address(scope: Scope, trusted: Sequence[Network]) -> str:
     peer = scope["client"][0] if scope.get("client") else ""
     if not trusted or not _is_trusted(peer, trusted):
         return peer
-    forwarded = header(scope, b"x-forwarded-for") or ""
     address = peer
-    for hop in reversed([part.strip() for part in forwarded.split(",") if part.strip()]):
+    for hop in reversed(_listed(scope, b"x-forwarded-for")):
         if _parsed(hop) is None:
             return address
         address = hop
@@ -36,7 +33,14 @@ def arrived_over_https(scope: Scope, trusted: Sequence[Network]) -> bool:
     peer = scope["client"][0] if scope.get("client") else ""
     if not trusted or not _is_trusted(peer, trusted):
         return False
-    return (header(scope, b"x-forwarded-proto") or "").split(",")[-1].strip().lower() == "https"
+    return _listed(scope, b"x-forwarded-proto")[-1:] == ["https"]
+
+
+def _listed(scope: Scope, name: bytes) -> list[str]:
+    """The values of a header in their order: some proxies lengthen the line that came to them,
+    others add a line of their own below it."""
+    lines = (value.decode("latin-1") for key, value in scope["headers"] if key == name)
+    return [part.strip().lower() for line in lines for part in line.split(",") if part.strip()]
 
 
 def _is_trusted(address: str, trusted: Sequence[Network]) -> bool:
