@@ -92,8 +92,23 @@ class TestPreconditions:
         answer = await api.request(method, path, json=body, headers={"if-match": "*"})
         assert answer.status_code in (200, 204)
 
+    async def test_two_lines_of_the_header_are_one_list(self, api: httpx.AsyncClient) -> None:
+        """A condition that came twice is not as good as none."""
+        path, tag = await new_post(api)
+        headers = [("if-match", '"7"'), ("if-match", tag)]
+        answer = await api.patch(path, json={"title": "y"}, headers=headers)
+        assert answer.status_code == 412
+        unchanged = await api.get(path, headers=[("if-none-match", '"7"'), ("if-none-match", tag)])
+        assert unchanged.status_code == 304
+
 
 class TestIdempotencyKeys:
+    async def test_a_key_that_came_twice_counts(self, api: httpx.AsyncClient) -> None:
+        headers = [("idempotency-key", "k0"), ("idempotency-key", "k0")]
+        for _ in range(2):
+            await api.post(POSTS, json={"title": "One"}, headers=headers)
+        assert (await api.get(POSTS)).json()["total"] == 1
+
     async def test_fifty_at_once_make_one_post(
         self, tenant: TenantWorld, api: httpx.AsyncClient
     ) -> None:

@@ -44,3 +44,9 @@ def header(scope: Scope, name: bytes) -> str | None:
     """One request header, if it came exactly once; a repeated one is as good as none."""
     values = [value for key, value in scope["headers"] if key == name]
     return values[0].decode("latin-1") if len(values) == 1 else None
+
+
+def header_list(scope: Scope, name: bytes) -> str | None:
+    """A request header that may come in several lines, as the one list they are (RFC 9110)."""
+    values = [value for key, value in scope["headers"] if key == name]
+    return b", ".join(values).decode("latin-1") if values else None

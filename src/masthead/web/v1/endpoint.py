@@ -18,7 +18,14 @@ from masthead.identity.limiter import RateLimiter
 from masthead.identity.rate_limits import Decision
 from masthead.records.engine import Page
 from masthead.records.fields.file import File
-from masthead.web.answers import RawHeaders, encode, header, send_bytes, send_empty
+from masthead.web.answers import (
+    RawHeaders,
+    encode,
+    header,
+    header_list,
+    send_bytes,
+    send_empty,
+)
 from masthead.web.bodies import decode_json_object, read_body
 from masthead.web.multipart import MAX_FIELD_BYTES, Upload, read_form
 from masthead.web.v1.cache import AnswerCache
@@ -131,7 +138,7 @@ class Endpoint:
                 return
             cached = self._cache.remember(place, version, body, tag, links)
         headers.extend(((b"etag", cached.tag), _PRIVATE, *cached.links))
-        if is_unchanged(header(scope, b"if-none-match"), cached.tag):
+        if is_unchanged(header_list(scope, b"if-none-match"), cached.tag):
             await send_empty(send, 304, headers)
             return
         await send_bytes(send, 200, cached.body, (_JSON, *headers))
@@ -161,7 +168,7 @@ class Endpoint:
                 body = await self._body(route, scope, receive)
             call = self._call(route, key, scope, receive, body)
             call.files = files
-            call.expected_version = expected_version(header(scope, b"if-match"))
+            call.expected_version = expected_version(header_list(scope, b"if-match"))
             can_repeat = route.method == "POST" and not route.calls_out
             once = _idempotency_key(scope) if can_repeat else None
             if route.prepare:
@@ -235,7 +242,7 @@ class Endpoint:
 
 
 def _idempotency_key(scope: Scope) -> str | None:
-    given = header(scope, b"idempotency-key")
+    given = header_list(scope, b"idempotency-key")
     if given and len(given) > MAX_LENGTH:
         raise BadRequest(f"An Idempotency-Key has 1 to {MAX_LENGTH} characters.")
     return given
