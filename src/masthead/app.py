@@ -151,7 +151,7 @@ async def build(settings: Settings, now: clock.Clock = clock.now) -> Parts:
         throttle=throttle,
         keys=ApiKeys(records, directory, versions),
         limit_store=open_limit_store(settings.redis_url, database, settings.data_dir, now),
-        idempotency=Idempotency(database, now),
+        idempotency=Idempotency(database, keyring, now),
         outbound=OutboundClient(allow=settings.outbound_allow, ca_file=settings.outbound_ca_file),
         generator=Generator(
             OutboundStreams(allow=settings.outbound_allow, ca_file=settings.outbound_ca_file),

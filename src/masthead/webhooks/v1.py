@@ -190,6 +190,7 @@ routes = (
         view=SUBSCRIPTION,
         body=CREATE,
         prepare=checked_url,
+        is_secret=True,
         summary="Subscribe to events",
     ),
     _bare(
@@ -218,6 +219,7 @@ routes = (
         "/webhooks/{id}/rotate-secret",
         rotate_secret,
         WRITE,
+        is_secret=True,
         summary="Replace the signing secret at once",
     ),
     _bare(

@@ -196,7 +196,9 @@ class Endpoint:
                 return earlier
             call.unit = unit
             answer = await self._run(call, [])
-            await self._idempotency.remember(unit, subject, fingerprint, answer)
+            await self._idempotency.remember(
+                unit, subject, fingerprint, answer, is_secret=call.route.is_secret
+            )
         return answer
 
     async def _body(self, route: Route, scope: Scope, receive: Receive) -> Mapping[str, Any]:

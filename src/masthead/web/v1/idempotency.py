@@ -16,11 +16,13 @@ from sqlalchemy import Column, Index, PrimaryKeyConstraint, Table
 
 from masthead import clock
 from masthead.errors import Invalid, Problem
+from masthead.keyring import KeyRing
 from masthead.records.unit import Unit
 from masthead.storage import dialects
 from masthead.storage.database import EVERY_TENANT, Database
 from masthead.storage.metadata import metadata
 
+ENCRYPTION_PURPOSE = "remembered-answer"
 KEPT_FOR = timedelta(hours=24)
 MAX_LENGTH = 255
 
@@ -46,8 +48,9 @@ class Answer:
 
 
 class Idempotency:
-    def __init__(self, database: Database, now: clock.Clock = clock.now) -> None:
+    def __init__(self, database: Database, keyring: KeyRing, now: clock.Clock = clock.now) -> None:
         self._database = database
+        self._keyring = keyring
         self._clock = now
         t = remembered_answers.c
         self._find = database.compile(
@@ -83,15 +86,23 @@ class Idempotency:
                     )
                 }
             )
+        if not body.startswith("{"):
+            body = self._keyring.decrypt(ENCRYPTION_PURPOSE, body, _place(unit, subject))
         return Answer(status, body.encode())
 
-    async def remember(self, unit: Unit, subject: str, fingerprint: str, answer: Answer) -> None:
+    async def remember(
+        self, unit: Unit, subject: str, fingerprint: str, answer: Answer, *, is_secret: bool
+    ) -> None:
+        """A secret answer is encrypted: no table holds what only the caller may know."""
+        body = answer.body.decode()
+        if is_secret:
+            body = self._keyring.encrypt(ENCRYPTION_PURPOSE, body, _place(unit, subject))
         values = {
             "tenant_id": unit.tenant_id,
             "subject": subject,
             "fingerprint": fingerprint,
             "status": answer.status,
-            "body": answer.body.decode(),
+            "body": body,
             "created": clock.to_text(self._clock()),
         }
         await unit.execute(self._store, values)
@@ -105,6 +116,10 @@ class Idempotency:
 
 def subject_of(key_id: str, method: str, path: str, header: str) -> str:
     return _digest(key_id, method, path, header)
+
+
+def _place(unit: Unit, subject: str) -> str:
+    return f"{unit.tenant_id}/{subject}"
 
 
 def fingerprint_of(content: str) -> str:

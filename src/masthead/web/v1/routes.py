@@ -48,6 +48,8 @@ class Route:
     """Entered before a transaction opens and left after it, for work that must not hold one up,
     such as storing a file. What it gives is the call's `prepared`."""
     is_cacheable: bool = False
+    is_secret: bool = False
+    """The answer shows a secret, this once; for a repeated call it is kept encrypted."""
     calls_out: bool = False
     """Talks to the network itself, so it never runs inside a transaction."""
     summary: str = ""
