@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from masthead.ai.accounts import NotUsable, SiteAi, destination_of
-from masthead.outbound.streams import Reach
+from masthead.outbound.reach import Reach
 from masthead.setting_values import AiProvider, Secret
 from masthead.settings import Settings
 

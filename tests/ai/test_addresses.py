@@ -8,7 +8,7 @@ import pytest
 from tests.ai.conftest import AiWorld
 
 from masthead.ai.addresses import NOT_ALLOWED, NotAllowed, reach_of
-from masthead.outbound.streams import Reach
+from masthead.outbound.reach import Reach
 from masthead.settings import Settings
 
 REFUSED = [

@@ -10,7 +10,8 @@ from tests.tls import Receiver, answer
 
 from masthead.outbound.addresses import Address
 from masthead.outbound.errors import Kind, OutboundError
-from masthead.outbound.streams import OutboundStreams, Reach
+from masthead.outbound.reach import Reach
+from masthead.outbound.streams import OutboundStreams
 
 
 @pytest.fixture

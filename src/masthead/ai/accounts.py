@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from masthead.ai.addresses import NotAllowed, reach_of
 from masthead.ai.providers import BASE_URLS, DEFAULT_MODELS, Account
 from masthead.ids import TenantId
-from masthead.outbound.streams import Reach
+from masthead.outbound.reach import Reach
 from masthead.records.engine import Records
 from masthead.setting_values import AiProvider, Secret
 from masthead.settings import Settings

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from masthead.outbound.errors import OutboundError
-from masthead.outbound.streams import RULES, Reach
+from masthead.outbound.reach import RULES, Reach
 from masthead.outbound.targets import literal_address, reachable, read_url
 from masthead.records.collection import Collection, Registry
 from masthead.records.fields.base import Field, refuse

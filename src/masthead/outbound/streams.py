@@ -10,7 +10,6 @@ import asyncio
 import math
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from enum import Enum
 from ipaddress import ip_network
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,30 +20,12 @@ from masthead import clock
 from masthead.outbound.client import CONNECT_SECONDS, new_session, told_apart
 from masthead.outbound.connections import Gate, connector, trust_of
 from masthead.outbound.lookup import Lookup, SystemLookup
+from masthead.outbound.reach import RULES, Reach
 from masthead.outbound.retry_after import read_retry_after
-from masthead.outbound.targets import Rules, read_url
+from masthead.outbound.targets import read_url
 from masthead.setting_values import Network
 
 EVERYWHERE = (ip_network("0.0.0.0/0"), ip_network("::/0"))
-
-
-class Reach(Enum):
-    """Who has chosen the address of a call, and so where it may lead."""
-
-    OPERATOR = "operator"
-    """Anywhere, private addresses and plain HTTP too."""
-    PUBLIC = "public"
-    """Global addresses over HTTPS."""
-    LISTED = "listed"
-    """The networks that the operator has listed, and nothing else."""
-
-
-RULES = {
-    Reach.OPERATOR: Rules(frozenset({"http", "https"}), frozenset()),
-    Reach.PUBLIC: Rules(frozenset({"https"}), frozenset({443})),
-    # Without a port of its own, an address that isn't on a listed network is refused.
-    Reach.LISTED: Rules(frozenset({"http", "https"}), frozenset()),
-}
 
 
 class Incoming:
