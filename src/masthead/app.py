@@ -15,7 +15,6 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from masthead import clock, logs
-from masthead.ai.addresses import under_operator
 from masthead.ai.budget import Budgets
 from masthead.ai.generation import Generator
 from masthead.ai.http import Services as AiServices
@@ -34,6 +33,7 @@ from masthead.identity.limiter import RateLimiter
 from masthead.identity.throttle import LoginThrottle
 from masthead.importers import jobs as import_jobs
 from masthead.importers.jobs import ImportWork
+from masthead.installation import open_installation
 from masthead.jobs.runner import Chore, Handler, JobRunner
 from masthead.keyring import KeyRing
 from masthead.mail import jobs as mail_jobs
@@ -70,8 +70,7 @@ from masthead.site.collection import site_settings
 from masthead.site.v1 import routes as site_table
 from masthead.storage.database import Database
 from masthead.storage.migrate import migrate
-from masthead.storage.objects import ObjectStore, open_object_store
-from masthead.storage.open import open_database
+from masthead.storage.objects import ObjectStore
 from masthead.web.compression import Compression
 from masthead.web.cors import Cors
 from masthead.web.dispatch import Dispatch
@@ -83,7 +82,6 @@ from masthead.web.v1.descriptions import description_routes
 from masthead.web.v1.event_description import event_description_routes
 from masthead.web.v1.idempotency import Idempotency
 from masthead.web.v1.mount import mount as mount_v1
-from masthead.webhooks.collection import reaching
 from masthead.webhooks.deliver import DeliveryWorker
 from masthead.webhooks.fanout import Fanout
 from masthead.webhooks.queue import DeliveryQueue
@@ -127,22 +125,20 @@ class Parts:
 
 async def build(settings: Settings, now: clock.Clock = clock.now) -> Parts:
     """Opens what the settings name. The database must have the current schema already."""
-    keyring = KeyRing([str(secret) for secret in settings.load_root_secrets()])
-    database = await open_database(settings.database_url)
-    collections = reaching(under_operator(registry, settings), settings.outbound_allow)
-    records = Records(database, collections, tables, keyring, now)
+    installation = await open_installation(settings, now)
+    keyring, database, records = installation.keyring, installation.database, installation.records
+    # Made now, so that no write has to wait for it.
     records.fan_out = Fanout(database, tables)
     throttle = LoginThrottle(database, now)
     versions = TenantVersions(database)
     directory = TenantDirectory(records, site_settings, versions)
-    sites = Sites(records, settings)
+    sites, objects = installation.sites, installation.objects
     mail = Outbox(database, keyring, settings, now)
-    objects = open_object_store(settings.storage_url)
     return Parts(
         settings=settings,
         database=database,
         objects=objects,
-        images=ImagePool(),
+        images=installation.images,
         keyring=keyring,
         records=records,
         versions=versions,
@@ -152,7 +148,7 @@ async def build(settings: Settings, now: clock.Clock = clock.now) -> Parts:
         keys=ApiKeys(records, directory, versions),
         limit_store=open_limit_store(settings.redis_url, database, settings.data_dir, now),
         idempotency=Idempotency(database, keyring, now),
-        outbound=OutboundClient(allow=settings.outbound_allow, ca_file=settings.outbound_ca_file),
+        outbound=installation.outbound,
         generator=Generator(
             OutboundStreams(allow=settings.outbound_allow, ca_file=settings.outbound_ca_file),
             Ledger(database, now),

@@ -10,14 +10,16 @@ from typing import Annotated, Any
 import typer
 
 from masthead import clock
-from masthead.app import Parts
 from masthead.cli.invocation import Invocation, Shown, command, new_app
 from masthead.cli.moments import moment
 from masthead.cli.opened import opened
 from masthead.identity.setup import tenant_named
 from masthead.ids import TenantId
+from masthead.installation import Installation
+from masthead.schema import tables
 from masthead.webhooks.collection import DEAD, DELIVERED, DROPPED, PENDING
-from masthead.webhooks.delivery_log import LoggedDelivery, Which
+from masthead.webhooks.delivery_log import DeliveryLog, LoggedDelivery, Which
+from masthead.webhooks.queue import DeliveryQueue
 
 app = new_app("Lists webhook deliveries and retries dead ones.")
 
@@ -42,10 +44,10 @@ async def list_deliveries(
     webhook: Webhook = "",
 ) -> Shown:
     """Lists webhook deliveries, newest first."""
-    async with opened(invocation) as parts:
-        found = await tenant_named(parts.records, tenant)
+    async with opened(invocation) as installation:
+        found = await tenant_named(installation.records, tenant)
         which = Which(state=state or "", webhook_id=webhook)
-        deliveries = await _all(parts, TenantId(found["id"]), which)
+        deliveries = await _all(_log(installation), TenantId(found["id"]), which)
     columns = ("id", "event", "state", "attempts", "last_status", "next_attempt_at", "webhook_id")
     return Shown([_shown(each) for each in deliveries], "There are none.", columns)
 
@@ -74,15 +76,19 @@ async def retry(
         since=_moment(since, "--since"),
         until=_moment(until, "--until"),
     )
-    async with opened(invocation) as parts:
-        found = await tenant_named(parts.records, tenant)
-        now = parts.records.clock()
-        retried = await parts.deliveries.log.retry(TenantId(found["id"]), which, now)
+    async with opened(invocation) as installation:
+        found = await tenant_named(installation.records, tenant)
+        now = installation.records.clock()
+        retried = await _log(installation).retry(TenantId(found["id"]), which, now)
     return Shown({"retried": retried}, f"{retried} dead deliveries are sent again.")
 
 
-async def _all(parts: Parts, tenant_id: TenantId, which: Which) -> list[LoggedDelivery]:
-    log, found = parts.deliveries.log, list[LoggedDelivery]()
+def _log(installation: Installation) -> DeliveryLog:
+    return DeliveryQueue(installation.database, tables).log
+
+
+async def _all(log: DeliveryLog, tenant_id: TenantId, which: Which) -> list[LoggedDelivery]:
+    found = list[LoggedDelivery]()
     after: tuple[str, str] | None = None
     while page := await log.list(tenant_id, which, limit=PAGE, after=after):
         found += page

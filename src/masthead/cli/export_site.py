@@ -11,13 +11,13 @@ from typing import Annotated
 
 import typer
 
-from masthead.app import Parts
 from masthead.cli.invocation import Invocation, Shown, command, new_app
 from masthead.cli.opened import opened
 from masthead.identity.setup import tenant_named
 from masthead.identity.tenants import tenants
 from masthead.ids import TenantId
 from masthead.records.collection import Record
+from masthead.records.engine import Records
 from masthead.site_export.content import Tell, totals
 from masthead.site_export.run import KINDS, Exported, Format, export_site
 
@@ -35,16 +35,16 @@ async def export(
 
     Drafts and posts for members only are part of it. The file is there when it is whole.
     """
-    async with opened(invocation) as parts:
-        tenant = await _tenant(parts, tenant_id)
-        with _progress(await totals(parts, TenantId(tenant["id"])), form) as tell:
-            exported = await export_site(parts, tenant, form, output, tell)
+    async with opened(invocation) as installation:
+        tenant = await _tenant(installation.records, tenant_id)
+        with _progress(await totals(installation, TenantId(tenant["id"])), form) as tell:
+            exported = await export_site(installation, tenant, form, output, tell)
     return Shown(_shown(exported), _in_words(exported))
 
 
-async def _tenant(parts: Parts, named: str) -> Record:
-    found = await parts.records.find(tenants, {"id": named}, tenant_id=TenantId(named))
-    return found[0] if found else await tenant_named(parts.records, named)
+async def _tenant(records: Records, named: str) -> Record:
+    found = await records.find(tenants, {"id": named}, tenant_id=TenantId(named))
+    return found[0] if found else await tenant_named(records, named)
 
 
 @contextmanager

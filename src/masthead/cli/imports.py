@@ -12,7 +12,6 @@ import msgspec
 import typer
 
 from masthead import clock, ids
-from masthead.app import Parts
 from masthead.cli.import_progress import ProgressBar, progress_bar, reading, summary_table
 from masthead.cli.invocation import Invocation, Shown, command, new_app
 from masthead.cli.opened import opened
@@ -21,12 +20,14 @@ from masthead.identity.setup import tenant_named
 from masthead.identity.tenants import tenants
 from masthead.ids import TenantId
 from masthead.importers.image_repair import ImageRepair
+from masthead.importers.images import Services
 from masthead.importers.opening import open_export
 from masthead.importers.redirects import CannotWrite, RedirectRows, write_whole
 from masthead.importers.report import Report, errors_file, read_errors
 from masthead.importers.run import Import, Request
 from masthead.importers.runs import DEFAULT_BATCH, NewRun, RunLog, open_shell_run
 from masthead.importers.source import BadFile, Options, Source
+from masthead.records.engine import Records
 
 ERRORS_FILE = "import-errors.json"
 MAX_BATCH = 1_000
@@ -188,7 +189,7 @@ async def _repair_images(
     _check_folder(report_path)
     retried = _retried(retry_errors)
     async with _begun(invocation, wish) as begun:
-        repair = ImageRepair(begun.parts, begun.source, begun.request, retried, begun.bar.update)
+        repair = ImageRepair(begun.services, begun.source, begun.request, retried, begun.bar.update)
         report = await repair.run()
     _save_errors(report)
     _save_report(report, report_path)
@@ -197,7 +198,7 @@ async def _repair_images(
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    parts: Parts
+    services: Services
     source: Source
     request: Request
     bar: ProgressBar
@@ -209,21 +210,21 @@ async def _begun(invocation: Invocation, wish: Wish) -> AsyncIterator[Begun]:
     with reading(is_shown=not invocation.as_json):
         source = open_export(wish.platform, wish.file, wish.options)
     with closing(source):
-        async with opened(invocation) as parts:
-            tenant_id = await _tenant_id(parts, wish.tenant)
+        async with opened(invocation) as installation:
+            tenant_id = await _tenant_id(installation.records, wish.tenant)
             request = Request(tenant_id, wish.batch_size, wish.dry_run, wish.emit_events)
             with progress_bar(source.overview, is_shown=not invocation.as_json) as bar:
-                yield Begun(parts, source, request, bar)
+                yield Begun(installation, source, request, bar)
 
 
 async def _run(begun: Begun, wish: Wish, outputs: Outputs) -> Report:
-    records, request = begun.parts.records, begun.request
+    records, request = begun.services.records, begun.request
     log = RunLog(records, request.tenant_id)
     if not wish.dry_run:
         options = {**asdict(wish.options), "emit_events": wish.emit_events}
         new = NewRun(wish.platform, wish.file.name, options=options)
         log = await open_shell_run(records, request.tenant_id, new)
-    work = Import(begun.parts, begun.source, request, log, begun.bar.update)
+    work = Import(begun.services, begun.source, request, log, begun.bar.update)
     with closing(work.redirects):
         try:
             report = await work.run()
@@ -237,12 +238,12 @@ async def _run(begun: Begun, wish: Wish, outputs: Outputs) -> Report:
     return report
 
 
-async def _tenant_id(parts: Parts, named: str) -> TenantId:
+async def _tenant_id(records: Records, named: str) -> TenantId:
     if ids.is_id(named):
-        found = await parts.records.find(tenants, {"id": named})
+        found = await records.find(tenants, {"id": named})
         if found:
             return TenantId(named)
-    return TenantId((await tenant_named(parts.records, named))["id"])
+    return TenantId((await tenant_named(records, named))["id"])
 
 
 def _retried(path: Path | None) -> frozenset[str] | None:

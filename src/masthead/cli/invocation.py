@@ -7,6 +7,7 @@ say for a person and for a program.
 from __future__ import annotations
 
 import asyncio
+import gc
 import inspect
 import os
 import sys
@@ -101,6 +102,7 @@ def _with_global_options(work: Work, prints: bool) -> Callable[..., None]:
             given.pop("database_url") or context.obj.database_url,
             given.pop("as_json", False) or context.obj.as_json,
         )
+        collect_from_now_on()
         shown = work(invocation, **given)
         if inspect.iscoroutine(shown):
             shown = asyncio.run(shown)
@@ -117,6 +119,13 @@ def _with_global_options(work: Work, prints: bool) -> Callable[..., None]:
     run.__annotations__ = {each.name: each.annotation for each in parameters}
     run.__doc__ = work.__doc__
     return run
+
+
+def collect_from_now_on() -> None:
+    """What was loaded so far stays, and is not looked through."""
+    if not gc.isenabled():
+        gc.freeze()
+        gc.enable()
 
 
 def show(shown: Shown, *, as_json: bool) -> None:

@@ -1,4 +1,4 @@
-"""The opened installation that a command works on: a current schema, then every part built."""
+"""The opened installation that a command works on, which has a current schema."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from masthead import logs
-from masthead.app import Parts, bring_up_to_date, build
 from masthead.cli.invocation import Invocation
 from masthead.errors import MastheadError, Unavailable
+from masthead.installation import Installation, open_installation
 from masthead.settings import Settings, SettingsError
-from masthead.storage.migrate import HEAD, NewerDatabase, revision_of
+from masthead.storage.migrate import HEAD, NewerDatabase, migrate, revision_of
 
 
 class OutdatedDatabase(MastheadError):
@@ -23,16 +23,21 @@ class UnreachableDatabase(MastheadError):
 
 
 @asynccontextmanager
-async def opened(invocation: Invocation) -> AsyncIterator[Parts]:
+async def opened(invocation: Invocation) -> AsyncIterator[Installation]:
+    """As `prepared_settings` leaves it."""
+    installation = await open_installation(await prepared_settings(invocation))
+    try:
+        yield installation
+    finally:
+        await installation.close()
+
+
+async def prepared_settings(invocation: Invocation) -> Settings:
     """An empty database gets its schema; an older one is left alone until someone says so."""
     settings: Settings = invocation.settings()
     configure_logs(settings)
     await require_schema(settings)
-    parts = await build(settings)
-    try:
-        yield parts
-    finally:
-        await parts.close()
+    return settings
 
 
 def configure_logs(settings: Settings) -> None:
@@ -47,7 +52,7 @@ async def require_schema(settings: Settings) -> None:
     try:
         revision = await revision_of(settings.database_url)
         if revision is None:
-            await bring_up_to_date(settings)
+            await migrate(settings.database_url)
     except Unavailable as error:
         raise UnreachableDatabase from error
     if revision is not None and revision != HEAD:
@@ -59,7 +64,7 @@ async def migrated(settings: Settings) -> str:
     """Brings the schema up to date whatever it was; returns its revision."""
     make_data_dir(settings)
     try:
-        return await bring_up_to_date(settings)
+        return await migrate(settings.database_url)
     except Unavailable as error:
         raise UnreachableDatabase from error
 

@@ -62,6 +62,7 @@ def _spare_the_collector() -> None:
     """What the start has made stays for good: looking through all of it for garbage would stop
     every request for some 70 ms, again and again. And a request makes hundreds of objects, nearly
     all without cycles: looking after every 700 is too often."""
+    gc.unfreeze()
     gc.collect()
     gc.freeze()
     gc.set_threshold(10_000, 20, 20)

@@ -7,9 +7,9 @@ import signal
 
 import structlog
 
-from masthead.app import Background
+from masthead.app import Background, build
 from masthead.cli.invocation import Invocation, command, new_app
-from masthead.cli.opened import opened
+from masthead.cli.opened import prepared_settings
 
 app = new_app()
 log = structlog.get_logger()
@@ -18,11 +18,14 @@ log = structlog.get_logger()
 @command(app, "worker", prints=False)
 async def worker(invocation: Invocation) -> None:
     """Runs deliveries, exports, erasures and mail until it is told to stop."""
-    async with opened(invocation) as parts:
+    parts = await build(await prepared_settings(invocation))
+    try:
         runner = Background(parts)
         loop = asyncio.get_running_loop()
         for each in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(each, runner.stop)
         log.info("worker.started")
         await runner.run_forever()
+    finally:
+        await parts.close()
     log.info("worker.stopped")

@@ -28,12 +28,12 @@ from masthead.importers.markup import (
 )
 from masthead.importers.source import SourcePost
 from masthead.importers.srcset import parse_srcset, widest, write_srcset
-from masthead.records.fields.documents import MAX_BYTES
 
 LARGE = 200_000
 """Characters of HTML; the document of a shorter text is not even measured."""
-MAX_DOCUMENT = MAX_BYTES * 9 // 10
-"""New addresses of pictures may be longer than the old ones."""
+MAX_DOCUMENT = 1_800_000
+"""Bytes; a tenth less than the field takes, because new addresses of pictures may be longer than
+the old ones. A number here, so that the processes which prepare posts need not load fields."""
 
 
 @dataclass(frozen=True, slots=True)

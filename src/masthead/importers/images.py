@@ -11,7 +11,8 @@ import base64
 import binascii
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from functools import cached_property
+from typing import TYPE_CHECKING, Protocol
 from urllib.parse import unquote, unquote_to_bytes, urlsplit
 
 import structlog
@@ -25,13 +26,15 @@ from masthead.media.collection import media
 from masthead.media.sniff import sniff
 from masthead.media.upload import Services as UploadServices
 from masthead.media.upload import kept_file
-from masthead.outbound.client import Download, OutboundClient
 from masthead.outbound.downloads import PATIENT, Downloads, Patience
 from masthead.outbound.errors import OutboundError
 from masthead.outbound.slots import HostSlots
 from masthead.records.collection import Record
 from masthead.records.unit import Unit
 from masthead.web.multipart import Upload
+
+if TYPE_CHECKING:
+    from masthead.outbound.client import Download, OutboundClient
 
 log = structlog.get_logger()
 
@@ -89,15 +92,20 @@ class ImageCopier:
         self._entries = _by_path(archive.files) if archive else {}
         self._archive_turn = asyncio.Lock()
         self._emit_events = emit_events
-        self._downloads = Downloads(
-            services.outbound,
-            max_bytes=services.settings.max_upload,
-            timeout_seconds=TIMEOUT_SECONDS,
-            patience=patience,
-        )
+        self._patience = patience
         self._same_content = HostSlots(1)
         self._places: dict[str, str] = {}
         self._reasons: dict[str, str] = {}
+
+    @cached_property
+    def _downloads(self) -> Downloads:
+        """Made for the first picture: many an import has none to fetch."""
+        return Downloads(
+            self._services.outbound,
+            max_bytes=self._services.settings.max_upload,
+            timeout_seconds=TIMEOUT_SECONDS,
+            patience=self._patience,
+        )
 
     async def copy(self, refs: Iterable[ImageRef]) -> dict[str, str]:
         """From addresses as they stand in the posts to where the pictures are now."""

@@ -7,12 +7,15 @@ import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlsplit
 
-from masthead.outbound.client import Download, OutboundClient
 from masthead.outbound.errors import BadStatus, Kind, OutboundError
 from masthead.outbound.slots import HostSlots
+
+if TYPE_CHECKING:
+    # The client is what costs most to load, and a run without downloads needs none.
+    from masthead.outbound.client import Download, OutboundClient
 
 AT_ONCE = 8
 PER_HOST = 4
@@ -20,7 +23,7 @@ GIVE_UP_AFTER = 3
 """So many downloads in a row that a host did not answer at all."""
 
 T = TypeVar("T")
-Take = Callable[[Download], Awaitable[T]]
+Take = Callable[["Download"], Awaitable[T]]
 """Reads the chunks; called anew for each attempt."""
 
 # How often a failure is worth another attempt; what isn't named here is final.

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from masthead.importers import content
 from masthead.importers.content import Prepared, prepare, rewrite
 from masthead.importers.source import SourcePost
+from masthead.records.fields import documents
 
 SITE = "https://old.example.com"
 CORPUS = Path(__file__).parents[4] / "shared" / "corpus" / "wordpress" / "synthetic" / "images.xml"
@@ -115,6 +117,7 @@ def test_a_document_that_could_not_be_stored_is_none() -> None:
     assert (prepared.content_json is None, prepared.why_html_only) == (False, "")
     prepared = ready(f"<p><b><i><u>{'word' * 25}</u></i></b></p>" * 9_000)
     assert prepared.why_html_only == "a document of more than 2 MB"
+    assert content.MAX_DOCUMENT < documents.MAX_BYTES
     assert prepared.content_json is None
 
 

@@ -1,0 +1,92 @@
+"""What every use of an installation stands on: its database, and the engine over it.
+
+The service builds everything else around it (`app.py`). A command opens this alone, and what it has
+no use for is neither loaded nor made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from masthead import clock
+from masthead.ai.addresses import under_operator
+from masthead.keyring import KeyRing
+from masthead.media.images import ImagePool
+from masthead.records.engine import Records
+from masthead.records.unit import Unit, WrittenEvent
+from masthead.schema import registry, tables
+from masthead.settings import Settings
+from masthead.site.address import Sites
+from masthead.storage.database import Database
+from masthead.storage.objects import ObjectStore, open_object_store
+from masthead.storage.open import open_database
+from masthead.webhooks.collection import reaching
+from masthead.webhooks.fanout import Fanout
+
+if TYPE_CHECKING:
+    from masthead.outbound.client import OutboundClient
+
+
+class Installation:
+    def __init__(
+        self, settings: Settings, keyring: KeyRing, database: Database, records: Records
+    ) -> None:
+        self.settings = settings
+        self.keyring = keyring
+        self.database = database
+        self.records = records
+
+    @cached_property
+    def objects(self) -> ObjectStore:
+        return open_object_store(self.settings.storage_url)
+
+    @cached_property
+    def images(self) -> ImagePool:
+        return ImagePool()
+
+    @cached_property
+    def sites(self) -> Sites:
+        return Sites(self.records, self.settings)
+
+    @cached_property
+    def outbound(self) -> OutboundClient:
+        """Made and closed inside the running loop."""
+        # The client is a tenth of a second to load, and few commands call anybody.
+        from masthead.outbound.client import OutboundClient
+
+        settings = self.settings
+        return OutboundClient(allow=settings.outbound_allow, ca_file=settings.outbound_ca_file)
+
+    async def close(self) -> None:
+        made = self.__dict__
+        if "outbound" in made:
+            await self.outbound.close()
+        if "images" in made:
+            self.images.close()
+        await self.database.close()
+
+
+async def open_installation(settings: Settings, now: clock.Clock = clock.now) -> Installation:
+    """Opens what the settings name. The database must have the current schema already."""
+    keyring = KeyRing([str(secret) for secret in settings.load_root_secrets()])
+    database = await open_database(settings.database_url)
+    collections = reaching(under_operator(registry, settings), settings.outbound_allow)
+    records = Records(database, collections, tables, keyring, now)
+    records.fan_out = _FanoutWhenNeeded(database)
+    return Installation(settings, keyring, database, records)
+
+
+class _FanoutWhenNeeded:
+    """Its statements are dozens, and most commands fire no event."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    @cached_property
+    def _fanout(self) -> Fanout:
+        return Fanout(self._database, tables)
+
+    async def __call__(self, unit: Unit, written: Sequence[WrittenEvent]) -> bool:
+        return await self._fanout(unit, written)
