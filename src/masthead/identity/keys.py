@@ -46,8 +46,9 @@ class ApiKey:
             Kind.KEY, self.tenant.id, self.id, collection=api_keys.name, scopes=self.scopes
         )
 
-    def is_alive(self, now: str) -> bool:
-        return not (_has_come(self.expires_at, now) or _has_come(self.revoked_at, now))
+    def is_alive(self, now: datetime) -> bool:
+        ends = [moment for moment in (self.expires_at, self.revoked_at) if moment]
+        return not ends or clock.to_text(now) < min(ends)
 
 
 class ApiKeys:
@@ -67,11 +68,9 @@ class ApiKeys:
 
     async def authenticate(self, key: str) -> ApiKey | None:
         """The key's record if it is one of ours and alive. Its use is noted, and written later."""
-        if not is_well_formed(key):
-            return None
-        found = await self._look_up(hash_key(key))
+        found = await self._look_up(key) if key.isascii() else None
         now = self._records.clock()
-        if found is None or not found.is_alive(clock.to_text(now)):
+        if found is None or not found.is_alive(now):
             return None
         self._uses.note(found, now)
         return found
@@ -80,14 +79,15 @@ class ApiKeys:
         """Writes what is noted; before the database is closed."""
         await self._uses.flush()
 
-    async def _look_up(self, key_hash: str) -> ApiKey | None:
+    async def _look_up(self, key: str) -> ApiKey | None:
+        key_hash = hash_key(key)
         known = self._remembered.get(key_hash)
         if known is not None:
-            key, version = known
-            if (await self._versions.of(key.tenant.id)).identity == version:
-                return key
+            api_key, version = known
+            if (await self._versions.of(api_key.tenant.id)).identity == version:
+                return api_key
             self._remembered.pop(key_hash, None)
-        found = await self._read(key_hash)
+        found = await self._read(key_hash) if is_well_formed(key) else None
         if found is None:
             return None
         # Only what exists: guesses must not push out the keys that are in use.
@@ -195,7 +195,3 @@ def _use(tenant_id: TenantId, key_id: str, used: datetime) -> dict[str, object]:
         "used": clock.to_text(used),
         "due": clock.to_text(used - USE_RECORDED_EVERY),
     }
-
-
-def _has_come(moment: str, now: str) -> bool:
-    return moment != "" and moment <= now

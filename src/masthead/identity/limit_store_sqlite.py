@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import fcntl
+import itertools
 import random
 import sqlite3
 import time
@@ -23,6 +24,7 @@ from masthead.storage.sqlite_connection import BUSY, code_of, translated
 
 KEPT_SECONDS = 2 * 24 * 3600
 PATIENCE_SECONDS = 5.0
+QUICK_ATTEMPTS = 20
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS counters (
@@ -83,15 +85,17 @@ class SqliteLimitStore:
 
     async def _begin(self) -> None:
         deadline = time.monotonic() + PATIENCE_SECONDS
-        while True:
+        for attempt in itertools.count(1):
             try:
                 self._connection.execute("BEGIN IMMEDIATE")
                 return
             except sqlite3.Error as error:
                 if code_of(error) not in BUSY or time.monotonic() > deadline:
                     raise translated(error) from error
-            # Another process counts; uneven steps, so that two never keep missing each other.
-            await asyncio.sleep(random.uniform(0.0001, 0.001))  # noqa: S311
+            # Another process counts, which takes it less time than a timer needs to come round;
+            # then uneven steps, so that two never keep missing each other.
+            if attempt > QUICK_ATTEMPTS:
+                await asyncio.sleep(random.uniform(0.0001, 0.001))  # noqa: S311
 
     def _read(self, name: str) -> bytes:
         row = self._connection.execute(_READ, (name,)).fetchone()
