@@ -55,6 +55,16 @@ async def test_odd_text_is_kept_as_it_is(owner: Account, sent: str, kept: str) -
     assert (answer.status_code, answer.json()["title"]) == (200, kept)
 
 
+@pytest.mark.parametrize("text", [r"\u0000", r"a\\u0000", r"\\\u0000b"])
+async def test_a_document_may_speak_of_what_it_cant_hold(owner: Account, text: str) -> None:
+    sent = {"title": "x", "content_json": {text: [text]}}
+    answer = await owner.api.post(POSTS, json=sent)
+    assert answer.status_code == 200, answer.text
+    assert answer.json()["content_json"] == {text: [text]}
+    answer = await owner.api.post(POSTS, json={"title": "x", "content_json": "\\\\\0"})
+    assert answer.status_code == 400
+
+
 @pytest.mark.parametrize(
     "content_type",
     [

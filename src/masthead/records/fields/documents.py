@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -12,6 +13,9 @@ from masthead.records.fields.base import Decoder, Field, refuse
 from masthead.storage import dialects
 
 MAX_BYTES = 2 * 1024 * 1024
+
+# Behind an even number of backslashes: those are escaped ones, of a text that only speaks of it.
+_ESCAPED_NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
 
 
 def _raw(stored: Any) -> Any:
@@ -66,7 +70,7 @@ class Json(Field):
         except (TypeError, ValueError, RecursionError, UnicodeError) as error:
             raise refuse("validation_invalid_json", "Must be a valid json value.") from error
         # jsonb refuses an escaped NUL, and no text column could hold it either.
-        if b"\\u0000" in written:
+        if b"\\u0000" in written and _ESCAPED_NUL.search(written):
             raise refuse("validation_invalid_json", "Contains a character that can't be stored.")
         return written
 
