@@ -56,6 +56,14 @@ async def test_the_wait_ends_and_is_not_prolonged_by_trying(app: World) -> None:
     assert await admitted(throttle, who) == 1
 
 
+async def test_a_clock_that_was_ahead_locks_nobody_out(app: World) -> None:
+    throttle, who = app.parts.throttle, attempt()
+    app.clock.advance(days=400)
+    await admitted(throttle, *[who] * ATTEMPTS_PER_ACCOUNT)
+    app.clock.advance(days=-400)
+    assert await admitted(throttle, *[who] * (ATTEMPTS_PER_ACCOUNT + 1)) == ATTEMPTS_PER_ACCOUNT
+
+
 async def test_a_right_password_costs_nothing_and_wipes_nothing_out(app: World) -> None:
     throttle, who = app.parts.throttle, attempt()
     await admitted(throttle, *[who] * (ATTEMPTS_PER_ACCOUNT - 1))

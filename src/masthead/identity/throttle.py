@@ -66,7 +66,14 @@ class LoginThrottle:
         t = login_attempts.c
         key = (t.tenant_id == "", t.subject == sa.bindparam("subject"))
         self._end_window = database.compile(
-            sa.delete(login_attempts).where(*key, t.window_ends <= sa.bindparam("now"))
+            sa.delete(login_attempts).where(
+                *key,
+                sa.or_(
+                    t.window_ends <= sa.bindparam("now"),
+                    # Nobody waits until the day that a clock which was wrong took it for.
+                    t.window_ends > sa.bindparam("window_ends"),
+                ),
+            )
         )
         self._begin_window = database.compile(
             dialects.insert_missing(
