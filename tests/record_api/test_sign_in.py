@@ -11,6 +11,7 @@ import httpx
 import pytest
 from tests.world import PASSWORD, Account, TenantWorld, World, records_of
 
+from masthead.identity.throttle import ATTEMPTS_PER_ACCOUNT
 from masthead.schema import registry
 
 OLD_ADMIN = "/api/admins/auth-with-password"
@@ -210,6 +211,18 @@ class TestTokens:
         assert (await log_in(tenant.guest, MEMBER, member.email)).status_code == 400
         again = await log_in(tenant.guest, MEMBER, member.email, "another password")
         assert again.status_code == 200
+
+    async def test_a_session_is_no_place_to_guess_the_password(
+        self, tenant: TenantWorld, member: Account
+    ) -> None:
+        path = records_of("blog_members", member.id)
+        sent = {"password": "another password", "passwordConfirm": "another password"}
+        for _ in range(ATTEMPTS_PER_ACCOUNT):
+            wrong = await member.api.patch(path, json=sent | {"oldPassword": "wrong"})
+            assert wrong.status_code == 400
+        right = await member.api.patch(path, json=sent | {"oldPassword": PASSWORD})
+        assert right.status_code == 429
+        assert (await log_in(tenant.guest, MEMBER, member.email)).status_code == 429
 
     async def test_an_owner_may_reset_a_members_password(
         self, tenant: TenantWorld, owner: Account, member: Account

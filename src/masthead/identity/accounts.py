@@ -145,12 +145,22 @@ class Accounts:
             return None
         return _Session(account_caller(collection, found[0]), claims, tenant_id, version)
 
-    async def verify_password(self, collection: Collection, caller: Caller, password: str) -> bool:
-        """Whether the caller knows the password of the account they are signed in with."""
+    async def verify_password(
+        self, collection: Collection, caller: Caller, password: str, address: str
+    ) -> bool:
+        """Whether the caller knows the password of the account they are signed in with.
+
+        Counted as a sign-in: whoever has found an open session may not guess on with it.
+        """
+        attempt = Attempt(caller.tenant_id or "", collection.name, caller.email, address)
+        await self._throttle.admit(attempt)
         account = await self._account_of(collection, caller)
-        if account is None:
+        if account is None or not await passwords.verify_password(
+            account["password_hash"], password
+        ):
             return False
-        return await passwords.verify_password(account["password_hash"], password)
+        await self._throttle.succeeded(attempt)
+        return True
 
     async def end_sessions(self, collection: Collection, record: Record) -> None:
         """Every token of the account dies at once."""

@@ -146,7 +146,8 @@ async def _check_may_set_password(
     old = given.get("oldPassword")
     if not isinstance(old, str) or not old:
         raise Invalid({"oldPassword": REQUIRED})
-    if not await call.services.accounts.verify_password(collection, caller, old):
+    accounts, address = call.services.accounts, call.visit.address
+    if not await accounts.verify_password(collection, caller, old, address):
         wrong = Problem("validation_invalid_old_password", "Missing or invalid old password.")
         raise Invalid({"oldPassword": wrong})
 
