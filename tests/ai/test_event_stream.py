@@ -35,6 +35,30 @@ def test_where_it_is_cut_makes_no_difference(cuts: list[int]) -> None:
     assert found == EVENTS
 
 
+LINES = [
+    b"data: one",
+    b"data:two",
+    b"data: ",
+    b"event: name",
+    b"event: ",
+    b": comment",
+    b"id: 7",
+    b"",
+]
+
+
+@given(st.lists(st.sampled_from(LINES)), st.sampled_from([b"\n", b"\r\n", b"\r"]))
+def test_a_whole_event_in_one_chunk_is_read_as_one_that_comes_in_pieces(
+    lines: list[bytes], end: bytes
+) -> None:
+    stream = b"".join(line + end for line in lines)
+    chunks = [block + end * 2 for block in stream.split(end * 2)]
+    whole, cut = EventReader(), EventReader()
+    assert [event for chunk in chunks for event in whole.feed(chunk)] == [
+        event for byte in b"".join(chunks) for event in cut.feed(bytes([byte]))
+    ]
+
+
 @pytest.mark.parametrize("line", [b"data: " + b"x" * 1000, b"data: " + b"x" * 1000 + b"\n"])
 def test_what_has_no_end_is_not_collected_for_ever(line: bytes) -> None:
     reader = EventReader()

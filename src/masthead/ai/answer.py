@@ -26,20 +26,25 @@ class EventStream:
     def __init__(self, send: Send, headers: Iterable[tuple[bytes, bytes]] = ()) -> None:
         self._send = send
         self._headers = [*HEADERS, *headers]
-        # The heartbeat comes from another task than the text.
-        self._turn = asyncio.Lock()
+        self._time = asyncio.get_running_loop().time
+        # The heartbeat comes from another task than the text. A lock would be taken and given back
+        # in two coroutines for each chunk.
+        self._is_idle = asyncio.Event()
+        self._is_idle.set()
         self._is_finished = False
         self._last_sent = 0.0
         self.characters = 0
 
     async def open(self) -> None:
-        self._last_sent = asyncio.get_running_loop().time()
+        self._last_sent = self._time()
         await self._send({"type": "http.response.start", "status": 200, "headers": self._headers})
 
     async def texts(self, pieces: Iterable[str]) -> None:
-        pieces = list(pieces)
-        self.characters += sum(map(len, pieces))
-        await self._write(b"".join(_event({"text": piece}) for piece in pieces))
+        content = b""
+        for piece in pieces:
+            self.characters += len(piece)
+            content += b'data: {"text":' + encode(piece) + b"}\n\n"
+        await self._write(content)
 
     async def finish(self, last: Mapping[str, Any] | None = None) -> None:
         """Ends the stream, after one last event where there is something to say."""
@@ -49,23 +54,28 @@ class EventStream:
 
     async def beat(self) -> None:
         """Unless something is on its way already: then the client is slow, and not the provider."""
-        if not self._turn.locked() and not self._is_finished:
+        if self._is_idle.is_set() and not self._is_finished:
             await self._write(HEARTBEAT)
 
     def silent_seconds(self) -> float:
-        return asyncio.get_running_loop().time() - self._last_sent
+        return self._time() - self._last_sent
 
     async def _write(self, content: bytes, *, is_last: bool = False) -> None:
-        async with self._turn:
-            if self._is_finished:
-                return
-            self._is_finished = is_last
-            self._last_sent = asyncio.get_running_loop().time()
-            message = {"type": "http.response.body", "body": content, "more_body": not is_last}
-            try:
-                await self._send(message)
-            except OSError:
-                raise ClientDisconnected from None
+        while not self._is_idle.is_set():
+            await self._is_idle.wait()
+        if self._is_finished:
+            return
+        self._is_idle.clear()
+        self._is_finished = is_last
+        self._last_sent = self._time()
+        try:
+            await self._send(
+                {"type": "http.response.body", "body": content, "more_body": not is_last}
+            )
+        except OSError:
+            raise ClientDisconnected from None
+        finally:
+            self._is_idle.set()
 
 
 def _event(value: Mapping[str, Any]) -> bytes:

@@ -5,7 +5,7 @@ It works on the bytes as they come, because every piece of every answer passes t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 MAX_EVENT_BYTES = 1_000_000
@@ -33,9 +33,22 @@ class EventReader:
         self.has_read_anything = False
         self.has_found_anything = False
 
-    def feed(self, chunk: bytes) -> Iterator[Event]:
-        """The events that are complete with this chunk; raises Garbled."""
+    def feed(self, chunk: bytes) -> Iterable[Event]:
+        """The events that are complete with this chunk; raises Garbled, after those before it."""
         self.has_read_anything = True
+        is_fresh = not (self._rest or self._data or self._name)
+        if is_fresh and chunk.endswith(b"\n\n") and b"\r" not in chunk:
+            # What nearly every chunk is: one event, all of it.
+            name, data = b"", chunk
+            if chunk.startswith(b"event: "):
+                name, _, data = chunk[7:].partition(b"\n")
+            if data.startswith(b"data: ") and data.count(b"\n") == 2:
+                self._is_first_line = False
+                self.has_found_anything = True
+                return (Event(name, data[6:-2]),)
+        return self._by_line(chunk)
+
+    def _by_line(self, chunk: bytes) -> Iterator[Event]:
         content = self._rest + chunk
         held_back = b""
         if b"\r" in content:

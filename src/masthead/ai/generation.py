@@ -176,9 +176,16 @@ class Generator:
             raise
 
     async def _copy(self, incoming: Incoming, work: _Work) -> None:
-        events, reader = EventReader(), work.reader
+        events, reader, patience = EventReader(), work.reader, self.patience
         while not reader.is_over:
-            chunk = await self._read(incoming, reader)
+            seconds = patience.after_the_end if reader.has_ended else patience.between_chunks
+            try:
+                chunk = await incoming.read(seconds)
+            except OutboundError:
+                if reader.has_ended:
+                    # The text is complete; how the connection ends is of no interest.
+                    break
+                raise
             if not chunk:
                 break
             await _pass_on(chunk, events, work)
@@ -187,15 +194,6 @@ class Generator:
             raise _unfinished(events)
         if not work.answer.characters:
             raise Failure("empty_answer", retryable=True)
-
-    async def _read(self, incoming: Incoming, reader: Reader) -> bytes:
-        if not reader.has_ended:
-            return await incoming.read(self.patience.between_chunks)
-        try:
-            return await incoming.read(self.patience.after_the_end)
-        except OutboundError:
-            # The text is complete; how the connection ends is of no interest.
-            return b""
 
     async def _settle(self, work: _Work) -> None:
         order = work.order

@@ -6,7 +6,7 @@ Nothing that a provider says about a failure is passed on, because some repeat t
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import msgspec
 
@@ -113,6 +113,38 @@ def _anthropic_call(account: Account, prompt: Prompt, max_tokens: int | None) ->
     return Call(f"{base}/v1/messages", headers, _encode(body))
 
 
+class _OpenAiDelta(msgspec.Struct):
+    content: str
+
+
+class _OpenAiChoice(msgspec.Struct):
+    delta: _OpenAiDelta
+    finish_reason: None = None
+
+
+class _OpenAiText(msgspec.Struct):
+    """A piece of text and nothing else, as nearly every event is: read without making anything
+    of the rest. What does not fit is looked at with more care."""
+
+    choices: tuple[_OpenAiChoice]
+    usage: None = None
+    error: None = None
+
+
+class _AnthropicDelta(msgspec.Struct):
+    text: str
+
+
+class _AnthropicText(msgspec.Struct):
+    type: Literal["content_block_delta"]
+    delta: _AnthropicDelta
+
+
+_openai_text = msgspec.json.Decoder(_OpenAiText).decode
+_anthropic_text = msgspec.json.Decoder(_AnthropicText).decode
+_UNEXPECTED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
+
 class _OpenAiReader:
     def __init__(self) -> None:
         self.usage = Usage()
@@ -120,6 +152,12 @@ class _OpenAiReader:
         self.is_over = False
 
     def take(self, event: Event) -> str:
+        try:
+            return _openai_text(event.data).choices[0].delta.content
+        except _UNEXPECTED:
+            return self._take_carefully(event)
+
+    def _take_carefully(self, event: Event) -> str:
         if event.data.strip() == b"[DONE]":
             self.has_ended = self.is_over = True
             return ""
@@ -148,6 +186,12 @@ class _AnthropicReader:
         self.is_over = False
 
     def take(self, event: Event) -> str:
+        try:
+            return _anthropic_text(event.data).delta.text
+        except _UNEXPECTED:
+            return self._take_carefully(event)
+
+    def _take_carefully(self, event: Event) -> str:
         message = _object(event.data)
         kind = message.get("type") or event.name.decode(errors="replace")
         if kind == "error":
@@ -204,7 +248,7 @@ def _reported(error: Any) -> Failure:
 def _object(data: bytes) -> dict[str, Any]:
     try:
         value = _decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except _UNEXPECTED:
         value = None
     if not isinstance(value, dict):
         raise Failure("provider_garbled", retryable=True)
