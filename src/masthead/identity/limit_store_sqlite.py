@@ -2,76 +2,81 @@
 
 Counting must not wait for the disk, nor tell the caches of the main database that something has
 changed. The file survives a restart or a crash of the service; a power cut may lose its last
-seconds, or all of it.
+seconds, or all of it. What comes in the same turn of the event loop is counted in one transaction.
 """
 
 from __future__ import annotations
 
 import asyncio
 import fcntl
-import itertools
 import random
 import sqlite3
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from masthead import clock
+from masthead.errors import Unavailable
 from masthead.ids import TenantId
 from masthead.storage.sqlite_connection import BUSY, code_of, translated
 
 KEPT_SECONDS = 2 * 24 * 3600
 PATIENCE_SECONDS = 5.0
 QUICK_ATTEMPTS = 20
+MAX_BATCH = 32
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS counters (
     subject TEXT PRIMARY KEY, state BLOB NOT NULL, used_at INTEGER NOT NULL
 ) WITHOUT ROWID
 """
-_READ = "SELECT state FROM counters WHERE subject = ?"
-_WRITE = "INSERT OR REPLACE INTO counters (subject, state, used_at) VALUES (?, ?, ?)"
 _SWEEP = "DELETE FROM counters WHERE used_at < ?"
 
 Result = TypeVar("Result")
+Change = Callable[[Sequence[bytes]], tuple[Sequence[bytes], Result]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    names: Sequence[str]
+    change: Change[Any]
+    deadline: float
+    result: asyncio.Future[Any]
 
 
 class SqliteLimitStore:
     def __init__(self, path: Path, now: clock.Clock = clock.now) -> None:
         self._clock = now
+        self._waiting: list[_Waiting] = []
+        self._turn: asyncio.Handle | None = None
         try:
             self._connection = _open(path)
         except sqlite3.Error as error:
             raise translated(error) from error
 
     async def update(
-        self,
-        tenant_id: TenantId,
-        subjects: Sequence[str],
-        change: Callable[[Sequence[bytes]], tuple[Sequence[bytes], Result]],
+        self, tenant_id: TenantId, subjects: Sequence[str], change: Change[Result]
     ) -> Result:
+        loop = asyncio.get_running_loop()
         names = [f"{tenant_id}:{each}" for each in subjects]
-        await self._begin()
-        # From here to the commit nothing is awaited: some tens of µs, less than a hop to a thread.
-        try:
-            states = [self._read(name) for name in names]
-            changed, result = change(states)
-            used_at = int(self._clock().timestamp())
-            for name, before, after in zip(names, states, changed, strict=True):
-                if after != before:
-                    self._connection.execute(_WRITE, (name, after, used_at))
-            self._connection.execute("COMMIT")
-        except BaseException as error:
-            self._roll_back()
-            if isinstance(error, sqlite3.Error):
-                raise translated(error) from error
-            raise
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        waiting = _Waiting(names, change, deadline, loop.create_future())
+        self._waiting.append(waiting)
+        if self._turn is None:
+            self._turn = loop.call_soon(self._count_waiting)
+        result: Result = await waiting.result
         return result
 
     async def sweep(self) -> None:
-        await self._begin()
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while not self._has_begun():
+            if time.monotonic() > deadline:
+                raise Unavailable
+            await asyncio.sleep(_uneven_seconds())
         try:
             oldest = int(self._clock().timestamp()) - KEPT_SECONDS
             self._connection.execute(_SWEEP, (oldest,))
@@ -81,30 +86,116 @@ class SqliteLimitStore:
             raise translated(error) from error
 
     async def close(self) -> None:
+        if self._turn is not None:
+            self._turn.cancel()
+        _fail(self._waiting, Unavailable())
         self._connection.close()
 
-    async def _begin(self) -> None:
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        for attempt in itertools.count(1):
+    def _count_waiting(self) -> None:
+        """On the loop on purpose: some tens of µs, less than a hop to a thread."""
+        self._turn = None
+        try:
+            if not self._has_begun():
+                self._wait_for_another_process()
+                return
+        except Exception as error:
+            waiting, self._waiting = self._waiting, []
+            _fail(waiting, error)
+            return
+        batch, self._waiting = self._waiting[:MAX_BATCH], self._waiting[MAX_BATCH:]
+        if self._waiting:
+            self._turn = asyncio.get_running_loop().call_soon(self._count_waiting)
+        self._count([each for each in batch if not each.result.done()])
+
+    def _count(self, batch: Sequence[_Waiting]) -> None:
+        outcomes = []
+        try:
+            states = self._read({name for each in batch for name in each.names})
+            changed: dict[str, bytes] = {}
+            for each in batch:
+                outcomes.append(_outcome(each, states, changed))
+            self._write(changed)
+            self._connection.execute("COMMIT")
+        except sqlite3.Error as error:
+            self._roll_back()
+            _fail(batch, translated(error))
+            return
+        for each, (result, failure) in zip(batch, outcomes, strict=True):
+            if failure is None:
+                each.result.set_result(result)
+            else:
+                each.result.set_exception(failure)
+
+    def _has_begun(self) -> bool:
+        for _ in range(QUICK_ATTEMPTS):
             try:
                 self._connection.execute("BEGIN IMMEDIATE")
-                return
+                return True
             except sqlite3.Error as error:
-                if code_of(error) not in BUSY or time.monotonic() > deadline:
+                # Another process counts, and is done sooner than a timer would come round.
+                if code_of(error) not in BUSY:
                     raise translated(error) from error
-            # Another process counts, which takes it less time than a timer needs to come round;
-            # then uneven steps, so that two never keep missing each other.
-            if attempt > QUICK_ATTEMPTS:
-                await asyncio.sleep(random.uniform(0.0001, 0.001))  # noqa: S311
+        return False
 
-    def _read(self, name: str) -> bytes:
-        row = self._connection.execute(_READ, (name,)).fetchone()
-        return row[0] if row else b""
+    def _wait_for_another_process(self) -> None:
+        now = time.monotonic()
+        _fail([each for each in self._waiting if each.deadline < now], Unavailable())
+        self._waiting = [each for each in self._waiting if not each.result.done()]
+        if self._waiting:
+            loop = asyncio.get_running_loop()
+            self._turn = loop.call_later(_uneven_seconds(), self._count_waiting)
+
+    def _read(self, names: set[str]) -> dict[str, bytes]:
+        rows = self._connection.execute(_select(len(names)), tuple(names))
+        return dict(rows.fetchall())
+
+    def _write(self, states: dict[str, bytes]) -> None:
+        if states:
+            used_at = int(self._clock().timestamp())
+            values = [value for item in states.items() for value in (*item, used_at)]
+            self._connection.execute(_upsert(len(states)), values)
 
     def _roll_back(self) -> None:
         if self._connection.in_transaction:
             with suppress(sqlite3.Error):
                 self._connection.execute("ROLLBACK")
+
+
+def _outcome(
+    waiting: _Waiting, states: dict[str, bytes], changed: dict[str, bytes]
+) -> tuple[Any, Exception | None]:
+    """What the change gives, or what it raises: that is its caller's alone."""
+    before = [states.get(name, b"") for name in waiting.names]
+    try:
+        after, result = waiting.change(before)
+    except Exception as error:
+        return None, error
+    for name, old, new in zip(waiting.names, before, after, strict=True):
+        if new != old:
+            states[name] = changed[name] = new
+    return result, None
+
+
+def _fail(waiting: Sequence[_Waiting], error: Exception) -> None:
+    for each in waiting:
+        if not each.result.done():
+            each.result.set_exception(error)
+
+
+def _uneven_seconds() -> float:
+    """So that two processes never keep missing each other."""
+    return random.uniform(0.0001, 0.001)  # noqa: S311
+
+
+@cache
+def _select(count: int) -> str:
+    return f"SELECT subject, state FROM counters WHERE subject IN ({', '.join('?' * count)})"  # noqa: S608
+
+
+@cache
+def _upsert(count: int) -> str:
+    rows = ", ".join(["(?, ?, ?)"] * count)
+    return f"INSERT OR REPLACE INTO counters (subject, state, used_at) VALUES {rows}"  # noqa: S608
 
 
 def _open(path: Path) -> sqlite3.Connection:
@@ -126,7 +217,9 @@ _DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, timeout=5, isolation_level=None, check_same_thread=False)
+    connection = sqlite3.connect(
+        path, timeout=5, isolation_level=None, check_same_thread=False, cached_statements=512
+    )
     try:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = OFF")
