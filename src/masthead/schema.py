@@ -35,7 +35,7 @@ from masthead.storage.full_text import documents
 from masthead.storage.metadata import metadata
 from masthead.web.v1.idempotency import remembered_answers
 from masthead.webhooks.collection import webhook_deliveries, webhook_subscriptions
-from masthead.webhooks.tables import webhook_attempts, webhook_lanes
+from masthead.webhooks.tables import webhook_attempts, webhook_lanes, webhook_leases
 
 __all__ = ["bookkeeping", "metadata", "registry", "tables"]
 
@@ -80,6 +80,7 @@ bookkeeping = (
     rate_limit_counters,
     remembered_answers,
     webhook_lanes,
+    webhook_leases,
     webhook_attempts,
     payment_inbox,
     payment_refunds,

@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from masthead.schema import metadata
 from masthead.storage.migrate import HEAD, NewerDatabase, migrate, revision_of
 from masthead.storage.migrations.render import render_source
 from masthead.storage.migrations.run import configuration, newest_revision, sqlite_connection
+from masthead.storage.row_security import create_role
 from masthead.storage.urls import sqlite_path
 
 CATALOGUE = {
@@ -160,10 +162,8 @@ WORDS_BEFORE_0003 = (
 async def test_words_that_wait_and_events_are_carried_over_by_0003(tmp_path: Path) -> None:
     url = empty_url("sqlite", tmp_path)
     path = tmp_path / "empty.db"
+    await _migrate_to("0002", url)
     with sqlite_connection(path) as before:
-        config = configuration()
-        config.attributes["connection"] = before
-        command.upgrade(config, "0002")
         for statement in WORDS_BEFORE_0003:
             before.exec_driver_sql(statement)
 
@@ -189,6 +189,64 @@ async def test_words_that_wait_and_events_are_carried_over_by_0003(tmp_path: Pat
         connection.execute("DELETE FROM search_documents")
         connection.execute("INSERT INTO search_words (search_words) VALUES ('integrity-check')")
         assert [found(word) for word in ("x1coast", "x1calm", "x1winter", "x2coast")] == [[]] * 4
+
+
+async def _migrate_to(revision: str, url: str) -> None:
+    path = sqlite_path(url)
+    if path is not None:
+        with sqlite_connection(path) as connection:
+            config = configuration()
+            config.attributes["connection"] = connection
+            command.upgrade(config, revision)
+        return
+    script = StringIO()
+    command.upgrade(configuration(script), revision, sql=True)
+    await _run(url, f"{create_role()};{script.getvalue()}")
+
+
+async def _read(url: str, query: str) -> list[tuple[Any, ...]]:
+    path = sqlite_path(url)
+    if path is not None:
+        with closing(sqlite3.connect(path)) as connection:
+            return connection.execute(query).fetchall()
+    connection = await asyncpg.connect(url)
+    try:
+        return [tuple(row) for row in await connection.fetch(query)]
+    finally:
+        await connection.close()
+
+
+DELIVERIES_BEFORE_0005 = {
+    # id: state, next attempt, end of the lease
+    "held": ("pending", "2026-11-15 08:00:00.000Z", "2026-11-15 08:00:30.000Z"),
+    "waiting": ("pending", "2026-11-15 08:00:00.000Z", ""),
+    "delivered": ("delivered", "", ""),
+}
+
+
+async def test_leases_are_carried_over_by_0005(engine: str, tmp_path: Path) -> None:
+    url = empty_url(engine, tmp_path)
+    await _migrate_to("0004", url)
+    await _run(url, "INSERT INTO tenants (tenant_id, id, slug, name) VALUES ('t', 't', 't', 'T')")
+    for delivery_id, (state, next_attempt_at, leased_until) in DELIVERIES_BEFORE_0005.items():
+        await _run(
+            url,
+            "INSERT INTO webhook_deliveries "
+            "(tenant_id, id, webhook_id, event, state, next_attempt_at, leased_until) VALUES "
+            f"('t', '{delivery_id}', 'w', 'post.created', '{state}', '{next_attempt_at}', "
+            f"'{leased_until}')",
+        )
+
+    await migrate(url)
+
+    leases = await _read(
+        url, "SELECT tenant_id, webhook_id, delivery_id, until FROM webhook_leases"
+    )
+    assert leases == [("t", "w", "held", "2026-11-15 08:00:30.000Z")]
+    kept = await _read(url, "SELECT id, state, next_attempt_at FROM webhook_deliveries ORDER BY id")
+    assert kept == [
+        (each, *DELIVERIES_BEFORE_0005[each][:2]) for each in sorted(DELIVERIES_BEFORE_0005)
+    ]
 
 
 def test_head_is_the_newest_revision() -> None:

@@ -17,6 +17,7 @@ from tests.v1.keys import key_client
 from tests.webhooks.hooks import Hooks, new_hooks, open_hooks_world
 from tests.world import World
 
+from masthead import clock
 from masthead.app import Parts, build
 from masthead.errors import Unavailable
 from masthead.schema import tables
@@ -25,7 +26,7 @@ from masthead.storage.database import EVERY_TENANT
 from masthead.webhooks.collection import webhook_deliveries
 from masthead.webhooks.deliver import DeliveryWorker
 from masthead.webhooks.queue import LEASE, DeliveryQueue, Lane, Result
-from masthead.webhooks.tables import webhook_lanes
+from masthead.webhooks.tables import webhook_lanes, webhook_leases
 
 AGAIN = RetryPolicy((60,))
 
@@ -116,7 +117,8 @@ async def webhook_ids(hooks: Hooks) -> list[str]:
 
 async def finish(parts: Parts, ids: list[str]) -> None:
     table = tables[webhook_deliveries.name]
-    change = sa.update(table).where(table.c.id.in_(ids)).values(state="delivered")
+    ended = {"state": "delivered", "next_attempt_at": ""}
+    change = sa.update(table).where(table.c.id.in_(ids)).values(ended)
     statement = parts.database.compile(change)
     async with parts.database.transaction(EVERY_TENANT) as tx:
         await tx.execute(statement, statement.bind({}))
@@ -170,24 +172,41 @@ async def test_a_lease_that_another_worker_has_taken_over_is_not_released(hooks:
 async def test_nothing_is_sent_on_a_lease_that_is_about_to_end(hooks: Hooks) -> None:
     """A worker that was held up does not send what another one may be sending already."""
     await hooks.subscribe()
-    for _ in range(3):
-        await hooks.tenant.post()
+    await write_posts(hooks, 40)
+    left: list[float] = []
+    waiting: list[int] = []
 
-    async def answer_late(exchange: Exchange) -> None:
-        hooks.clock.advance(seconds=LEASE.total_seconds() - hooks.attempt_seconds)
+    async def answer_late_once(exchange: Exchange) -> None:
+        leases = await leases_of(hooks.world)
+        until = clock.from_text(leases[exchange.request.headers["x-service-delivery"]])
+        left.append((until - hooks.clock()).total_seconds())
+        if len(left) == 20:
+            waiting.append(len(leases) - 1)
+            hooks.clock.advance(seconds=LEASE.total_seconds() - hooks.attempt_seconds)
         await answer(200)(exchange)
 
-    hooks.receiver.next(answer_late)
-    worker = hooks.worker(AGAIN)
+    hooks.receiver.default = answer_late_once
+    parts = hooks.world.parts
+    # One call at a time: so that what is claimed ahead has to wait for the one that is late.
+    worker = DeliveryWorker(
+        parts.deliveries, parts.outbound, parts.keyring, AGAIN, hooks.clock, max_per_host=1
+    )
     async with running(worker):
-        while (await hooks.states()).count("delivered") < 2:
+        while set(await hooks.states()) != {"delivered"}:
+            # What had no time left comes back when its lease ends.
+            hooks.clock.advance(seconds=0.1)
             await asyncio.sleep(0.01)
-        # What had no time left comes back when its lease ends.
-        hooks.clock.advance(seconds=hooks.attempt_seconds)
-        await hooks.receiver.wait_for(3)
+    assert waiting[0] > 0
+    assert min(left) > hooks.attempt_seconds
     counts = Counter(each.headers["x-service-delivery"] for each in hooks.receiver.requests)
-    assert set(counts.values()) == {1}
-    assert await hooks.states() == ["delivered"] * 3
+    assert (len(counts), set(counts.values())) == (40, {1})
+
+
+async def leases_of(world: World) -> dict[str, str]:
+    """When they end, by delivery."""
+    database, t = world.parts.database, webhook_leases.c
+    statement = database.compile(sa.select(t.delivery_id, t.until))
+    return dict(await database.fetch(EVERY_TENANT, statement))
 
 
 class Flaky(DeliveryQueue):

@@ -70,15 +70,18 @@ webhook_deliveries = Collection(
         ),
         Number(name="attempts", write=Access.ENGINE),
         Number(name="last_status", nullable=True, write=Access.ENGINE),
+        # Empty unless it is pending.
         Date(name="next_attempt_at", write=Access.ENGINE),
-        Date(name="leased_until", read=Access.ENGINE, write=Access.ENGINE),
     ),
     made_by="the events of a subscription",
     # Rows are written past the engine, so no counter is kept of them.
     counters=(),
     indexes=(
-        # What a subscription's lane has to send next, however long its history.
-        Index(("webhook_id", "state", "next_attempt_at")),
+        # What a subscription's lane has to send next, with all that a claim wants to know of it.
+        Index(
+            ("webhook_id", "next_attempt_at", "id", "event_id", "attempts"),
+            skip_empty="next_attempt_at",
+        ),
         Index(("webhook_id", "created", "id")),
         Index(("state", "created", "id")),
         Index(("event_id",)),

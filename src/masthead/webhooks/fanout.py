@@ -114,7 +114,6 @@ def _deliveries(table: sa.Table, count: int) -> sa.Insert:
         "attempts": sa.literal_column("0"),
         "last_status": sa.null(),
         "next_attempt_at": now,
-        "leased_until": sa.literal_column("''"),
         "created": now,
         "updated": now,
         "version": sa.literal_column("1"),

@@ -45,8 +45,8 @@ class Delivery:
     lane: Lane
     leased_until: datetime
     id: str
-    event: str
     event_id: str
+    event: str
     event_created: str
     payload: str
     """JSON text, the same bytes at every attempt."""
@@ -108,13 +108,18 @@ class DeliveryQueue:
     async def claim(self, wanted: Mapping[Lane, int], now: datetime) -> dict[Lane, list[Delivery]]:
         """Leases up to so many due deliveries of each lane, and moves the lanes to the moment when
         they are to be looked at again. A lane that somebody else holds is left out."""
+        moment = clock.to_text(now)
         async with self._database.transaction(EVERY_TENANT) as tx:
             if self._database.name == "postgresql":
                 await tx.fetch(self._sql.never_sort, self._sql.never_sort.bind({}))
-            return {
-                lane: await self._claim(tx, lane, now, wanted[lane])
-                for lane in await self._held(tx, wanted)
+            held = await self._held(tx, wanted)
+            leases = await self._leases(tx, held)
+            looks = {
+                lane: await self._look(tx, lane, leases[lane], wanted[lane], now) for lane in held
             }
+            await self._write_leases(tx, leases, looks, moment)
+            await self._move_lanes(tx, looks, moment)
+        return {lane: look.claimed for lane, look in looks.items()}
 
     async def postpone(self, lane: Lane, until: datetime) -> None:
         sql = self._sql.set_lane
@@ -125,22 +130,10 @@ class DeliveryQueue:
         """Gives back what was claimed and not sent; another worker may take it at once."""
         if not deliveries:
             return
-        sql, moment = self._sql.release, clock.to_text(now)
+        moment = clock.to_text(now)
         async with self._database.transaction(EVERY_TENANT) as tx:
             await self._open_lanes(tx, {delivery.lane: moment for delivery in deliveries})
-            await tx.execute_many(
-                sql,
-                [
-                    sql.bind(
-                        {
-                            "tenant": delivery.lane.tenant_id,
-                            "id_": delivery.id,
-                            "held": clock.to_text(delivery.leased_until),
-                        }
-                    )
-                    for delivery in deliveries
-                ],
-            )
+            await self._end_leases(tx, deliveries)
 
     async def drop(self, lane: Lane, now: datetime) -> bool:
         """The subscription is gone or disabled: drops some of what it has pending, and closes the
@@ -150,7 +143,9 @@ class DeliveryQueue:
                 return True
             if await self._drop_some(tx, lane, now) == DROPPED_AT_ONCE:
                 return True
-            await tx.execute(self._sql.close_lane, self._sql.close_lane.bind(_key(lane)))
+            await self._close_lane(tx, lane)
+            # Whoever still sends one of them ends no lease, and that is all.
+            await self._forget_leases(tx, lane, clock.to_text(now + self.lease))
         return False
 
     async def record(
@@ -164,6 +159,7 @@ class DeliveryQueue:
         async with self._database.transaction(EVERY_TENANT) as tx:
             await self._open_lanes(tx, _due_again(results))
             await self._write_attempts(tx, results)
+            await self._end_leases(tx, [result.delivery for result in results])
             disabled = set()
             for lane, outcome in sorted(_outcomes(results).items()):
                 if await self._count(tx, lane, outcome, disable_after):
@@ -178,54 +174,105 @@ class DeliveryQueue:
     async def _held(self, tx: Transaction, lanes: Collection[Lane]) -> list[Lane]:
         """Locks the lanes' rows. Whoever holds one decides alone; others pass it by."""
         sql = self._sql.hold_lanes
-        values = {
+        rows = await tx.fetch(sql, sql.bind(self._lists(lanes)))
+        return [lane for lane in _lanes(rows) if lane in lanes]
+
+    def _lists(self, lanes: Collection[Lane]) -> dict[str, Any]:
+        return {
             "tenants": self._database.list_value(list({lane.tenant_id for lane in lanes})),
             "webhooks": self._database.list_value([lane.webhook_id for lane in lanes]),
         }
-        rows = await tx.fetch(sql, sql.bind(values))
-        return [lane for lane in _lanes(rows) if lane in lanes]
 
-    async def _claim(
-        self, tx: Transaction, lane: Lane, now: datetime, limit: int
-    ) -> list[Delivery]:
-        sql, moment = self._sql, clock.to_text(now)
+    async def _leases(self, tx: Transaction, lanes: Collection[Lane]) -> dict[Lane, _Leases]:
+        sql, found = self._sql.leases, {lane: _Leases() for lane in lanes}
+        rows = await tx.fetch(sql, sql.bind(self._lists(lanes)))
+        for tenant_id, webhook_id, delivery_id, until in rows:
+            lane = Lane(TenantId(tenant_id), webhook_id)
+            if lane in found:
+                found[lane][delivery_id] = until
+        return found
+
+    async def _look(
+        self, tx: Transaction, lane: Lane, leases: _Leases, limit: int, now: datetime
+    ) -> _Look:
+        moment = clock.to_text(now)
+        held = {each: until for each, until in leases.items() if until > moment}
+        values = {**_key(lane), "held": self._database.list_value(list(held))}
         limit = min(limit, CLAIM_SIZES[-1] - 1)
-        read = sql.due[min(size for size in CLAIM_SIZES if size > limit)]
-        rows = await tx.fetch(read, read.bind({**_key(lane), "now": moment}))
+        size = min(size for size in CLAIM_SIZES if size > limit)
+        sql = self._sql.due[size]
+        rows = await tx.fetch(sql, sql.bind(values))
         due = [row for row in rows if row[0] <= moment][:limit]
-        until = now + self.lease
-        if due:
-            ids = self._database.list_value([row[1] for row in due])
-            leased = {"tenant": lane.tenant_id, "ids": ids, "until": clock.to_text(until)}
-            await tx.execute(sql.lease, sql.lease.bind(leased))
-        # The next one that nobody has: due already, or later.
         following = [row[0] for row in rows[len(due) : len(due) + 1]]
-        await self._move_lane(tx, lane, moment, following, due_until=until if due else None)
-        return [Delivery(lane, until, *row[1:]) for row in due]
+        look = _Look([], [*following, *held.values()])
+        if due:
+            until, sql = now + self.lease, self._sql.found[size]
+            values |= {"last_due": due[-1][0], "last_id": due[-1][1]}
+            found = await tx.fetch(sql, sql.bind(values))
+            look.claimed.extend(Delivery(lane, until, *row) for row in found)
+            look.times.append(clock.to_text(until))
+        return look
 
-    async def _move_lane(
+    async def _write_leases(
         self,
         tx: Transaction,
-        lane: Lane,
+        before: Mapping[Lane, _Leases],
+        looks: Mapping[Lane, _Look],
         moment: str,
-        following: list[str],
-        *,
-        due_until: datetime | None,
     ) -> None:
+        sql = self._sql
+        for lane, leases in before.items():
+            # Somebody died, or was too slow.
+            if any(until <= moment for until in leases.values()):
+                await self._forget_leases(tx, lane, moment)
+        rows = [
+            sql.lease.bind(
+                {
+                    "tenant_id": lane.tenant_id,
+                    "webhook_id": lane.webhook_id,
+                    "delivery_id": each.id,
+                    "until": clock.to_text(each.leased_until),
+                }
+            )
+            for lane, look in looks.items()
+            for each in look.claimed
+        ]
+        if rows:
+            await tx.execute_many(sql.lease, rows)
+
+    async def _move_lanes(self, tx: Transaction, looks: Mapping[Lane, _Look], moment: str) -> None:
         """To the back of the line if more is due; else to the next moment something may be: a
         retry's time, or the end of a lease whose holder may have died."""
-        sql = self._sql
-        looks = [max(following[0], moment)] if following else []
-        if due_until:
-            looks.append(clock.to_text(due_until))
-        else:
-            values = {**_key(lane), "now": moment}
-            rows = await tx.fetch(sql.leased, sql.leased.bind(values))
-            looks += [max(row[0], moment) for row in rows]
-        if looks:
-            await tx.execute(sql.set_lane, sql.set_lane.bind({**_key(lane), "due": min(looks)}))
-        else:
-            await tx.execute(sql.close_lane, sql.close_lane.bind(_key(lane)))
+        sql, rows = self._sql.set_lane, []
+        for lane, look in looks.items():
+            if look.times:
+                rows.append(sql.bind({**_key(lane), "due": max(min(look.times), moment)}))
+            else:
+                await self._close_lane(tx, lane)
+        if rows:
+            await tx.execute_many(sql, rows)
+
+    async def _close_lane(self, tx: Transaction, lane: Lane) -> None:
+        await tx.execute(self._sql.close_lane, self._sql.close_lane.bind(_key(lane)))
+
+    async def _forget_leases(self, tx: Transaction, lane: Lane, moment: str) -> None:
+        sql = self._sql.forget_leases
+        await tx.execute(sql, sql.bind({**_key(lane), "now": moment}))
+
+    async def _end_leases(self, tx: Transaction, deliveries: Iterable[Delivery]) -> None:
+        """Unless another worker has taken over in the meantime."""
+        sql = self._sql.end_lease
+        rows = [
+            sql.bind(
+                {
+                    **_key(each.lane),
+                    "id_": each.id,
+                    "held": clock.to_text(each.leased_until),
+                }
+            )
+            for each in deliveries
+        ]
+        await tx.execute_many(sql, rows)
 
     async def _open_lanes(self, tx: Transaction, due: Mapping[Lane, str]) -> None:
         sql = self._sql.open_lane
@@ -270,6 +317,19 @@ class DeliveryQueue:
         sql = self._sql.drop_some
         values = {**_key(lane), "now": clock.to_text(now)}
         return await tx.execute(sql, sql.bind(values), slow=True)
+
+
+_Leases = dict[str, str]
+"""When the leases of a lane's deliveries end, by the deliveries' ids."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """What was found in a lane by whoever holds it."""
+
+    claimed: list[Delivery]
+    times: list[str]
+    """When to look again is the earliest: when the next one is due, and the ends of leases."""
 
 
 @dataclass(slots=True)

@@ -8,6 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from masthead.events.outbox import events
+from masthead.records.tables import not_empty
 from masthead.storage import dialects
 from masthead.storage.database import Database
 from masthead.webhooks.collection import (
@@ -18,7 +19,7 @@ from masthead.webhooks.collection import (
     webhook_deliveries,
     webhook_subscriptions,
 )
-from masthead.webhooks.tables import webhook_attempts, webhook_lanes
+from masthead.webhooks.tables import webhook_attempts, webhook_lanes, webhook_leases
 
 _tenant: Any = sa.bindparam("tenant")
 _webhook: Any = sa.bindparam("webhook")
@@ -42,6 +43,7 @@ class QueueStatements:
         self._deliveries = tables[webhook_deliveries.name]
         self._subscriptions = tables[webhook_subscriptions.name]
         self._lanes()
+        self._leases()
         self._claims()
         self._results()
         self._counts()
@@ -83,62 +85,69 @@ class QueueStatements:
         self.open_lane = self._compile(dialects.upsert_least(lanes, keys, "due_at"))
         self.close_lane = self._compile(sa.delete(lanes).where(*this))
 
+    def _leases(self) -> None:
+        t = webhook_leases.c
+        lane = (t.webhook_id == _webhook, t.tenant_id == _tenant)
+        self.leases = self._compile(
+            sa.select(t.tenant_id, t.webhook_id, t.delivery_id, t.until).where(
+                dialects.any_of(t.webhook_id, sa.bindparam("webhooks")),
+                dialects.any_of(dialects.not_by_index(t.tenant_id), sa.bindparam("tenants")),
+            )
+        )
+        self.lease = self._compile(
+            sa.insert(webhook_leases).values({c.name: sa.bindparam(c.name) for c in t})
+        )
+        self.end_lease = self._compile(
+            sa.delete(webhook_leases).where(
+                *lane, t.delivery_id == sa.bindparam("id_"), t.until == sa.bindparam("held")
+            )
+        )
+        self.forget_leases = self._compile(sa.delete(webhook_leases).where(*lane, t.until <= _now))
+
     def _claims(self) -> None:
         d, s = self._deliveries.c, self._subscriptions.c
-        pending = (d.tenant_id == _tenant, d.webhook_id == _webhook, d.state == PENDING)
-        these = (d.tenant_id == _tenant, dialects.any_of(d.id, sa.bindparam("ids")))
+        pending = (
+            d.tenant_id == _tenant,
+            d.webhook_id == _webhook,
+            not_empty(d.next_attempt_at),
+        )
         self.subscriptions = self._compile(
             sa.select(s.tenant_id, s.id, s.url, s.secret).where(
                 dialects.any_of(s.id, sa.bindparam("ids")), s.disabled_at == ""
             )
         )
-        # With the first one that is not due yet, if the limit is not reached before: it says when
-        # to look again. Whatever is leased stands at the front, and is never more than a few
-        # hundred rows, so that a queue of any length costs the same.
-        due = (
-            sa.select(
-                d.next_attempt_at,
-                d.id,
-                d.event,
-                d.event_id,
-                events.c.created,
-                events.c.payload,
-                d.attempts,
-            )
-            .join(events, sa.and_(events.c.tenant_id == d.tenant_id, events.c.id == d.event_id))
-            .where(*pending, d.leased_until <= _now)
-            .order_by(d.next_attempt_at)
-        )
+        free = (*pending, sa.not_(dialects.any_of(d.id, sa.bindparam("held"))))
+        order = (d.next_attempt_at, d.id)
+        # One more than is wanted, due or not: it says when to look again. Whatever is leased stands
+        # at the front, and is never more than a few hundred rows, so that a queue of any length
+        # costs the same.
+        due = sa.select(*order).where(*free).order_by(*order)
         self.due = {size: self._compile(due.limit(_at_most(size))) for size in CLAIM_SIZES}
+        # All that these two read of a delivery stands in one index.
+        same_event = sa.and_(events.c.tenant_id == d.tenant_id, events.c.id == d.event_id)
+        found = (
+            sa.select(
+                d.id, d.event_id, events.c.name, events.c.created, events.c.payload, d.attempts
+            )
+            .select_from(dialects.in_order(self._deliveries, events, same_event))
+            .where(
+                *free,
+                sa.tuple_(*order) <= sa.tuple_(sa.bindparam("last_due"), sa.bindparam("last_id")),
+            )
+            .order_by(*order)
+        )
+        self.found = {size: self._compile(found.limit(_at_most(size))) for size in CLAIM_SIZES}
         # PostgreSQL takes a tenant and its webhook for independent, so expects a handful of rows
         # where there are thousands, and reads and sorts them all. Until the transaction's end it
         # must not: what is left is to read the index in its order.
         self.never_sort = self._compile(
             sa.select(sa.func.set_config("enable_sort", "off", sa.true()))
         )
-        self.leased = self._compile(
-            sa.select(d.leased_until)
-            .where(*pending, d.next_attempt_at <= _now)
-            .order_by(d.next_attempt_at)
-            .limit(_at_most(1))
-        )
-        self.lease = self._compile(
-            sa.update(self._deliveries).where(*these).values(leased_until=sa.bindparam("until"))
-        )
-        self.release = self._compile(
-            sa.update(self._deliveries)
-            .where(
-                d.tenant_id == _tenant,
-                d.id == sa.bindparam("id_"),
-                d.leased_until == sa.bindparam("held"),
-            )
-            .values(leased_until="")
-        )
         some = sa.select(d.id).where(*pending).limit(_at_most(DROPPED_AT_ONCE))
         self.drop_some = self._compile(
             sa.update(self._deliveries)
             .where(d.tenant_id == _tenant, d.id.in_(some))
-            .values(state=DROPPED, next_attempt_at="", leased_until="", updated=_now)
+            .values(state=DROPPED, next_attempt_at="", updated=_now)
         )
 
     def _results(self) -> None:
@@ -147,7 +156,6 @@ class QueueStatements:
         made = {
             "attempts": sa.bindparam("number"),
             "last_status": sa.bindparam("status"),
-            "leased_until": "",
             "updated": _now,
         }
         columns = [column.name for column in webhook_attempts.c]
@@ -199,7 +207,7 @@ class QueueStatements:
                 dialects.any_of(d.id, sa.bindparam("ids")),
                 d.state == DEAD,
             )
-            .values(state=PENDING, attempts=0, next_attempt_at=_now, leased_until="", updated=_now)
+            .values(state=PENDING, attempts=0, next_attempt_at=_now, updated=_now)
         )
         self.attempts = self._compile(
             sa.select(a.number, a.status, a.duration_ms, a.error, a.answer, a.created)

@@ -20,6 +20,19 @@ webhook_lanes = Table(
     Index("ix_webhook_lanes__due_at", "due_at"),
 )
 
+# What workers have in hand. Not a column of the delivery: so a claim writes to a few pages, always
+# the same, however many deliveries wait, and leaves their own rows and indexes alone.
+webhook_leases = Table(
+    "webhook_leases",
+    metadata,
+    Column("webhook_id", dialects.Text(), nullable=False),
+    Column("tenant_id", dialects.Text(), nullable=False),
+    Column("delivery_id", dialects.Text(), nullable=False),
+    Column("until", dialects.Text(), nullable=False),
+    PrimaryKeyConstraint("webhook_id", "tenant_id", "delivery_id"),
+    sqlite_with_rowid=False,
+)
+
 webhook_attempts = Table(
     "webhook_attempts",
     metadata,
