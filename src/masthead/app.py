@@ -82,6 +82,8 @@ from masthead.web.v1.descriptions import description_routes
 from masthead.web.v1.event_description import event_description_routes
 from masthead.web.v1.idempotency import Idempotency
 from masthead.web.v1.mount import mount as mount_v1
+from masthead.webhooks.actions import check_url
+from masthead.webhooks.collection import webhook_subscriptions
 from masthead.webhooks.deliver import DeliveryWorker
 from masthead.webhooks.fanout import Fanout
 from masthead.webhooks.queue import DeliveryQueue
@@ -129,6 +131,7 @@ async def build(settings: Settings, now: clock.Clock = clock.now) -> Parts:
     keyring, database, records = installation.keyring, installation.database, installation.records
     # Made now, so that no write has to wait for it.
     records.fan_out = Fanout(database, tables)
+    records.inquiries[webhook_subscriptions.name] = partial(check_url, installation.outbound)
     throttle = LoginThrottle(database, now)
     versions = TenantVersions(database)
     directory = TenantDirectory(records, site_settings, versions)

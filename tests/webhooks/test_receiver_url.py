@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from tests.webhooks.hooks import Hooks
-from tests.world import records_of
+from tests.v1.keys import key_client
+from tests.webhooks.hooks import PATH, Hooks
+from tests.world import Account, TenantWorld, records_of
 
 from masthead.caller import system
 from masthead.errors import Invalid
@@ -38,6 +39,26 @@ async def test_the_record_store_refuses_what_the_api_does(hooks: Hooks, url: str
     refused = await owner.api.patch(path, json={"url": url})
     assert (refused.status_code, list(refused.json()["data"])) == (400, ["url"])
     assert (await owner.api.get(path)).json()["url"] == subscription["url"]
+
+
+async def test_a_name_is_looked_up_whichever_face_has_it(
+    tenant: TenantWorld, owner: Account
+) -> None:
+    """Nothing is open to webhooks here, and this name leads to the machine itself."""
+    api = await key_client(tenant)
+    values = {"name": "Hook", "url": "https://93.184.216.34/in", "events": ["post.created"]}
+    inward = {"url": "https://localhost/in"}
+    subscription = (await api.post(PATH, json=values)).json()
+    refused = [
+        await api.post(PATH, json=values | inward),
+        await api.patch(f"{PATH}/{subscription['id']}", json=inward),
+        await owner.api.patch(records_of("webhook_subscriptions", subscription["id"]), json=inward),
+    ]
+    assert [each.status_code for each in refused] == [422, 422, 400]
+    told = [*(each.json()["error"]["details"] for each in refused[:2]), refused[2].json()["data"]]
+    assert [set(each) for each in told] == [{"url"}] * 3
+    shown = await owner.api.get(records_of("webhook_subscriptions", subscription["id"]))
+    assert shown.json()["url"] == values["url"]
 
 
 async def test_the_record_store_changes_it(hooks: Hooks) -> None:

@@ -67,6 +67,8 @@ class Page:
 
 
 FanOut = Callable[[Unit, Sequence[WrittenEvent]], Awaitable[bool]]
+Inquiry = Callable[[Mapping[str, Any]], Awaitable[None]]
+"""Raises `Invalid` where the given values can't be taken."""
 
 
 class Records:
@@ -85,6 +87,9 @@ class Records:
         """Queues the deliveries of a unit's events, inside the unit's transaction."""
         self.after_queueing: Callable[[], None] | None = None
         """Tells a worker in this process that there is something to send."""
+        self.inquiries: dict[str, Inquiry] = {}
+        """By collection, what has to be asked of the network about given values: before the
+        transaction opens, and so not by whoever opens a unit."""
         self._keyring = keyring
         self._queries = Queries(database, registry, tables)
         self._writes = Writes(database, tables)
@@ -167,6 +172,7 @@ class Records:
         *,
         stamped: Mapping[str, Any] | None = None,
     ) -> Record:
+        await self._inquire(collection, given)
         async with self.unit(caller) as unit:
             return await unit.create(collection, given, stamped=stamped)
 
@@ -185,6 +191,7 @@ class Records:
         expected_version: int | None = None,
     ) -> Record:
         caller = await self._may_change(caller, collection, record_id, collection.rules.update)
+        await self._inquire(collection, given)
         async with self.unit(caller) as unit:
             return await unit.update(
                 collection, record_id, given, stamped=stamped, expected_version=expected_version
@@ -276,6 +283,10 @@ class Records:
             _scope(caller), prepared.statement, prepared.statement.bind(values)
         )
         return [prepared.rows.record(row) for row in rows]
+
+    async def _inquire(self, collection: Collection, given: Mapping[str, Any]) -> None:
+        if inquiry := self.inquiries.get(collection.name):
+            await inquiry(given)
 
     async def _items(
         self,

@@ -16,6 +16,7 @@ from masthead.ids import TenantId, new_id
 from masthead.outbound.client import OutboundClient
 from masthead.records.collection import Event, Record
 from masthead.records.engine import Records
+from masthead.records.fields.base import FieldError
 from masthead.records.unit import Unit
 from masthead.webhooks.collection import (
     DELIVERED,
@@ -34,7 +35,13 @@ ENABLED = {"disabled_at": "", "failure_count": 0}
 was pending was dropped when it was disabled."""
 
 
-async def check_url(client: OutboundClient, url: str) -> None:
+async def check_url(client: OutboundClient, given: Mapping[str, Any]) -> None:
+    """Asks a name server, so it is done before a transaction opens: by the engine for whoever
+    changes a single record, by whoever opens a unit for the rest."""
+    try:
+        url = webhook_subscriptions.by_name["url"].parse(given["url"])
+    except (KeyError, FieldError):
+        return  # the engine tells what is wrong, together with the other fields
     problem = await client.check_url(url)
     if problem is not None:
         raise Invalid({"url": problem})

@@ -88,9 +88,7 @@ async def get_subscription(call: Call) -> dict[str, Any]:
 
 @asynccontextmanager
 async def checked_url(call: Call) -> AsyncIterator[None]:
-    """Asks a name server, so it is done before a transaction opens."""
-    if "url" in call.body:
-        await check_url(call.services.outbound, call.body["url"])
+    await check_url(call.services.outbound, call.body)
     yield
 
 
@@ -209,7 +207,6 @@ routes = (
         Shape.DATA,
         view=SUBSCRIPTION,
         body=UPDATE,
-        prepare=checked_url,
         summary="Change a subscription, or enable it again",
         tag="webhooks",
     ),
