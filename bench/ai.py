@@ -1,30 +1,32 @@
 """`python -m bench.ai`: many AI answers streamed at once by one process, and what they cost.
 
-Provider, clients and server are processes of their own. The same streams are first read from the
-provider itself, so that what Masthead adds can be told from what the machine adds. Meanwhile
-somebody lists posts at a steady, modest rate.
+Provider and readers are a process of their own beside the server's. A third one lists posts at a
+steady, modest rate in three situations, in turn and several times over: nothing else happens; the
+streams run between provider and readers, so that the machine has them but Masthead has not; they
+run through Masthead.
 """
 
 from __future__ import annotations
 
 import argparse
-import asyncio
 import itertools
 import json
 import os
-import subprocess
+import socket
 import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from statistics import median
 
 import uvloop
 
-from bench import ai_clients, data, masthead, process
+from bench import ai_far_side, data, masthead, process
 from bench.ai_clients import Figures, percentiles
+from bench.ai_far_side import FarSide, Load
 from bench.http import request_bytes
 from masthead import app
 from masthead.caller import system
@@ -32,15 +34,15 @@ from masthead.settings import Settings
 
 TENANT = "t000"
 _POSTS = 2_000
-_LISTS_PER_SECOND = 50
-_GRACE_SECONDS = 30.0
+_WEIGHING_SECONDS = 2.0
+_PERCENTILES = ("p50", "p99")
 
 
 def main() -> int:
     options = read_options()
     report = run(options, _POSTS)
     print(json.dumps(report, indent=2))
-    return 0 if report["completed"] == options.streams else 1
+    return 0 if report["completed"] == options.streams * options.rounds else 1
 
 
 def run(options: argparse.Namespace, posts: int) -> dict[str, object]:
@@ -49,98 +51,172 @@ def run(options: argparse.Namespace, posts: int) -> dict[str, object]:
         data_dir.mkdir()
         masthead.build(data_dir, itertools.islice(data.posts(), posts))
         uvloop.run(_give_key(data_dir))
-        return _measured(data_dir, options)
+        with ai_far_side.running() as far, _server(data_dir, far.port) as (port, pid):
+            bench = _Bench(far, port, pid, options)
+            bench.warm_up()
+            return _report([bench.round() for _ in range(options.rounds)], options)
 
 
 def read_options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="bench.ai", description=__doc__)
+    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--streams", type=int, default=500)
     parser.add_argument("--seconds", type=float, default=60.0, help="of each stream")
+    # 30 tokens a second, three to a chunk.
     parser.add_argument("--per-second", type=float, default=10.0, help="chunks of each stream")
     parser.add_argument("--over", type=float, default=10.0, help="seconds for starting them all")
+    parser.add_argument("--calm", type=float, default=20.0, help="seconds without our streams")
+    parser.add_argument("--lists", type=float, default=100.0, help="lists of posts a second")
     return parser.parse_args(arguments)
 
 
-def _measured(data_dir: Path, options: argparse.Namespace) -> dict[str, object]:
-    with (
-        _provider(options) as provider_port,
-        _server(data_dir, provider_port) as (port, pid),
-    ):
-        return uvloop.run(_measure(port, pid, provider_port, options))
+@dataclass(frozen=True)
+class _Round:
+    """Milliseconds of each list in the three situations, and what the streams gave."""
+
+    calm: list[float]
+    beside: list[float]
+    meanwhile: list[float]
+    straight: Figures
+    through: Figures
+    share: float
+    """Of a core, the server's while the streams ran through it."""
+    memory_kilobytes: float
+    """A stream."""
 
 
-async def _measure(
-    port: int, pid: int, provider_port: int, options: argparse.Namespace
-) -> dict[str, object]:
-    headers = {"Host": f"{TENANT}.localhost:{port}"}
-    wish = {"action": "generate", "prompt": "Write about tides."}
-    ours = request_bytes("POST", "/api/ai/generate", headers, wish)
-    direct = request_bytes("POST", "/v1/chat/completions", headers, wish)
-    listing = request_bytes("GET", "/api/collections/posts/records?perPage=20", headers)
+class _Bench:
+    def __init__(self, far: FarSide, port: int, pid: int, options: argparse.Namespace) -> None:
+        self._far = far
+        self._port = port
+        self._pid = pid
+        self._options = options
+        headers = {"Host": f"{TENANT}.localhost:{port}"}
+        wish = {"action": "generate", "prompt": "Write about tides."}
+        path = "/api/collections/posts/records?perPage=20"
+        self._ours = request_bytes("POST", "/api/ai/generate", headers, wish)
+        self._direct = request_bytes("POST", "/v1/chat/completions", headers, wish)
+        self._listing = request_bytes("GET", path, headers)
 
-    warm_up = asyncio.create_task(_read(port, ours, options, streams=1))
-    straight = await _read(provider_port, direct, options, streams=options.streams)
-    await warm_up
-    await _list_for(port, listing, 1)
-    calm = await _list_for(port, listing, options.seconds / 2)
-    memory, busy, began = process.pss_megabytes(pid), _cpu_seconds(pid), time.monotonic()
-    weighing = asyncio.create_task(_weigh(pid, options.over + options.seconds / 2))
-    listing_meanwhile = asyncio.create_task(_list_for(port, listing, options.seconds))
-    through = await _read(port, ours, options, streams=options.streams)
-    share = (_cpu_seconds(pid) - busy) / (time.monotonic() - began)
-    meanwhile, full_memory = await listing_meanwhile, await weighing
+    def warm_up(self) -> None:
+        self._begin(self._port, self._ours, seconds=1, streams=min(20, self._options.streams))
+        self._lists(1)
+        self._far.end()
+
+    def round(self) -> _Round:
+        options = self._options
+        calm = self._lists(options.calm)
+        memory = process.pss_megabytes(self._pid)
+
+        self._begin(self._far.port, self._direct, options.over + options.calm)
+        time.sleep(options.over)
+        beside = self._lists(options.calm)
+        straight = self._far.end()
+
+        self._begin(self._port, self._ours, options.seconds)
+        time.sleep(options.over)
+        busy, began = _cpu_seconds(self._pid), time.monotonic()
+        meanwhile = self._lists(options.seconds - options.over - _WEIGHING_SECONDS)
+        share = (_cpu_seconds(self._pid) - busy) / (time.monotonic() - began)
+        # Only now: the kernel stops the server while it counts.
+        full_memory = process.pss_megabytes(self._pid)
+        through = self._far.end()
+        kilobytes = (full_memory - memory) * 1024 / options.streams
+        return _Round(calm, beside, meanwhile, straight, through, share, kilobytes)
+
+    def _begin(self, port: int, request: bytes, seconds: float, streams: int | None = None) -> None:
+        options = self._options
+        streams = streams or options.streams
+        over = min(options.over, seconds)
+        self._far.begin(Load(port, request.decode(), streams, seconds, options.per_second, over))
+
+    def _lists(self, seconds: float) -> list[float]:
+        """Milliseconds of each list, asked at a steady rate whether the last one was quick or not.
+
+        At least one. One that is due before the last one has come waits, which counts as its own.
+        """
+        taken: list[float] = []
+        with socket.create_connection(("127.0.0.1", self._port)) as connection:
+            due = time.monotonic()
+            end = due + seconds
+            while due < end or not taken:
+                started = due
+                if due > time.monotonic():
+                    time.sleep(due - time.monotonic())
+                    # Waking up late is not the server's fault.
+                    started = time.monotonic()
+                _ask(connection, self._listing)
+                taken.append((time.monotonic() - started) * 1000)
+                due += 1 / self._options.lists
+        return taken
+
+
+def _ask(connection: socket.socket, request: bytes) -> None:
+    connection.sendall(request)
+    received = b""
+    while b"\r\n\r\n" not in received:
+        received += _received(connection)
+    head, _, body = received.partition(b"\r\n\r\n")
+    head = head.lower()
+    if not head.startswith(b"http/1.1 200"):
+        raise RuntimeError(head.decode())
+    left = int(head.partition(b"content-length: ")[2].partition(b"\r\n")[0]) - len(body)
+    while left > 0:
+        left -= len(_received(connection))
+
+
+def _received(connection: socket.socket) -> bytes:
+    content = connection.recv(1 << 18)
+    if not content:
+        raise RuntimeError("the server has hung up")
+    return content
+
+
+def _report(rounds: list[_Round], options: argparse.Namespace) -> dict[str, object]:
+    calm, beside, meanwhile = (
+        [percentiles(getattr(each, name)) for each in rounds]
+        for name in ("calm", "beside", "meanwhile")
+    )
+    growth = [after["p99"] / before["p99"] for before, after in zip(calm, meanwhile, strict=True)]
     return {
         "streams": options.streams,
         "seconds": options.seconds,
         "chunks a second": options.streams * options.per_second,
-        "completed": through.completed,
-        "chunks": through.chunks,
-        "without Masthead": asdict(straight),
-        "through Masthead": asdict(through),
-        "added to a chunk ms": _added(straight, through),
-        "server's share of a core": round(share, 2),
-        "memory a stream KB": round((full_memory - memory) * 1024 / options.streams, 1),
-        "list ms, calm": percentiles(calm),
-        "list ms, meanwhile": percentiles(meanwhile),
+        "completed": sum(each.through.completed for each in rounds),
+        "chunks": sum(each.through.chunks for each in rounds),
+        "added to a chunk ms": {
+            name: round(median(_added(each, name) for each in rounds), 2) for name in _PERCENTILES
+        },
+        "memory a stream KB": round(median(each.memory_kilobytes for each in rounds), 1),
+        "server's share of a core": round(median(each.share for each in rounds), 2),
+        "lists": {
+            "in each calm window": len(rounds[0].calm),
+            "in each window with streams": len(rounds[0].meanwhile),
+            "ms, calm": _medians(calm),
+            "ms, streams beside Masthead": _medians(beside),
+            "ms, streams through Masthead": _medians(meanwhile),
+        },
+        "p99 of a list grows, times": round(_medians(meanwhile)["p99"] / _medians(calm)["p99"], 2),
+        "rounds": [
+            {
+                "p99 of a list grows, times": round(times, 2),
+                "lists ms": {"calm": before, "beside": next_to, "through": after},
+                "without Masthead": asdict(each.straight),
+                "through Masthead": asdict(each.through),
+            }
+            for each, times, before, next_to, after in zip(
+                rounds, growth, calm, beside, meanwhile, strict=True
+            )
+        ],
     }
 
 
-async def _read(port: int, request: bytes, options: argparse.Namespace, *, streams: int) -> Figures:
-    return await ai_clients.run(
-        port, request, streams=streams, seconds=options.seconds, over_seconds=options.over
-    )
+def _added(each: _Round, name: str) -> float:
+    return each.through.delay_ms[name] - each.straight.delay_ms[name]
 
 
-def _added(straight: Figures, through: Figures) -> dict[str, float]:
-    return {
-        name: round(delay - straight.delay_ms[name], 2) for name, delay in through.delay_ms.items()
-    }
-
-
-async def _list_for(port: int, request: bytes, seconds: float) -> list[float]:
-    """Milliseconds of each list, asked at a steady rate whether the last one was quick or not."""
-    reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    taken: list[float] = []
-    end = time.monotonic() + seconds
-    due = time.monotonic()
-    while due < end:
-        await asyncio.sleep(max(0.0, due - time.monotonic()))
-        started = time.monotonic()
-        writer.write(request)
-        head = (await reader.readuntil(b"\r\n\r\n")).lower()
-        if not head.startswith(b"http/1.1 200"):
-            raise RuntimeError(head.decode())
-        length = head.partition(b"content-length: ")[2].partition(b"\r\n")[0]
-        await reader.readexactly(int(length))
-        taken.append((time.monotonic() - started) * 1000)
-        due += 1 / _LISTS_PER_SECOND
-    writer.close()
-    return taken
-
-
-async def _weigh(pid: int, after_seconds: float) -> float:
-    await asyncio.sleep(after_seconds)
-    return process.pss_megabytes(pid)
+def _medians(windows: list[dict[str, float]]) -> dict[str, float]:
+    return {name: round(median(each[name] for each in windows), 2) for name in _PERCENTILES}
 
 
 def _cpu_seconds(pid: int) -> float:
@@ -177,19 +253,6 @@ def _server(data_dir: Path, provider_port: int) -> Iterator[tuple[int, int]]:
     log = data_dir.with_name("server.log")
     with process.running(command, port, log, environment) as server:
         yield port, server.pid
-
-
-@contextmanager
-def _provider(options: argparse.Namespace) -> Iterator[int]:
-    port = process.free_port()
-    command = [sys.executable, "-m", "bench.ai_provider", f"--port={port}"]
-    command += [f"--seconds={options.seconds}", f"--per-second={options.per_second}"]
-    child = subprocess.Popen(command, cwd=Path(__file__).resolve().parents[1])
-    try:
-        yield port
-    finally:
-        child.terminate()
-        child.wait(_GRACE_SECONDS)
 
 
 if __name__ == "__main__":

@@ -1,22 +1,16 @@
-"""`python -m bench.ai_provider`: an OpenAI-style provider that streams answers at a steady pace.
+"""An OpenAI-style provider that streams answers at a steady pace.
 
 It writes the moment into every chunk, and does so little else that it is never what one waits for.
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
-import gc
 import heapq
 import itertools
 import random
-import sys
 import time
-from collections.abc import Sequence
 from typing import cast
-
-import uvloop
 
 STAMP = b"at:"
 STAMP_DIGITS = 17
@@ -42,36 +36,27 @@ _LAST = (
 _END = b"%x\r\n%s\r\n0\r\n\r\n" % (len(_LAST), _LAST)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="bench.ai_provider", description=__doc__)
-    parser.add_argument("--port", type=int, required=True)
-    parser.add_argument("--seconds", type=float, required=True)
-    parser.add_argument("--per-second", type=float, required=True)
-    options = parser.parse_args(arguments)
-    gc.freeze()
-    uvloop.run(_provide(options.port, options.seconds, options.per_second))
-    return 0
-
-
-async def _provide(port: int, seconds: float, per_second: float) -> None:
+async def provide(port: int, pace: Pace) -> asyncio.Server:
     loop = asyncio.get_running_loop()
-    pace = _Pace(loop, round(seconds * per_second), 1 / per_second)
-    server = await loop.create_server(lambda: _Connection(pace), "127.0.0.1", port, backlog=1024)
-    async with server:
-        await server.serve_forever()
+    return await loop.create_server(lambda: _Connection(pace), "127.0.0.1", port, backlog=1024)
 
 
-class _Pace:
+class Pace:
     """All answers under way, by when the next chunk of each is due: one timer for all of them."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, chunks: int, interval: float) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
-        self._chunks = chunks
-        self._interval = interval
+        self._chunks = 0
+        self._interval = 1.0
         self._due: list[tuple[float, int, int, asyncio.WriteTransport]] = []
         self._order = itertools.count()
         self._random = random.Random(1)
         self._timer: asyncio.TimerHandle | None = None
+
+    def set(self, seconds: float, per_second: float) -> None:
+        """Of the answers that begin from now on."""
+        self._chunks = round(seconds * per_second)
+        self._interval = 1 / per_second
 
     def begin(self, transport: asyncio.WriteTransport) -> None:
         transport.write(_HEAD)
@@ -106,7 +91,7 @@ class _Pace:
 
 
 class _Connection(asyncio.Protocol):
-    def __init__(self, pace: _Pace) -> None:
+    def __init__(self, pace: Pace) -> None:
         self._pace = pace
         self._transport: asyncio.Transport | None = None
         self._head = b""
@@ -122,7 +107,3 @@ class _Connection(asyncio.Protocol):
         if b"\r\n\r\n" in self._head:
             transport, self._transport = self._transport, None
             self._pace.begin(transport)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

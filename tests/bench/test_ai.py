@@ -6,8 +6,8 @@ from bench import ai
 
 
 def test_every_stream_is_read_to_its_end() -> None:
-    options = ai.read_options(["--streams=5", "--seconds=1", "--per-second=10", "--over=0.1"])
-    report = ai.run(options, posts=10)
+    shape = ["--rounds=1", "--streams=5", "--seconds=1", "--per-second=10", "--over=0.1"]
+    report = ai.run(ai.read_options([*shape, "--calm=0.1"]), posts=10)
     assert report["completed"] == 5
     # The first chunk of each is not counted.
     assert report["chunks"] == 5 * 9
