@@ -13,13 +13,15 @@ from __future__ import annotations
 import asyncio
 import math
 import random
+import re
 import sqlite3
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from functools import partial
+from functools import lru_cache, partial
+from itertools import chain
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
@@ -33,6 +35,8 @@ from masthead.storage.sqlite_connection import BUSY, code_of, connect, translate
 MAX_BATCH = 64
 _INLINE_READ_SECONDS = 0.001
 _INLINE_ROWS = 100
+_ROWS_IN_ONE = 8
+_VALUES = re.compile(r" VALUES (?P<row>\((?:\?, )*\?\))")
 _STEPS_PER_TICK = 25_000
 
 Result = TypeVar("Result")
@@ -263,12 +267,14 @@ class SqliteTransaction:
 
     async def execute_many(self, statement: Statement, rows: Sequence[Sequence[object]]) -> None:
         self._check()
-        run = partial(self._connection.executemany, statement.text, rows)
         try:
             if len(rows) > _INLINE_ROWS:
+                run = partial(self._connection.executemany, statement.text, rows)
                 await self._writer.in_thread(run)
+            elif len(rows) <= _ROWS_IN_ONE and (text := _in_one(statement.text, len(rows))):
+                self._connection.execute(text, list(chain.from_iterable(rows)))
             else:
-                run()
+                self._connection.executemany(statement.text, rows)
         except sqlite3.Error as error:
             raise self._spoiled_by(error) from error
 
@@ -299,6 +305,19 @@ class SqliteTransaction:
     def _spoiled_by(self, error: sqlite3.Error) -> Exception:
         self._failure = translated(error)
         return self._failure
+
+
+@lru_cache(maxsize=256)
+def _in_one(text: str, count: int) -> str:
+    """An insertion of several rows as one statement, or '' where it is another kind.
+
+    At each statement the interpreter lets other threads go first, so a few rows in one take half
+    the time they take one by one."""
+    match = _VALUES.search(text) if text.startswith("INSERT") else None
+    if match is None:
+        return ""
+    rows = ", ".join([match["row"]] * count)
+    return f"{text[: match.start('row')]}{rows}{text[match.end('row') :]}"
 
 
 def _acknowledge(batch: list[Acknowledgement], failure: BaseException | None) -> None:
