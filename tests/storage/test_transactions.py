@@ -33,11 +33,12 @@ async def test_a_raising_block_keeps_nothing(notebook: Notebook) -> None:
     assert await notebook.ids_of(ANN) == []
 
 
-async def test_many_rows_at_once(notebook: Notebook) -> None:
+@pytest.mark.parametrize("count", [0, 1, 2, 8, 9, 100, 101, 300])
+async def test_many_rows_at_once(notebook: Notebook, count: int) -> None:
+    names = [f"{i:03}" for i in range(count)]
     async with notebook.db.transaction(ANN) as tx:
-        await tx.execute_many(notebook.add, [(ANN, f"{i:03}", f"s{i}") for i in range(300)])
-        await tx.execute_many(notebook.add, [(ANN, "few", "few")])
-    assert len(await notebook.ids_of(ANN)) == 301
+        await tx.execute_many(notebook.add, [(ANN, name, f"s{name}") for name in names])
+    assert await notebook.ids_of(ANN) == names
 
 
 async def test_one_failing_among_concurrent_ones_fails_alone(notebook: Notebook) -> None:

@@ -271,7 +271,7 @@ class SqliteTransaction:
             if len(rows) > _INLINE_ROWS:
                 run = partial(self._connection.executemany, statement.text, rows)
                 await self._writer.in_thread(run)
-            elif len(rows) <= _ROWS_IN_ONE and (text := _in_one(statement.text, len(rows))):
+            elif 0 < len(rows) <= _ROWS_IN_ONE and (text := _in_one(statement.text, len(rows))):
                 self._connection.execute(text, list(chain.from_iterable(rows)))
             else:
                 self._connection.executemany(statement.text, rows)
