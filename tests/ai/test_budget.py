@@ -92,6 +92,25 @@ class TestThroughTheApi:
         told = [json.loads(each.body)["max_tokens"] for each in ai.provider.requests]
         assert told[0] - told[1] == sum(TOKENS)
 
+    @pytest.mark.parametrize("text", ["tide ", "น้ำขึ้น", "潮汐", "🌊"])
+    async def test_a_token_for_each_byte_of_the_prompt_does_not_overdraw_it(
+        self, ai: AiWorld, text: str
+    ) -> None:
+        tenant = await ai.tenant(ai_provider="openai", ai_daily_tokens=6_000)
+        ai.provider.next(plays(recording("openai")))
+        await ai.ask(tenant, action="generate", prompt=text * 200)
+        (request,) = ai.provider.requests
+        told = json.loads(request.body)
+        worst = sum(len(message["content"].encode()) for message in told["messages"])
+        assert worst > 200 * len(text.encode())
+        assert 0 < worst + told["max_tokens"] <= 6_000
+
+    async def test_a_prompt_that_might_not_fit_is_not_sent(self, ai: AiWorld) -> None:
+        tenant = await ai.tenant(ai_provider="openai", ai_daily_tokens=1_500)
+        refused = await ai.ask(tenant, action="generate", prompt="潮汐" * 200)
+        assert (refused.status, refused.error["code"]) == (429, "QUOTA_EXCEEDED")
+        assert ai.provider.requests == []
+
     @pytest.mark.parametrize("ends", [True, False])
     async def test_a_call_that_fails_gives_back_what_it_held(self, ai: AiWorld, ends: bool) -> None:
         tenant = await ai.tenant(ai_provider="openai", ai_daily_tokens=1_000)

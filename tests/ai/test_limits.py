@@ -12,6 +12,9 @@ from tests.ai.stream import GENERATE, PATH
 from tests.ai.usage import usage_of
 from tests.tls import Receiver
 
+from masthead.ai.budget import most_tokens
+from masthead.ai.prompts import prompt_for, read_wish
+
 
 async def statuses(client: httpx.AsyncClient, count: int) -> list[int]:
     return [(await client.post(PATH, json=GENERATE)).status_code for _ in range(count)]
@@ -137,7 +140,8 @@ class TestBudget:
         ]
 
     async def test_a_spent_budget_refuses_until_midnight(self, ai: AiWorld) -> None:
-        tenant = await ai.tenant(ai_daily_tokens=300)
+        held = most_tokens(prompt_for(read_wish(GENERATE)))
+        tenant = await ai.tenant(ai_daily_tokens=held + 3 * sum(TOKENS))
         passed = 0
         while (answer := await ai.ask(tenant)).status == 200:
             passed += 1
@@ -148,12 +152,12 @@ class TestBudget:
         assert (await ai.ask(tenant)).status == 200
 
     async def test_the_provider_is_told_what_is_left(self, ai: AiWorld) -> None:
-        tenant = await ai.tenant(ai_daily_tokens=1_000)
+        tenant = await ai.tenant(ai_daily_tokens=2_000)
         await ai.ask(tenant)
         first = json.loads(ai.provider.requests[0].body)["max_tokens"]
         await ai.ask(tenant)
         second = json.loads(ai.provider.requests[1].body)["max_tokens"]
-        assert 500 < first < 1_000
+        assert 1_000 < first < 2_000
         assert first - second == sum(TOKENS)
 
     async def test_without_a_budget_nothing_is_said(self, ai: AiWorld) -> None:

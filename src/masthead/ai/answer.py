@@ -34,6 +34,8 @@ class EventStream:
         self._is_finished = False
         self._last_sent = 0.0
         self.characters = 0
+        self.size = 0
+        """Bytes of text."""
 
     async def open(self) -> None:
         self._last_sent = self._time()
@@ -42,8 +44,10 @@ class EventStream:
     async def texts(self, pieces: Iterable[str]) -> None:
         content = b""
         for piece in pieces:
+            quoted = encode(piece)
             self.characters += len(piece)
-            content += b'data: {"text":' + encode(piece) + b"}\n\n"
+            self.size += len(quoted) - 2
+            content += b'data: {"text":' + quoted + b"}\n\n"
         await self._write(content)
 
     async def finish(self, last: Mapping[str, Any] | None = None) -> None:

@@ -15,6 +15,7 @@ import msgspec
 
 from masthead import clock
 from masthead.ai.ledger import Ledger
+from masthead.ai.prompts import Prompt
 from masthead.ai.providers import MAX_OUTPUT_TOKENS
 from masthead.identity.limit_stores import LimitStore
 from masthead.identity.rate_limits import DAY, SECOND, Microseconds, moment_of
@@ -23,6 +24,8 @@ from masthead.web.v1.errors import QuotaExceeded
 
 SUBJECT = "ai:budget"
 IN_USE_RETRY_SECONDS = 10
+FRAME_TOKENS = 100
+"""What a model's own template puts around the two messages of a prompt, and then some."""
 
 IS_SPENT = "The site's AI budget for today is spent. It starts anew at midnight UTC."
 IS_IN_USE = "The rest of the site's AI budget for today is held by calls under way. Try again soon."
@@ -48,6 +51,12 @@ class State(msgspec.Struct, array_like=True, frozen=True):
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(State).decode
+
+
+def most_tokens(prompt: Prompt) -> int:
+    """What the prompt can cost at worst: no tokenizer makes more tokens of a text than it has
+    bytes. It is usually a quarter of that, but a budget that a prompt in Thai overdraws is none."""
+    return prompt.size + FRAME_TOKENS
 
 
 @dataclass(frozen=True, slots=True)

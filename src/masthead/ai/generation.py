@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Iterator
 from dataclasses import dataclass
 
 import structlog
@@ -30,8 +30,9 @@ from masthead.web.bodies import ClientDisconnected
 log = structlog.get_logger()
 
 MAX_ANSWER_CHARACTERS = 400_000
-CHARACTERS_PER_TOKEN = 4
-"""The usual rule of thumb, where the provider has not counted or was not let finish."""
+BYTES_PER_TOKEN = 4
+"""The usual rule of thumb, where the provider has not counted or was not let finish. Of characters
+it would hold for English only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,16 +208,24 @@ class Generator:
             amount_in=tokens_in,
             amount_out=tokens_out,
         )
-        try:
-            if order.reservation:
-                await order.reservation.settle(tokens_in + tokens_out)
-            if work.is_billed:
+        # What is written down first is what a budget goes by, should the process die in between.
+        if work.is_billed:
+            with _answered_anyway(order):
                 await self.ledger.record(
                     order.tenant_id, tokens_in, tokens_out, by_platform=order.by_platform
                 )
-        except MastheadError:
-            # The answer is given; the line above still has the amounts.
-            log.exception("ai.not_recorded", tenant=order.tenant_id)
+        if order.reservation:
+            with _answered_anyway(order):
+                await order.reservation.settle(tokens_in + tokens_out)
+
+
+@contextlib.contextmanager
+def _answered_anyway(order: Order) -> Iterator[None]:
+    try:
+        yield
+    except MastheadError:
+        # The log has the amounts; what else there is to write down must not be lost with it.
+        log.exception("ai.not_recorded", tenant=order.tenant_id)
 
 
 @dataclass(slots=True)
@@ -234,13 +243,13 @@ class _Work:
         if not self.is_billed:
             return 0, 0
         return (
-            estimated(self.order.prompt.characters) if usage.tokens_in is None else usage.tokens_in,
-            estimated(self.answer.characters) if usage.tokens_out is None else usage.tokens_out,
+            _estimated(self.order.prompt.size) if usage.tokens_in is None else usage.tokens_in,
+            _estimated(self.answer.size) if usage.tokens_out is None else usage.tokens_out,
         )
 
 
-def estimated(characters: int) -> int:
-    return -(-characters // CHARACTERS_PER_TOKEN)
+def _estimated(size: int) -> int:
+    return -(-size // BYTES_PER_TOKEN)
 
 
 async def _departure(receive: Receive) -> None:

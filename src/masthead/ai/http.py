@@ -10,8 +10,8 @@ from starlette.types import Receive, Scope, Send
 
 from masthead.ai.accounts import NotUsable, SiteAi, destination_of, site_ai
 from masthead.ai.answer import EventStream
-from masthead.ai.budget import Budgets, Reservation
-from masthead.ai.generation import Generator, Order, estimated
+from masthead.ai.budget import Budgets, Reservation, most_tokens
+from masthead.ai.generation import Generator, Order
 from masthead.ai.limits import NOBODY, AiLimits
 from masthead.ai.prompts import Prompt, prompt_for, read_wish
 from masthead.errors import BadRequest, TooLarge
@@ -77,7 +77,7 @@ class _Generate:
         if tenant_id is None or site.daily_tokens is None:
             return None
         return await self._services.budgets.reserve(
-            tenant_id, site.daily_tokens, estimated(prompt.characters)
+            tenant_id, site.daily_tokens, most_tokens(prompt)
         )
 
 

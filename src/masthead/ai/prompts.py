@@ -42,8 +42,9 @@ class Prompt:
     user: str
 
     @property
-    def characters(self) -> int:
-        return len(self.system) + len(self.user)
+    def size(self) -> int:
+        """Bytes."""
+        return len(self.system.encode()) + len(self.user.encode())
 
 
 def read_wish(body: Mapping[str, Any]) -> Wish:
