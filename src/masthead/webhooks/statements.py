@@ -27,7 +27,7 @@ _now: Any = sa.bindparam("now")
 _limit: Any = sa.bindparam("limit")
 
 DROPPED_AT_ONCE = 1_000
-CLAIM_SIZES = (2, 9, 33, 129, 257)
+CLAIM_SIZES = (2, 3, 5, 9, 17, 33, 65, 129, 257)
 """A claim reads the smallest of these that is enough."""
 
 
