@@ -264,6 +264,42 @@ async def test_the_owner_gets_a_receipt(app: World) -> None:
     assert "comments: 6" in sent[0].letter.text
 
 
+async def receipts_of(world: World, request_id: str) -> list[str]:
+    mailed = await mails_of(world, "")
+    return [mail.to for mail in mailed if request_id in mail.letter.text]
+
+
+async def test_wherever_its_end_is_cut_off_the_receipt_is_mailed_once(app: World) -> None:
+    tenant, owner = await a_busy_tenant(app)
+    asked = (await owner.api.post(DELETE, json=deletion(tenant))).json()
+    app.clock.advance(days=30)
+    erasure, turns = app.parts.privacy.erasure, 0
+    while (request := await request_of(app, asked["request_id"]))["status"] == "queued":
+        turns += 1
+        running = asyncio.create_task(erasure.run(request))
+        # One turn of the loop more each time; whatever is committed stays.
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+    assert turns > 10
+    assert await receipts_of(app, asked["request_id"]) == [owner.email]
+
+
+async def test_two_workers_that_finish_together_mail_one_receipt(app: World) -> None:
+    tenant, owner = await a_busy_tenant(app)
+    asked = (await owner.api.post(DELETE, json=deletion(tenant))).json()
+    app.clock.advance(days=30)
+    request = await request_of(app, asked["request_id"])
+    erasure = app.parts.privacy.erasure
+    assert all(await asyncio.gather(*(erasure.run(request) for _ in range(3))))
+    assert await receipts_of(app, asked["request_id"]) == [owner.email]
+    found = await request_of(app, asked["request_id"])
+    assert found["receipt"]["erased"]["comments"] == 6
+    await run_jobs(app)
+    assert await rows_of(app, tenant.id) == {"gdpr_requests": 1}
+
+
 async def test_an_erasure_that_is_cut_off_anywhere_goes_on(app: World) -> None:
     """Cut off after every single await of the first hundred and more, then let through."""
     tenant, owner = await a_busy_tenant(app)

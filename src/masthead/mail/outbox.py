@@ -16,19 +16,21 @@ from sqlalchemy import Column, Index, PrimaryKeyConstraint, Table
 from masthead import clock, ids
 from masthead.email_address import normal_email
 from masthead.ids import TenantId
+from masthead.jobs.queue import jobs
 from masthead.keyring import KeyRing
 from masthead.mail.message import Letter, Mail, compose
 from masthead.mail.rendering import render
 from masthead.records.unit import Unit
 from masthead.settings import Settings
 from masthead.storage import dialects
-from masthead.storage.database import EVERY_TENANT, Database, Statement, scope_of
+from masthead.storage.database import EVERY_TENANT, Database, Statement, Transaction, scope_of
 from masthead.storage.metadata import metadata
 
 SEND = "mail.send"
 KEPT = timedelta(days=14)
 """How long a mail that could not be sent stays; its job gives up after little more than a day."""
 _PURPOSE = "mail"
+_PLATFORM = TenantId("")
 
 mails = Table(
     "mails",
@@ -67,6 +69,7 @@ class Outbox:
         t = mails.c
         this = (t.tenant_id == sa.bindparam("key_tenant"), t.id == sa.bindparam("key_id"))
         self._insert = database.compile(sa.insert(mails))
+        self._enqueue = database.compile(sa.insert(jobs))
         self._find = database.compile(sa.select(t.content, t.created).where(*this))
         self._remove = database.compile(sa.delete(mails).where(*this))
         self._forget = database.compile(
@@ -81,19 +84,41 @@ class Outbox:
 
         Raises ValueError for an address that is none: better now than on every attempt.
         """
-        letter, mail_id, now = render(mail), ids.new_id(), self._clock()
-        compose(letter, mail_id=mail_id, written=now, sender=self._sender)
-        content = msgspec.json.encode(letter).decode()
-        values = {
-            "tenant_id": unit.tenant_id,
-            "id": mail_id,
-            "recipient": normal_email(mail.to),
-            "content": self._keyring.encrypt(_PURPOSE, content, _place(unit.tenant_id, mail_id)),
-            "created": clock.to_text(now),
-        }
+        mail_id, values = self._row(unit.tenant_id, mail)
         await unit.execute(self._insert, values)
         await unit.enqueue(SEND, {"mail_id": mail_id})
         return mail_id
+
+    async def queue_for_platform(self, tx: Transaction, mail: Mail) -> None:
+        """As `queue`, for the mail that tells of a tenant's end in the transaction which brings it
+        about: it belongs to the platform, and no unit spans the two."""
+        mail_id, values = self._row(_PLATFORM, mail)
+        await tx.execute(self._insert, self._insert.bind(values))
+        job = {
+            "tenant_id": _PLATFORM,
+            "id": ids.new_id(),
+            "kind": SEND,
+            "payload": msgspec.json.encode({"mail_id": mail_id}).decode(),
+            "run_at": values["created"],
+            "attempts": 0,
+            "leased_until": "",
+            "failed_at": "",
+            "error": "",
+            "created": values["created"],
+        }
+        await tx.execute(self._enqueue, self._enqueue.bind(job))
+
+    def _row(self, tenant_id: TenantId, mail: Mail) -> tuple[str, dict[str, str]]:
+        letter, mail_id, now = render(mail), ids.new_id(), self._clock()
+        compose(letter, mail_id=mail_id, written=now, sender=self._sender)
+        content = msgspec.json.encode(letter).decode()
+        return mail_id, {
+            "tenant_id": tenant_id,
+            "id": mail_id,
+            "recipient": normal_email(mail.to),
+            "content": self._keyring.encrypt(_PURPOSE, content, _place(tenant_id, mail_id)),
+            "created": clock.to_text(now),
+        }
 
     async def forget(self, unit: Unit, email: str) -> int:
         """Drops whatever is still to be sent to an address; returns how many mails that were."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import AbstractAsyncContextManager
 
 from masthead import clock
 from masthead.caller import system
@@ -11,13 +10,13 @@ from masthead.errors import MastheadError
 from masthead.jobs.runner import MAX_ATTEMPTS, Handler, Job
 from masthead.privacy.asking import TENANT
 from masthead.privacy.collection import gdpr_requests
-from masthead.privacy.erasure import Erasure
+from masthead.privacy.erasure import SLICE_SECONDS, Erasure
 from masthead.privacy.export import Exports
-from masthead.privacy.pace import Pace
+from masthead.privacy.pace import Pace, Slice, SliceOver
 from masthead.privacy.requests import ERASE_JOB, EXPORT_JOB, Requests
 from masthead.records.collection import Record
 from masthead.records.engine import ListRequest, Records
-from masthead.storage.compaction import Fold, WordMerge
+from masthead.storage.compaction import WordMerge
 from masthead.storage.database import EVERY_TENANT
 from masthead.storage.objects import ObjectStore
 
@@ -37,7 +36,6 @@ class PrivacyWork:
         exports: Exports,
         erasure: Erasure,
         words: WordMerge,
-        folding: Callable[[], AbstractAsyncContextManager[Fold]],
         compact: Callable[[], Awaitable[None]],
     ) -> None:
         self._records = records
@@ -46,7 +44,6 @@ class PrivacyWork:
         self._exports = exports
         self._erasure = erasure
         self._words = words
-        self._folding = folding
         self._compact = compact
 
     def handlers(self) -> Mapping[str, Handler]:
@@ -68,7 +65,8 @@ class PrivacyWork:
         request = await self._requests.find(job.payload["request_id"])
         if request is None or not self._is_due(request):
             return
-        if request["status"] == "queued" and not await self._erasure.run(request):
+        email = job.payload.get("email", "")
+        if request["status"] == "queued" and not await self._erasure.run(request, email=email):
             async with self._records.unit(system(job.tenant_id)) as unit:
                 await unit.enqueue(ERASE_JOB, dict(job.payload))
             return
@@ -84,18 +82,26 @@ class PrivacyWork:
         return bool(is_meant and request["grace_until"] <= now)
 
     async def _make_compact(self, job: Job) -> None:
+        """In slices as well: whoever stops the worker waits for what it has in hand."""
         if self._words.is_needed and job.payload["has_words"]:
-            await self._merge_words()
+            is_first = job.payload.get("is_first", True)
+            try:
+                await self._merge_words(Slice(SLICE_SECONDS), is_first=is_first)
+            except SliceOver:
+                async with self._records.unit(system()) as unit:
+                    await unit.enqueue(COMPACT_JOB, {"has_words": True, "is_first": False})
+                return
         await self._compact()
 
-    async def _merge_words(self) -> None:
-        async with self._folding() as fold:
-            pace = Pace(self._records.database, fold, fewest=1, most=MOST_PAGES)
-            is_first = may_go_on = True
-            while may_go_on:
-                async with pace.step(EVERY_TENANT) as tx:
-                    may_go_on = await self._words.step(tx, pace.size, is_first=is_first)
-                is_first = False
+    async def _merge_words(self, slice_: Slice, *, is_first: bool) -> None:
+        pace = Pace(self._records.database, fewest=1, most=MOST_PAGES)
+        may_go_on = True
+        while may_go_on:
+            async with pace.step(EVERY_TENANT) as tx:
+                may_go_on = await self._words.step(tx, pace.size, is_first=is_first)
+            is_first = False
+            if may_go_on:
+                slice_.check()
 
     async def sweep(self) -> None:
         """Links that are over: archives go, deletions that nobody confirmed are dropped."""

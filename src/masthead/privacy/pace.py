@@ -8,57 +8,71 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from masthead.storage.compaction import Fold, has_one_writer
+from masthead.storage.compaction import has_one_writer
 from masthead.storage.database import Database, Scope, Transaction
 
 STEP_SECONDS, LONG_STEP_SECONDS = 0.0015, 0.02
 """What the statements of a step should take where other writers wait for it, and where they don't;
 the commit comes on top, whatever the step's size."""
-FOLD_SECONDS = 0.02
-"""What writing SQLite's log back should take: while it does, others' commits wait for the disk."""
-MOST_STEPS = 64
-"""Between two of these."""
-PAUSES = 4
-"""How often as long as a step, commit included, the pause after it is."""
+SHORTEST_PAUSE, LONGEST_PAUSE = 1.0, 4.0
+"""How often as long as a step, commit included, the pause after it is: while nobody else writes,
+and while somebody does."""
+BESIDE_OTHERS = 2.0
+"""The same where others write beside it, and only share the machine."""
+FORGETS = 0.9
+NOTICED_SECONDS = 0.0005
+"""A turn to write that nobody else has comes sooner than that."""
+
+
+class SliceOver(Exception):
+    """Enough for now; the next job goes on."""
+
+
+class Slice:
+    """How long a job works before it lets others have their turn."""
+
+    def __init__(self, seconds: float) -> None:
+        self._until = time.monotonic() + seconds
+
+    def check(self) -> None:
+        if time.monotonic() > self._until:
+            raise SliceOver
 
 
 class Pace:
-    """How much at a time, learned from how long it takes."""
+    """How much at a time, learned from how long it takes, and how long the pauses are, learned from
+    whether somebody else was writing."""
 
-    def __init__(self, database: Database, fold: Fold, *, fewest: int, most: int) -> None:
+    def __init__(self, database: Database, *, fewest: int, most: int) -> None:
         self._database = database
-        self._fold = fold
-        self._wanted = STEP_SECONDS if has_one_writer(database) else LONG_STEP_SECONDS
+        self._takes_turns = has_one_writer(database)
+        self._wanted = STEP_SECONDS if self._takes_turns else LONG_STEP_SECONDS
+        self._pause = LONGEST_PAUSE if self._takes_turns else BESIDE_OTHERS
         self._fewest = fewest
         self._most = most
         self.size = fewest
-        self._steps_to_a_fold = 1
-        self._steps = 0
 
     @asynccontextmanager
     async def step(self, scope: Scope) -> AsyncIterator[Transaction]:
         """A transaction of about `size`, and the pause after it."""
+        asked = time.monotonic()
         async with self._database.transaction(scope) as tx:
-            # The wait for the turn to write is the others' doing, and not counted.
             began = time.monotonic()
             yield tx
+            # The wait for the turn to write is the others' doing, and not counted.
             took = time.monotonic() - began
             self.size = _learned(self.size, took, self._wanted, self._fewest, self._most)
-        await asyncio.sleep((time.monotonic() - began) * PAUSES)
-        self._steps += 1
-        if self._steps >= self._steps_to_a_fold:
-            await self._write_back()
-
-    async def _write_back(self) -> None:
-        """Before the log is so long that somebody's commit has to do it."""
-        self._steps, began = 0, time.monotonic()
-        await self._fold()
-        took = time.monotonic() - began
-        self._steps_to_a_fold = _learned(self._steps_to_a_fold, took, FOLD_SECONDS, 1, MOST_STEPS)
-        await asyncio.sleep(took * PAUSES)
+        if self._takes_turns:
+            self._pause = _courtesy(self._pause, began - asked)
+        await asyncio.sleep((time.monotonic() - began) * self._pause)
 
 
 def _learned(size: int, took: float, wanted: float, fewest: int, most: int) -> int:
     if took > wanted:
         return max(size // 2, fewest)
     return min(size * 2, most) if took < wanted / 2 else size
+
+
+def _courtesy(pause: float, waited: float) -> float:
+    """At once as long as can be, shorter little by little."""
+    return LONGEST_PAUSE if waited > NOTICED_SECONDS else max(pause * FORGETS, SHORTEST_PAUSE)

@@ -5,13 +5,13 @@ A collection with personal fields must have its fate in the table below; tests s
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 from masthead.members.collection import blog_members
+from masthead.privacy.spellings import spellings_of
 from masthead.records.collection import Collection, Record, Registry
 from masthead.records.fields.base import Field
 from masthead.records.fields.relation import Relation
@@ -45,10 +45,17 @@ WHY_KEPT = {
     "orders": "bookkeeping is required by law, without name and address",
     "gift_cards": "they can still be redeemed, without the address",
     "gdpr_requests": "proof that the requests were answered, without any address",
+    **dict.fromkeys(
+        ("posts", "pages", "products", "categories", "media"),
+        "they are the site's own, without the address",
+    ),
 }
 
 KEPT_WORDS = frozenset({("comments", "body")})
 """Personal in an export, but what others have answered to: an erasure takes the address out."""
+
+FREE_TEXTS = frozenset({"posts", "pages", "products", "categories", "media", "comments"})
+"""Where anybody may have written a member's address: an erasure takes it out of all of them."""
 
 ANONYMOUS = "Anonymous"
 REMOVED = "[removed]"
@@ -119,12 +126,16 @@ def without_person(collection: Collection, record: Record, person: Person) -> di
     return {name: value for name, value in changes.items() if value != record[name]}
 
 
+def without_address(collection: Collection, record: Record, email: str) -> dict[str, Any]:
+    """The changes that take the address out of a record's texts, whosever the record is."""
+    changes = {each.name: scrubbed(record[each.name], email) for each in collection.fields}
+    return {name: value for name, value in changes.items() if value != record[name]}
+
+
 def scrubbed(value: Any, email: str) -> Any:
-    """The value without the address, however deep it stands."""
+    """The value without the address, however it is spelled and however deep it stands."""
     if isinstance(value, str):
-        if email not in value.lower():
-            return value
-        return re.sub(re.escape(email), REMOVED, value, flags=re.IGNORECASE)
+        return spellings_of(email).replaced(value, REMOVED) if email else value
     if isinstance(value, list):
         return [scrubbed(each, email) for each in value]
     if isinstance(value, dict):

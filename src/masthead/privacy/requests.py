@@ -81,9 +81,11 @@ class Requests:
         return found
 
     async def _owner(self, tenant_id: TenantId) -> list[Record]:
-        (tenant,) = await self._records.find(tenants, {"id": tenant_id}, tenant_id=tenant_id)
+        """Nobody, when the tenant has been erased a moment ago."""
+        found = await self._records.find(tenants, {"id": tenant_id}, tenant_id=tenant_id)
         # Without a named owner the first administrator is the one.
-        by = {"id": tenant["owner_id"]} if tenant["owner_id"] else {}
+        named = [each["owner_id"] for each in found if each["owner_id"]]
+        by = {"id": named[0]} if named else {}
         return await self._records.find(superusers, by, tenant_id=tenant_id)
 
     async def site(self, tenant_id: TenantId, blog_name: str = "") -> Site:
@@ -221,7 +223,12 @@ class Requests:
         moment = clock.to_text(now)
         if request["subject"] == TENANT:
             await _freeze(unit, read_only_mode=True, deleted_at=moment)
-        await unit.enqueue(ERASE_JOB, {"request_id": request["id"]}, grace_until)
+        payload = {"request_id": request["id"]}
+        if request["subject"] == MEMBER:
+            # Should somebody delete the member before: what else is about them is found by it.
+            for member in await unit.find(blog_members, {"id": request["member_id"]}, 1):
+                payload["email"] = member["email"]
+        await unit.enqueue(ERASE_JOB, payload, grace_until)
         return await _stamp(unit, request, confirmed_at=moment, grace_until=grace_until)
 
     async def _call_off(self, unit: Unit, request: Record) -> None:

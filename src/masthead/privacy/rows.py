@@ -16,7 +16,9 @@ import sqlalchemy as sa
 from masthead.events.outbox import events
 from masthead.ids import TenantId
 from masthead.jobs.queue import jobs
+from masthead.privacy.spellings import likely_spellings
 from masthead.records.collection import Registry
+from masthead.records.tables import record_counts
 from masthead.records.unit import Unit
 from masthead.storage import dialects
 from masthead.storage.database import Database, Statement, Transaction, scope_of
@@ -80,7 +82,11 @@ class TenantRows:
         )
         self._complete = database.compile(
             sa.update(requests)
-            .where(requests.c.tenant_id == sa.bindparam("t"), requests.c.id == sa.bindparam("keep"))
+            .where(
+                requests.c.tenant_id == sa.bindparam("t"),
+                requests.c.id == sa.bindparam("keep"),
+                requests.c.status == "queued",
+            )
             .values(
                 status="completed",
                 completed_at=sa.bindparam("now"),
@@ -161,12 +167,16 @@ class TenantRows:
 
     async def finish(
         self, tx: Transaction, tenant_id: TenantId, keep: str, receipt: str, now: str
-    ) -> None:
-        """What came in meanwhile, the tenant itself, and the state of the request."""
+    ) -> bool:
+        """What came in meanwhile, the tenant itself, and the state of the request; False when
+        another worker has done that."""
         values = {"t": tenant_id, "keep": keep, "new_receipt": receipt, "now": now}
+        # First: of two workers the second waits here, and then finds it done.
+        if not await tx.execute(self._complete, self._complete.bind(values)):
+            return False
         for statement in (*self._rest, *self._last):
             await tx.execute(statement, statement.bind(values), slow=True)
-        await tx.execute(self._complete, self._complete.bind(values))
+        return True
 
 
 def _let_go_of_own_kind(table: sa.Table, key: Sequence[sa.Column[Any]]) -> list[sa.Update]:
@@ -200,7 +210,7 @@ class PersonTraces:
     """What speaks of a person outside the records: events and their deliveries, answers kept for
     a repeat, waiting jobs and mails, and whatever else holds the address."""
 
-    def __init__(self, database: Database, registry: Registry) -> None:
+    def __init__(self, database: Database, registry: Registry, *, erase_job: str) -> None:
         self._database = database
         e = events.c
         deliveries = metadata.tables["webhook_deliveries"]
@@ -231,8 +241,14 @@ class PersonTraces:
                 ),
             )
         ]
+        # A counter's bucket is named by a value, a tag for instance, and outlives its last record.
+        self._forget_totals = database.compile(
+            sa.delete(record_counts).where(
+                record_counts.c.tenant_id == sa.bindparam("t"), record_counts.c.total == 0
+            )
+        )
         self._forget_address = [
-            database.compile(_holding(each))
+            database.compile(_holding(each, erase_job))
             for each in metadata.sorted_tables
             if registry.find(each.name) is None
             and each.name not in FOLLOW
@@ -255,16 +271,22 @@ class PersonTraces:
     async def forget_address(self, unit: Unit, email: str) -> int:
         """Rows of the service's own bookkeeping that hold the address anywhere."""
         removed = 0
-        values = {"t": unit.tenant_id, "address": f"%{_WILD.sub(_ESCAPED, email)}%"}
-        for statement in self._forget_address:
-            removed += await unit.execute(statement, values)
+        await unit.execute(self._forget_totals, {"t": unit.tenant_id})
+        for spelled in likely_spellings(email) if email else ():
+            values = {"t": unit.tenant_id, "address": f"%{_WILD.sub(_ESCAPED, spelled)}%"}
+            for statement in self._forget_address:
+                removed += await unit.execute(statement, values)
         return removed
 
 
-def _holding(table: sa.Table) -> sa.Delete:
+def _holding(table: sa.Table, erase_job: str) -> sa.Delete:
     holds = [
         dialects.contains_text(sa.cast(column, sa.Text()), sa.bindparam("address"))
         for column in table.columns
         if isinstance(column.type, dialects.Text | dialects.Json) and column.name != "tenant_id"
     ]
-    return sa.delete(table).where(table.c.tenant_id == sa.bindparam("t"), sa.or_(*holds))
+    mine = [table.c.tenant_id == sa.bindparam("t"), sa.or_(*holds)]
+    if table is jobs:
+        # The erasure's own: the runner removes it when it is done.
+        mine.append(table.c.kind != erase_job)
+    return sa.delete(table).where(*mine)

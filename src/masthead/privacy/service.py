@@ -10,12 +10,14 @@ from masthead.privacy.erasure import Erasure
 from masthead.privacy.export import Exports
 from masthead.privacy.jobs import PrivacyWork
 from masthead.privacy.links import Links
+from masthead.privacy.member_erasure import MemberErasure
+from masthead.privacy.mentions import Mentions
 from masthead.privacy.requests import ERASE_JOB, Requests
 from masthead.privacy.rows import PersonTraces, TenantRows
 from masthead.records.engine import Records
 from masthead.settings import Settings
 from masthead.site.address import Sites
-from masthead.storage.compaction import WordMerge, compact, folding
+from masthead.storage.compaction import WordMerge, compact
 from masthead.storage.long_reads import long_reads
 from masthead.storage.objects import ObjectStore
 
@@ -41,18 +43,17 @@ def build_privacy(
     exports = Exports(
         records, objects, requests, partial(long_reads, records.database, settings.database_url)
     )
-    fold_log = partial(folding, settings.database_url)
-    erasure = Erasure(
+    members = MemberErasure(
         records,
-        objects,
         mail,
         requests,
         exports,
-        TenantRows(records.database, erase_job=ERASE_JOB),
-        PersonTraces(records.database, records.registry),
-        fold_log,
+        PersonTraces(records.database, records.registry, erase_job=ERASE_JOB),
+        Mentions(records.database, records.registry),
     )
+    rows = TenantRows(records.database, erase_job=ERASE_JOB)
+    erasure = Erasure(records, objects, mail, requests, rows, members)
     make_compact = partial(compact, settings.database_url)
     words = WordMerge(records.database)
-    work = PrivacyWork(records, objects, requests, exports, erasure, words, fold_log, make_compact)
+    work = PrivacyWork(records, objects, requests, exports, erasure, words, make_compact)
     return Privacy(links, requests, exports, erasure, work)

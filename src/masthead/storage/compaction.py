@@ -10,9 +10,6 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
-from functools import partial
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -26,8 +23,6 @@ MOST_BYTES = 64 * 1024 * 1024
 """Larger files are left to the operator: writers have to wait while one is rewritten."""
 _BUSY_SECONDS = 30.0
 _AGAIN_SECONDS = 0.05
-
-Fold = Callable[[], Awaitable[None]]
 
 
 def has_one_writer(database: Database) -> bool:
@@ -62,40 +57,6 @@ async def compact(database_url: str) -> None:
         await asyncio.to_thread(_rewrite, path)
     else:
         await _vacuum_postgres(database_url)
-
-
-@asynccontextmanager
-async def folding(database_url: str) -> AsyncIterator[Fold]:
-    """What writes SQLite's log back into its file, beside the writers: who deletes much calls it
-    now and then, so that no other's commit has to do it. Other databases see to that by
-    themselves."""
-    path = sqlite_path(database_url)
-    if path is None:
-        yield _nothing
-        return
-    connection = await asyncio.to_thread(_connect, path)
-    try:
-        yield partial(asyncio.to_thread, _fold, connection)
-    finally:
-        await asyncio.to_thread(connection.close)
-
-
-async def _nothing() -> None:
-    """There is no log to write back."""
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    try:
-        return connect(path, busy_seconds=0, query_only=False)
-    except sqlite3.Error as error:
-        raise translated(error) from error
-
-
-def _fold(connection: sqlite3.Connection) -> None:
-    try:
-        connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
-    except sqlite3.Error as error:
-        raise translated(error) from error
 
 
 def _rewrite(path: Path) -> None:
