@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import sqlite3
 import statistics
 import sys
 import time
@@ -21,7 +22,7 @@ from masthead.errors import Unavailable
 from masthead.identity.directory import Tenant
 from masthead.identity.limit_store_postgres import rate_limit_counters
 from masthead.identity.limit_store_redis import RedisLimitStore
-from masthead.identity.limit_store_sqlite import SqliteLimitStore
+from masthead.identity.limit_store_sqlite import MAX_BATCH, SqliteLimitStore
 from masthead.identity.limit_stores import LimitStore
 from masthead.identity.limiter import RateLimiter
 from masthead.identity.plans import Plan
@@ -217,6 +218,21 @@ async def test_a_damaged_file_is_replaced(tmp_path: Path) -> None:
     path.write_bytes(b"not a database, but long enough to be taken for one" * 100)
     store = SqliteLimitStore(path)
     assert await store.update(TenantId("t"), ["a"], count_up) == 1
+    await store.close()
+
+
+async def test_calls_wait_while_another_process_counts(tmp_path: Path) -> None:
+    store = SqliteLimitStore(tmp_path / "limits.db")
+    other = sqlite3.connect(tmp_path / "limits.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    many = 3 * MAX_BATCH
+    calls = [asyncio.create_task(store.update(TenantId("t"), ["a"], count_up)) for _ in range(many)]
+    done, _ = await asyncio.wait(calls, timeout=0.05)
+    assert not done
+    calls.pop().cancel()
+    other.execute("ROLLBACK")
+    other.close()
+    assert sorted(await asyncio.gather(*calls)) == list(range(1, many))
     await store.close()
 
 

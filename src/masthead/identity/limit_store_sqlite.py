@@ -73,11 +73,11 @@ class SqliteLimitStore:
 
     async def sweep(self) -> None:
         deadline = time.monotonic() + PATIENCE_SECONDS
-        while not self._has_begun():
-            if time.monotonic() > deadline:
-                raise Unavailable
-            await asyncio.sleep(_uneven_seconds())
         try:
+            while not self._has_begun():
+                if time.monotonic() > deadline:
+                    raise Unavailable
+                await asyncio.sleep(_uneven_seconds())
             oldest = int(self._clock().timestamp()) - KEPT_SECONDS
             self._connection.execute(_SWEEP, (oldest,))
             self._connection.execute("COMMIT")
@@ -94,32 +94,30 @@ class SqliteLimitStore:
     def _count_waiting(self) -> None:
         """On the loop on purpose: some tens of µs, less than a hop to a thread."""
         self._turn = None
+        batch = self._next_batch()
         try:
-            if not self._has_begun():
-                self._wait_for_another_process()
-                return
+            if self._has_begun():
+                self._count(batch)
+            else:
+                self._put_back(batch)
+        # Whatever it is, only those who wait for their turn can tell it.
         except Exception as error:
-            waiting, self._waiting = self._waiting, []
-            _fail(waiting, error)
-            return
+            self._roll_back()
+            _fail(batch, translated(error) if isinstance(error, sqlite3.Error) else error)
+
+    def _next_batch(self) -> list[_Waiting]:
         batch, self._waiting = self._waiting[:MAX_BATCH], self._waiting[MAX_BATCH:]
         if self._waiting:
             self._turn = asyncio.get_running_loop().call_soon(self._count_waiting)
-        self._count([each for each in batch if not each.result.done()])
+        # Whoever was cancelled meanwhile is not counted.
+        return [each for each in batch if not each.result.done()]
 
     def _count(self, batch: Sequence[_Waiting]) -> None:
-        outcomes = []
-        try:
-            states = self._read({name for each in batch for name in each.names})
-            changed: dict[str, bytes] = {}
-            for each in batch:
-                outcomes.append(_outcome(each, states, changed))
-            self._write(changed)
-            self._connection.execute("COMMIT")
-        except sqlite3.Error as error:
-            self._roll_back()
-            _fail(batch, translated(error))
-            return
+        states = self._read({name for each in batch for name in each.names})
+        changed: dict[str, bytes] = {}
+        outcomes = [_outcome(each, states, changed) for each in batch]
+        self._write(changed)
+        self._connection.execute("COMMIT")
         for each, (result, failure) in zip(batch, outcomes, strict=True):
             if failure is None:
                 each.result.set_result(result)
@@ -134,18 +132,24 @@ class SqliteLimitStore:
             except sqlite3.Error as error:
                 # Another process counts, and is done sooner than a timer would come round.
                 if code_of(error) not in BUSY:
-                    raise translated(error) from error
+                    raise
         return False
 
-    def _wait_for_another_process(self) -> None:
+    def _put_back(self, batch: Sequence[_Waiting]) -> None:
+        """Another process goes on counting: those who have waited too long are told so."""
         now = time.monotonic()
-        _fail([each for each in self._waiting if each.deadline < now], Unavailable())
-        self._waiting = [each for each in self._waiting if not each.result.done()]
+        _fail([each for each in batch if each.deadline < now], Unavailable())
+        self._waiting[:0] = [each for each in batch if not each.result.done()]
+        if self._turn is not None:
+            self._turn.cancel()
+            self._turn = None
         if self._waiting:
             loop = asyncio.get_running_loop()
             self._turn = loop.call_later(_uneven_seconds(), self._count_waiting)
 
     def _read(self, names: set[str]) -> dict[str, bytes]:
+        if not names:
+            return {}
         rows = self._connection.execute(_select(len(names)), tuple(names))
         return dict(rows.fetchall())
 
@@ -164,10 +168,10 @@ class SqliteLimitStore:
 def _outcome(
     waiting: _Waiting, states: dict[str, bytes], changed: dict[str, bytes]
 ) -> tuple[Any, Exception | None]:
-    """What the change gives, or what it raises: that is its caller's alone."""
     before = [states.get(name, b"") for name in waiting.names]
     try:
         after, result = waiting.change(before)
+    # What a change raises is its caller's alone.
     except Exception as error:
         return None, error
     for name, old, new in zip(waiting.names, before, after, strict=True):
