@@ -9,11 +9,10 @@ as an object key, in a URL and in a header without any quoting.
 from __future__ import annotations
 
 import re
-import secrets
 
 from anyascii import anyascii
 
-from masthead.ids import ALPHABET
+from masthead.ids import new_id
 from masthead.media.sniff import EXTENSIONS
 
 RANDOM_LENGTH = 10
@@ -76,4 +75,4 @@ def _clean_extension(extension: str) -> str:
 
 
 def _random() -> str:
-    return "".join(secrets.choice(ALPHABET) for _ in range(RANDOM_LENGTH))
+    return new_id()[:RANDOM_LENGTH]
