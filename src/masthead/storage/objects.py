@@ -34,6 +34,8 @@ Data = bytes | AsyncIterable[bytes]
 PART_BYTES = 5 * 1024 * 1024
 """S3's smallest part; what fits in one is sent by a single request."""
 CHUNK_BYTES = 256 * 1024
+WHOLE_BYTES = 4 * CHUNK_BYTES
+"""Of what is written to a local file: a trip to a thread for each so much, not for each packet."""
 PING_SECONDS = 2
 UNFINISHED_FOR = timedelta(days=1)
 """No write takes longer."""
@@ -117,7 +119,7 @@ class ObjectStore:
         An exception of the `data` iterator ends the upload and is raised as it is.
         """
         check_key(key)
-        first, rest = await _first_part(data)
+        first, rest = await _first_part(data, PART_BYTES)
         attributes = None if content_type is None else {"Content-Type": content_type}
         with _store_errors():
             if rest is None:
@@ -242,13 +244,20 @@ class LocalObjectStore(ObjectStore):
     async def put(self, key: str, data: Data, *, content_type: str | None = None) -> None:
         path = self._folder / check_key(key)
         temporary = self._unfinished / secrets.token_hex(16)
+        first, rest = (
+            (data, None) if isinstance(data, bytes) else await _first_part(data, WHOLE_BYTES)
+        )
+        if rest is None:
+            with _file_errors():
+                await asyncio.to_thread(_store, first, temporary, path, self._folder)
+            return
         try:
             with _file_errors():
                 # Right here, since it takes microseconds: a caller cancelled while a thread opened
                 # it would leave an open file that nobody knows of.
                 file = open(temporary, "xb")  # noqa: ASYNC230, SIM115
             with file:
-                await _write_all(file, data)
+                await _write_all(file, first, rest)
                 with _file_errors():
                     await asyncio.to_thread(_sync_file, file)
             with _file_errors():
@@ -296,17 +305,17 @@ def _s3_store(bucket: str, prefix: str, environ: Mapping[str, str]) -> S3Store:
     )
 
 
-async def _first_part(data: Data) -> tuple[bytes, AsyncIterator[bytes] | None]:
+async def _first_part(data: Data, length: int) -> tuple[bytes, AsyncIterator[bytes] | None]:
     """The beginning of the data, and the rest unless that was all."""
     if isinstance(data, bytes):
-        if len(data) <= PART_BYTES:
+        if len(data) <= length:
             return data, None
         return b"", _once(data)
     rest = aiter(data)
     first = bytearray()
     async for chunk in rest:
         first += chunk
-        if len(first) > PART_BYTES:
+        if len(first) > length:
             return bytes(first), rest
     return bytes(first), None
 
@@ -369,16 +378,23 @@ def _file_errors() -> Iterator[None]:
         raise Unavailable from error
 
 
-async def _write_all(file: BinaryIO, data: Data) -> None:
-    if isinstance(data, bytes):
-        with _file_errors():
-            await asyncio.to_thread(file.write, data)
-        return
-    # A thread per megabyte, not per network packet.
-    waiting = bytearray()
-    async for chunk in data:
+def _store(content: bytes, temporary: Path, path: Path, folder: Path) -> None:
+    """All of a small object at once: each trip to a thread costs as much as writing it."""
+    try:
+        with open(temporary, "xb") as file:
+            file.write(content)
+            _sync_file(file)
+        _rename_durably(temporary, path, folder)
+    finally:
+        with suppress(FileNotFoundError):
+            temporary.unlink()
+
+
+async def _write_all(file: BinaryIO, first: bytes, rest: AsyncIterator[bytes]) -> None:
+    waiting = bytearray(first)
+    async for chunk in rest:
         waiting += chunk
-        if len(waiting) >= 4 * CHUNK_BYTES:
+        if len(waiting) >= WHOLE_BYTES:
             with _file_errors():
                 await asyncio.to_thread(file.write, bytes(waiting))
             waiting.clear()
