@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
+import io
 import os
 import tracemalloc
 from collections.abc import Iterable
@@ -261,12 +262,23 @@ async def test_cancelling_during_a_write_waits_for_the_thread_and_leaves_no_file
 async def test_files_are_closed_after_use() -> None:
     before = open_files()
     async with read_form(
-        scope(), sending([part("d", b"x" * 100_000, "a") + part("e", b"y", "b") + END]), limit=LIMIT
+        scope(),
+        sending([part("d", b"x" * (IN_MEMORY_BYTES + 1), "a") + part("e", b"", "b") + END]),
+        limit=LIMIT,
     ) as form:
         files = form.files
         assert open_files() == before + 1
     assert all(upload.file.closed for upload in files)
     assert open_files() == before
+
+
+async def test_many_small_files_take_no_more_memory_than_one() -> None:
+    before = open_files()
+    half = part("d", b"x" * (IN_MEMORY_BYTES // 2), "a")
+    async with read_form(scope(), sending([half * 4 + END]), limit=LIMIT) as form:
+        in_memory = [each for each in form.files if isinstance(each.file, io.BytesIO)]
+        assert (len(form.files), len(in_memory)) == (4, 2)
+        assert open_files() == before + 2
 
 
 async def test_memory_does_not_grow_with_the_upload() -> None:

@@ -31,8 +31,9 @@ MAX_FIELD_BYTES = 1024 * 1024
 """Names and values of all form fields together; files don't count."""
 MAX_PART_HEADERS = 8
 MAX_HEADER_BYTES = 4096
-IN_MEMORY_BYTES = 64 * 1024
-"""Up to here a file stays in memory and on the event loop; beyond, disk and threads."""
+IN_MEMORY_BYTES = 256 * 1024
+"""Of a form's files together: so much stays in memory and on the event loop; beyond, disk and
+threads."""
 HEAD_BYTES = 4096
 JSON_PAYLOAD = "@jsonPayload"
 
@@ -46,7 +47,13 @@ T = TypeVar("T")
 class Upload:
     """One file of a form. `content_type` is what the client declared: never believe it."""
 
-    def __init__(self, field_name: str, filename: str, content_type: str) -> None:
+    def __init__(
+        self,
+        field_name: str,
+        filename: str,
+        content_type: str,
+        in_memory_bytes: int = IN_MEMORY_BYTES,
+    ) -> None:
         self.field = field_name
         self.filename = filename
         self.content_type = content_type
@@ -55,6 +62,7 @@ class Upload:
         self.file: BinaryIO = io.BytesIO()
         self._hash = hashlib.sha256()
         self._unwritten = bytearray()
+        self._in_memory_bytes = in_memory_bytes
 
     @property
     def sha256(self) -> str:
@@ -79,7 +87,7 @@ class Upload:
 
     async def _flush(self, *, is_complete: bool) -> None:
         """Moves what was fed to the file, once it is worth the trip to a thread."""
-        if self.size <= IN_MEMORY_BYTES:
+        if self.size <= self._in_memory_bytes:
             if is_complete:
                 self._write(bytes(self._unwritten))
         elif is_complete or len(self._unwritten) >= _WRITE_BYTES:
@@ -254,6 +262,7 @@ class _Reader:
                 self._field_name,
                 filename.decode("utf-8", "replace"),
                 self._headers.get(b"content-type", b"").decode("latin-1"),
+                max(0, IN_MEMORY_BYTES - sum(each.size for each in self.form.files)),
             )
             self.form.files.append(self._upload)
 
