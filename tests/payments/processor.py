@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import httpx
+from starlette.types import ASGIApp
 from tests.world import TenantWorld, World
 
 from masthead.records.collection import Record
@@ -140,17 +141,18 @@ class Processor:
         *,
         path: str = "",
         host: str = "",
+        app: ASGIApp | None = None,
     ) -> httpx.Response:
         """Signed with the processor's own scheme unless headers are given."""
         if headers is None:
             now = int(self.world.clock().timestamp())
             headers = {"stripe-signature": timed(self.secret, body, now)}
-        api = self.world.client(host or self.tenant.host)
+        api = self.world.client(host or self.tenant.host, app=app)
         return await api.post(path or self.path, content=body, headers=headers)
 
-    async def send(self, *events: Event) -> None:
+    async def send(self, *events: Event, app: ASGIApp | None = None) -> None:
         for each in events:
-            answer = await self.post(json.dumps(each).encode())
+            answer = await self.post(json.dumps(each).encode(), app=app)
             assert (answer.status_code, answer.json()) == (200, {"received": True}), answer.text
 
     async def find(self, collection: str, **equals: Any) -> list[Record]:

@@ -30,7 +30,6 @@ VERSION = 1
 PAGE = 50
 """Records in memory at a time; a post may hold megabytes."""
 JSON_CHUNK = 256 * 1024
-_LEVEL = 3
 
 _encode = msgspec.json.Encoder().encode
 
@@ -163,7 +162,7 @@ class _Pipe:
 class _ZipStream:
     def __init__(self, now: datetime) -> None:
         self._pipe = _Pipe()
-        self._zip = zipfile.ZipFile(cast(IO[bytes], self._pipe), "w", compresslevel=_LEVEL)
+        self._zip = zipfile.ZipFile(cast(IO[bytes], self._pipe), "w")
         self._moment = (now.year, now.month, now.day, now.hour, now.minute, now.second)
         self.written: dict[str, Any] = {}
         """Size and checksum of the entry written last."""
