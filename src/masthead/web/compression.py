@@ -24,6 +24,7 @@ else:
 SMALLEST = 1024
 """Below this the headers weigh more than the gain."""
 LARGEST_ON_THE_LOOP = 64 * 1024
+REMEMBERED = 256
 
 Compress = Callable[[bytes], bytes]
 
@@ -125,13 +126,18 @@ class _Answer:
         start["headers"] = [*start["headers"], _VARY]
         if self._encoding is None or start["status"] == 304:
             return message
-        compress = ENCODINGS[self._encoding]
         if len(body) > LARGEST_ON_THE_LOOP:
-            body = await asyncio.to_thread(compress, body)
+            body = await asyncio.to_thread(ENCODINGS[self._encoding], body)
         else:
-            body = compress(body)
+            body = _remembered(self._encoding, body)
         start["headers"] = _encoded_headers(start["headers"], self._encoding, len(body))
         return {**message, "body": body}
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _remembered(encoding: str, body: bytes) -> bytes:
+    """An answer that is kept as bytes is sent many times, and compressed once."""
+    return ENCODINGS[encoding](body)
 
 
 def _may_depend_on_encoding(start: Message) -> bool:
