@@ -1,7 +1,8 @@
-"""`python -m bench.privacy`: exporting and erasing a large tenant, and what others notice of it.
+"""`python -m bench.privacy`: exporting and erasing a large site, and what its neighbour notices.
 
-Everything runs in one process and one event loop, the worst case: the erasure, the requests of
-another tenant and the clock that measures them share it.
+The erasure runs from its beginning to its end in a server's own worker, while another site's API is
+called over a socket, in turns with and without the worker, so that whatever else the machine does
+hits both. Afterwards the files are searched for the addresses that were erased.
 """
 
 from __future__ import annotations
@@ -9,56 +10,52 @@ from __future__ import annotations
 import argparse
 import asyncio
 import hashlib
+import json
 import os
+import signal
+import sqlite3
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
 import zipfile
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, closing, contextmanager
+from dataclasses import dataclass
 from datetime import timedelta
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import httpx
 import msgspec
+import sqlalchemy as sa
 
+from bench import process
+from bench.privacy_data import BIG, DOMAIN, Size, seed, tenant_of
+from bench.privacy_neighbour import Calls, Neighbour, Phases, compared
+from bench.privacy_places import Place, copied, opened
+from bench.privacy_server import ENDED
 from masthead import clock
-from masthead.app import Parts, bring_up_to_date, build, http_app
-from masthead.caller import system
-from masthead.identity.accounts import account_caller
-from masthead.identity.plans import Plan
-from masthead.identity.setup import NewTenant, create_tenant
-from masthead.identity.tenants import superusers, tenants
-from masthead.ids import TenantId, new_id
-from masthead.jobs.runner import Job
-from masthead.media.collection import media
+from masthead.app import Parts, bring_up_to_date, build
+from masthead.caller import Caller, Kind, system
+from masthead.ids import TenantId
 from masthead.members.collection import blog_members
-from masthead.posts.collection import posts
+from masthead.privacy.asking import TENANT, Ask, Standing
 from masthead.privacy.collection import gdpr_requests
 from masthead.privacy.export import archive_key
 from masthead.privacy.jobs import COMPACT_JOB
-from masthead.records.collection import Collection, Record
-from masthead.settings import Settings
-from masthead.site.collection import site_settings
+from masthead.privacy.links import GRACE_PERIOD
+from masthead.privacy.requests import ERASE_JOB
+from masthead.records.collection import Record
+from masthead.storage.database import EVERY_TENANT
 
-DOMAIN = "erased.example"
-FILE_BYTES = 8 * 1024 * 1024
-BATCH = 200
-PAUSE_SECONDS = 0.01
-TURN_SECONDS = 5.0
-STEPS = ("seed", "export", "erase", "compact")
-TENANTS = ("big", "small")
-NEIGHBOURS_POSTS = 1_000
-POST = {"title": "A neighbour's post", "status": "published", "content_html": "<p>Words.</p>"}
+STEPS = ("seed", "export", "erase")
+WARM_SECONDS, QUIET_SECONDS, WORKING_SECONDS = 5.0, 5.0, 8.0
+"""The worker finishes what it has in hand, so a turn with it lasts for a slice at least."""
+LOOK_SECONDS = 0.1
+BLOCK = 1 << 20
 
-
-@dataclass(frozen=True)
-class Size:
-    posts: int
-    members: int
-    media_mb: int
+Result = dict[str, Any]
 
 
 class Memory:
@@ -76,13 +73,13 @@ class Memory:
     def _look(self) -> None:
         self._most = {name: max(most, _resident()[name]) for name, most in self._most.items()}
 
-    def told(self) -> str:
+    def grown(self) -> Result:
         self._look()
         grown = {name: self._most[name] - began for name, began in self._began.items()}
-        return (
-            f"resident memory grew by {grown['VmRSS']:.1f} MB, "
-            f"{grown['RssAnon']:.1f} MB without pages of files"
-        )
+        return {
+            "resident_mb": round(grown["VmRSS"], 1),
+            "without_pages_of_files_mb": round(grown["RssAnon"], 1),
+        }
 
 
 def _resident() -> dict[str, float]:
@@ -91,256 +88,308 @@ def _resident() -> dict[str, float]:
     return {name: int(fields[name].split()[0]) / 1024 for name in ("VmRSS", "RssAnon")}
 
 
-async def seed(parts: Parts, tenant_id: TenantId, size: Size) -> None:
-    words = "<p>" + "Some words of an ordinary post. " * 60 + "</p>"
-    await _create(
-        parts,
-        tenant_id,
-        blog_members,
-        ({"email": f"member{n}@{DOMAIN}", "name": f"Member {n}"} for n in range(size.members)),
-    )
-    await _create(
-        parts,
-        tenant_id,
-        posts,
-        (
-            {
-                "title": f"Post {n}",
-                "slug": f"post-{n}",
-                "content_html": words,
-                "status": "published",
-                "tags": [f"tag {n % 100}", "everything"],
-            }
-            for n in range(size.posts)
-        ),
-    )
-    content = os.urandom(FILE_BYTES)
-    for number in range(size.media_mb * 2**20 // FILE_BYTES):
-        record_id, name = new_id(), f"film-{number}.mp4"
-        await parts.objects.put(f"{tenant_id}/media/{record_id}/{name}", content)
-        values = {"id": record_id, "file": name}
-        stamped = {"filename": name, "mime_type": "video/mp4", "size": FILE_BYTES}
-        await parts.records.create(system(tenant_id), media, values, stamped=stamped)
+# The export
 
 
-async def _create(
-    parts: Parts, tenant_id: TenantId, collection: Collection, values: Iterator[Record]
-) -> None:
-    """Through the engine: with events, totals, tags and words to search for."""
-    while batch := list(islice(values, BATCH)):
-        async with parts.records.unit(system(tenant_id)) as unit:
-            for each in batch:
-                await unit.create(collection, each)
+async def measure_export(place: Place) -> Result:
+    async with _parts(place) as parts:
+        tenant_id = await tenant_of(parts, BIG)
+        stamped = {"type": "export", "subject": "tenant", "asked_by": "session"}
+        request = await parts.records.create(system(tenant_id), gdpr_requests, {}, stamped=stamped)
+        memory = Memory()
+        watching = asyncio.create_task(memory.watch())
+        began = time.perf_counter()
+        await parts.privacy.exports.build(request, "")
+        took = time.perf_counter() - began
+        watching.cancel()
+        archive = place.folder / "media" / archive_key(request)
+        return {
+            "seconds": round(took, 1),
+            **memory.grown(),
+            **await asyncio.to_thread(check_archive, archive),
+            "member_median_ms": await _member_export_ms(parts, tenant_id),
+        }
 
 
-async def request_about(parts: Parts, tenant_id: TenantId, kind: str, **values: Any) -> Record:
-    now = clock.to_text(parts.records.clock() - timedelta(seconds=1))
-    stamped = {
-        "type": kind,
-        "subject": "tenant",
-        "asked_by": "session",
-        "confirmed_at": now,
-        "grace_until": now,
-        **values,
-    }
-    return await parts.records.create(system(tenant_id), gdpr_requests, {}, stamped=stamped)
-
-
-async def measure_export(parts: Parts, tenant_id: TenantId) -> tuple[Record, str]:
-    request = await request_about(parts, tenant_id, "export")
-    memory = Memory()
-    watching = asyncio.create_task(memory.watch())
-    began = time.perf_counter()
-    await parts.privacy.exports.build(request, "")
-    took = time.perf_counter() - began
-    watching.cancel()
-    return request, f"tenant export: {took:.1f} s, {memory.told()}"
-
-
-def check_archive(path: Path) -> str:
+def check_archive(path: Path) -> Result:
     with zipfile.ZipFile(path) as archive:
         manifest = msgspec.json.decode(archive.read("manifest.json"))
         described = [*manifest["collections"], *manifest["files"]]
         for each in described:
             digest = hashlib.sha256()
             with archive.open(each["path"]) as entry:
-                while chunk := entry.read(2**20):
+                while chunk := entry.read(BLOCK):
                     digest.update(chunk)
             assert digest.hexdigest() == each["sha256"], each["path"]
-    records = sum(each["records"] for each in manifest["collections"])
-    return (
-        f"archive: {path.stat().st_size / 2**20:.0f} MB, {records} records, "
-        f"{len(manifest['files'])} files, all {len(described)} checksums match"
-    )
+    return {
+        "archive_mb": round(path.stat().st_size / 2**20),
+        "records": sum(each["records"] for each in manifest["collections"]),
+        "files": len(manifest["files"]),
+        "matching_checksums": len(described),
+    }
 
 
-async def measure_member(parts: Parts, tenant_id: TenantId) -> str:
+async def _member_export_ms(parts: Parts, tenant_id: TenantId) -> float:
     found = await parts.records.find(blog_members, {}, tenant_id=tenant_id, limit=20)
     took = []
     for member in found:
         began = time.perf_counter()
         await parts.privacy.exports.member_document(tenant_id, member)
         took.append(time.perf_counter() - began)
-    return f"member export: median {statistics.median(took) * 1000:.1f} ms"
+    return round(statistics.median(took) * 1000, 2)
 
 
-class Neighbour:
-    """Another tenant's reader and writer, over HTTP, who should not notice."""
+# The erasure
 
-    def __init__(self, parts: Parts, slug: str, token: str) -> None:
-        transport = httpx.ASGITransport(http_app(parts))
-        self._client = httpx.AsyncClient(
-            transport=transport,
-            base_url=f"http://{slug}.localhost",
-            headers={"authorization": f"Bearer {token}"},
+
+async def measure_erasure(place: Place) -> Result:
+    async with _parts(place) as parts:
+        request = await _due_deletion(place)
+        with _server(place) as server:
+            watched = Watched(parts, request, server)
+            neighbour = Neighbour(server.port, place.key.read_text())
+            await watched.run(neighbour)
+    turns, phases = watched.turns, watched.phases
+    return {
+        "seconds": round(sum(ended - began for began, ended in turns), 1),
+        "turns": len(turns),
+        "erased": phases.erased,
+        "phase_seconds": {name: round(took, 1) for name, took in phases.seconds(turns).items()},
+        "calls": compared(watched.quiet, watched.busy, phases),
+    }
+
+
+async def _due_deletion(place: Place) -> Record:
+    """Asked for by the owner a moment longer ago than the grace period."""
+
+    def then() -> Any:
+        return clock.now() - GRACE_PERIOD - timedelta(minutes=1)
+
+    parts = await build(place.settings, now=then)
+    try:
+        tenant_id = await tenant_of(parts, BIG)
+        tenant = await parts.directory.by_id(tenant_id)
+        assert tenant is not None
+        owner = Caller(Kind.OWNER, tenant_id=tenant_id)
+        ask = Ask(TENANT, "", tenant_id, BIG, "", "")
+        standing = Standing(tenant, owner, is_trusted=True)
+        return (await parts.privacy.requests.open_deletion(standing, ask)).request
+    finally:
+        await parts.close()
+
+
+@dataclass(frozen=True)
+class Server:
+    process: subprocess.Popen[bytes]
+    log: Path
+    port: int
+
+    def start_worker(self) -> None:
+        self.process.send_signal(signal.SIGUSR1)
+
+    def stop_worker(self) -> None:
+        self.process.send_signal(signal.SIGUSR2)
+
+    def ended_workers(self) -> int:
+        return self.log.read_bytes().count(ENDED.encode())
+
+
+@contextmanager
+def _server(place: Place) -> Iterator[Server]:
+    port = process.free_port()
+    command = [sys.executable, "-m", "bench.privacy_server", str(port)]
+    log = place.folder.with_name(f"{place.folder.name}.log")
+    log.unlink(missing_ok=True)
+    with process.running(command, port, log, place.environment) as server:
+        yield Server(server, log, port)
+
+
+class Watched:
+    """An erasure in turns: the neighbour alone, the neighbour beside it."""
+
+    def __init__(self, parts: Parts, request: Record, server: Server) -> None:
+        self._parts = parts
+        self._request_id = request["id"]
+        self._server = server
+        self._waiting_jobs = parts.database.compile(
+            sa.text("SELECT error FROM jobs WHERE kind = :compact OR kind = :erase")
         )
+        self.quiet, self.busy, self.phases = Calls(), Calls(), Phases()
+        self.turns: list[tuple[float, float]] = []
 
-    async def use(self, seconds: float, took: Took) -> None:
-        """Reads and writes for so long, and notes how long each took."""
-        until = time.perf_counter() + seconds
-        while time.perf_counter() < until:
+    async def run(self, neighbour: Neighbour) -> None:
+        await self._turn(neighbour, Calls(), asyncio.sleep(WARM_SECONDS))
+        while not await self._is_over():
+            await self._turn(neighbour, self.quiet, asyncio.sleep(QUIET_SECONDS))
             began = time.perf_counter()
-            answer = await self._client.get("/api/collections/posts/records?perPage=20")
-            assert answer.status_code == 200
-            took.reads.append(time.perf_counter() - began)
-            began = time.perf_counter()
-            answer = await self._client.post("/api/collections/posts/records", json=POST)
-            assert answer.status_code == 200
-            took.writes.append(time.perf_counter() - began)
-            await asyncio.sleep(PAUSE_SECONDS)
+            await self._turn(neighbour, self.busy, self._work())
+            self.turns.append((began, time.perf_counter()))
 
-
-@dataclass
-class Took:
-    reads: list[float] = field(default_factory=list)
-    writes: list[float] = field(default_factory=list)
-
-
-def _p99(seconds: list[float]) -> float:
-    return statistics.quantiles(seconds, n=100)[-1] * 1000
-
-
-async def measure_erasure(
-    parts: Parts, tenant_id: TenantId, neighbour: Neighbour, watch_seconds: float
-) -> list[str]:
-    """In turns with and without the erasure, so that whatever else the machine does hits both."""
-    await neighbour.use(TURN_SECONDS, Took())  # warm
-    request = await _open_deletion(parts, tenant_id)
-    quiet, busy = Took(), Took()
-    erasing, is_over = 0.0, False
-    until = time.perf_counter() + watch_seconds
-    while not is_over and time.perf_counter() < until:
-        await neighbour.use(TURN_SECONDS, quiet)
-        began = time.perf_counter()
-        using = asyncio.create_task(neighbour.use(TURN_SECONDS, busy))
-        is_over = await parts.privacy.erasure.run(request, slice_seconds=TURN_SECONDS)
-        erasing += time.perf_counter() - began
+    async def _turn(self, neighbour: Neighbour, calls: Calls, while_: Any) -> None:
+        over = asyncio.Event()
+        using = asyncio.create_task(neighbour.use(over, calls))
+        await while_
+        over.set()
         await using
-        (request,) = await parts.records.find(gdpr_requests, {"id": request["id"]})
-    erased = sum(request["receipt"]["erased"].values())
-    return [
-        f"erasure: {erased} rows and files, {erasing:.1f} s, {'' if is_over else 'not '}over",
-        _compared("read", quiet.reads, busy.reads),
-        _compared("write", quiet.writes, busy.writes),
-    ]
+
+    async def _work(self) -> None:
+        ended = self._server.ended_workers()
+        self._server.start_worker()
+        until, is_told = time.perf_counter() + WORKING_SECONDS, False
+        while self._server.ended_workers() == ended:
+            if not is_told and time.perf_counter() > until:
+                self._server.stop_worker()
+                is_told = True
+            await self._look()
+            await asyncio.sleep(LOOK_SECONDS)
+
+    async def _look(self) -> None:
+        (request,) = await self._parts.records.find(gdpr_requests, {"id": self._request_id})
+        erased = (request["receipt"] or {}).get("erased", {})
+        is_complete = request["status"] == "completed"
+        self.phases.look(time.perf_counter(), erased, is_complete=is_complete)
+
+    async def _is_over(self) -> bool:
+        (request,) = await self._parts.records.find(gdpr_requests, {"id": self._request_id})
+        bound = self._waiting_jobs.bind({"compact": COMPACT_JOB, "erase": ERASE_JOB})
+        waiting = await self._parts.database.fetch(EVERY_TENANT, self._waiting_jobs, bound)
+        errors = [error for (error,) in waiting if error]
+        if errors:
+            raise RuntimeError(f"a job failed: {errors}")
+        return request["status"] == "completed" and not waiting
 
 
-def _compared(what: str, quiet: list[float], busy: list[float]) -> str:
-    before, during = _p99(quiet), _p99(busy)
-    return (
-        f"neighbour's {what} p99: {before:.1f} ms quiet, {during:.1f} ms during "
-        f"({during / before:.1f} times, {len(quiet)} and {len(busy)} of them); median "
-        f"{statistics.median(quiet) * 1000:.1f} and {statistics.median(busy) * 1000:.1f} ms"
-    )
+# What is left
 
 
-async def _open_deletion(parts: Parts, tenant_id: TenantId) -> Record:
-    """That of a run before this one, or a new one."""
-    wanted = {"type": "delete", "status": "queued"}
-    found = await parts.records.find(gdpr_requests, wanted, tenant_id=tenant_id)
-    return found[0] if found else await request_about(parts, tenant_id, "delete")
-
-
-def left_over(folder: Path) -> str:
-    needle, count = f"@{DOMAIN}".encode(), 0
-    for path in folder.rglob("*"):
-        if path.is_file():
-            count += path.read_bytes().count(needle)
-    return f"addresses left in the database files and the media store: {count}"
-
-
-async def run(folder: Path, given: argparse.Namespace) -> None:
-    environ = {"MASTHEAD_SECRET_KEY": "b" * 40, "MASTHEAD_BASE_URL": "http://localhost"}
-    settings = Settings.from_environ(environ, data_dir=folder, database_url=given.database_url)
-    await bring_up_to_date(settings)
-    parts = await build(settings)
-    if "seed" in given.steps:
-        await _seed_tenants(parts, Size(given.posts, given.members, given.media_mb))
-    big, small = [(await parts.records.find(tenants, {"slug": slug}))[:1] for slug in TENANTS]
-    if "export" in given.steps:
-        request, line = await measure_export(parts, TenantId(big[0]["id"]))
-        _say(line)
-        _say(await asyncio.to_thread(check_archive, folder / "media" / archive_key(request)))
-        _say(await measure_member(parts, TenantId(big[0]["id"])))
-    if "erase" in given.steps:
-        neighbour = await _neighbour(parts, TenantId(small[0]["id"]))
-        lines = await measure_erasure(parts, TenantId(big[0]["id"]), neighbour, given.watch_seconds)
-        for line in lines:
-            _say(line)
-    if "compact" in given.steps:
-        began = time.perf_counter()
-        job = Job(TenantId(""), "", COMPACT_JOB, {"has_words": True}, 1)
-        await parts.privacy.work.handlers()[COMPACT_JOB](job)
-        _say(f"compaction: {time.perf_counter() - began:.1f} s")
-    await parts.close()
-    if "compact" in given.steps:
-        _say(await asyncio.to_thread(left_over, folder))
-
-
-async def _seed_tenants(parts: Parts, size: Size) -> None:
-    made = [
-        await create_tenant(
-            parts.records,
-            site_settings,
-            NewTenant(
-                slug=slug,
-                name=slug,
-                plan=Plan.BUSINESS,
-                owner_email=f"owner@{slug}.example",
-                owner_password="correct horse battery",
-            ),
-        )
-        for slug in TENANTS
-    ]
+async def left_over(place: Place) -> Result:
+    """Addresses in the files as the worker leaves them, and after the operator's vacuum."""
+    before = await asyncio.to_thread(_addresses, place)
     began = time.perf_counter()
-    await seed(parts, made[0].tenant_id, size)
-    await seed(parts, made[1].tenant_id, Size(NEIGHBOURS_POSTS, 0, 0))
-    _say(f"{parts.database.name}: {size} seeded in {time.perf_counter() - began:.0f} s")
+    await _vacuum(place)
+    took = round(time.perf_counter() - began, 1)
+    after = await asyncio.to_thread(_addresses, place)
+    return {"after_the_worker": before, "after_a_vacuum": after, "vacuum_seconds": took}
 
 
-async def _neighbour(parts: Parts, tenant_id: TenantId) -> Neighbour:
-    (owner,) = await parts.records.find(superusers, {}, tenant_id=tenant_id)
-    session = await parts.accounts.refresh(superusers, account_caller(superusers, owner))
-    assert session is not None
-    return Neighbour(parts, TENANTS[1], session.token)
+async def _vacuum(place: Place) -> None:
+    if place.database_url is None:
+        with closing(sqlite3.connect(place.folder / "masthead.db")) as connection:
+            connection.execute("VACUUM")
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        return
+    import asyncpg
+
+    connection = await asyncpg.connect(place.database_url)
+    await connection.execute("VACUUM FULL")
+    await connection.execute("CHECKPOINT")
+    await connection.close()
 
 
-def _say(line: str) -> None:
-    print(line, flush=True)
+def _addresses(place: Place) -> dict[str, int]:
+    """How many there are, by where."""
+    found = {"media": 0, "log": 0, "database": 0, "other": 0}
+    for path in place.folder.rglob("*"):
+        if path.is_file():
+            found[_kind(path.relative_to(place.folder))] += _count(path)
+    return found
+
+
+def _kind(path: Path) -> str:
+    if path.parts[0] == "media":
+        return "media"
+    if "pg_wal" in path.parts or path.name.endswith("-wal"):
+        return "log"
+    return "database" if path.parts[0] == "postgres" or path.suffix == ".db" else "other"
+
+
+def _count(path: Path) -> int:
+    needle, count, kept = f"@{DOMAIN}".encode(), 0, b""
+    with path.open("rb") as file:
+        while block := file.read(BLOCK):
+            kept += block
+            count += kept.count(needle)
+            kept = kept[-len(needle) + 1 :]
+    return count
+
+
+# All of it
+
+
+@asynccontextmanager
+async def _parts(place: Place) -> AsyncIterator[Parts]:
+    parts = await build(place.settings)
+    try:
+        yield parts
+    finally:
+        await parts.close()
+
+
+async def _seed(place: Place, size: Size) -> None:
+    await bring_up_to_date(place.settings)
+    async with _parts(place) as parts:
+        key = await seed(parts, size)
+    # Last: what has it is whole.
+    place.key.write_text(key)
+
+
+async def _measure(place: Place, steps: list[str]) -> Result:
+    result: Result = {}
+    await bring_up_to_date(place.settings)
+    if "export" in steps:
+        result["export"] = await measure_export(place)
+        _say(result["export"])
+    if "erase" in steps:
+        result["erasure"] = await measure_erasure(place)
+        _show(result["erasure"])
+        result["addresses_left"] = await left_over(place)
+        _say(result["addresses_left"])
+    return result
+
+
+def _show(erasure: Result) -> None:
+    _say({name: value for name, value in erasure.items() if name != "calls"})
+    for row in erasure["calls"]:
+        print(
+            f"{row['call']:6} {row['phase']:22} {row['calls']:7} calls  "
+            f"p50 {row['p50_ms']:7.2f} ms  p99 {row['p99_ms']:7.2f} ms  {row['times']:5.2f} times",
+            flush=True,
+        )
+
+
+def _say(result: Result) -> None:
+    print(json.dumps(result), flush=True)
+
+
+def run(folder: Path, given: argparse.Namespace) -> None:
+    seeded, copy = folder / "seeded", folder / "run"
+    size = Size(given.posts, given.members, given.media_mb)
+    if "seed" in given.steps:
+        with opened(seeded, postgres=given.postgres) as place:
+            if not place.key.exists():
+                asyncio.run(_seed(place, size))
+    if not {"export", "erase"} & set(given.steps):
+        return
+    copied(seeded, copy)
+    with opened(copy, postgres=given.postgres) as place:
+        result = asyncio.run(_measure(place, given.steps))
+    name = f"result-{'postgresql' if given.postgres else 'sqlite'}.json"
+    (folder / name).write_text(json.dumps(result, indent=1) + os.linesep)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("steps", nargs="*", default=STEPS, help="some of: " + " ".join(STEPS))
-    parser.add_argument("--folder", type=Path, help="kept, so that steps can be run one by one")
+    parser.add_argument("--folder", type=Path, help="what is seeded is kept here, and the result")
     parser.add_argument("--posts", type=int, default=100_000)
     parser.add_argument("--members", type=int, default=50_000)
     parser.add_argument("--media-mb", type=int, default=2048)
-    parser.add_argument("--watch-seconds", type=float, default=3600, help="of the erasure")
-    parser.add_argument("--database-url", help="PostgreSQL; without it an SQLite file")
+    parser.add_argument("--postgres", action="store_true", help="instead of an SQLite file")
     given = parser.parse_args()
+    # Ended from outside it still stops the servers that it started.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     with tempfile.TemporaryDirectory() as folder:
-        asyncio.run(run(given.folder or Path(folder), given))
+        run(given.folder or Path(folder), given)
 
 
 if __name__ == "__main__":

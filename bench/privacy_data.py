@@ -1,0 +1,191 @@
+"""The site that `bench.privacy` exports and erases, and its neighbour: what months of use leave.
+
+Made once and kept; each run works on a copy.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from itertools import islice
+from typing import Any
+
+import sqlalchemy as sa
+
+from masthead import clock
+from masthead.app import Parts
+from masthead.caller import system
+from masthead.comments.collection import comments
+from masthead.identity.api_keys import create_key
+from masthead.identity.plans import Plan
+from masthead.identity.scopes import SCOPES
+from masthead.identity.setup import NewTenant, create_tenant
+from masthead.identity.tenants import tenants
+from masthead.ids import TenantId, new_id
+from masthead.mail.messages import email_in_use
+from masthead.media.collection import media
+from masthead.members.collection import blog_members
+from masthead.posts.collection import posts
+from masthead.records.collection import Collection, Record
+from masthead.site.collection import site_settings
+from masthead.storage.database import EVERY_TENANT
+from masthead.webhooks.collection import webhook_subscriptions
+
+DOMAIN = "erased.example"
+BIG, SMALL = "big", "small"
+FILE_BYTES = 8 * 1024 * 1024
+BATCH = 200
+NEIGHBOURS_POSTS = 1_000
+TEXT = "<p>" + "Some words of an ordinary post. " * 60 + "</p>"
+_PLENTY = 1_000_000_000
+_UNREACHED = {"per_minute": _PLENTY, "per_hour": _PLENTY, "per_day": _PLENTY}
+
+
+@dataclass(frozen=True)
+class Size:
+    posts: int
+    members: int
+    media_mb: int
+
+    @property
+    def comments(self) -> int:
+        return self.posts // 5
+
+    @property
+    def mails(self) -> int:
+        return self.members // 25
+
+
+async def seed(parts: Parts, size: Size) -> str:
+    """Both sites; returns the neighbour's API key."""
+    big, small = [await _tenant(parts, slug) for slug in (BIG, SMALL)]
+    await _create(parts, small, posts, _posts(NEIGHBOURS_POSTS))
+    hook = await _subscribed(parts, big)
+    await _create(parts, big, blog_members, _members(size.members))
+    await _all_delivered(parts, hook)
+    await _create(parts, big, posts, _posts(size.posts))
+    await _comment(parts, big, size.comments)
+    await _mail(parts, big, size.mails)
+    await _upload(parts, big, size.media_mb)
+    # After months of use only what is new waits for the search index.
+    while await parts.records.search_index.index_some():
+        pass
+    # Limits are counted at every call of the API, and never reached.
+    await parts.records.update(system(small), tenants, small, _UNREACHED)
+    _, key = await create_key(parts.records, small, "bench", tuple(SCOPES))
+    return key
+
+
+async def tenant_of(parts: Parts, slug: str) -> TenantId:
+    (found,) = await parts.records.find(tenants, {"slug": slug})
+    return TenantId(found["id"])
+
+
+async def _tenant(parts: Parts, slug: str) -> TenantId:
+    new = NewTenant(
+        slug=slug,
+        name=slug,
+        plan=Plan.ENTERPRISE,
+        owner_email=f"owner@{slug}.example",
+        owner_password="correct horse battery",
+    )
+    return (await create_tenant(parts.records, site_settings, new)).tenant_id
+
+
+async def _create(
+    parts: Parts, tenant_id: TenantId, collection: Collection, values: Iterator[Record]
+) -> None:
+    """Through the engine: with events, totals, tags, deliveries and words to search for."""
+    while batch := list(islice(values, BATCH)):
+        async with parts.records.unit(system(tenant_id)) as unit:
+            for each in batch:
+                await unit.create(collection, each)
+
+
+def _members(count: int) -> Iterator[Record]:
+    for number in range(count):
+        yield {"email": _address(number), "name": f"Member {number}", "newsletter": True}
+
+
+def _address(number: int) -> str:
+    return f"member{number}@{DOMAIN}"
+
+
+def _posts(count: int) -> Iterator[Record]:
+    for number in range(count):
+        yield {
+            "title": f"Post {number}",
+            "slug": f"post-{number}",
+            "content_html": TEXT,
+            "status": "published",
+            "tags": [f"tag {number % 100}", "everything"],
+        }
+
+
+async def _comment(parts: Parts, tenant_id: TenantId, count: int) -> None:
+    commented = await parts.records.find(posts, {}, tenant_id=tenant_id, limit=100)
+    values: Iterator[Record] = (
+        {
+            "post_id": commented[number % len(commented)]["id"],
+            "author_name": f"Member {number}",
+            "author_email": _address(number),
+            "body": f"A comment. Write to me: {_address(number)}",
+        }
+        for number in range(count if commented else 0)
+    )
+    await _create(parts, tenant_id, comments, values)
+
+
+async def _mail(parts: Parts, tenant_id: TenantId, count: int) -> None:
+    """Mails that wait for a server which is down: not to be tried while this runs."""
+    async with parts.records.unit(system(tenant_id)) as unit:
+        for number in range(count):
+            mail = email_in_use(site_name=BIG, site_url="http://localhost", to=_address(number))
+            await parts.mail.queue(unit, mail)
+    later = clock.to_text(parts.records.clock() + timedelta(days=1_000))
+    postpone = "UPDATE jobs SET run_at = :later WHERE tenant_id = :t"
+    await _run(parts, postpone, later=later, t=tenant_id)
+
+
+async def _subscribed(parts: Parts, tenant_id: TenantId) -> Record:
+    values = {
+        "name": "hook",
+        "url": f"https://hooks.{DOMAIN}/",
+        "events": ["member.subscribed"],
+    }
+    return await parts.records.create(
+        system(tenant_id), webhook_subscriptions, values, stamped={"secret": "s" * 40}
+    )
+
+
+async def _all_delivered(parts: Parts, hook: Record) -> None:
+    """Nothing is left to send, each with the attempt that succeeded."""
+    tenant = {"t": hook["tenant_id"]}
+    done = "UPDATE webhook_deliveries SET state = 'delivered', attempts = 1, last_status = 200"
+    await _run(parts, f"{done} WHERE tenant_id = :t", **tenant)
+    await _run(
+        parts,
+        "INSERT INTO webhook_attempts (tenant_id, id, delivery_id, number, status, duration_ms,"
+        " answer, created) SELECT tenant_id, id, id, 1, 200, 20, 'taken', created"
+        " FROM webhook_deliveries WHERE tenant_id = :t",
+        **tenant,
+    )
+    await _run(parts, "DELETE FROM webhook_lanes WHERE tenant_id = :t", **tenant)
+
+
+async def _upload(parts: Parts, tenant_id: TenantId, media_mb: int) -> None:
+    content = os.urandom(FILE_BYTES)
+    for number in range(media_mb * 2**20 // FILE_BYTES):
+        record_id, name = new_id(), f"film-{number}.mp4"
+        await parts.objects.put(f"{tenant_id}/media/{record_id}/{name}", content)
+        values = {"id": record_id, "file": name}
+        stamped = {"filename": name, "mime_type": "video/mp4", "size": FILE_BYTES}
+        await parts.records.create(system(tenant_id), media, values, stamped=stamped)
+
+
+async def _run(parts: Parts, sql: str, **values: Any) -> None:
+    statement = parts.database.compile(sa.text(sql))
+    async with parts.database.transaction(EVERY_TENANT) as tx:
+        await tx.execute(statement, statement.bind(values), slow=True)
