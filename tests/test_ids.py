@@ -23,6 +23,15 @@ def test_every_character_is_as_likely_as_another() -> None:
     assert max(counted.values()) < 1.1 * min(counted.values())
 
 
+def test_ids_of_a_log_follow_the_time() -> None:
+    made = [ids.new_log_id() for _ in range(20_000)]
+    assert all(ids.is_id(each) for each in made)
+    assert len(set(made)) == len(made)
+    moments = [each[:8] for each in made]
+    assert moments == sorted(moments)
+    assert moments[0] < moments[-1]
+
+
 def test_threads_never_make_the_same() -> None:
     with ThreadPoolExecutor(8) as threads:
         made = [each for some in threads.map(_some, range(16)) for each in some]

@@ -371,7 +371,7 @@ class Unit:
         self, event: Event, *, collection: str = "", record_id: str = ""
     ) -> WrittenEvent:
         """An event of this change. It is stored, and its deliveries queued, when the unit ends."""
-        written = WrittenEvent(ids.new_id(), event.name, self._now)
+        written = WrittenEvent(ids.new_log_id(), event.name, self._now)
         values = {
             "tenant_id": self.tenant_id,
             "version": self._version,

@@ -285,7 +285,7 @@ class DeliveryWorker:
                 again = None
             state = PENDING if again else DEAD
         return Result(
-            ids.new_id(),
+            ids.new_log_id(),
             delivery,
             number,
             sent.status,

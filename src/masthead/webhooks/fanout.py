@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import msgspec
@@ -22,57 +23,58 @@ ROWS_AT_ONCE = (64, 16, 4, 1)
 class Wanted(NamedTuple):
     webhook_id: str
     event: WrittenEvent
+    due_at: str | None
+    """Of the lane, if that is known."""
+
+    def is_later_than(self, now: str) -> bool:
+        return self.due_at is None or self.due_at > now
 
 
 class Fanout:
     """Called by the engine once per unit, with all events the unit has written."""
 
     def __init__(self, database: Database, tables: Mapping[str, sa.Table]) -> None:
-        subscriptions = tables[webhook_subscriptions.name].c
-        self._subscribers = database.compile(
-            sa.select(subscriptions.id, subscriptions.events)
-            .where(
-                subscriptions.tenant_id == sa.bindparam("tenant"), subscriptions.disabled_at == ""
-            )
-            # Lanes are locked in this order by everybody.
-            .order_by(subscriptions.id)
-        )
+        is_sqlite = database.name == "sqlite"
+        subscriptions = tables[webhook_subscriptions.name]
+        self._subscribers = database.compile(_subscribers(subscriptions, with_lanes=is_sqlite))
         deliveries = tables[webhook_deliveries.name]
         self._deliver = {n: database.compile(_deliveries(deliveries, n)) for n in ROWS_AT_ONCE}
         self._open_lanes = {n: database.compile(_open_lanes(n)) for n in ROWS_AT_ONCE}
         # PostgreSQL can do both in one round trip, which counts: the tenant's other writers wait.
         both = _deliveries(deliveries, 1).add_cte(_open_lanes(1).cte("opened"))
-        self._deliver_one = database.compile(both) if database.name == "postgresql" else None
+        self._deliver_one = None if is_sqlite else database.compile(both)
 
     async def __call__(self, unit: Unit, written: Sequence[WrittenEvent]) -> bool:
         """Whether anything was queued."""
         rows = await unit.fetch(self._subscribers, {"tenant": unit.tenant_id})
         wanted = [
-            Wanted(webhook_id, event)
-            for webhook_id, names in rows
-            for event in _among(written, names)
+            Wanted(webhook_id, event, due_at)
+            for webhook_id, names, due_at in rows
+            for event in written
+            if event.name in _listed(names)
         ]
         if not wanted:
             return False
         # All events of a unit happened at the same moment.
-        same = {"tenant": unit.tenant_id, "now": written[0].created}
+        now = written[0].created
+        same = {"tenant": unit.tenant_id, "now": now}
         if len(wanted) == 1 and self._deliver_one:
-            await _execute(unit, self._deliver_one, same, [_delivery(wanted[0])])
+            await unit.execute(self._deliver_one, _values(same, [_delivery(wanted[0])]))
             return True
         await _run(unit, self._deliver, same, [_delivery(each) for each in wanted])
-        lanes = dict.fromkeys(each.webhook_id for each in wanted)
+        lanes = dict.fromkeys(each.webhook_id for each in wanted if each.is_later_than(now))
         await _run(unit, self._open_lanes, same, [{"webhook": lane} for lane in lanes])
         return True
 
 
-def _among(written: Sequence[WrittenEvent], names: str) -> list[WrittenEvent]:
-    listed = msgspec.json.decode(names)
-    return [event for event in written if event.name in listed]
+@lru_cache(maxsize=1_000)
+def _listed(names: str) -> frozenset[str]:
+    return frozenset(msgspec.json.decode(names))
 
 
 def _delivery(wanted: Wanted) -> dict[str, str]:
     return {
-        "delivery": ids.new_id(),
+        "delivery": ids.new_log_id(),
         "webhook": wanted.webhook_id,
         "name": wanted.event.name,
         "event": wanted.event.id,
@@ -86,16 +88,14 @@ async def _run(
     rows: Sequence[Mapping[str, str]],
 ) -> None:
     for some in _in_steps(rows):
-        await _execute(unit, statements[len(some)], same, some)
+        await unit.execute(statements[len(some)], _values(same, some))
 
 
-async def _execute(
-    unit: Unit, statement: Statement, same: Mapping[str, str], rows: Sequence[Mapping[str, str]]
-) -> None:
+def _values(same: Mapping[str, str], rows: Sequence[Mapping[str, str]]) -> dict[str, str]:
     values = dict(same)
     for number, row in enumerate(rows):
         values.update({f"{name}_{number}": value for name, value in row.items()})
-    await unit.execute(statement, values)
+    return values
 
 
 def _in_steps(rows: Sequence[Mapping[str, str]]) -> Iterator[Sequence[Mapping[str, str]]]:
@@ -104,6 +104,21 @@ def _in_steps(rows: Sequence[Mapping[str, str]]) -> Iterator[Sequence[Mapping[st
         while len(rows) - start >= step:
             yield rows[start : start + step]
             start += step
+
+
+def _subscribers(table: sa.Table, *, with_lanes: bool) -> sa.Select[Any]:
+    """With when their lanes are due. Only SQLite's writers, of which there is one at a time, can
+    rely on it: elsewhere a worker may close the lane in the meantime."""
+    s, lanes = table.c, webhook_lanes
+    due_at = lanes.c.due_at if with_lanes else sa.null()
+    found = sa.select(s.id, s.events, due_at).where(
+        s.tenant_id == sa.bindparam("tenant"), s.disabled_at == ""
+    )
+    if with_lanes:
+        same = sa.and_(lanes.c.tenant_id == s.tenant_id, lanes.c.webhook_id == s.id)
+        found = found.select_from(table.outerjoin(lanes, same))
+    # Lanes are locked in this order by everybody.
+    return found.order_by(s.id)
 
 
 def _deliveries(table: sa.Table, count: int) -> sa.Insert:
