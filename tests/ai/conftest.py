@@ -18,6 +18,7 @@ from tests.world import START, TenantWorld, World, open_world
 from masthead.ai.generation import Patience
 from masthead.ai.open_streams import OpenStreams
 from masthead.app import Parts, http_app
+from masthead.outbound.streams import OutboundStreams
 from masthead.setting_values import Url
 
 ENGINES = ("sqlite", "postgresql")
@@ -68,6 +69,10 @@ class AiWorld:
     def with_patience(self, **seconds: float) -> AiWorld:
         """The same world in more of a hurry."""
         return self._with(patience=Patience(**seconds))
+
+    def with_outbound(self, streams: OutboundStreams) -> AiWorld:
+        """The same world that calls its provider in another way."""
+        return self._with(streams=streams)
 
     def with_its_own_streams(self) -> AiWorld:
         """The same world, which can be stopped without the others."""

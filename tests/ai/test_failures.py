@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 
 import httpx
 import pytest
@@ -28,7 +31,9 @@ from tests.v1.serving import serving
 from tests.world import TenantWorld
 
 from masthead.ai.addresses import NOT_ALLOWED
+from masthead.ai.generation import UNREACHABLE
 from masthead.caller import system
+from masthead.outbound.streams import OutboundStreams
 from masthead.site.collection import site_settings
 
 BEGUN = [{"text": piece} for piece in PIECES[:2]]
@@ -63,7 +68,7 @@ class TestMidStream:
     async def ask(self, ai: AiWorld, name: str, behaviour: Behaviour) -> list[dict[str, object]]:
         tenant = await ai.tenant(ai_provider=name)
         ai.provider.next(behaviour)
-        hurried = ai.with_patience(between_chunks=0.1, total=0.4)
+        hurried = ai.with_patience(between_chunks=0.3, total=1.0)
         return (await hurried.ask(tenant)).events
 
     async def test_it_hangs(self, ai: AiWorld, name: str) -> None:
@@ -173,6 +178,16 @@ class TestBeforeTheStream:
             {"error": "The AI provider can't be reached. Try again later."}
         ]
 
+    async def test_who_does_not_take_the_connection_is_not_paid(self, ai: AiWorld) -> None:
+        tenant = await ai.tenant()
+        streams = OutboundStreams(connect_seconds=0.1)
+        with full_listener() as port:
+            far_away = ai.at(f"http://127.0.0.1:{port}/v1").with_outbound(streams)
+            answered = await far_away.ask(tenant)
+        await streams.close()
+        assert answered.events == [{"error": UNREACHABLE}]
+        assert await usage_of(ai, tenant.id) == []
+
     @pytest.mark.parametrize(
         "address",
         [
@@ -190,6 +205,19 @@ class TestBeforeTheStream:
         answered = await ai.ask(tenant)
         assert answered.events == [{"error": NOT_ALLOWED}]
         assert ai.provider.requests == []
+
+
+@contextmanager
+def full_listener() -> Iterator[int]:
+    """A port at which nobody accepts and no more connections may wait."""
+    with socket.socket() as listener, ExitStack() as waiting:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(0)
+        for _ in range(4):
+            caller = waiting.enter_context(socket.socket())
+            caller.setblocking(False)
+            caller.connect_ex(listener.getsockname())
+        yield listener.getsockname()[1]
 
 
 async def save_under_another_list(ai: AiWorld, tenant: TenantWorld, address: str) -> None:

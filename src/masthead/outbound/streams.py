@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from ipaddress import ip_network
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,6 +19,7 @@ import aiohttp
 from masthead import clock
 from masthead.outbound.client import CONNECT_SECONDS, new_session, told_apart
 from masthead.outbound.connections import Gate, connector, trust_of
+from masthead.outbound.errors import Kind, OutboundError
 from masthead.outbound.lookup import Lookup, SystemLookup
 from masthead.outbound.reach import RULES, Reach
 from masthead.outbound.retry_after import read_retry_after
@@ -109,7 +110,7 @@ class OutboundStreams:
         """Yields once the answer's head is there, which `timeout_seconds` are for; redirects are
         not followed. Raises OutboundError."""
         target = read_url(url, RULES[reach])
-        with told_apart():
+        with told_apart(), _unsent():
             async with asyncio.timeout(timeout_seconds):
                 response = await self._session(reach).post(
                     target,
@@ -133,3 +134,14 @@ class OutboundStreams:
             connections = connector(gate, trust_of(self._ca_file), keeps_alive=False)
             session = self._sessions[reach] = new_session(connections, self._connect_seconds)
         return session
+
+
+@contextmanager
+def _unsent() -> Iterator[None]:
+    """A host that was too slow to take the connection has not got the request, and a caller may
+    have to pay for one that it has got: not the same as a slow answer."""
+    try:
+        yield
+    except aiohttp.ConnectionTimeoutError as error:
+        message = "The host did not take the connection in time."
+        raise OutboundError(Kind.CONNECT, message) from error
