@@ -45,6 +45,7 @@ class PrivacyWork:
         self._erasure = erasure
         self._words = words
         self._compact = compact
+        self.slice_seconds = SLICE_SECONDS
 
     def handlers(self) -> Mapping[str, Handler]:
         return {EXPORT_JOB: self._export, ERASE_JOB: self._erase, COMPACT_JOB: self._make_compact}
@@ -86,7 +87,7 @@ class PrivacyWork:
         if self._words.is_needed and job.payload["has_words"]:
             is_first = job.payload.get("is_first", True)
             try:
-                await self._merge_words(Slice(SLICE_SECONDS), is_first=is_first)
+                await self._merge_words(Slice(self.slice_seconds), is_first=is_first)
             except SliceOver:
                 async with self._records.unit(system()) as unit:
                     await unit.enqueue(COMPACT_JOB, {"has_words": True, "is_first": False})

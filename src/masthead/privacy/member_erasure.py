@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from datetime import datetime
 
 from masthead import clock
 from masthead.caller import system
@@ -35,6 +36,7 @@ from masthead.records.engine import Records
 from masthead.records.unit import Unit
 
 STEP = 100
+MOST_REQUESTS = 1_000
 
 
 class MemberErasure:
@@ -159,23 +161,13 @@ class MemberErasure:
                 # Another worker was quicker.
                 return
             receipt = Receipt.of(current["receipt"])
-            receipt.erased["traces"] += await self._traces.forget_address(unit, person.email)
+            receipt.erased["traces"] += await self._traces.forget_address(
+                unit, person.email, request["id"]
+            )
             for member in await unit.find(blog_members, {"id": person.id}, 1):
                 await unit.delete(blog_members, member["id"])
                 receipt.erased["blog_members"] = 1
-            await unit.update(
-                gdpr_requests,
-                request["id"],
-                {},
-                stamped={
-                    "status": "completed",
-                    "completed_at": clock.to_text(self._records.clock()),
-                    "receipt": receipt.as_json(),
-                    "token_hash": "",
-                    "confirm_hash": "",
-                    "notify_email": "",
-                },
-            )
+            await _complete(unit, request, receipt, self._records.clock())
             for each in people:
                 mail = letters.deletion_done(
                     site,
@@ -186,6 +178,21 @@ class MemberErasure:
                     kept=receipt.kept_lines(),
                 )
                 await self._mail.queue(unit, mail)
+
+
+async def _complete(unit: Unit, request: Record, receipt: Receipt, now: datetime) -> None:
+    """With it every other deletion of the same member: their jobs went with the address."""
+    ended = {
+        "status": "completed",
+        "completed_at": clock.to_text(now),
+        "token_hash": "",
+        "confirm_hash": "",
+        "notify_email": "",
+    }
+    same = {"member_id": request["member_id"], "type": "delete", "status": "queued"}
+    for each in await unit.find(gdpr_requests, same, MOST_REQUESTS):
+        told = {"receipt": receipt.as_json()} if each["id"] == request["id"] else {}
+        await unit.update(gdpr_requests, each["id"], {}, stamped=ended | told)
 
 
 async def _treat_one(

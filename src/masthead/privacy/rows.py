@@ -131,8 +131,7 @@ class TenantRows:
         if table.name == "gdpr_requests":
             mine.append(table.c.id != sa.bindparam("keep"))
         if table is jobs:
-            # The erasure's own: the runner removes it when it is done.
-            mine.append(table.c.kind != self._erase_job)
+            mine.append(_other_than_own(self._erase_job))
         return mine
 
     async def keys(self, batch: Batch, tenant_id: TenantId, keep: str) -> list[Any]:
@@ -268,12 +267,13 @@ class PersonTraces:
         for statement in self._forget_events:
             await unit.execute(statement, values)
 
-    async def forget_address(self, unit: Unit, email: str) -> int:
+    async def forget_address(self, unit: Unit, email: str, keep: str) -> int:
         """Rows of the service's own bookkeeping that hold the address anywhere."""
         removed = 0
         await unit.execute(self._forget_totals, {"t": unit.tenant_id})
         for spelled in likely_spellings(email) if email else ():
-            values = {"t": unit.tenant_id, "address": f"%{_WILD.sub(_ESCAPED, spelled)}%"}
+            pattern = f"%{_WILD.sub(_ESCAPED, spelled)}%"
+            values = {"t": unit.tenant_id, "address": pattern, "keep": keep}
             for statement in self._forget_address:
                 removed += await unit.execute(statement, values)
         return removed
@@ -287,6 +287,12 @@ def _holding(table: sa.Table, erase_job: str) -> sa.Delete:
     ]
     mine = [table.c.tenant_id == sa.bindparam("t"), sa.or_(*holds)]
     if table is jobs:
-        # The erasure's own: the runner removes it when it is done.
-        mine.append(table.c.kind != erase_job)
+        mine.append(_other_than_own(erase_job))
     return sa.delete(table).where(*mine)
+
+
+def _other_than_own(erase_job: str) -> sa.ColumnElement[bool]:
+    """Not the job that erases: the runner removes it when it is done."""
+    own = sa.literal("%").concat(sa.bindparam("keep")).concat("%")
+    payload = sa.cast(jobs.c.payload, sa.Text())
+    return sa.or_(jobs.c.kind != erase_job, payload.not_like(own))
