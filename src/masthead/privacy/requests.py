@@ -13,6 +13,7 @@ import structlog
 
 from masthead import clock, ids
 from masthead.caller import system
+from masthead.email_address import is_email, normal_email
 from masthead.errors import NotFound
 from masthead.identity.tenants import superusers, tenants
 from masthead.ids import TenantId
@@ -78,7 +79,8 @@ class Requests:
         extra = request["notify_email"]
         if extra and extra not in (each.email for each in found):
             found.append(Addressee(extra))
-        return found
+        # What an older version or an import let in must not keep anybody from being erased.
+        return [each for each in found if is_email(normal_email(each.email))]
 
     async def _owner(self, tenant_id: TenantId) -> list[Record]:
         """Nobody, when the tenant has been erased a moment ago."""
