@@ -282,9 +282,11 @@ class TestTheServiceStops:
         while not len(closing.open_streams):
             await asyncio.sleep(0)
         await ai.provider.wait_for(1)
-        closing.open_streams.close()
-        answered = await asyncio.wait_for(asking, 5)
+        with structlog.testing.capture_logs() as lines:
+            closing.open_streams.close()
+            answered = await asyncio.wait_for(asking, 5)
         assert answered.last == failed("service_stopping")
+        assert [line["outcome"] for line in lines] == ["service_stopping"]
         await asyncio.wait_for(hand.hung_up.wait(), 1)
         assert len(closing.open_streams) == 0
 

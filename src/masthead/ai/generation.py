@@ -95,16 +95,16 @@ class Generator:
         leaving = asyncio.create_task(_departure(receive))
         self.open_streams.add(relaying)
         try:
-            await self._accompany(relaying, leaving, work.answer)
+            await self._accompany(relaying, leaving, work)
         finally:
             relaying.cancel()
             leaving.cancel()
             await asyncio.gather(relaying, leaving, return_exceptions=True)
 
     async def _accompany(
-        self, relaying: asyncio.Task[None], leaving: asyncio.Task[None], answer: EventStream
+        self, relaying: asyncio.Task[None], leaving: asyncio.Task[None], work: _Work
     ) -> None:
-        heartbeat = self.patience.heartbeat
+        answer, heartbeat = work.answer, self.patience.heartbeat
         while True:
             pause = heartbeat - answer.silent_seconds()
             await asyncio.wait(
@@ -116,7 +116,8 @@ class Generator:
             if leaving.done():
                 return
             if relaying.cancelled():
-                await self._part(answer.finish(_failed("service_stopping", retryable=True)))
+                work.outcome = "service_stopping"
+                await self._part(answer.finish(_failed(work.outcome, retryable=True)))
                 return
             if relaying.done():
                 relaying.result()
