@@ -21,6 +21,7 @@ from tests.privacy.asked import (
 from tests.privacy.people import a_full_life
 from tests.world import Account, TenantWorld, World, records_of
 
+from masthead.caller import system
 from masthead.errors import NotFound
 from masthead.ids import TenantId
 from masthead.members.collection import blog_members
@@ -208,6 +209,24 @@ async def test_the_worker_builds_what_a_crash_left_behind(
         exports.patience_seconds = patience
     await run_jobs(app)
     assert (await request_of(app, answer.json()["request_id"]))["status"] == "ready"
+
+
+async def test_an_archive_does_not_outlive_the_request_it_was_made_for(
+    app: World, tenant: TenantWorld, owner: Account
+) -> None:
+    """An erasure takes the requests first, and may be over before an export that is being built."""
+    exports = app.parts.privacy.exports
+    patience, exports.patience_seconds = exports.patience_seconds, 0
+    try:
+        answer = await owner.api.post(EXPORT, json={"type": "tenant"})
+    finally:
+        exports.patience_seconds = patience
+    request = await request_of(app, answer.json()["request_id"])
+    records, caller = app.parts.records, system(tenant.id)
+    async with records.unit(caller) as unit:
+        await unit.delete(app.collection("gdpr_requests"), request["id"])
+    await exports.build(request, "")
+    assert [key async for key in app.parts.objects.list_keys(tenant.id)] == []
 
 
 async def test_a_link_lives_seven_days_and_its_archive_no_longer(

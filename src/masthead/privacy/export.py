@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from masthead import clock
+from masthead.errors import NotFound
 from masthead.identity.tenants import tenants
 from masthead.ids import TenantId
 from masthead.members.collection import blog_members
@@ -77,27 +78,35 @@ class Exports:
                 inline = await self._store(request, deadline)
         except TimeoutError:
             return request, None
-        ready = await self._requests.make_ready(request, told_name(standing, ask))
+        ready = await self._publish(request, told_name(standing, ask))
         if ready is None:
-            # The worker was quicker, or the tenant is being erased.
             return request, None
         request, token = ready
-        await self._drop_older(request)
         return request, Export(request, token, inline)
 
     async def build(self, request: Record, blog_name: str) -> None:
         """The worker's road: for what took too long, or was cut off by a crash."""
         await self._store(request)
-        if await self._requests.make_ready(request, blog_name) is not None:
-            await self._drop_older(request)
-            return
-        current = await self._requests.find(request["id"])
-        if current is None or current["status"] != "ready":
-            await self._objects.delete(archive_key(request))
+        await self._publish(request, blog_name)
 
     async def expire(self, request: Record) -> None:
         await self._objects.delete(archive_key(request))
         await self._requests.close(request, "expired")
+
+    async def _publish(self, request: Record, blog_name: str) -> tuple[Record, str] | None:
+        """None when another process was quicker, or whose data it is has been erased meanwhile:
+        then the archive must not outlive them."""
+        try:
+            ready = await self._requests.make_ready(request, blog_name)
+        except NotFound:
+            ready = None
+        if ready is not None:
+            await self._drop_older(ready[0])
+            return ready
+        current = await self._requests.find(request["id"])
+        if current is None or current["status"] != "ready":
+            await self._objects.delete(archive_key(request))
+        return None
 
     async def _drop_older(self, request: Record) -> None:
         """Of what strangers ask for only the newest is kept: nobody can fill the disk with it."""
