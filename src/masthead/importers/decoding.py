@@ -7,14 +7,17 @@ import re
 from collections.abc import Iterator
 from typing import BinaryIO, Final
 
+from masthead.importers.densities import FOREIGN
+
 CHUNK: Final = 256 * 1024
+ESCAPED: Final = "surrogateescape"
+_ESCAPES: Final = re.compile("[\udc80-\udcff]+")
 _UNSTORABLE: Final = re.compile("[\x00\ud800-\udfff]")
 _MARKS: Final = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-_AS_WINDOWS: Final = "masthead-windows-1252"
 
 
 def decoded(stream: BinaryIO) -> Iterator[str]:
@@ -27,13 +30,44 @@ def decoded(stream: BinaryIO) -> Iterator[str]:
     start = stream.read(CHUNK)
     mark, encoding = next((each for each in _MARKS if start.startswith(each[0])), (b"", ""))
     encoding = encoding or _guessed(start)
-    errors = _AS_WINDOWS if encoding == "utf-8" else "replace"
-    decoder = codecs.getincrementaldecoder(encoding)(errors)
+    decoder = codecs.getincrementaldecoder(encoding)(ESCAPED if encoding == "utf-8" else "replace")
+    foreign = ForeignLetters()
     piece = start[len(mark) :]
     while piece:
-        yield decoder.decode(piece)
+        yield foreign.read(decoder.decode(piece))
         piece = stream.read(CHUNK)
-    yield decoder.decode(b"", final=True)
+    yield foreign.read(decoder.decode(b"", final=True))
+
+
+class ForeignLetters:
+    """Single bytes that are no UTF-8 become letters of the Windows code page. What gives them is a
+    decoder that handles errors as `ESCAPED`."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._size = 0
+
+    def read(self, text: str) -> str:
+        self._size += len(text)
+        if _ESCAPES.search(text):
+            text = _ESCAPES.sub(self._letters, text)
+            FOREIGN.check(self._count, self._size)
+        return text
+
+    def _letters(self, found: re.Match[str]) -> str:
+        self._count += len(found[0])
+        return found[0].translate(_WINDOWS)
+
+
+def _windows(byte: int) -> str:
+    try:
+        return bytes([byte]).decode("windows-1252")
+    except UnicodeDecodeError:
+        # Five bytes are left out there; browsers read them as control characters.
+        return chr(byte)
+
+
+_WINDOWS: Final = {0xDC00 + byte: _windows(byte) for byte in range(0x80, 0x100)}
 
 
 def _guessed(start: bytes) -> str:
@@ -46,24 +80,6 @@ def _guessed(start: bytes) -> str:
     if high >= enough and not low:
         return "utf-16-be"
     return "utf-8"
-
-
-def _as_windows(error: UnicodeError) -> tuple[str, int]:
-    if not isinstance(error, UnicodeDecodeError):
-        raise error
-    foreign = error.object[error.start : error.end]
-    # The five bytes that the code page leaves out are control characters, as browsers read them.
-    return "".join(_windows(byte) for byte in foreign), error.end
-
-
-def _windows(byte: int) -> str:
-    try:
-        return bytes([byte]).decode("windows-1252")
-    except UnicodeDecodeError:
-        return chr(byte)
-
-
-codecs.register_error(_AS_WINDOWS, _as_windows)
 
 
 def storable(text: str) -> str:

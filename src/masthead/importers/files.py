@@ -13,7 +13,7 @@ import stat
 import zipfile
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import IO, BinaryIO, Final, Self, TypeVar
@@ -23,9 +23,10 @@ from masthead.importers.source import BadFile
 MAX_ENTRIES: Final = 50_000
 # A site's uploads have every picture in many sizes.
 MAX_IN_FOLDER: Final = 300_000
+MAX_CANDIDATES: Final = 200
 MAX_UNPACKED: Final = 32 * 1024**3
 # Text of real exports packs 5 to 30 times; deflate's own limit, which bombs sit at, is 1032.
-MAX_RATIO: Final = 200
+MAX_RATIO: Final = 100
 FREE_OF_RATIO: Final = 16 * 1024**2
 # The standard library makes an object of half a kilobyte for each entry of a directory before
 # anybody can count them, so what bounds the memory is the size of the directory.
@@ -67,6 +68,13 @@ class Files(ABC):
             return name
         wanted = name.casefold()
         return next((each for each in self.sizes if each.casefold() == wanted), None)
+
+    def candidates(self, ending: str, but: Callable[[str], bool]) -> list[str]:
+        """Names that end so, but for some: those to look into for what they are."""
+        found = [name for name in self.sizes if name.lower().endswith(ending) and not but(name)]
+        if len(found) > MAX_CANDIDATES:
+            raise BadFile(f"There are {len(found):,} {ending} files in it; give the one to import.")
+        return found
 
     def read(self, name: str, limit: int) -> bytes:
         with self.open(name) as stream:

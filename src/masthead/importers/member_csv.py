@@ -8,12 +8,15 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import BinaryIO, Final
 
-from masthead.importers.decoding import decoded
+from masthead.importers.decoding import CHUNK, decoded
+from masthead.importers.densities import LINES, Density
 from masthead.importers.source import BadFile
 
 MAX_CELL: Final = 1_000_000
 """Characters. A quote that is never closed would else take the rest of the file as one cell."""
 _MAX_COLUMNS: Final = 500
+# Text may have as many commas in it; no row has.
+_MAX_CELLS: Final = 50_000
 _DELIMITERS: Final = ",;\t|"
 _END: Final = "\x00"
 """A line that no list can hold, because NULs are taken out while it is read."""
@@ -39,15 +42,20 @@ class CsvTable:
         self.columns = tuple(_column(name) for name in header)
         self._backwards = self.columns[::-1]
 
-    def rows(self) -> Iterator[Row]:
+    def count_lines(self) -> int:
+        """Without reading them: what a list has no room for is known at once."""
+        with self._open() as stream:
+            return sum(piece.count(b"\n") for piece in iter(lambda: stream.read(CHUNK), b""))
+
+    def rows(self, density: Density = LINES) -> Iterator[Row]:
         """Cells by their column; a cell that a short row lacks is ''. Raises `BadFile`."""
         # One setting for the whole process; it is only ever raised, to a bound that is harmless.
         csv.field_size_limit(max(MAX_CELL, csv.field_size_limit()))
         with self._open() as stream:
-            lines = _lines(decoded(stream))
+            lines = _lines(decoded(stream), density)
             for _ in range(self._skipped):
                 next(lines)
-            reader = csv.reader(lines, delimiter=self._delimiter)
+            reader = csv.reader(self._checked(lines), delimiter=self._delimiter)
             try:
                 for cells in reader:
                     if not cells:
@@ -58,6 +66,12 @@ class CsvTable:
                     yield self._row(cells)
             except csv.Error as error:
                 raise BadFile(f"The list can't be read from line {reader.line_num} on.") from error
+
+    def _checked(self, lines: Iterator[str]) -> Iterator[str]:
+        for line in lines:
+            if len(line) > _MAX_CELLS and line.count(self._delimiter) > _MAX_CELLS:
+                raise BadFile(f"The list has a row of more than {_MAX_CELLS:,} cells.")
+            yield line
 
     def _row(self, cells: list[str]) -> Row:
         width = len(self.columns)
@@ -84,13 +98,16 @@ def _check_end(cells: list[str]) -> None:
         raise BadFile("The list has a quote that is never closed.")
 
 
-def _lines(pieces: Iterator[str]) -> Iterator[str]:
+def _lines(pieces: Iterator[str], density: Density = LINES) -> Iterator[str]:
     """Ended by any of the three line ends, which all become one; last of all the end mark."""
     newlines = io.IncrementalNewlineDecoder(None, translate=True)
     rest = ""
+    count = size = 0
     for piece in pieces:
         text = newlines.decode(piece.replace("\x00", ""))
         *whole, rest = (rest + text).split("\n")
+        count, size = count + len(whole), size + len(text)
+        density.check(count, size)
         for line in whole:
             yield line + "\n"
         if len(rest) > MAX_CELL:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Final
 
 from masthead.email_address import is_email, normal_email
+from masthead.importers.member_csv import CsvTable
 from masthead.importers.source import BadFile, Skipped, SourceMember
 
 INVALID: Final = "invalid e-mail"
 REPEATED: Final = "same e-mail as an earlier row"
 MAX_MEMBERS: Final = 1_000_000
+MAX_LINES: Final = 2 * MAX_MEMBERS
+"""Some lists name everybody twice, and a cell may have lines of its own."""
+TOO_MANY: Final = f"The list has more than {MAX_MEMBERS:,} members. Split it into several."
 MAX_NAME: Final = 255
 """Characters of a name or a payment id; members have no longer ones."""
 _SHOWN: Final = 100
@@ -29,6 +33,11 @@ def checked_email(given: str) -> str | None:
 
 def refused(number: int, email: str) -> Skipped:
     return Skipped("member", f"row {number}", INVALID, title=email.strip()[:_SHOWN])
+
+
+def refuse_if_too_many(lists: Iterable[CsvTable]) -> None:
+    if sum(each.count_lines() for each in lists) > MAX_LINES:
+        raise BadFile(TOO_MANY)
 
 
 class MergedMembers:
@@ -51,7 +60,7 @@ class MergedMembers:
                     self._add_later(key, entry)
                 seen.add(key)
                 if len(seen) > MAX_MEMBERS:
-                    raise BadFile(f"The list has more than {MAX_MEMBERS:,} members.")
+                    raise BadFile(TOO_MANY)
         self.count = len(seen)
 
     def __iter__(self) -> Iterator[Entry]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import multiprocessing
 import os
+import re
 import signal
 import threading
 from collections.abc import Sequence
@@ -22,6 +23,11 @@ WORTH_A_PROCESS: Final = 400
 WORTH_MORE: Final = 3_000
 MOST_PROCESSES: Final = 4
 """And one core is left to the process that reads and writes."""
+
+MOST_TAGS: Final = 200_000
+MOST_PICTURES: Final = 10_000
+"""Of one text; a long book has a tenth of either."""
+_PICTURE: Final = re.compile(r"<img\b", re.IGNORECASE)
 
 
 class Preparing:
@@ -86,6 +92,8 @@ def prepare_all(posts: Sequence[SourcePost], site_url: str) -> list[Prepared | s
 
 
 def _prepared(post: SourcePost, site_url: str) -> Prepared | str:
+    if post.html.count("<") > MOST_TAGS or len(_PICTURE.findall(post.html)) > MOST_PICTURES:
+        return f"Its text has more than {MOST_TAGS:,} tags or {MOST_PICTURES:,} pictures."
     try:
         return prepare(post, site_url)
     # One of the service's outermost edges, an importer's row: one post that can't be read is

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -16,7 +17,14 @@ MAX_HELD: Final = 120_000_000
 _MAX_TEXT: Final = 500
 _ENTRY: Final = 100
 _LONGEST_KEY: Final = 100
+MAX_TAGS: Final = 100_000
+UNKNOWN_YET: Final = 100_000
+"""Links that may stand before the table that they belong to."""
+FEW: Final = 20_000
+TAGS_EACH: Final = 30
+"""Links for every post on the average, beyond the few; the same for a member's newsletters."""
 _TOO_MUCH: Final = "The export links far more tags and members than it has room for."
+_SPLIT: Final = "If it is meant so, export the site again in several parts."
 _PAYING: Final = frozenset({"active", "trialing", "past_due", "unpaid"})
 
 
@@ -54,6 +62,7 @@ class Links:
         # Hashes, because there may be a row for every member.
         self._readers: set[int] | None = None
         self._held = 0
+        self._linked: Counter[str] = Counter()
 
     def add(self, table: str, row: Any) -> None:
         if table == "posts":
@@ -63,7 +72,22 @@ class Links:
         elif table == "members":
             self.members += 1
         elif isinstance(row, dict) and table in _TABLES:
+            self._count(table)
             _TABLES[table](self, row)
+
+    def _count(self, table: str) -> None:
+        """Refuses more than there can be for the posts or members that have come."""
+        self._linked[table] += 1
+        count = self._linked[table]
+        if count <= FEW:
+            return
+        if table == "tags":
+            limit = MAX_TAGS
+        else:
+            owners = self.members if table.startswith("members") else self.posts
+            limit = max(FEW, owners * TAGS_EACH) if owners else UNKNOWN_YET
+        if count > limit:
+            raise BadFile(f"The export has more than {limit:,} rows in {table}. {_SPLIT}")
 
     def tags(self, post_id: str) -> tuple[str, ...]:
         """Names in the post's own order, each once, without those for the site's insides."""

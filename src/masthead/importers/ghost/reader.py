@@ -16,7 +16,7 @@ from masthead.importers.ghost.members import members_of_csv, members_of_table
 from masthead.importers.ghost.posts import post_of
 from masthead.importers.ghost.tables import NOT_AN_EXPORT, is_export, rows
 from masthead.importers.member_csv import CsvTable
-from masthead.importers.member_rows import Entry, MergedMembers
+from masthead.importers.member_rows import Entry, MergedMembers, refuse_if_too_many
 from masthead.importers.source import BadFile, Options, Overview, Skipped, SourceMember, SourcePost
 
 MAX_FILE: Final = 50 * 1024**2
@@ -40,6 +40,7 @@ class GhostSource:
         self._files = files
         self._options = options
         self._lists = _lists(files)
+        refuse_if_too_many(self._lists)
         self._export = _export(files, bool(self._lists))
         self._links = Links()
         for table, row in self._rows():
@@ -127,9 +128,7 @@ def _list(files: Files, name: str) -> CsvTable | None:
 
 def _outside_assets(files: Files, ending: str) -> list[str]:
     """Below files and media, a JSON or CSV is somebody's download."""
-    return [
-        name for name in files.sizes if name.lower().endswith(ending) and not _ASSET.search(name)
-    ]
+    return files.candidates(ending, but=lambda name: bool(_ASSET.search(name)))
 
 
 def _assets(files: Files, site_url: str) -> dict[str, str]:

@@ -9,6 +9,7 @@ from json import JSONDecodeError
 from typing import Any, BinaryIO, Final
 
 from masthead.importers.decoding import CHUNK, decoded
+from masthead.importers.densities import BRACKETS, GHOST_MEMBERS, GHOST_POSTS, VALUES, Density
 from masthead.importers.source import BadFile
 
 MAX_VALUE: Final = 10_000_000
@@ -23,13 +24,24 @@ _TOO_DEEP: Final = "The JSON is nested deeper than any export."
 _BLANKS: Final = re.compile(r"[ \t\n\r]*")
 # Any of these makes it Ghost's: a site without posts may well be moved for its members.
 _TELLING: Final = frozenset({"posts", "tags", "users", "settings", "members"})
+_DENSITIES: Final = {"posts": GHOST_POSTS, "members": GHOST_MEMBERS}
 # Far enough down that what is read as one value is a row, wherever the tables stand.
 _SKIP_LEVELS: Final = 6
+_OFTEN: Final = 500
+_LONGEST_NUMBER: Final = 1_000
 
 _Rows = Generator[tuple[str, Any], None, bool]
 
+
+def _number(digits: str) -> int:
+    """Reading a number of thousands of digits takes longer than reading a post."""
+    if len(digits) > _LONGEST_NUMBER:
+        raise BadFile(_BROKEN)
+    return int(digits)
+
+
 # Control characters inside strings are the work of other tools, and harmless.
-_decode: Final = json.JSONDecoder(strict=False).raw_decode
+_decode: Final = json.JSONDecoder(strict=False, parse_int=_number).raw_decode
 
 
 def rows(stream: BinaryIO) -> Iterator[tuple[str, Any]]:
@@ -80,13 +92,20 @@ def _tables(cursor: _Cursor) -> _Rows:
     for name in cursor.each_key():
         found = found or name in _TELLING
         if cursor.peek() == "[":
-            for _ in cursor.each_item():
-                yield name, cursor.value()
+            yield from _rows_of(cursor, name)
         elif name == "posts":
             raise BadFile(NOT_AN_EXPORT)
         else:
             cursor.skip()
     return found
+
+
+def _rows_of(cursor: _Cursor, name: str) -> Iterator[tuple[str, Any]]:
+    density: Density | None = _DENSITIES.get(name)
+    for number in cursor.each_item():
+        if density is not None and number % _OFTEN == 0:
+            density.check(number, cursor.read)
+        yield name, cursor.value()
 
 
 def _is_crowded(text: str) -> bool:
@@ -103,6 +122,10 @@ class _Cursor:
         self._pieces = pieces
         self._text = ""
         self._at = 0
+        self._values = 0
+        self._brackets = 0
+        self.read = 0
+        """Characters, so far."""
 
     def peek(self) -> str:
         """The next character that is no blank; '' at the end."""
@@ -152,6 +175,7 @@ class _Cursor:
             self.value()
 
     def value(self) -> Any:
+        self._values += 1
         self.peek()
         while True:
             try:
@@ -163,9 +187,6 @@ class _Cursor:
                 continue
             except RecursionError as error:
                 raise BadFile(_TOO_DEEP) from error
-            except ValueError as error:
-                # A number of thousands of digits.
-                raise BadFile(_BROKEN) from error
             if end == len(self._text) and isinstance(value, int | float) and self._read_on():
                 continue
             self._at = end
@@ -189,8 +210,12 @@ class _Cursor:
         if len(waiting[0]) > _LONG and _is_crowded(waiting[0]):
             raise BadFile("The export has an entry with far more parts than a post.")
         wanted = max(CHUNK, len(waiting[0]))
+        VALUES.check(self._values, self.read)
+        BRACKETS.check(self._brackets, self.read)
         for piece in self._pieces:
             waiting.append(piece)
+            self.read += len(piece)
+            self._brackets += piece.count("{") + piece.count("[")
             wanted -= len(piece)
             if wanted <= 0:
                 break

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Final
 
 from masthead.importers.decoding import decoded, storable
+from masthead.importers.densities import HTML_FILES, POST_ROWS
 from masthead.importers.files import Files, open_files
 from masthead.importers.member_csv import CsvTable, Row
-from masthead.importers.member_rows import Entry, MergedMembers
+from masthead.importers.member_rows import Entry, MergedMembers, refuse_if_too_many
 from masthead.importers.source import BadFile, Options, Overview, Skipped, SourceMember, SourcePost
 from masthead.importers.substack.posts import kind_of, number_and_slug, post_of, shown
 from masthead.importers.substack.subscribers import subscribers_of
@@ -49,6 +50,7 @@ class SubstackSource:
         self._lists = lists
         self._html = {_stem(name): name for name in texts.sizes if _is_html(name)}
         count = 0 if options.skip_posts else self._check_posts()
+        refuse_if_too_many(lists)
         self._members = None if options.skip_members else MergedMembers(self._each_subscriber)
         self.overview = Overview(
             platform="substack",
@@ -83,12 +85,14 @@ class SubstackSource:
 
     def _check_posts(self) -> int:
         """Everything is read once, so that damage is known before anything is written."""
+        sizes = [self._texts.sizes[name] or 0 for name in self._html.values()]
+        HTML_FILES.check(len(sizes), sum(sizes))
         self._texts.check(self._html.values())
         return sum(1 for _ in self._rows())
 
     def _rows(self) -> Iterator[Row]:
         if self._posts is not None:
-            yield from (row for row in self._posts.rows() if row["post_id"].strip())
+            yield from (row for row in self._posts.rows(POST_ROWS) if row["post_id"].strip())
 
     def _post(self, row: Row) -> SourcePost | Skipped:
         kind = kind_of(row)
@@ -132,11 +136,11 @@ def _tables(files: Files) -> tuple[CsvTable | None, list[CsvTable]]:
     """The posts, and the lists of subscribers; both are known by their columns."""
     posts: list[CsvTable] = []
     lists: list[CsvTable] = []
-    for name in files.sizes:
-        if files.is_single or (name.lower().endswith(".csv") and not _is_statistic(name)):
-            table = _table(files, name)
-            if table is not None:
-                (posts if "post_id" in table.columns else lists).append(table)
+    names = files.sizes if files.is_single else files.candidates(".csv", but=_is_statistic)
+    for name in names:
+        table = _table(files, name)
+        if table is not None:
+            (posts if "post_id" in table.columns else lists).append(table)
     if not posts and not lists:
         raise BadFile(NO_COLUMNS if files.is_single else NOT_AN_EXPORT)
     if len(posts) > 1:

@@ -13,6 +13,8 @@ import re
 from collections.abc import Iterator
 from typing import BinaryIO, Final
 
+from masthead.importers.decoding import ESCAPED, ForeignLetters
+from masthead.importers.densities import REPAIRS, SECTIONS
 from masthead.importers.source import BadFile
 
 CHUNK: Final = 64 * 1024
@@ -24,10 +26,13 @@ NOT_WXR: Final = "This is not a WordPress export (WXR)."
 _CDATA: Final = b"<![CDATA["
 _CDATA_END: Final = b"]]>"
 _LONG_TEXT: Final = 2100
+# No post may be as long, and the parser keeps a text until it ends.
+_LONGEST_TEXT: Final = 25_000_000
 _CONTROLS: Final = bytes(code for code in range(0x20) if code not in b"\t\n\r")
 _NOT_CHARACTERS: Final = (b"\xef\xbf\xbe", b"\xef\xbf\xbf")
+# Of those that may be wrong; what can't be is passed over without a call for each.
 _REFERENCE: Final = re.compile(
-    rb"&(?:(#[0-9]{1,7}|#x[0-9A-Fa-f]{1,6}|amp|lt|gt|quot|apos);)?",
+    rb"&(?!(?:amp|lt|gt|quot|apos);)(?:(#[0-9]{1,7}|#x[0-9A-Fa-f]{1,6});)?",
 )
 _ROOT: Final = re.compile(rb"<rss[\s>]")
 _ROOT_END: Final = re.compile(rb"</rss\s*>")
@@ -47,17 +52,6 @@ _SEVERAL_BYTES: Final = (
 )
 
 
-def _as_windows_1252(error: UnicodeError) -> tuple[str, int]:
-    """A database that was filled in two encodings is exported as it is."""
-    if not isinstance(error, UnicodeDecodeError):
-        raise error
-    wrong = error.object[error.start : error.end]
-    return wrong.decode("cp1252", "replace"), error.end
-
-
-codecs.register_error("masthead.windows-1252", _as_windows_1252)
-
-
 class CleanXml:
     """Iterates over the export's XML; afterwards knows what was found on the way.
 
@@ -70,6 +64,8 @@ class CleanXml:
         self._without_long_texts = without_long_texts
         self.has_mixed_encodings = False
         self.lines_before = 0
+        self.read = 0
+        """Bytes of the file, so far."""
 
     def __iter__(self) -> Iterator[bytes]:
         pieces = self._utf8()
@@ -79,15 +75,20 @@ class CleanXml:
         chunk = self._stream.read(CHUNK)
         name = _encoding_of(chunk)
         decoder = _decoder(name, "strict" if name.startswith("utf-8") else "replace")
+        foreign = ForeignLetters()
         while chunk:
+            self.read += len(chunk)
             state = decoder.getstate()
             try:
                 text = decoder.decode(chunk)
             except UnicodeDecodeError:
+                # A database that was filled in two encodings is exported as it is.
                 self.has_mixed_encodings = True
-                decoder = _decoder(name, "masthead.windows-1252")
+                decoder = _decoder(name, ESCAPED)
                 decoder.setstate(state)
                 text = decoder.decode(chunk)
+            if self.has_mixed_encodings:
+                text = foreign.read(text)
             yield _without_controls(text.encode())
             chunk = self._stream.read(CHUNK)
 
@@ -114,6 +115,8 @@ class CleanXml:
         markup = _Markup(without_long_texts=self._without_long_texts)
         for piece in pieces:
             yield markup.feed(piece)
+            SECTIONS.check(markup.sections, self.read)
+            REPAIRS.check(markup.repairs, self.read)
             if markup.after_root is not None:
                 _check_after_root(markup.after_root, remaining)
                 return
@@ -163,7 +166,10 @@ class _Markup:
         self._longest = _LONG_TEXT if without_long_texts else None
         self._held = b""
         self._in_cdata = False
+        self._text_so_far = 0
         self.after_root: bytes | None = None
+        self.sections = 0
+        self.repairs = 0
 
     def feed(self, data: bytes) -> bytes:
         data = self._held + data
@@ -171,6 +177,7 @@ class _Markup:
         # In all pieces but the last one there is no need to look for the end everywhere.
         may_end = b"</rss" in data
         *sections, last = data.split(_CDATA_END)
+        self.sections += len(sections)
         done: list[bytes] = []
         for index, section in enumerate(sections):
             start = 0 if self._in_cdata else section.find(_CDATA)
@@ -189,7 +196,7 @@ class _Markup:
         return b"".join(done)
 
     def rest(self) -> bytes:
-        return self._held if self._in_cdata else _repaired(self._held)
+        return self._held if self._in_cdata else self._repaired(self._held)
 
     def _repaired_section(self, section: bytes) -> bytes:
         """Up to a `]]>`, with it: markup and then the CDATA that it ends, as a rule."""
@@ -220,12 +227,14 @@ class _Markup:
             self._held = last[end:]
             return markup
         self._in_cdata = True
+        self._text_so_far = 0
         return markup + _CDATA + self._unended_cdata(last[end + len(_CDATA) :])
 
     def _unended_cdata(self, text: bytes) -> bytes:
         end = max(0, len(text) - 2)
         self._held = text[end:]
-        return self._shortened(text[:end], 0)
+        self._text_so_far += end
+        return self._shortened(text[:end], 0) if self._text_so_far < _LONGEST_TEXT else b""
 
     def _shortened(self, section: bytes, start: int) -> bytes:
         """`start` is where the CDATA begins, or the text in it."""
@@ -240,7 +249,14 @@ class _Markup:
         if root_end:
             self.after_root = markup[root_end.end() :]
             markup = markup[: root_end.end()]
-        return _repaired(markup)
+        return self._repaired(markup)
+
+    def _repaired(self, markup: bytes) -> bytes:
+        if b"&" not in markup:
+            return markup
+        repaired, count = _REFERENCE.subn(_reference, markup)
+        self.repairs += count
+        return repaired
 
 
 def _end_of_complete(data: bytes) -> int:
@@ -254,18 +270,12 @@ def _end_of_complete(data: bytes) -> int:
     return max(0, len(data) - 2) if data.endswith(b"]") else len(data)
 
 
-def _repaired(markup: bytes) -> bytes:
-    return _REFERENCE.sub(_reference, markup) if b"&" in markup else markup
-
-
 def _reference(found: re.Match[bytes]) -> bytes:
     name = found[1]
     if name is None:
         return b"&amp;"
-    if name.startswith(b"#"):
-        code = int(name[2:], 16) if name.startswith(b"#x") else int(name[1:])
-        return found[0] if _is_character(code) else b""
-    return found[0]
+    code = int(name[2:], 16) if name.startswith(b"#x") else int(name[1:])
+    return found[0] if _is_character(code) else b""
 
 
 def _is_character(code: int) -> bool:

@@ -12,6 +12,7 @@ from typing import BinaryIO, Final
 
 from lxml import etree
 
+from masthead.importers.densities import ELEMENTS, ITEMS, TEXTS
 from masthead.importers.source import BadFile
 from masthead.importers.wordpress.clean_xml import NOT_WXR, CleanXml
 
@@ -22,7 +23,15 @@ _MAX_DEPTH: Final = 64
 _MAX_ATTRIBUTES: Final = 64
 # libxml2 keeps every name it has seen for as long as the thread lives.
 _MAX_NAMES: Final = 2_000
+# Of a post. What is above the first is left out, above the second no post of anybody's.
 _MAX_CATEGORIES: Final = 1_000
+_ABSURD: Final = 10_000
+_FEW_ATTRIBUTES: Final = 4
+MAX_ITEMS: Final = 500_000
+MAX_PEOPLE_AND_TERMS: Final = 200_000
+_LONGEST_SILENCE: Final = 4 * 1024**2
+
+_SPLIT: Final = "Split it into smaller files and import one after the other."
 
 _RSS_FIELDS: Final = frozenset({"title", "link", "guid", "pubDate"})
 _WP_FIELDS: Final = frozenset(
@@ -76,6 +85,7 @@ def read_items(
         no_network=True,
         huge_tree=True,
     )
+    silence = heard = 0
     for piece in xml:
         try:
             parser.feed(piece)
@@ -84,6 +94,13 @@ def read_items(
             raise BadFile(
                 f"The export is damaged: it is not well-formed at line {line}."
             ) from error
+        target.check(xml.read)
+        # The parser keeps a comment, an instruction or an attribute until it ends. Long texts it
+        # keeps, too, but in a first reading there are none.
+        silence = silence + len(piece) if heard == target.events and not with_content else 0
+        heard = target.events
+        if silence > _LONGEST_SILENCE:
+            raise BadFile("The export has a comment or a tag of a size that none has.")
         yield from target.take()
     try:
         parser.close()
@@ -111,6 +128,27 @@ class _Target:
         self._key_depth = 0
         self._texts: list[str] = []
         self._room = 0
+        self._elements = 0
+        self._data = 0
+        self._counted = 0
+        self._in_channel = 0
+        self._in_item = 0
+
+    @property
+    def events(self) -> int:
+        return self._elements + self._data
+
+    def check(self, size: int) -> None:
+        """Against what so many bytes of a real export hold."""
+        ELEMENTS.check(self._elements, size)
+        TEXTS.check(self._data, size)
+        ITEMS.check(self._counted, size)
+        if self._counted > MAX_ITEMS:
+            raise BadFile(f"The export has more than {MAX_ITEMS:,} items. {_SPLIT}")
+        if self._in_channel - self._counted > MAX_PEOPLE_AND_TERMS:
+            raise BadFile(
+                f"The export has more than {MAX_PEOPLE_AND_TERMS:,} authors and terms. {_SPLIT}"
+            )
 
     def take(self) -> list[Item]:
         items, self._items = self._items, []
@@ -118,6 +156,7 @@ class _Target:
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
         self._depth += 1
+        self._elements += 1
         name = self._names.get(tag) or self._new_name(tag)
         if attributes:
             self._check_attributes(attributes)
@@ -135,12 +174,15 @@ class _Target:
             raise BadFile("The export is nested deeper than any is.")
 
     def data(self, text: str) -> None:
+        self._data += 1
         if self._depth != self._key_depth:
             return
         if len(text) > self._room:
-            text = text[: self._room]
             if self._key == "content" and self._item is not None:
                 self._item.is_too_long = True
+            if not self._room:
+                return
+            text = text[: self._room]
         self._room -= len(text)
         self._texts.append(text)
 
@@ -176,17 +218,26 @@ class _Target:
     def _check_attributes(self, attributes: Mapping[str, str]) -> None:
         if len(attributes) > _MAX_ATTRIBUTES:
             raise BadFile("The export has an element with more attributes than any has.")
+        if len(attributes) > _FEW_ATTRIBUTES:
+            self._elements += len(attributes)
         for name in attributes:
             if name not in self._names:
                 self._new_name(name)
 
     def _start_in_channel(self, name: str) -> None:
+        self._in_channel += 1
         if name == "item":
+            self._counted += 1
+            self._in_item = 0
             self._item = Item()
         elif name in _CHANNEL_RSS_FIELDS or name in _CHANNEL_WP_FIELDS:
             self._collect(name)
 
     def _start_in_item(self, name: str, attributes: Mapping[str, str]) -> None:
+        if name == "postmeta" or name == "category":
+            self._in_item += 1
+            if self._in_item > _ABSURD:
+                raise BadFile(f"A post of the export has more than {_ABSURD:,} tags or fields.")
         if name == "postmeta":
             self._in_meta = True
             self._meta_key = ""
