@@ -347,3 +347,19 @@ async def test_fields_of_any_two_kinds_compare(owner: Account) -> None:
             asked = {"filter": f"{left} {op} {right}", "perPage": "1"}
             answer = await owner.api.get(records_of(collection), params=asked)
             assert answer.status_code == 200, (collection, asked, answer.text)
+
+
+@pytest.mark.parametrize(
+    ("expression", "found"),
+    [
+        ("'1000' ~ excerpt && excerpt != ''", "b"),
+        ("'a 100% b' ~ excerpt && excerpt != ''", "a"),
+        ("'underXscore' ~ excerpt && excerpt != ''", ""),
+        ("'under_score' ~ excerpt && excerpt != ''", "c"),
+        ("'back\\\\slash' ~ excerpt && excerpt != ''", "d"),
+    ],
+)
+async def test_wildcards_in_what_is_stored_mean_themselves(
+    shelf: TenantWorld, expression: str, found: str
+) -> None:
+    assert await titles((await shelf.owner()).api, expression) == found
