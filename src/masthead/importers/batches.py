@@ -13,18 +13,16 @@ from typing import Final
 
 import structlog
 
-from masthead.caller import Caller
 from masthead.errors import Invalid, Unavailable
-from masthead.ids import TenantId
 from masthead.importers.collection import redirects
 from masthead.importers.dates import first_made
+from masthead.importers.destination import Destination
 from masthead.importers.drafts import Draft, key_of_post
-from masthead.importers.memory import Fetch, Item, Memory, Standing
+from masthead.importers.memory import Fetch, Item, Standing
 from masthead.importers.redirects import PERMANENT, new_path
 from masthead.importers.report import Outcome, Result
 from masthead.importers.source import Skipped, SourcePost
 from masthead.records.collection import Record
-from masthead.records.engine import Records
 from masthead.records.fields.text import Slug
 from masthead.records.query import access_of
 from masthead.records.slugs import free_slug
@@ -93,26 +91,12 @@ class State:
 
 
 class PostBatches:
-    def __init__(
-        self,
-        records: Records,
-        memory: Memory,
-        caller: Caller,
-        family: str,
-        *,
-        emit_events: bool = False,
-    ) -> None:
-        assert caller.tenant_id is not None
-        self._records = records
-        self._memory = memory
-        self._caller = caller
-        self._tenant_id: TenantId = caller.tenant_id
-        self._family = family
-        self._emit_events = emit_events
+    def __init__(self, into: Destination) -> None:
+        self._into = into
 
     async def look(self, posts: Sequence[SourcePost]) -> State:
         """Beforehand and without a lock: what need not be made ready, and what a dry run says."""
-        return await self._known(self._memory.outside(self._tenant_id), posts)
+        return await self._known(self._into.memory.outside(self._into.tenant_id), posts)
 
     async def judge(self, entries: Sequence[Entry]) -> list[Outcome]:
         """What `write` would answer, without writing."""
@@ -146,7 +130,7 @@ class PostBatches:
             assert isinstance(entry, ReadyPost)
             log.warning("import.post_refused", source_id=entry.post.source_id, exc_info=True)
             one = Written([outcome_of(entry, "failed", reason_of(error))])
-            async with self._records.unit(self._caller, emit_events=False) as unit:
+            async with self._into.records.unit(self._into.caller, emit_events=False) as unit:
                 await also(unit, one.outcomes)
         whole.outcomes += one.outcomes
         whole.redirects += one.redirects
@@ -154,7 +138,7 @@ class PostBatches:
     async def _together(self, entries: Sequence[Entry], progress: Progress) -> Written:
         written = Written()
         ready = [each for each in entries if isinstance(each, ReadyPost)]
-        async with self._records.unit(self._caller, emit_events=self._emit_events) as unit:
+        async with self._into.unit() as unit:
             state = await self._known(unit.fetch, [each.post for each in ready])
             await self._look_at_addresses(unit, ready, state)
             for entry in entries:
@@ -167,11 +151,11 @@ class PostBatches:
 
     async def _known(self, fetch: Fetch, posts: Sequence[SourcePost]) -> State:
         keys = [key_of_post(post) for post in posts]
-        items = await self._memory.items(fetch, self._tenant_id, self._family, keys)
+        items = await self._into.memory.items(fetch, self._into.tenant_id, self._into.family, keys)
         standing: dict[str, Standing] = {}
         for name in {item.collection for item in items.values()}:
             ids = [item.record_id for item in items.values() if item.collection == name]
-            standing |= await self._memory.standing(fetch, self._tenant_id, name, ids)
+            standing |= await self._into.memory.standing(fetch, self._into.tenant_id, name, ids)
         return State(items, standing)
 
     async def _look_at_addresses(
@@ -182,11 +166,12 @@ class PostBatches:
             if each.draft is not None and key_of_post(each.post) not in state.items:
                 wanted.setdefault(each.draft.collection.name, set()).add(each.draft.slug)
         for name, slugs in wanted.items():
-            state.slugs[name] = await self._memory.taken_slugs(
-                unit.fetch, self._tenant_id, name, slugs
+            state.slugs[name] = await self._into.memory.taken_slugs(
+                unit.fetch, self._into.tenant_id, name, slugs
             )
         old_paths = {each.post.old_path for each in ready if each.draft and each.post.old_path}
-        state.redirects.update(await self._memory.redirects(unit.fetch, self._tenant_id, old_paths))
+        into = self._into
+        state.redirects.update(await into.memory.redirects(unit.fetch, into.tenant_id, old_paths))
 
     async def _write(self, unit: Unit, ready: ReadyPost, state: State, written: Written) -> Outcome:
         if ready.problem:
@@ -206,7 +191,7 @@ class PostBatches:
         except Invalid as error:
             return outcome_of(ready, "failed", reason_of(error))
         item = Item(ready.draft.collection.name, record["id"], ready.fingerprint, record["version"])
-        await self._memory.remember(unit, self._family, key, item)
+        await self._into.memory.remember(unit, self._into.family, key, item)
         warning = await self._redirect(unit, ready.post, record, state, written)
         result: Result = "imported" if verdict == CREATE else "updated"
         return outcome_of(ready, result, warnings=warning)
@@ -218,11 +203,11 @@ class PostBatches:
             # The address stays: whoever linked to it here must not lose it.
             return await unit.update(draft.collection, state.items[key].record_id, draft.values)
         slug = await self._free_slug(unit, draft, state)
-        made = first_made(draft.values.get("published_at", ""), self._records.clock())
+        made = first_made(draft.values.get("published_at", ""), self._into.records.clock())
         return await unit.create(draft.collection, {**draft.values, "slug": slug}, stamped=made)
 
     async def _free_slug(self, unit: Unit, draft: Draft, state: State) -> str:
-        name = draft.collection.name
+        into, name = self._into, draft.collection.name
         taken = state.slugs[name]
         field = draft.collection.by_name["slug"]
         assert isinstance(field, Slug)
@@ -230,7 +215,7 @@ class PostBatches:
         async def is_taken(slug: str) -> bool:
             if slug == draft.slug or slug in taken:
                 return slug in taken
-            return bool(await self._memory.taken_slugs(unit.fetch, self._tenant_id, name, [slug]))
+            return bool(await into.memory.taken_slugs(unit.fetch, into.tenant_id, name, [slug]))
 
         slug = await free_slug(draft.slug, is_taken, field.max)
         taken.add(slug)
@@ -272,7 +257,7 @@ class PostBatches:
         draft = entry.draft
         try:
             given = {**draft.values, "slug": draft.slug}
-            check_new(draft.collection, given, access_of(self._caller))
+            check_new(draft.collection, given, access_of(self._into.caller))
         except Invalid as error:
             return outcome_of(entry, "failed", reason_of(error))
         return outcome_of(entry, "imported" if verdict == CREATE else "updated")

@@ -7,9 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from masthead.caller import Caller
 from masthead.errors import Invalid
-from masthead.ids import TenantId
 from masthead.importers.batches import (
     DELETED,
     UNCHANGED,
@@ -18,13 +16,13 @@ from masthead.importers.batches import (
     reason_of,
 )
 from masthead.importers.dates import first_made
+from masthead.importers.destination import Destination
 from masthead.importers.drafts import fingerprint, key_of_member
-from masthead.importers.memory import Fetch, Item, Memory, StandingMember
+from masthead.importers.memory import Fetch, Item, StandingMember
 from masthead.importers.report import Outcome, Result
 from masthead.importers.source import Skipped, SourceMember
 from masthead.members.collection import blog_members
 from masthead.records.accounts import credentials
-from masthead.records.engine import Records
 from masthead.records.fields.text import Text
 from masthead.records.query import access_of
 from masthead.records.unit import Unit
@@ -52,31 +50,17 @@ class _Verdict:
 
 
 class MemberBatches:
-    def __init__(
-        self,
-        records: Records,
-        memory: Memory,
-        caller: Caller,
-        family: str,
-        *,
-        emit_events: bool = False,
-    ) -> None:
-        assert caller.tenant_id is not None
-        self._records = records
-        self._memory = memory
-        self._caller = caller
-        self._tenant_id: TenantId = caller.tenant_id
-        self._family = family
-        self._emit_events = emit_events
+    def __init__(self, into: Destination) -> None:
+        self._into = into
 
     async def judge(self, entries: Sequence[Entry]) -> list[Outcome]:
         """What `write` would answer, without writing."""
-        state = await self._state(self._memory.outside(self._tenant_id), entries)
+        state = await self._state(self._into.memory.outside(self._into.tenant_id), entries)
         return [self._judged(entry, state) for entry in entries]
 
     async def write(self, entries: Sequence[Entry], progress: Progress) -> list[Outcome]:
         outcomes: list[Outcome] = []
-        async with self._records.unit(self._caller, emit_events=self._emit_events) as unit:
+        async with self._into.unit() as unit:
             state = await self._state(unit.fetch, entries)
             for entry in entries:
                 if isinstance(entry, Skipped):
@@ -89,13 +73,13 @@ class MemberBatches:
     async def _state(self, fetch: Fetch, entries: Sequence[Entry]) -> _State:
         members = [each for each in entries if isinstance(each, SourceMember)]
         keys = [key_of_member(each) for each in members]
-        items = await self._memory.items(fetch, self._tenant_id, self._family, keys)
+        items = await self._into.memory.items(fetch, self._into.tenant_id, self._into.family, keys)
         ids = [item.record_id for item in items.values()]
         return _State(
             items,
-            await self._memory.members(fetch, self._tenant_id, "id", ids),
-            await self._memory.members(
-                fetch, self._tenant_id, "email", [each.email for each in members]
+            await self._into.memory.members(fetch, self._into.tenant_id, "id", ids),
+            await self._into.memory.members(
+                fetch, self._into.tenant_id, "email", [each.email for each in members]
             ),
         )
 
@@ -106,7 +90,8 @@ class MemberBatches:
         record_id, version = verdict.record_id, 0
         try:
             if not record_id:
-                stamped = {**credentials(""), **first_made(member.created, self._records.clock())}
+                made = first_made(member.created, self._into.records.clock())
+                stamped = {**credentials(""), **made}
                 record = await unit.create(blog_members, _values(member), stamped=stamped)
                 record_id, version = record["id"], record["version"]
             elif verdict.changes:
@@ -120,7 +105,7 @@ class MemberBatches:
             fingerprint(member),
             version if _is_ours(member, state, verdict) else 0,
         )
-        await self._memory.remember(unit, self._family, key_of_member(member), item)
+        await self._into.memory.remember(unit, self._into.family, key_of_member(member), item)
         return _outcome(member, verdict)
 
     def _judged(self, entry: Entry, state: _State) -> Outcome:
@@ -129,7 +114,7 @@ class MemberBatches:
         verdict = _decide(entry, state)
         if verdict.result == "imported":
             try:
-                check_new(blog_members, _values(entry), access_of(self._caller))
+                check_new(blog_members, _values(entry), access_of(self._into.caller))
             except Invalid as error:
                 verdict = _Verdict("failed", reason_of(error))
         return _outcome(entry, verdict)

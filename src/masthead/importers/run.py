@@ -16,11 +16,11 @@ from functools import partial
 from itertools import chain
 from typing import Final, TypeVar
 
-from masthead.caller import system
 from masthead.errors import Forbidden
 from masthead.ids import TenantId
 from masthead.importers.batches import CREATE, UPDATE, Entry, PostBatches, ReadyPost, Written
 from masthead.importers.content import Prepared, rewrite
+from masthead.importers.destination import Destination
 from masthead.importers.drafts import Body, draft_of, fingerprint, key_of_post
 from masthead.importers.images import Archive, ImageCopier, ImageFailure, Services
 from masthead.importers.member_batches import MemberBatches
@@ -103,13 +103,9 @@ class Import:
         self._counted_posts = 0
         self._counted_members = 0
         memory = Memory(services.records.database)
-        caller = system(request.tenant_id)
-        self._posts = PostBatches(
-            services.records, memory, caller, family, emit_events=request.emit_events
-        )
-        self._members = MemberBatches(
-            services.records, memory, caller, family, emit_events=request.emit_events
-        )
+        into = Destination(services.records, memory, request.tenant_id, family, request.emit_events)
+        self._posts = PostBatches(into)
+        self._members = MemberBatches(into)
         self._wanted_images = WantedImages(services.records, memory, request.tenant_id)
         self._copier = ImageCopier(
             services,
