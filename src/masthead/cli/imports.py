@@ -114,46 +114,38 @@ async def wordpress(
     return await _import(invocation, wish, Outputs(output_redirects, report))
 
 
-@command(app, "substack")
-async def substack(
-    invocation: Invocation,
-    file: File,
-    tenant_id: Tenant,
-    skip_members: SkipMembers = False,
-    skip_posts: SkipPosts = False,
-    include_pages: IncludePages = False,
-    output_redirects: OutputRedirects = None,
-    dry_run: DryRun = False,
-    batch_size: BatchSize = DEFAULT_BATCH,
-    emit_events: EmitEvents = False,
-    site_url: SiteUrl = "",
-    report: ReportPath = None,
-) -> Shown:
-    """Imports a Substack export: the zip or folder, or a list of subscribers alone."""
-    options = _both(site_url, include_pages, skip_posts, skip_members)
-    wish = Wish("substack", file, tenant_id, options, batch_size, dry_run, emit_events)
-    return await _import(invocation, wish, Outputs(output_redirects, report))
+def _register(platform: str, help_text: str) -> None:
+    """The command for a platform whose exports have posts and members."""
+
+    async def work(
+        invocation: Invocation,
+        file: File,
+        tenant_id: Tenant,
+        skip_members: SkipMembers = False,
+        skip_posts: SkipPosts = False,
+        include_pages: IncludePages = False,
+        output_redirects: OutputRedirects = None,
+        dry_run: DryRun = False,
+        batch_size: BatchSize = DEFAULT_BATCH,
+        emit_events: EmitEvents = False,
+        site_url: SiteUrl = "",
+        report: ReportPath = None,
+    ) -> Shown:
+        options = _both(site_url, include_pages, skip_posts, skip_members)
+        wish = Wish(platform, file, tenant_id, options, batch_size, dry_run, emit_events)
+        return await _import(invocation, wish, Outputs(output_redirects, report))
+
+    work.__doc__ = help_text
+    command(app, platform)(work)
 
 
-@command(app, "ghost")
-async def ghost(
-    invocation: Invocation,
-    file: File,
-    tenant_id: Tenant,
-    skip_members: SkipMembers = False,
-    skip_posts: SkipPosts = False,
-    include_pages: IncludePages = False,
-    output_redirects: OutputRedirects = None,
-    dry_run: DryRun = False,
-    batch_size: BatchSize = DEFAULT_BATCH,
-    emit_events: EmitEvents = False,
-    site_url: SiteUrl = "",
-    report: ReportPath = None,
-) -> Shown:
-    """Imports a Ghost export: the JSON, a zip or folder with it, or a list of members alone."""
-    options = _both(site_url, include_pages, skip_posts, skip_members)
-    wish = Wish("ghost", file, tenant_id, options, batch_size, dry_run, emit_events)
-    return await _import(invocation, wish, Outputs(output_redirects, report))
+_register(
+    "substack", "Imports a Substack export: the zip or folder, or a list of subscribers alone."
+)
+_register(
+    "ghost",
+    "Imports a Ghost export: the JSON, a zip or folder with it, or a list of members alone.",
+)
 
 
 def _both(site_url: str, include_pages: bool, skip_posts: bool, skip_members: bool) -> Options:
