@@ -206,7 +206,7 @@ async def leases_of(world: World) -> dict[str, str]:
     """When they end, by delivery."""
     database, t = world.parts.database, webhook_leases.c
     statement = database.compile(sa.select(t.delivery_id, t.until))
-    return dict(await database.fetch(EVERY_TENANT, statement))
+    return {row[0]: row[1] for row in await database.fetch(EVERY_TENANT, statement)}
 
 
 class Flaky(DeliveryQueue):
