@@ -40,19 +40,16 @@ def test_each_phase_is_compared_with_the_turns_between() -> None:
     assert rows == {"none": 1.0, "the whole": 3.0, "posts": 3.0, "events": 2.0}
 
 
-@pytest.mark.parametrize("postgres", [False, True])
-def test_a_whole_erasure_leaves_no_address(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, postgres: bool
-) -> None:
+def test_a_whole_erasure_leaves_no_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("WARM_SECONDS", "QUIET_SECONDS", "WORKING_SECONDS"):
         monkeypatch.setattr(privacy, name, 0.3)
     steps = list(privacy.STEPS)
-    given = Namespace(steps=steps, posts=40, members=25, media_mb=8, postgres=postgres)
+    given = Namespace(steps=steps, posts=40, members=25, media_mb=8, postgres=False)
     privacy.run(tmp_path, given)
     (result,) = [json.loads(path.read_text()) for path in tmp_path.glob("result-*.json")]
     assert result["export"]["files"] == 1
     assert result["erasure"]["erased"] | {"tenants": 1, "posts": 40} == result["erasure"]["erased"]
-    assert result["addresses_left"]["after_a_vacuum"] | {"log": 0} == {
+    assert result["addresses_left"]["after_a_vacuum"] == {
         "media": 0,
         "log": 0,
         "database": 0,
