@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from functools import cache
 from html import escape
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from markdown_it import MarkdownIt
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
 
 MAX_LENGTH: Final = 100_000
 """Characters, forty printed pages; the parser takes seconds for ten times as many that are meant to
@@ -40,6 +41,9 @@ def _could_explode(text: str) -> bool:
 
 @cache
 def _renderer() -> MarkdownIt:
+    # Here, because only the posts of old versions need it.
+    from markdown_it import MarkdownIt
+
     return MarkdownIt("commonmark", {"breaks": True}).enable(["table", "strikethrough"])
 
 
