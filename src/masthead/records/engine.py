@@ -312,9 +312,8 @@ class Records:
                 values[slot.parameter] = slot.coerce(parsed.values[slot.position])
         statement = prepared.statement
         context.fill(statement.names, values)
-        # A search may be long without SQLite's noticing: FTS5's work counts as a single step.
         rows = await self.database.fetch(
-            _scope(caller), statement, statement.bind(values), slow=shape.search
+            _scope(caller), statement, statement.bind(values), slow=prepared.is_slow
         )
         to_record = prepared.rows.record
         return [to_record(row) for row in rows]
@@ -345,7 +344,10 @@ class Records:
         values["tenant"] = caller.tenant_id
         context.fill(prepared.statement.names, values)
         rows = await self.database.fetch(
-            _scope(caller), prepared.statement, prepared.statement.bind(values), slow=shape.search
+            _scope(caller),
+            prepared.statement,
+            prepared.statement.bind(values),
+            slow=prepared.is_slow,
         )
         return max(int(rows[0][0]), 0)
 

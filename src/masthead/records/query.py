@@ -96,6 +96,8 @@ class Prepared:
     statement: Statement
     slots: tuple[Slot, ...]
     rows: Rows
+    is_slow: bool
+    """May be long without SQLite's noticing: FTS5's work or one LIKE counts as a single step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +105,7 @@ class PreparedTotal:
     statement: Statement
     slots: tuple[Slot, ...]
     plan: TotalPlan | None
+    is_slow: bool = False
 
 
 class Context:
@@ -247,7 +250,8 @@ class Queries:
         query = query.with_only_columns(sa.func.count(), maintain_column_froms=True)
         if shape.search:
             query = self._count_found(query, place, is_bare=is_bare)
-        return PreparedTotal(self._database.compile(query), tuple(compiler.slots), None)
+        is_slow = shape.search or compiler.is_slow
+        return PreparedTotal(self._database.compile(query), tuple(compiler.slots), None, is_slow)
 
     def _count_found(self, query: sa.Select[Any], place: Place, *, is_bare: bool) -> sa.Select[Any]:
         """By the index alone where nothing else decides."""
@@ -304,7 +308,10 @@ class Queries:
 
     def _finish(self, query: Any, compiler: WhereCompiler, shape: Shape) -> Prepared:
         return Prepared(
-            self._database.compile(query), tuple(compiler.slots), presented(self.fields(shape))
+            self._database.compile(query),
+            tuple(compiler.slots),
+            presented(self.fields(shape)),
+            shape.search or compiler.is_slow,
         )
 
 

@@ -20,6 +20,7 @@ from masthead.errors import BadRequest
 from masthead.records.collection import TENANT_ID, Collection, Registry
 from masthead.records.fields.base import Access, Field
 from masthead.records.fields.relation import Relation
+from masthead.records.fields.text import Text
 from masthead.records.fields.values import read_moment
 from masthead.records.filter.ast import (
     And,
@@ -37,6 +38,9 @@ from masthead.records.listed import asks_for_item, has_item, item_rows
 from masthead.storage import dialects
 
 AUTH_NAMES = ("id", "email", "collectionName", "collectionId", "tenant_id")
+LONG_TEXT = 10_000
+"""Characters. A longer field is looked through away from the event loop: SQLite counts a whole
+LIKE as one step, and one that nearly matches everywhere takes seconds on a megabyte."""
 NUMBER_MACROS = frozenset({"second", "minute", "hour", "weekday", "day", "month", "year"})
 
 Coerce = Callable[[Any], Any]
@@ -62,6 +66,7 @@ class Operand:
     """Further tables that a path through a back-relation needs: then there are many values."""
     joins: tuple[ColumnElement[bool], ...] = ()
     literal: Any = None
+    is_long: bool = False
     position: int = -1
     """Which of the filter's text and number literals this is; -1 for anything else."""
 
@@ -92,6 +97,8 @@ class WhereCompiler:
         self.slots: list[Slot] = []
         self.driving: tuple[Expression, FromClause] | None = None
         """A condition that asks for an item, and the items' rows that are walked for it."""
+        self.is_slow = False
+        """Looks through long texts or documents."""
         self._position = 0
         self._constant = False
 
@@ -119,6 +126,7 @@ class WhereCompiler:
         self, path: tuple[str, ...], place: Place, *, descending: bool
     ) -> ColumnElement[Any]:
         operand = self._path(path, place)
+        self.is_slow |= operand.is_long
         if operand.rows or operand.sql is None:
             raise BadRequest(f"Can't sort by {_shown(path)}: it has many values.")
         key = operand.sql.desc() if descending else operand.sql.asc()
@@ -213,9 +221,9 @@ class WhereCompiler:
                 return self._json_path(place, path, index, origin, walk)
             place = step
         field = self._field(place, path[-1], path)
-        return _at_end(
-            Operand(place.table.c[field.name], field.kind, _is_nullable(field)), origin, walk
-        )
+        column = place.table.c[field.name]
+        operand = Operand(column, field.kind, _is_nullable(field), is_long=_is_long(field))
+        return _at_end(operand, origin, walk)
 
     def _step(self, place: Place, name: str, path: tuple[str, ...], walk: _Walk) -> Place | None:
         field = place.collection.by_name.get(name)
@@ -274,10 +282,13 @@ class WhereCompiler:
         except ValueError:
             raise _unknown(path) from None
         sql = dialects.json_path_text(place.table.c[field.name], sa.literal(inside))
+        # The whole document is parsed for it.
+        self.is_slow |= _is_long(field)
         return _at_end(Operand(sql, "text", nullable=True), origin, walk)
 
     def _test(self, left: Operand, op: str, right: Operand) -> ColumnElement[bool]:
         if op in ("~", "!~"):
+            self.is_slow |= left.is_long or right.is_long
             contains = dialects.contains_text(self._text(left), self._pattern(right))
             return sa.not_(contains) if op == "!~" else contains
         if {left.kind, right.kind} == {"flag"} or "flag" in (left.kind, right.kind):
@@ -420,6 +431,10 @@ def _compare(left: ColumnElement[Any], op: str, right: ColumnElement[Any]) -> Co
 
 def _is_nullable(field: Field) -> bool:
     return field.kind in ("relation", "json") or bool(getattr(field, "nullable", False))
+
+
+def _is_long(field: Field) -> bool:
+    return field.kind == "json" or (isinstance(field, Text) and field.max > LONG_TEXT)
 
 
 def _both_may_be_numbers(left: Operand, right: Operand) -> bool:
