@@ -16,6 +16,7 @@ from masthead.web.answers import RawHeaders
 
 MAX_BYTES = 32 * 1024 * 1024
 MAX_ANSWER_BYTES = 512 * 1024
+OVERHEAD_BYTES = 1024
 
 Place: TypeAlias = tuple[TenantId, str, bytes]
 
@@ -54,7 +55,7 @@ class AnswerCache:
         if len(body) <= MAX_ANSWER_BYTES and self._max_bytes:
             self._forget(place)
             self._answers[place] = answer
-            self._bytes += len(body)
+            self._bytes += _size(place, answer)
             while self._bytes > self._max_bytes:
                 self._forget(next(iter(self._answers)))
         return answer
@@ -65,4 +66,10 @@ class AnswerCache:
     def _forget(self, place: Place) -> None:
         answer = self._answers.pop(place, None)
         if answer is not None:
-            self._bytes -= len(answer.body)
+            self._bytes -= _size(place, answer)
+
+
+def _size(place: Place, answer: CachedAnswer) -> int:
+    """With what was asked: a caller may put anything into a query, and as much as headers hold."""
+    _, path, query = place
+    return len(answer.body) + len(path) + len(query) + OVERHEAD_BYTES
