@@ -66,6 +66,7 @@ MAY_SPEAK_SQL = (
     "importers/memory.py",
     # An erasure reaches every table, whatever it is of.
     "privacy/rows.py",
+    "privacy/mentions.py",
     # Looks at a database that the service itself may not be able to open.
     "cli/doctor.py",
 )
