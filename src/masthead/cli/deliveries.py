@@ -13,7 +13,7 @@ from masthead import clock
 from masthead.cli.invocation import Invocation, Shown, command, new_app
 from masthead.cli.moments import moment
 from masthead.cli.opened import opened
-from masthead.identity.setup import tenant_named
+from masthead.identity.named import tenant_named
 from masthead.ids import TenantId
 from masthead.installation import Installation
 from masthead.schema import tables

@@ -13,7 +13,7 @@ import typer
 
 from masthead.cli.invocation import Invocation, Shown, command, new_app
 from masthead.cli.opened import opened
-from masthead.identity.setup import tenant_named
+from masthead.identity.named import tenant_named
 from masthead.identity.tenants import tenants
 from masthead.ids import TenantId
 from masthead.records.collection import Record

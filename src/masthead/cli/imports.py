@@ -16,7 +16,7 @@ from masthead.cli.import_progress import ProgressBar, progress_bar, reading, sum
 from masthead.cli.invocation import Invocation, Shown, command, new_app
 from masthead.cli.opened import opened
 from masthead.errors import MastheadError
-from masthead.identity.setup import tenant_named
+from masthead.identity.named import tenant_named
 from masthead.identity.tenants import tenants
 from masthead.ids import TenantId
 from masthead.importers.image_repair import ImageRepair

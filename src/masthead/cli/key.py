@@ -10,8 +10,8 @@ import typer
 from masthead.cli.invocation import Invocation, Shown, command, new_app
 from masthead.cli.opened import opened
 from masthead.identity.api_keys import api_keys, create_key, revoke_key
+from masthead.identity.named import tenant_named
 from masthead.identity.scopes import ALIASES, SCOPES, is_scope
-from masthead.identity.setup import tenant_named
 from masthead.ids import TenantId
 from masthead.records.collection import Record
 from masthead.records.fields.values import read_moment

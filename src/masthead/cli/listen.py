@@ -22,7 +22,7 @@ from masthead.cli.opened import opened
 from masthead.events.catalog import CATALOG, Category
 from masthead.events.log import EventLog, LoggedEvent
 from masthead.events.names import EVENT_NAMES
-from masthead.identity.setup import tenant_named
+from masthead.identity.named import tenant_named
 from masthead.ids import TenantId
 
 app = new_app()

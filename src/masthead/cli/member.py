@@ -11,7 +11,7 @@ from masthead.caller import system
 from masthead.cli.invocation import Invocation, Shown, command, new_app
 from masthead.cli.opened import opened
 from masthead.identity.accounts import new_credentials
-from masthead.identity.setup import tenant_named
+from masthead.identity.named import tenant_named
 from masthead.ids import TenantId
 from masthead.members.collection import blog_members
 

@@ -12,7 +12,8 @@ from masthead.caller import system
 from masthead.cli.invocation import Invocation, Shown, command, new_app
 from masthead.cli.opened import opened
 from masthead.errors import NotFound
-from masthead.identity.setup import check_custom_domain, tenant_named
+from masthead.identity.named import tenant_named
+from masthead.identity.setup import check_custom_domain
 from masthead.ids import TenantId
 from masthead.records.collection import Record
 from masthead.records.engine import Records

@@ -10,8 +10,9 @@ from masthead.caller import system
 from masthead.cli.invocation import Invocation, Shown, command, new_app
 from masthead.cli.opened import opened
 from masthead.errors import Invalid
+from masthead.identity.named import tenant_named
 from masthead.identity.plans import Plan
-from masthead.identity.setup import NewTenant, check_custom_domain, create_tenant, tenant_named
+from masthead.identity.setup import NewTenant, check_custom_domain, create_tenant
 from masthead.identity.tenants import tenants
 from masthead.ids import TenantId
 from masthead.records.collection import Record

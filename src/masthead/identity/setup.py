@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from masthead.caller import system
 from masthead.email_address import normal_email
-from masthead.errors import Invalid, MastheadError, NotFound, Problem
+from masthead.errors import Invalid, MastheadError, Problem
 from masthead.identity.accounts import new_credentials
 from masthead.identity.hosts import BadHost, check_slug, parse_host
 from masthead.identity.plans import Plan
 from masthead.identity.tenants import superusers, tenants
 from masthead.ids import TenantId, new_id
-from masthead.records.collection import Collection, Record
+from masthead.records.collection import Collection
 from masthead.records.engine import Records
 
 
@@ -74,13 +74,6 @@ async def create_operator(records: Records, email: str, password: str) -> str:
             raise OperatorExists
         operator = await unit.create(superusers, {"email": email}, stamped=credentials)
     return str(operator["id"])
-
-
-async def tenant_named(records: Records, slug: str) -> Record:
-    found = await records.find(tenants, {"slug": slug})
-    if not found:
-        raise NotFound(f"There is no tenant {slug!r}. `masthead tenant list` shows them.")
-    return found[0]
 
 
 def check_custom_domain(text: str, base_domain: str) -> str:

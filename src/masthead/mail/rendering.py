@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
-
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
+from typing import TYPE_CHECKING
 
 from masthead.mail.message import Letter, Mail
 
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
 FOLDER = Path(__file__).parent / "templates"
 
-_environment = Environment(
-    loader=FileSystemLoader(FOLDER),
-    autoescape=select_autoescape(["html"]),
-    undefined=StrictUndefined,
-    trim_blocks=True,
-    lstrip_blocks=True,
-    keep_trailing_newline=True,
-)
+
+@cache
+def _environment() -> Environment:
+    # On first use: every command knows of mails, and hardly one writes any.
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
+
+    return Environment(
+        loader=FileSystemLoader(FOLDER),
+        autoescape=select_autoescape(["html"]),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
 
 
 def render(mail: Mail) -> Letter:
@@ -25,8 +34,8 @@ def render(mail: Mail) -> Letter:
     return Letter(
         to=mail.to,
         subject=mail.subject,
-        text=_environment.get_template(f"{mail.template}.txt").render(values),
-        html=_environment.get_template(f"{mail.template}.html").render(values),
+        text=_environment().get_template(f"{mail.template}.txt").render(values),
+        html=_environment().get_template(f"{mail.template}.html").render(values),
         to_name=mail.to_name,
         reply_to=mail.reply_to,
         unsubscribe_url=mail.unsubscribe_url,
