@@ -40,7 +40,7 @@ Result = TypeVar("Result")
 Change = Callable[[Sequence[bytes]], tuple[Sequence[bytes], Result]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Waiting:
     names: Sequence[str]
     change: Change[Any]

@@ -85,7 +85,7 @@ def _subjects(key_id: str, limits: Limits) -> tuple[str, ...]:
     return (f"key:{key_id}",) if limits.per_day is None else (f"key:{key_id}", "day")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Call:
     """What a store does with the states of the key and, where there is a quota, of the day."""
 

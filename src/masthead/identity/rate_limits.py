@@ -7,9 +7,9 @@ belongs to the tenant and starts anew at midnight UTC. Moments are whole microse
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import NamedTuple
 
 import msgspec
 
@@ -25,8 +25,7 @@ HOUR = 60 * MINUTE
 DAY = 24 * HOUR
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(NamedTuple):
     """None is no limit. The first two are each key's, the last one is the whole tenant's."""
 
     per_minute: int | None = None
@@ -129,16 +128,18 @@ def admit(usage: Usage, today: DayUsage, now: Microseconds, limits: Limits) -> A
     minute = _slid(usage.minute, now, MINUTE)
     hour = _slid(usage.hour, now, HOUR)
     today = _on(today, now // DAY)
-    waits = (
-        (_wait(minute, limits.per_minute, now, MINUTE), Reason.MINUTE),
-        (_wait(hour, limits.per_hour, now, HOUR), Reason.HOUR),
-        (_wait_for_midnight(today, limits.per_day, now), Reason.DAY),
-    )
-    wait, reason = max(waits)
-    if wait > 0:
-        usage = Usage(minute, hour)
+    if not (
+        _has_room(minute.total, limits.per_minute)
+        and _has_room(hour.total, limits.per_hour)
+        and _has_room(today.calls, limits.per_day)
+    ):
+        wait, reason = max(
+            (_wait(minute, limits.per_minute, now, MINUTE), Reason.MINUTE),
+            (_wait(hour, limits.per_hour, now, HOUR), Reason.HOUR),
+            (_wait_for_midnight(today, limits.per_day, now), Reason.DAY),
+        )
         decision = _described(minute, now, limits, wait, reason)
-        return Admission(decision, usage, today)
+        return Admission(decision, Usage(minute, hour), today)
     if limits.per_minute is not None:
         minute = _with_call(minute, now, SECOND)
     if limits.per_hour is not None:
@@ -166,13 +167,17 @@ def _slid(window: Window, now: Microseconds, length: Microseconds) -> Window:
     return Window(lasts[first:end], counts, sum(counts))
 
 
+def _has_room(used: int, limit: int | None) -> bool:
+    return limit is None or used < limit
+
+
 def _wait(
     window: Window, limit: int | None, now: Microseconds, length: Microseconds
 ) -> Microseconds:
     """How long until the window has room for one more call."""
-    if limit is None or window.total < limit:
+    if _has_room(window.total, limit):
         return 0
-    if limit == 0:
+    if not limit:
         return length
     total = window.total
     for last, count in zip(window.lasts, window.counts, strict=True):
@@ -187,7 +192,7 @@ def _on(usage: DayUsage, day: int) -> DayUsage:
 
 
 def _wait_for_midnight(today: DayUsage, limit: int | None, now: Microseconds) -> Microseconds:
-    if limit is None or today.calls < limit:
+    if _has_room(today.calls, limit):
         return 0
     return DAY - now % DAY
 
