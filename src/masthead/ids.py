@@ -1,4 +1,5 @@
-"""Record ids: 15 random characters of a-z0-9. Nothing may depend on their order."""
+"""Ids: 15 characters of a-z0-9. A record's are random; those of events, deliveries and attempts
+begin with their time. Nothing may depend on their order."""
 
 from __future__ import annotations
 
