@@ -29,8 +29,10 @@ from bench.process import pss_megabytes
 
 SQLITE, POSTGRESQL = "sqlite", "postgresql"
 RESULTS = Path(__file__).parent / "results"
+_ROOT = Path(__file__).parents[1]
 POSTS, GHOST_POSTS, PICTURES = 20_000, 1_000, 2_000
 GHOST_ROUNDS = 5
+LOADED_ROUNDS = 3
 _NUMBER = re.compile(r"/(\d+)\.png")
 _LOOK_SECONDS = 0.1
 _COMMAND = Path(sys.executable).with_name("masthead")
@@ -137,6 +139,10 @@ def _measure_all(folder: Path, url: str, cases: list[Case]) -> dict[str, list[di
             second.append(masthead.run(case, slug))
         _print(f"{case.name} ({size:.0f} MB)", first, case.limits)
         _print("  again", second, None)
+        if case.platform == "ghost":
+            seconds = masthead.run_loaded(case)
+            print(f"{'  without loading Python':28} {seconds:7.2f} s")
+            found[f"{case.name}, loaded"] = [{"seconds": seconds}]
         found[case.name] = [asdict(each) for each in first]
         found[f"{case.name}, again"] = [asdict(each) for each in second]
     return found
@@ -205,6 +211,19 @@ class Masthead:
             summary["posts"]["imported"],
             summary["images"]["copied"],
         )
+
+    def run_loaded(self, case: Case) -> float:
+        """Seconds of an import in a process that has done some before."""
+        slugs = [f"{case.file.stem}-loaded-{number}" for number in range(LOADED_ROUNDS)]
+        for slug in slugs:
+            self.make_tenant(slug)
+        command = [sys.executable, "-m", "bench.import_warm", case.platform, str(case.file), *slugs]
+        path = os.pathsep.join(filter(None, (str(_ROOT), os.environ.get("PYTHONPATH", ""))))
+        environment = {**self._environment, "PYTHONPATH": path}
+        done = subprocess.run(
+            command, env=environment, cwd=self._folder, check=True, stdout=subprocess.PIPE
+        )
+        return float(done.stdout.split()[-1])
 
 
 @contextmanager
