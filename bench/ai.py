@@ -1,9 +1,10 @@
 """`python -m bench.ai`: many AI answers streamed at once by one process, and what they cost.
 
 Provider and readers are a process of their own beside the server's. A third one lists posts at a
-steady, modest rate in three situations, in turn and several times over: nothing else happens; the
+steady, modest rate in four situations, in turn and several times over: nothing else happens; the
 streams run between provider and readers, so that the machine has them but Masthead has not; they
-run through Masthead.
+run through Masthead, and the lists are asked of the same server, and by turns of a second one that
+streams nothing. What the last one suffers is the busy machine's doing, and not the streams'.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import argparse
 import itertools
 import json
 import os
+import shutil
 import socket
 import sys
 import tempfile
@@ -35,6 +37,7 @@ from masthead.settings import Settings
 TENANT = "t000"
 _POSTS = 2_000
 _WEIGHING_SECONDS = 2.0
+_TURN_SECONDS = 4.0
 _PERCENTILES = ("p50", "p99")
 
 
@@ -51,8 +54,13 @@ def run(options: argparse.Namespace, posts: int) -> dict[str, object]:
         data_dir.mkdir()
         masthead.build(data_dir, itertools.islice(data.posts(), posts))
         uvloop.run(_give_key(data_dir))
-        with ai_far_side.running() as far, _server(data_dir, far.port) as (port, pid):
-            bench = _Bench(far, port, pid, options)
+        idle_dir = shutil.copytree(data_dir, Path(folder) / "idle")
+        with (
+            ai_far_side.running() as far,
+            _server(data_dir, far.port) as (port, pid),
+            _server(idle_dir, far.port) as (idle_port, _),
+        ):
+            bench = _Bench(far, port, pid, idle_port, options)
             bench.warm_up()
             return _report([bench.round() for _ in range(options.rounds)], options)
 
@@ -72,11 +80,12 @@ def read_options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
 
 @dataclass(frozen=True)
 class _Round:
-    """Milliseconds of each list in the three situations, and what the streams gave."""
+    """Milliseconds of each list in the four situations, and what the streams gave."""
 
     calm: list[float]
     beside: list[float]
     meanwhile: list[float]
+    elsewhere: list[float]
     straight: Figures
     through: Figures
     share: float
@@ -86,10 +95,13 @@ class _Round:
 
 
 class _Bench:
-    def __init__(self, far: FarSide, port: int, pid: int, options: argparse.Namespace) -> None:
+    def __init__(
+        self, far: FarSide, port: int, pid: int, idle_port: int, options: argparse.Namespace
+    ) -> None:
         self._far = far
         self._port = port
         self._pid = pid
+        self._idle_port = idle_port
         self._options = options
         headers = {"Host": f"{TENANT}.localhost:{port}"}
         wish = {"action": "generate", "prompt": "Write about tides."}
@@ -101,6 +113,7 @@ class _Bench:
     def warm_up(self) -> None:
         self._begin(self._port, self._ours, seconds=1, streams=min(20, self._options.streams))
         self._lists(1)
+        self._lists(1, self._idle_port)
         self._far.end()
 
     def round(self) -> _Round:
@@ -116,13 +129,24 @@ class _Bench:
         self._begin(self._port, self._ours, options.seconds)
         time.sleep(options.over)
         busy, began = _cpu_seconds(self._pid), time.monotonic()
-        meanwhile = self._lists(options.seconds - options.over - _WEIGHING_SECONDS)
+        meanwhile, elsewhere = self._by_turns(options.seconds - options.over - _WEIGHING_SECONDS)
         share = (_cpu_seconds(self._pid) - busy) / (time.monotonic() - began)
         # Only now: the kernel stops the server while it counts.
         full_memory = process.pss_megabytes(self._pid)
         through = self._far.end()
         kilobytes = (full_memory - memory) * 1024 / options.streams
-        return _Round(calm, beside, meanwhile, straight, through, share, kilobytes)
+        return _Round(calm, beside, meanwhile, elsewhere, straight, through, share, kilobytes)
+
+    def _by_turns(self, seconds: float) -> tuple[list[float], list[float]]:
+        """Lists of the server that streams, and of the one that does not."""
+        meanwhile: list[float] = []
+        elsewhere: list[float] = []
+        until = time.monotonic() + seconds
+        while not elsewhere or time.monotonic() + 2 * _TURN_SECONDS <= until:
+            turn = min(_TURN_SECONDS, max(seconds, 0.0) / 2)
+            meanwhile += self._lists(turn)
+            elsewhere += self._lists(turn, self._idle_port)
+        return meanwhile, elsewhere
 
     def _begin(self, port: int, request: bytes, seconds: float, streams: int | None = None) -> None:
         options = self._options
@@ -130,13 +154,13 @@ class _Bench:
         over = min(options.over, seconds)
         self._far.begin(Load(port, request.decode(), streams, seconds, options.per_second, over))
 
-    def _lists(self, seconds: float) -> list[float]:
+    def _lists(self, seconds: float, port: int | None = None) -> list[float]:
         """Milliseconds of each list, asked at a steady rate whether the last one was quick or not.
 
         At least one. One that is due before the last one has come waits, which counts as its own.
         """
         taken: list[float] = []
-        with socket.create_connection(("127.0.0.1", self._port)) as connection:
+        with socket.create_connection(("127.0.0.1", port or self._port)) as connection:
             due = time.monotonic()
             end = due + seconds
             while due < end or not taken:
@@ -173,9 +197,9 @@ def _received(connection: socket.socket) -> bytes:
 
 
 def _report(rounds: list[_Round], options: argparse.Namespace) -> dict[str, object]:
-    calm, beside, meanwhile = (
+    calm, beside, meanwhile, elsewhere = (
         [percentiles(getattr(each, name)) for each in rounds]
-        for name in ("calm", "beside", "meanwhile")
+        for name in ("calm", "beside", "meanwhile", "elsewhere")
     )
     growth = [after["p99"] / before["p99"] for before, after in zip(calm, meanwhile, strict=True)]
     return {
@@ -195,17 +219,26 @@ def _report(rounds: list[_Round], options: argparse.Namespace) -> dict[str, obje
             "ms, calm": _medians(calm),
             "ms, streams beside Masthead": _medians(beside),
             "ms, streams through Masthead": _medians(meanwhile),
+            "ms, of a server without streams meanwhile": _medians(elsewhere),
         },
         "p99 of a list grows, times": round(_medians(meanwhile)["p99"] / _medians(calm)["p99"], 2),
+        "times that of a server without streams": round(
+            _medians(meanwhile)["p99"] / _medians(elsewhere)["p99"], 2
+        ),
         "rounds": [
             {
                 "p99 of a list grows, times": round(times, 2),
-                "lists ms": {"calm": before, "beside": next_to, "through": after},
+                "lists ms": {
+                    "calm": before,
+                    "beside": next_to,
+                    "through": after,
+                    "elsewhere": away,
+                },
                 "without Masthead": asdict(each.straight),
                 "through Masthead": asdict(each.through),
             }
-            for each, times, before, next_to, after in zip(
-                rounds, growth, calm, beside, meanwhile, strict=True
+            for each, times, before, next_to, after, away in zip(
+                rounds, growth, calm, beside, meanwhile, elsewhere, strict=True
             )
         ],
     }
@@ -250,7 +283,7 @@ def _server(data_dir: Path, provider_port: int) -> Iterator[tuple[int, int]]:
         "MASTHEAD_AI_BASE_URL": f"http://127.0.0.1:{provider_port}/v1",
         "MASTHEAD_LOG": "json",
     }
-    log = data_dir.with_name("server.log")
+    log = data_dir.with_name(f"{data_dir.name}.log")
     with process.running(command, port, log, environment) as server:
         yield port, server.pid
 
