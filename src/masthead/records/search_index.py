@@ -12,6 +12,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import accumulate, takewhile
 from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
@@ -40,19 +41,7 @@ from masthead.storage.metadata import metadata
 
 log = structlog.get_logger()
 
-STEP = 64
-"""Records to be indexed in one transaction: others wait for it."""
-
-MOST_BEFORE_A_SEARCH = 1_000
-"""Who has just imported more than that finds the rest of it some seconds later."""
-
-PATIENCE_SECONDS = 2.0
-"""After that a search answers from what is in the index: so it does when nothing can be written."""
-
 ANOTHER_INDEXES_SECONDS = 0.01
-
-LARGE_STEP = 2_000_000
-"""Characters of words in one transaction, so that no step takes as long as a statement may."""
 
 LONGEST = 700_000
 """Characters of one document's words. With their prefixes and places they fit into a `tsvector`,
@@ -121,11 +110,34 @@ class Waiting(NamedTuple):
         return {f"key_{name}": value for name, value in zip(self._fields, self, strict=True)}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """How much at a time, and how long a search waits for it."""
+
+    records: int = 64
+    """To be indexed in one transaction: others wait for it."""
+    characters: int = 2_000_000
+    """Of words in one transaction, so that no step takes as long as a statement may."""
+    before_a_search: int = 1_000
+    """Who has just imported more than that finds the rest of it some seconds later."""
+    patience_seconds: float = 2.0
+    """After that a search answers from what is in the index: so it does when nothing can be
+    written."""
+
+
+USUAL = Bounds()
+
+
 class SearchIndex:
     def __init__(
-        self, database: Database, registry: Registry, tables: Mapping[str, sa.Table]
+        self,
+        database: Database,
+        registry: Registry,
+        tables: Mapping[str, sa.Table],
+        bounds: Bounds = USUAL,
     ) -> None:
         self._database = database
+        self._bounds = bounds
         self._searchable = [each for each in registry.collections if each.searchable]
         self._waiting = {
             (each.name, has_tenant): database.compile(_waiting(tables[each.name], each, has_tenant))
@@ -145,7 +157,7 @@ class SearchIndex:
         # One at a time: many searches at once would all read the same texts.
         turn = self._catching_up.setdefault((tenant_id, collection.name), asyncio.Lock())
         try:
-            async with asyncio.timeout(PATIENCE_SECONDS), turn:
+            async with asyncio.timeout(self._bounds.patience_seconds), turn:
                 return await self._catch_up(tenant_id, collection)
         except (TimeoutError, Unavailable, StatementTimeout):
             log.warning("search.index_behind", tenant_id=tenant_id)
@@ -153,7 +165,7 @@ class SearchIndex:
 
     async def _catch_up(self, tenant_id: TenantId, collection: Collection) -> bool:
         indexed = 0
-        while indexed < MOST_BEFORE_A_SEARCH:
+        while indexed < self._bounds.before_a_search:
             found = await self.waiting(collection, tenant_id)
             if not found:
                 return True
@@ -172,9 +184,9 @@ class SearchIndex:
     ) -> list[tuple[Waiting, Document]]:
         """A step of what waits, with what the index is to hold of each."""
         statement = self._waiting[collection.name, tenant_id is not None]
-        values = statement.bind({"tenant": tenant_id, "limit": STEP})
+        values = statement.bind({"tenant": tenant_id, "limit": self._bounds.records})
         rows = await self._database.fetch(_scope(tenant_id), statement, values)
-        return _step([await _read(collection, row) for row in rows])
+        return _step([await _read(collection, row) for row in rows], self._bounds.characters)
 
     async def write(self, scope: Scope, found: Sequence[tuple[Waiting, Document]]) -> int:
         """Returns how many of them were still to be indexed."""
@@ -267,10 +279,10 @@ async def _document(waiting: Waiting, created: str, collection: Collection, row:
     )
 
 
-def _step(found: list[tuple[Waiting, Document]]) -> list[tuple[Waiting, Document]]:
-    """As many as are no more than a large step, and at least one."""
+def _step(found: list[tuple[Waiting, Document]], characters: int) -> list[tuple[Waiting, Document]]:
+    """As many as have no more words than that, and at least one."""
     lengths = accumulate(len(document.words) for _, document in found)
-    return found[: max(1, len(list(takewhile(LARGE_STEP.__ge__, lengths))))]
+    return found[: max(1, len(list(takewhile(characters.__ge__, lengths))))]
 
 
 def _scope(tenant_id: TenantId | None) -> Scope:
