@@ -50,8 +50,6 @@ from masthead.records.collection import Record
 from masthead.storage.database import EVERY_TENANT
 
 STEPS = ("seed", "export", "erase")
-WARM_SECONDS, QUIET_SECONDS, WORKING_SECONDS = 5.0, 5.0, 8.0
-"""The worker finishes what it has in hand, so a turn with it lasts for a slice at least."""
 LOOK_SECONDS = 0.1
 BLOCK = 1 << 20
 
@@ -142,11 +140,11 @@ async def _member_export_ms(parts: Parts, tenant_id: TenantId) -> float:
 # The erasure
 
 
-async def measure_erasure(place: Place) -> Result:
+async def measure_erasure(place: Place, turn_seconds: float) -> Result:
     async with _parts(place) as parts:
         request = await _due_deletion(place)
         with _server(place) as server:
-            watched = Watched(parts, request, server)
+            watched = Watched(parts, request, server, turn_seconds)
             neighbour = Neighbour(server.port, place.key.read_text())
             await watched.run(neighbour)
     turns, phases = watched.turns, watched.phases
@@ -207,7 +205,8 @@ def _server(place: Place) -> Iterator[Server]:
 class Watched:
     """An erasure in turns: the neighbour alone, the neighbour beside it."""
 
-    def __init__(self, parts: Parts, request: Record, server: Server) -> None:
+    def __init__(self, parts: Parts, request: Record, server: Server, turn_seconds: float) -> None:
+        self._turn_seconds = turn_seconds
         self._parts = parts
         self._request_id = request["id"]
         self._server = server
@@ -218,9 +217,9 @@ class Watched:
         self.turns: list[tuple[float, float]] = []
 
     async def run(self, neighbour: Neighbour) -> None:
-        await self._turn(neighbour, Calls(), asyncio.sleep(WARM_SECONDS))
+        await self._turn(neighbour, Calls(), asyncio.sleep(self._turn_seconds))
         while not await self._is_over():
-            await self._turn(neighbour, self.quiet, asyncio.sleep(QUIET_SECONDS))
+            await self._turn(neighbour, self.quiet, asyncio.sleep(self._turn_seconds))
             began = time.perf_counter()
             await self._turn(neighbour, self.busy, self._work())
             self.turns.append((began, time.perf_counter()))
@@ -235,7 +234,8 @@ class Watched:
     async def _work(self) -> None:
         ended = self._server.ended_workers()
         self._server.start_worker()
-        until, is_told = time.perf_counter() + WORKING_SECONDS, False
+        # The worker finishes what it has in hand, so a turn with it lasts for a slice at least.
+        until, is_told = time.perf_counter() + self._turn_seconds, False
         while self._server.ended_workers() == ended:
             if not is_told and time.perf_counter() > until:
                 self._server.stop_worker()
@@ -333,14 +333,14 @@ async def _seed(place: Place, size: Size) -> None:
     place.key.write_text(key)
 
 
-async def _measure(place: Place, steps: list[str]) -> Result:
+async def _measure(place: Place, steps: list[str], turn_seconds: float) -> Result:
     result: Result = {}
     await bring_up_to_date(place.settings)
     if "export" in steps:
         result["export"] = await measure_export(place)
         _say(result["export"])
     if "erase" in steps:
-        result["erasure"] = await measure_erasure(place)
+        result["erasure"] = await measure_erasure(place, turn_seconds)
         _show(result["erasure"])
         result["addresses_left"] = await left_over(place)
         _say(result["addresses_left"])
@@ -372,7 +372,7 @@ def run(folder: Path, given: argparse.Namespace) -> None:
         return
     copied(seeded, copy)
     with opened(copy, postgres=given.postgres) as place:
-        result = asyncio.run(_measure(place, given.steps))
+        result = asyncio.run(_measure(place, given.steps, given.turn))
     name = f"result-{'postgresql' if given.postgres else 'sqlite'}.json"
     (folder / name).write_text(json.dumps(result, indent=1) + os.linesep)
 
@@ -385,6 +385,7 @@ def main() -> None:
     parser.add_argument("--members", type=int, default=50_000)
     parser.add_argument("--media-mb", type=int, default=2048)
     parser.add_argument("--postgres", action="store_true", help="instead of an SQLite file")
+    parser.add_argument("--turn", type=float, default=6.0, help="seconds with and without it")
     given = parser.parse_args()
     # Ended from outside it still stops the servers that it started.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))

@@ -6,7 +6,6 @@ import json
 from argparse import Namespace
 from pathlib import Path
 
-import pytest
 from bench.privacy_neighbour import COMPACTION, READ, Calls, Phases, compared
 
 from bench import privacy
@@ -40,11 +39,9 @@ def test_each_phase_is_compared_with_the_turns_between() -> None:
     assert rows == {"none": 1.0, "the whole": 3.0, "posts": 3.0, "events": 2.0}
 
 
-def test_a_whole_erasure_leaves_no_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("WARM_SECONDS", "QUIET_SECONDS", "WORKING_SECONDS"):
-        monkeypatch.setattr(privacy, name, 0.3)
+def test_a_whole_erasure_leaves_no_address(tmp_path: Path) -> None:
     steps = list(privacy.STEPS)
-    given = Namespace(steps=steps, posts=40, members=25, media_mb=8, postgres=False)
+    given = Namespace(steps=steps, posts=40, members=25, media_mb=8, postgres=False, turn=0.3)
     privacy.run(tmp_path, given)
     (result,) = [json.loads(path.read_text()) for path in tmp_path.glob("result-*.json")]
     assert result["export"]["files"] == 1
