@@ -122,6 +122,7 @@ class _Bench:
         memory = process.pss_megabytes(self._pid)
 
         self._begin(self._far.port, self._direct, options.over + options.calm)
+        # Until all of them have begun, here and below.
         time.sleep(options.over)
         beside = self._lists(options.calm)
         straight = self._far.end()
@@ -166,6 +167,7 @@ class _Bench:
             while due < end or not taken:
                 started = due
                 if due > time.monotonic():
+                    # The pause between two readers' calls.
                     time.sleep(due - time.monotonic())
                     # Waking up late is not the server's fault.
                     started = time.monotonic()

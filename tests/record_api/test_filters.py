@@ -383,6 +383,7 @@ async def test_a_filter_that_looks_through_long_texts_holds_nobody_up(
     async def watch() -> None:
         nonlocal turns
         while True:
+            # Not a wait for anything: it counts how often the loop comes round.
             await asyncio.sleep(0.001)
             turns += 1
 

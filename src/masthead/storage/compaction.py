@@ -79,6 +79,7 @@ def _cut_log(connection: sqlite3.Connection) -> None:
     while connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
         if time.monotonic() > deadline:
             raise Unavailable
+        # There is nothing to wait on but the other's end; this is a thread of its own.
         time.sleep(_AGAIN_SECONDS)
 
 
