@@ -70,6 +70,7 @@ _FLOW, _TEXT, _CODE, _LIST, _TASKS, _TABLE, _ROW = range(7)
 
 # Not the single blanks that most of a text's are.
 _BLANKS = re.compile(r"[ \t\n\r\f]{2,}|[\t\n\r\f]")
+_BLANKS_HAVE = ("  ", "\n", "\t", "\r", "\f")
 _DATA_PICTURE = re.compile(r"data:image/(?:png|jpeg|gif|webp|avif);base64,[A-Za-z0-9+/=\s]+")
 _SIDE = re.compile(r"text-align: ([a-z]+)")
 
@@ -130,7 +131,7 @@ class _Converter:
         if self._room == _CODE:
             self._code.append(text)
             return
-        text = _BLANKS.sub(" ", text)
+        text = _collapsed(text)
         if self._inline is None and text == " ":
             return
         inline = self._paragraph()
@@ -432,6 +433,13 @@ _OPENINGS: dict[str, Callable[[_Converter, str, Attributes], Ending]] = {
     "table": _Converter._open_table,
     "tr": _Converter._open_row,
 }
+
+
+def _collapsed(text: str) -> str:
+    # Most texts have none of these, which is found out ten times as quickly as by the expression.
+    if any(each in text for each in _BLANKS_HAVE):
+        return _BLANKS.sub(" ", text)
+    return text
 
 
 def _known(name: str, attributes: Attributes, *known: Iterable[str]) -> None:
