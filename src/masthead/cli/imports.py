@@ -1,36 +1,21 @@
-"""`masthead import`: brings posts, members and pictures over from another platform."""
+"""`masthead import`: brings posts, members and pictures over from another platform.
+
+Here are the flags. The work is in `import_work`, which is loaded while the processes start that
+prepare the posts of a large export: both take a noticeable part of a second.
+"""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, closing
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
 
-import msgspec
 import typer
 
-from masthead import clock, ids
-from masthead.cli.import_progress import ProgressBar, progress_bar, reading, summary_table
+from masthead.cli.import_wish import Outputs, Wish
 from masthead.cli.invocation import Invocation, Shown, command, new_app
-from masthead.cli.opened import opened
-from masthead.errors import MastheadError
-from masthead.identity.named import tenant_named
-from masthead.identity.tenants import tenants
-from masthead.ids import TenantId
-from masthead.importers.image_repair import ImageRepair
-from masthead.importers.images import Services
-from masthead.importers.opening import open_export
-from masthead.importers.redirects import CannotWrite, RedirectRows, write_whole
-from masthead.importers.report import Report, errors_file, read_errors
-from masthead.importers.run import Import, Request
-from masthead.importers.runs import DEFAULT_BATCH, NewRun, RunLog, open_shell_run
-from masthead.importers.source import BadFile, Options, Source
-from masthead.records.engine import Records
-
-ERRORS_FILE = "import-errors.json"
-MAX_BATCH = 1_000
+from masthead.importers.batch_sizes import DEFAULT_BATCH, MAX_BATCH
+from masthead.importers.preparing import prepared_early
+from masthead.importers.source import Options
 
 app = new_app("Imports posts, members and pictures from another platform.")
 
@@ -56,27 +41,6 @@ SiteUrl = Annotated[
 ReportPath = Annotated[
     Path | None, typer.Option("--report", metavar="PATH", help="Write the whole report as JSON.")
 ]
-
-
-@dataclass(frozen=True, slots=True)
-class Wish:
-    """What the flags ask for."""
-
-    platform: str
-    file: Path
-    tenant: str
-    options: Options
-    batch_size: int
-    dry_run: bool
-    emit_events: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Outputs:
-    """Files to be written, where they are not to be left where they always are."""
-
-    redirects: Path | None
-    report: Path | None
 
 
 @command(app, "wordpress")
@@ -110,7 +74,10 @@ async def wordpress(
     )
     wish = Wish("wordpress", file, tenant_id, options, batch_size, dry_run, emit_events)
     if images_only or retry_errors is not None:
-        return await _repair_images(invocation, wish, retry_errors, report)
+        with prepared_early(file) as preparing:
+            from masthead.cli.import_work import repair_images
+
+            return await repair_images(invocation, wish, retry_errors, report, preparing)
     return await _import(invocation, wish, Outputs(output_redirects, report))
 
 
@@ -167,112 +134,7 @@ def _address(site_url: str) -> str:
 
 
 async def _import(invocation: Invocation, wish: Wish, outputs: Outputs) -> Shown:
-    for path in (outputs.redirects, outputs.report):
-        _check_folder(path)
-    async with _begun(invocation, wish) as begun:
-        report = await _run(begun, wish, outputs)
-    _save_report(report, outputs.report)
-    return Shown(report.summary(), summary_table(report))
+    with prepared_early(wish.file) as preparing:
+        from masthead.cli.import_work import run_import
 
-
-async def _repair_images(
-    invocation: Invocation, wish: Wish, retry_errors: Path | None, report_path: Path | None
-) -> Shown:
-    _check_folder(report_path)
-    retried = _retried(retry_errors)
-    async with _begun(invocation, wish) as begun:
-        repair = ImageRepair(begun.services, begun.source, begun.request, retried, begun.bar.update)
-        report = await repair.run()
-    _save_errors(report)
-    _save_report(report, report_path)
-    return Shown(report.summary(), summary_table(report))
-
-
-@dataclass(frozen=True, slots=True)
-class Begun:
-    services: Services
-    source: Source
-    request: Request
-    bar: ProgressBar
-
-
-@asynccontextmanager
-async def _begun(invocation: Invocation, wish: Wish) -> AsyncIterator[Begun]:
-    # Before the database is touched: a bad file must leave no trace.
-    with reading(is_shown=not invocation.as_json):
-        source = open_export(wish.platform, wish.file, wish.options)
-    with closing(source):
-        async with opened(invocation) as installation:
-            tenant_id = await _tenant_id(installation.records, wish.tenant)
-            request = Request(tenant_id, wish.batch_size, wish.dry_run, wish.emit_events)
-            with progress_bar(source.overview, is_shown=not invocation.as_json) as bar:
-                yield Begun(installation, source, request, bar)
-
-
-async def _run(begun: Begun, wish: Wish, outputs: Outputs) -> Report:
-    records, request = begun.services.records, begun.request
-    log = RunLog(records, request.tenant_id)
-    if not wish.dry_run:
-        options = {**asdict(wish.options), "emit_events": wish.emit_events}
-        new = NewRun(wish.platform, wish.file.name, options=options)
-        log = await open_shell_run(records, request.tenant_id, new)
-    work = Import(begun.services, begun.source, request, log, begun.bar.update)
-    with closing(work.redirects):
-        try:
-            report = await work.run()
-        except MastheadError as error:
-            await log.fail(str(error))
-            raise
-        if not wish.dry_run:
-            _save_redirects(report, work.redirects, outputs.redirects, records.clock)
-            _save_errors(report)
-    await log.finish(report)
-    return report
-
-
-async def _tenant_id(records: Records, named: str) -> TenantId:
-    if ids.is_id(named):
-        found = await records.find(tenants, {"id": named})
-        if found:
-            return TenantId(named)
-    return TenantId((await tenant_named(records, named))["id"])
-
-
-def _retried(path: Path | None) -> frozenset[str] | None:
-    """The posts that an errors file names; without one, all of them."""
-    if path is None:
-        return None
-    try:
-        errors = read_errors(path.read_bytes())
-    except OSError as error:
-        raise BadFile(f"{path} can't be read ({error.strerror}).") from error
-    except msgspec.MsgspecError as error:
-        raise BadFile(f"{path} is not an import-errors.json.") from error
-    return frozenset(each.source_id for each in errors if each.kind == "image")
-
-
-def _check_folder(path: Path | None) -> None:
-    """Known before the work, not after it."""
-    if path is not None and not path.resolve().parent.is_dir():
-        raise CannotWrite(f"There is no folder {path.resolve().parent}.")
-
-
-def _save_redirects(
-    report: Report, rows: RedirectRows, wanted: Path | None, now: clock.Clock
-) -> None:
-    if wanted is None and not rows.count:
-        return
-    path = wanted or Path(f"redirects-{now():%Y%m%d-%H%M%S}.csv")
-    write_whole(path, rows.content())
-    report.redirects_path = str(path)
-
-
-def _save_errors(report: Report) -> None:
-    if report.errors and not report.dry_run:
-        write_whole(Path(ERRORS_FILE), errors_file(report.errors))
-        report.errors_path = ERRORS_FILE
-
-
-def _save_report(report: Report, path: Path | None) -> None:
-    if path is not None and not report.dry_run:
-        write_whole(path, msgspec.json.format(msgspec.json.encode(report.full())) + b"\n")
+        return await run_import(invocation, wish, outputs, preparing)

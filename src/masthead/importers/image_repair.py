@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -49,6 +50,7 @@ class ImageRepair:
         only: frozenset[str] | None,
         watch: Watch = lambda _: None,
         *,
+        preparing: Preparing | None = None,
         patience: Patience = PATIENT,
     ) -> None:
         """`only` are the source ids of an errors file; None is every post of the export."""
@@ -57,6 +59,7 @@ class ImageRepair:
         self._request = request
         self._only = only
         self._watch = watch
+        self._preparing = preparing or Preparing(source.overview.posts)
         self._memory = Memory(services.records.database)
         self._family = family_of(source.overview)
         self._wanted = WantedImages(services.records, self._memory, request.tenant_id)
@@ -73,24 +76,21 @@ class ImageRepair:
         await refuse_if_read_only(self._services, self._request.tenant_id)
         overview = self._source.overview
         report = Report(overview.platform, dry_run=self._request.dry_run)
-        preparing = Preparing(overview.site_url, overview.posts)
         reader = PostReader(self._source.posts(), self._request.batch_size)
         loop = asyncio.get_running_loop()
         # One thread for all of it: some parsers are tied to theirs.
-        with ThreadPoolExecutor(1, thread_name_prefix="import") as reading:
-            try:
-                while batch := await loop.run_in_executor(reading, reader.next):
-                    report = await self._repair(batch.entries, preparing, report)
-                    self._watch(report)
-            finally:
-                await asyncio.to_thread(preparing.close)
+        with (
+            ThreadPoolExecutor(1, thread_name_prefix="import") as reading,
+            closing(self._preparing),
+        ):
+            while batch := await loop.run_in_executor(reading, reader.next):
+                report = await self._repair(batch.entries, report)
+                self._watch(report)
         return report
 
-    async def _repair(
-        self, entries: Sequence[SourcePost | Skipped], preparing: Preparing, report: Report
-    ) -> Report:
+    async def _repair(self, entries: Sequence[SourcePost | Skipped], report: Report) -> Report:
         posts = [each for each in entries if isinstance(each, SourcePost) and self._is_meant(each)]
-        found = await self._found(posts, preparing)
+        found = await self._found(posts)
         refs = [ref for each in found for ref in each.refs]
         if self._request.dry_run:
             outcomes = [_outcome(each.post, bool(each.refs)) for each in found]
@@ -109,13 +109,14 @@ class ImageRepair:
         keys = [key_of_post(post) for post in posts]
         return await memory.items(memory.outside(tenant_id), tenant_id, self._family, keys)
 
-    async def _found(self, posts: Sequence[SourcePost], preparing: Preparing) -> list[_Found]:
+    async def _found(self, posts: Sequence[SourcePost]) -> list[_Found]:
         items = await self._items(posts)
         here = [post for post in posts if key_of_post(post) in items]
         records = await self._records(items)
         here = [post for post in here if items[key_of_post(post)].record_id in records]
+        made = await self._preparing.prepare(here, self._source.overview.site_url)
         found = []
-        for post, prepared in zip(here, await preparing.prepare(here), strict=True):
+        for post, prepared in zip(here, made, strict=True):
             record_id = items[key_of_post(post)].record_id
             refs = _left(prepared, records[record_id]) if isinstance(prepared, Prepared) else ()
             found.append(_Found(post, record_id, refs))

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 from masthead.caller import system
 from masthead.ids import TenantId
-from masthead.importers.runs import DEFAULT_BATCH, NewRun, create_run
+from masthead.importers.batch_sizes import DEFAULT_BATCH
+from masthead.importers.runs import NewRun, create_run
 from masthead.importers.source import Options
 from masthead.jobs.runner import Handler, Job
 from masthead.records.collection import Record

@@ -10,7 +10,7 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import aclosing
+from contextlib import aclosing, closing
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
@@ -18,6 +18,13 @@ from typing import Final, TypeVar
 
 from masthead.errors import Forbidden
 from masthead.ids import TenantId
+from masthead.importers.batch_sizes import (
+    AHEAD,
+    DEFAULT_BATCH,
+    MEMBERS_PER_BATCH,
+    MOST_CHARACTERS,
+    MOST_ENTRIES,
+)
 from masthead.importers.batches import CREATE, UPDATE, Entry, PostBatches, ReadyPost, Written
 from masthead.importers.content import Prepared, rewrite
 from masthead.importers.destination import Destination
@@ -29,18 +36,12 @@ from masthead.importers.opening import family_of
 from masthead.importers.preparing import Preparing
 from masthead.importers.redirects import RedirectRows
 from masthead.importers.report import Note, Outcome, Report
-from masthead.importers.runs import DEFAULT_BATCH, RunLog
+from masthead.importers.runs import RunLog
 from masthead.importers.source import Skipped, Source, SourceMember, SourcePost
 from masthead.importers.wanted_images import WantedImages
 from masthead.outbound.downloads import PATIENT, Patience
 from masthead.records.unit import Unit
 
-MEMBERS_PER_BATCH: Final = 200
-AHEAD: Final = 3
-"""Batches that are being made ready while one is written."""
-MOST_CHARACTERS: Final = 4_000_000
-"""Of text in one batch, however many posts that are: a few novels must not fill the memory."""
-MOST_ENTRIES: Final = 1_000
 REPEATED: Final = "the same item again"
 
 Given = TypeVar("Given")
@@ -88,6 +89,7 @@ class Import:
         log: RunLog,
         watch: Watch = lambda _: None,
         *,
+        preparing: Preparing | None = None,
         patience: Patience = PATIENT,
         is_stopping: Callable[[], bool] = lambda: False,
     ) -> None:
@@ -98,6 +100,7 @@ class Import:
         self._log = log
         self._watch = watch
         self._is_stopping = is_stopping
+        self._preparing = preparing or Preparing(source.overview.posts)
         self._report = Report(source.overview.platform, dry_run=request.dry_run)
         family = family_of(source.overview)
         self._counted_posts = 0
@@ -136,26 +139,19 @@ class Import:
         return await asyncio.get_running_loop().run_in_executor(self._reading, work)
 
     async def _import_posts(self) -> None:
-        overview = self._source.overview
-        preparing = Preparing(overview.site_url, overview.posts)
-
-        async def make_ready(batch: Batch) -> ReadyBatch:
-            return await self._made_ready(batch, preparing)
-
-        try:
-            async with aclosing(in_order(self._batches_of_posts(), make_ready)) as ready_batches:
+        batches = in_order(self._batches_of_posts(), self._made_ready)
+        with closing(self._preparing):
+            async with aclosing(batches) as ready_batches:
                 async for ready in ready_batches:
                     await self._write_posts(ready)
                     self._end_if_stopping()
-        finally:
-            await asyncio.to_thread(preparing.close)
 
     async def _batches_of_posts(self) -> AsyncIterator[Batch]:
         reader = PostReader(self._source.posts(), self._request.batch_size)
         while batch := await self._read(partial(reader.next, self._counted_posts)):
             yield batch
 
-    async def _made_ready(self, batch: Batch, preparing: Preparing) -> ReadyBatch:
+    async def _made_ready(self, batch: Batch) -> ReadyBatch:
         posts = [each for each in batch.entries if isinstance(each, SourcePost)]
         fingerprints = {key_of_post(post): fingerprint(post) for post in posts}
         state = await self._posts.look(posts)
@@ -164,7 +160,7 @@ class Import:
             for post in posts
             if state.decide(key := key_of_post(post), fingerprints[key]) in (CREATE, UPDATE)
         ]
-        prepared = await preparing.prepare(wanted)
+        prepared = await self._preparing.prepare(wanted, self._source.overview.site_url)
         made = {key_of_post(post): each for post, each in zip(wanted, prepared, strict=True)}
         ready = ReadyBatch(batch.start, [])
         places = await self._copy_images([e for e in prepared if isinstance(e, Prepared)], ready)

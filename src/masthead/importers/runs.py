@@ -15,8 +15,6 @@ from masthead.records.collection import Record
 from masthead.records.engine import Records
 from masthead.records.unit import Unit
 
-DEFAULT_BATCH: Final = 50
-"""Posts per transaction."""
 CUT_OFF: Final = "The run was cut off. Start it again: it goes on where it stopped."
 _MOST_OPEN: Final = 100
 

@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
 import multiprocessing
+from pathlib import Path
 
 import pytest
 from tests.importers.run.exports import post
 
-from masthead.importers.preparing import WORTH_A_PROCESS, Preparing, prepare_all
+from masthead.importers.prepare_process import prepare_all
+from masthead.importers.preparing import (
+    BYTES_OF_A_POST,
+    WORTH_A_PROCESS,
+    Preparing,
+    prepared_early,
+)
 from masthead.importers.source import SourcePost
+
+
+@pytest.fixture(autouse=True)
+async def processes_of_other_tests() -> None:
+    """They end by themselves, and nobody waits for that but us."""
+    await _none_left()
 
 
 @pytest.fixture
@@ -17,20 +31,48 @@ def posts() -> list[SourcePost]:
 
 
 async def test_a_small_export_starts_no_process(posts: list[SourcePost]) -> None:
-    small = Preparing("", WORTH_A_PROCESS - 1)
-    assert await small.prepare(posts) == prepare_all(posts, "")
+    small = Preparing(WORTH_A_PROCESS - 1)
+    assert await small.prepare(posts, "") == prepare_all(posts, "")
     assert multiprocessing.active_children() == []
     small.close()
 
 
 async def test_a_large_export_is_prepared_by_a_process(posts: list[SourcePost]) -> None:
     expected = prepare_all(posts, "")
-    large = Preparing("", WORTH_A_PROCESS)
+    large = Preparing(WORTH_A_PROCESS)
     while not multiprocessing.active_children():
-        assert await large.prepare(posts) == expected
+        assert await large.prepare(posts, "") == expected
     for child in multiprocessing.active_children():
         child.kill()
         child.join()
-    assert await large.prepare(posts) == expected
+    assert await large.prepare(posts, "") == expected
     large.close()
-    assert multiprocessing.active_children() == []
+    await _none_left()
+
+
+async def test_a_large_file_has_its_process_before_it_is_read(tmp_path: Path) -> None:
+    large = tmp_path / "large"
+    with large.open("wb") as file:
+        file.truncate(WORTH_A_PROCESS * BYTES_OF_A_POST)
+    with prepared_early(large) as preparing:
+        assert preparing is not None
+        assert len(multiprocessing.active_children()) == 1
+    await _none_left()
+
+
+@pytest.mark.parametrize("size", [None, 0, WORTH_A_PROCESS * BYTES_OF_A_POST - 1])
+def test_a_small_file_or_none_has_no_process(tmp_path: Path, size: int | None) -> None:
+    path = tmp_path / "small"
+    if size is not None:
+        with path.open("wb") as file:
+            file.truncate(size)
+    with prepared_early(path) as preparing:
+        assert preparing is None
+    with prepared_early(tmp_path) as preparing:
+        assert preparing is None
+
+
+async def _none_left() -> None:
+    async with asyncio.timeout(20):
+        while multiprocessing.active_children():
+            await asyncio.sleep(0.01)

@@ -1,0 +1,158 @@
+"""The work of `masthead import`: the export and the installation opened, the run, and the files
+that it leaves."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, closing
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import msgspec
+
+from masthead import clock, ids
+from masthead.cli.import_progress import ProgressBar, progress_bar, reading, summary_table
+from masthead.cli.import_wish import Outputs, Wish
+from masthead.cli.invocation import Invocation, Shown
+from masthead.cli.opened import opened
+from masthead.errors import MastheadError
+from masthead.identity.named import tenant_named
+from masthead.identity.tenants import tenants
+from masthead.ids import TenantId
+from masthead.importers.image_repair import ImageRepair
+from masthead.importers.images import Services
+from masthead.importers.opening import open_export
+from masthead.importers.preparing import Preparing
+from masthead.importers.redirects import CannotWrite, RedirectRows, write_whole
+from masthead.importers.report import Report, errors_file, read_errors
+from masthead.importers.run import Import, Request
+from masthead.importers.runs import NewRun, RunLog, open_shell_run
+from masthead.importers.source import BadFile, Source
+from masthead.records.engine import Records
+
+ERRORS_FILE = "import-errors.json"
+
+
+async def run_import(
+    invocation: Invocation, wish: Wish, outputs: Outputs, preparing: Preparing | None
+) -> Shown:
+    for path in (outputs.redirects, outputs.report):
+        _check_folder(path)
+    async with _begun(invocation, wish) as begun:
+        report = await _run(begun, wish, outputs, preparing)
+    _save_report(report, outputs.report)
+    return Shown(report.summary(), summary_table(report))
+
+
+async def repair_images(
+    invocation: Invocation,
+    wish: Wish,
+    retry_errors: Path | None,
+    report_path: Path | None,
+    preparing: Preparing | None,
+) -> Shown:
+    _check_folder(report_path)
+    retried = _retried(retry_errors)
+    async with _begun(invocation, wish) as begun:
+        repair = ImageRepair(
+            begun.services,
+            begun.source,
+            begun.request,
+            retried,
+            begun.bar.update,
+            preparing=preparing,
+        )
+        report = await repair.run()
+    _save_errors(report)
+    _save_report(report, report_path)
+    return Shown(report.summary(), summary_table(report))
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    services: Services
+    source: Source
+    request: Request
+    bar: ProgressBar
+
+
+@asynccontextmanager
+async def _begun(invocation: Invocation, wish: Wish) -> AsyncIterator[Begun]:
+    # Before the database is touched: a bad file must leave no trace.
+    with reading(is_shown=not invocation.as_json):
+        source = open_export(wish.platform, wish.file, wish.options)
+    with closing(source):
+        async with opened(invocation) as installation:
+            tenant_id = await _tenant_id(installation.records, wish.tenant)
+            request = Request(tenant_id, wish.batch_size, wish.dry_run, wish.emit_events)
+            with progress_bar(source.overview, is_shown=not invocation.as_json) as bar:
+                yield Begun(installation, source, request, bar)
+
+
+async def _run(begun: Begun, wish: Wish, outputs: Outputs, preparing: Preparing | None) -> Report:
+    records, request = begun.services.records, begun.request
+    log = RunLog(records, request.tenant_id)
+    if not wish.dry_run:
+        options = {**asdict(wish.options), "emit_events": wish.emit_events}
+        new = NewRun(wish.platform, wish.file.name, options=options)
+        log = await open_shell_run(records, request.tenant_id, new)
+    work = Import(begun.services, begun.source, request, log, begun.bar.update, preparing=preparing)
+    with closing(work.redirects):
+        try:
+            report = await work.run()
+        except MastheadError as error:
+            await log.fail(str(error))
+            raise
+        if not wish.dry_run:
+            _save_redirects(report, work.redirects, outputs.redirects, records.clock)
+            _save_errors(report)
+    await log.finish(report)
+    return report
+
+
+async def _tenant_id(records: Records, named: str) -> TenantId:
+    if ids.is_id(named):
+        found = await records.find(tenants, {"id": named})
+        if found:
+            return TenantId(named)
+    return TenantId((await tenant_named(records, named))["id"])
+
+
+def _retried(path: Path | None) -> frozenset[str] | None:
+    """The posts that an errors file names; without one, all of them."""
+    if path is None:
+        return None
+    try:
+        errors = read_errors(path.read_bytes())
+    except OSError as error:
+        raise BadFile(f"{path} can't be read ({error.strerror}).") from error
+    except msgspec.MsgspecError as error:
+        raise BadFile(f"{path} is not an import-errors.json.") from error
+    return frozenset(each.source_id for each in errors if each.kind == "image")
+
+
+def _check_folder(path: Path | None) -> None:
+    """Known before the work, not after it."""
+    if path is not None and not path.resolve().parent.is_dir():
+        raise CannotWrite(f"There is no folder {path.resolve().parent}.")
+
+
+def _save_redirects(
+    report: Report, rows: RedirectRows, wanted: Path | None, now: clock.Clock
+) -> None:
+    if wanted is None and not rows.count:
+        return
+    path = wanted or Path(f"redirects-{now():%Y%m%d-%H%M%S}.csv")
+    write_whole(path, rows.content())
+    report.redirects_path = str(path)
+
+
+def _save_errors(report: Report) -> None:
+    if report.errors and not report.dry_run:
+        write_whole(Path(ERRORS_FILE), errors_file(report.errors))
+        report.errors_path = ERRORS_FILE
+
+
+def _save_report(report: Report, path: Path | None) -> None:
+    if path is not None and not report.dry_run:
+        write_whole(path, msgspec.json.format(msgspec.json.encode(report.full())) + b"\n")
