@@ -16,7 +16,7 @@ from masthead.errors import StatementTimeout, Unavailable
 from masthead.storage.database import Statement, UniqueViolation
 from masthead.storage.open import open_database
 from masthead.storage.sqlite import SqliteDatabase
-from masthead.storage.sqlite_writer import MAX_BATCH
+from masthead.storage.sqlite_writer import MAX_BATCH, MIN_BATCH
 from masthead.storage.urls import sqlite_path
 
 COUNT = """
@@ -173,6 +173,53 @@ class TestGroupCommit:
         release.set()
         await asyncio.wait([holding, *waiting])
         assert await sqlite.ids_of(ANN) == ["w1", "w2"]
+
+    async def test_turns_are_taken_in_the_order_they_were_asked_for(self, sqlite: Notebook) -> None:
+        order = []
+
+        async def write(number: int) -> None:
+            async with sqlite.db.transaction(ANN) as tx:
+                order.append(number)
+                if number % 7 == 0:
+                    await tx.fetch(LONG)  # in a thread, while the others want to go on
+                await tx.execute(sqlite.add, (ANN, str(number), str(number)))
+
+        tasks = [asyncio.create_task(write(number)) for number in range(150)]
+        await asyncio.sleep(0)
+        for task in tasks[20:60]:
+            task.cancel()
+        await asyncio.wait(tasks)
+
+        kept = [number for number, task in enumerate(tasks) if not task.cancelled()]
+        assert order == sorted(order)
+        assert len(kept) >= 110
+        assert await sqlite.ids_of(ANN) == sorted(str(number) for number in kept)
+
+    async def test_who_comes_during_a_batch_is_for_the_next_one(self, sqlite: Notebook) -> None:
+        """Else those who come in a steady stream would keep a batch open, and wait for it."""
+        statements = traced(sqlite)
+
+        async def write_on(name: str) -> None:
+            for number in range(10):
+                await add(sqlite, f"{name}{number}")
+
+        await asyncio.gather(*(write_on(f"{number}-") for number in range(4 * MIN_BATCH)))
+
+        commits = statements.count("COMMIT")
+        assert commits >= 20, "half of them are prepared while the other half is committed"
+        assert commits <= 10 * 4, "but they do share"
+
+    async def test_deferred_rows_of_a_batch_are_one_statement(self, sqlite: Notebook) -> None:
+        statements = traced(sqlite)
+
+        async def write(number: int) -> None:
+            async with sqlite.db.transaction(ANN) as tx:
+                await tx.defer(sqlite.add, [(ANN, str(number), str(number))])
+
+        await asyncio.gather(*(write(number) for number in range(MIN_BATCH)))
+
+        assert len([each for each in statements if each.startswith("INSERT")]) == 1
+        assert statements.count("COMMIT") == 1
 
     async def test_a_transaction_inside_a_transaction_is_refused(self, sqlite: Notebook) -> None:
         with pytest.raises(RuntimeError, match="inside a transaction"):

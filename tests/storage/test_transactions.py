@@ -178,3 +178,95 @@ async def test_the_platform_sees_every_tenant(notebook: Notebook) -> None:
         EVERY_TENANT, Statement("SELECT id FROM notes ORDER BY id", (), {})
     )
     assert [row[0] for row in rows] == ["1", "2"]
+
+
+async def test_deferred_rows_are_there_once_the_transaction_ended(notebook: Notebook) -> None:
+    names = [f"{i:03}" for i in range(120)]
+    async with notebook.db.transaction(ANN) as tx:
+        for name in names:
+            await tx.defer(notebook.add, [(ANN, name, f"s{name}")])
+        await tx.defer(notebook.add, [])
+    assert await notebook.ids_of(ANN) == names
+
+
+async def test_deferred_rows_of_a_raising_block_are_not_kept(notebook: Notebook) -> None:
+    async def write(number: int) -> None:
+        async with notebook.db.transaction(ANN) as tx:
+            await tx.defer(notebook.add, [(ANN, f"{number:02}", f"s{number}")])
+            if number % 2:
+                raise LookupError
+
+    await asyncio.gather(*(write(i) for i in range(20)), return_exceptions=True)
+
+    assert await notebook.ids_of(ANN) == [f"{i:02}" for i in range(0, 20, 2)]
+
+
+async def test_whoever_asks_finds_what_is_deferred(notebook: Notebook) -> None:
+    """In the same transaction, and in those that follow before the commit."""
+    seen: dict[int, list[str]] = {}
+
+    async def write(number: int) -> None:
+        async with notebook.db.transaction(ANN) as tx:
+            if number % 3 == 0:
+                seen[number] = [row[0] for row in await tx.fetch(notebook.ids, (ANN,))]
+            await tx.defer(notebook.add, [(ANN, f"{number:02}", f"s{number}")])
+            if number % 4 == 0:
+                found = [row[0] for row in await tx.fetch(notebook.ids, (ANN,))]
+                assert f"{number:02}" in found
+
+    # On PostgreSQL they are not bound to an order.
+    for number in range(3):
+        await write(number)
+    await asyncio.gather(*(write(i) for i in range(3, 30)))
+
+    assert await notebook.ids_of(ANN) == [f"{i:02}" for i in range(30)]
+    assert all({"00", "01", "02"} <= set(found) for number, found in seen.items() if number > 2)
+
+
+async def test_what_was_deferred_can_be_removed_in_the_same_transaction(notebook: Notebook) -> None:
+    one, two = ({"tenant": ANN, "note": note} for note in "12")
+    async with notebook.db.transaction(ANN) as tx:
+        await tx.defer(notebook.add, [(ANN, "1", "one"), (ANN, "2", "two")])
+        await tx.defer(notebook.drop, [notebook.drop.bind(one)])
+        await tx.defer(notebook.add, [(ANN, "3", "one")])
+        assert await tx.execute(notebook.drop, notebook.drop.bind(two)) == 1
+    assert await notebook.ids_of(ANN) == ["3"]
+
+
+async def test_a_failing_one_takes_no_deferred_rows_of_others_along(notebook: Notebook) -> None:
+    """It made them be written within its own part of the batch, which is then undone."""
+
+    async def add(number: int) -> None:
+        async with notebook.db.transaction(ANN) as tx:
+            await tx.defer(notebook.add, [(ANN, f"{number:02}", f"s{number}")])
+
+    async def fail() -> None:
+        async with notebook.db.transaction(ANN) as tx:
+            await tx.fetch(notebook.ids, (ANN,))
+            raise LookupError
+
+    await asyncio.gather(
+        *(work for i in range(10) for work in (add(i), fail())), return_exceptions=True
+    )
+
+    assert await notebook.ids_of(ANN) == [f"{i:02}" for i in range(10)]
+
+
+async def test_deferred_rows_survive_whoever_is_cancelled(notebook: Notebook) -> None:
+    async def write(number: int) -> None:
+        async with notebook.db.transaction(ANN) as tx:
+            await tx.defer(notebook.add, [(ANN, f"{number:02}a", f"a{number}")])
+            await asyncio.sleep(0)
+            await tx.execute(notebook.add, (ANN, f"{number:02}b", f"b{number}"), slow=True)
+
+    tasks = [asyncio.create_task(write(i)) for i in range(60)]
+    for task in tasks[::3]:
+        await asyncio.sleep(0)
+        task.cancel()
+    await asyncio.wait(tasks)
+
+    ids = await notebook.ids_of(ANN)
+    kept = {f"{i:02}" for i, task in enumerate(tasks) if not task.cancelled()}
+    assert {i[:2] for i in ids if i.endswith("a")} == {i[:2] for i in ids if i.endswith("b")}
+    assert kept <= {i[:2] for i in ids}
+    assert len(kept) >= 40

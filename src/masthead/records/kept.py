@@ -25,7 +25,9 @@ class Kept:
                 record_counts, ("tenant_id", "collection", "counter", "bucket"), "total"
             )
         )
-        self._list_item = compile_(sa.insert(listed_values))
+        self._list_item = compile_(
+            dialects.insert_missing(listed_values, [c.name for c in listed_values.c], ())
+        )
         self._unlist = compile_(
             sa.delete(listed_values).where(
                 *(column == sa.bindparam(f"key_{column.name}") for column in listed_values.c)
@@ -62,7 +64,7 @@ class Kept:
             rows += [(*key, bucket, 1) for bucket in after - before]
         if rows:
             # In a fixed order, so that two changes can't wait for each other.
-            await place.tx.execute_many(self._count, sorted(rows))
+            await place.tx.defer(self._count, sorted(rows))
 
     async def _list(self, place: _Place, field: str, before: set[str], after: set[str]) -> None:
         for statement, items in ((self._unlist, before - after), (self._list_item, after - before)):
@@ -71,7 +73,7 @@ class Kept:
                 for item in items
             ]
             if rows:
-                await place.tx.execute_many(statement, rows)
+                await place.tx.defer(statement, rows)
 
     async def _follow_words(self, place: _Place, collection: Collection, change: Change) -> None:
         if change.new is None:
@@ -81,11 +83,11 @@ class Kept:
         ):
             number = -place.number if change.old is None else place.number
             row = (place.tenant_id, place.collection, place.record_id, number)
-            await place.tx.execute(self._queue_words, row)
+            await place.tx.defer(self._queue_words, [row])
 
     async def _remove_words(self, place: _Place) -> None:
         row = (place.tenant_id, place.collection, place.record_id)
-        await place.tx.execute(self._forget_words, row)
+        await place.tx.defer(self._forget_words, [row])
         document = search.document_key(*row[:2], place.created, place.record_id)
         statement = self._delete_document
         await place.tx.execute(statement, statement.bind(document), slow=True)

@@ -389,7 +389,7 @@ class Unit:
 
     async def store_events(self) -> None:
         if self._event_rows:
-            await self._tx.execute_many(self._parts.writes.event, self._event_rows)
+            await self._tx.defer(self._parts.writes.event, self._event_rows)
             self._event_rows = []
 
 

@@ -66,6 +66,15 @@ class Transaction(Protocol):
         self, statement: Statement, rows: Sequence[Sequence[object]]
     ) -> None: ...
 
+    async def defer(self, statement: Statement, rows: Sequence[Sequence[object]]) -> None:
+        """Like `execute_many`, at any time until the commit: an embedded database writes the rows
+        of many transactions at once.
+
+        Statements that name the table find the rows all the same. For tables without foreign keys,
+        and for rows that violate nothing: a failure would be that of all who commit together.
+        """
+        ...
+
 
 class Database(Protocol):
     name: str

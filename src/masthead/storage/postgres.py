@@ -245,6 +245,10 @@ class PostgresTransaction:
         self.check()
         await self._ask(self._connection.executemany(statement.text, rows))
 
+    async def defer(self, statement: Statement, rows: Sequence[Sequence[object]]) -> None:
+        if rows:
+            await self.execute_many(statement, rows)
+
     async def _ask(self, work: Awaitable[Any]) -> Any:
         try:
             return await self._database.ask(self._connection, work)

@@ -5,6 +5,9 @@ that stays open while others are ready to follow; then one COMMIT, in a thread b
 the disk, makes all of them durable, and only then is any of them acknowledged. So one `fsync` is
 shared by everybody who writes at the same moment.
 
+All who wait are called at once, and most are through within one round of the event loop; so the
+loop has its other work to do while they are being committed, instead of before.
+
 Constraints must not be DEFERRABLE: they would fail at the shared COMMIT, and take the others along.
 """
 
@@ -13,14 +16,13 @@ from __future__ import annotations
 import asyncio
 import math
 import random
-import re
 import sqlite3
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from functools import lru_cache, partial
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from types import TracebackType
@@ -31,12 +33,15 @@ from masthead.storage.cancelling import completed
 from masthead.storage.database import Row, Statement
 from masthead.storage.sqlite_checkpoints import FOLD, Checkpoints
 from masthead.storage.sqlite_connection import BUSY, code_of, connect, translated
+from masthead.storage.sqlite_deferred import Deferred, in_one
 
 MAX_BATCH = 64
+MIN_BATCH = 8
+"""So many may join whoever opens a batch; more only if they wait already. Those who come later are
+for the next one: the event loop prepares it while this one is being committed."""
 _INLINE_READ_SECONDS = 0.001
 _INLINE_ROWS = 100
 _ROWS_IN_ONE = 8
-_VALUES = re.compile(r" VALUES (?P<row>\((?:\?, )*\?\))")
 _STEPS_PER_TICK = 25_000
 
 Result = TypeVar("Result")
@@ -56,9 +61,15 @@ class Writer:
         self._read_deadline = math.inf
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="sqlite-writer")
         self._waiting: deque[asyncio.Future[None]] = deque()
+        self._called: deque[asyncio.Future[None]] = deque()
+        """Those who may try their turn as soon as the event loop lets them, in their order."""
         self._is_taken = False
         self._owner: asyncio.Task[Any] | None = None
         self._finished: list[Acknowledgement] = []
+        self._room = MIN_BATCH
+        self._deferred = Deferred()
+        self._early = Deferred()
+        """Of earlier ones in the batch, but written within the savepoint of the present one."""
         self._closing_soon: asyncio.Handle | None = None
 
     def transaction(self) -> SqliteTransaction:
@@ -102,9 +113,12 @@ class Writer:
                 await asyncio.sleep(random.uniform(0.0005, 0.004))  # noqa: S311
         self.connection.execute("SAVEPOINT member")
 
-    def finish(self) -> Acknowledgement:
+    def finish(self, deferred: Deferred) -> Acknowledgement:
         """Makes the savepoint part of the batch; the future says how its commit went."""
         self.connection.execute("RELEASE member")
+        self._early.take()
+        if deferred:
+            self._deferred.add_all(deferred)
         acknowledged = asyncio.get_running_loop().create_future()
         self._finished.append(acknowledged)
         return acknowledged
@@ -112,20 +126,20 @@ class Writer:
     def undo(self) -> None:
         # A full disk or an I/O error rolls back everything, also what others have done before.
         if not self.connection.in_transaction:
-            return self._lose_batch(Unavailable())
+            self._lose_batch(Unavailable())
+            return
         try:
             self.connection.execute("ROLLBACK TO member")
             self.connection.execute("RELEASE member")
         except sqlite3.Error as error:
             self._lose_batch(error)
+            return
+        self._deferred.add_all(self._early.take())
 
     def pass_on(self) -> None:
         self._owner = None
-        if len(self._finished) >= MAX_BATCH:
-            self._commit()
-        elif not self._give_turn() and self._closing_soon is None:
-            # Those whom this round of the event loop has still to wake may join before the commit.
-            self._closing_soon = asyncio.get_running_loop().call_soon(self._close_batch)
+        self._is_taken = False
+        self._go_on()
 
     def read(self, statement: Statement, values: Sequence[object], seconds: float) -> list[Row]:
         self._read_deadline = time.monotonic() + seconds
@@ -133,6 +147,22 @@ class Writer:
             return self.connection.execute(statement.text, values).fetchall()
         finally:
             self._read_deadline = math.inf
+
+    def is_deferred(self, text: str) -> bool:
+        """Whether a statement might meet rows of earlier ones in the batch that are not written."""
+        return self._deferred.is_asked_for_by(text)
+
+    async def write_deferred(self, own: Deferred) -> None:
+        earlier = self._deferred.take()
+        self._early.add_all(earlier)
+        for deferred in (earlier, own.take()):
+            await self._run_deferred(deferred)
+
+    async def _run_deferred(self, deferred: Deferred) -> None:
+        if deferred.count > _INLINE_ROWS:
+            await self.in_thread(partial(deferred.run, self.connection))
+        else:
+            deferred.run(self.connection)
 
     async def in_thread(self, work: Callable[[], Result]) -> Result:
         # Until the statement ends the connection belongs to the thread. A cancelled one is not
@@ -144,19 +174,50 @@ class Writer:
         self._waiting.append(turn)
         try:
             await turn
+            while self._is_taken:
+                # Somebody before is still at it.
+                turn = self._again(turn)
+                await turn
         except asyncio.CancelledError:
-            if not turn.cancelled():
-                self.pass_on()
+            self._forget(turn)
             raise
+        self._called.remove(turn)
 
-    def _give_turn(self) -> bool:
-        while self._waiting:
-            turn = self._waiting.popleft()
-            if not turn.done():  # else its task was cancelled while it waited
+    def _again(self, turn: asyncio.Future[None]) -> asyncio.Future[None]:
+        """Behind those who were called before, before those who were not."""
+        again = asyncio.get_running_loop().create_future()
+        self._called[self._called.index(turn)] = again
+        return again
+
+    def _forget(self, turn: asyncio.Future[None]) -> None:
+        if turn in self._called:
+            self._called.remove(turn)
+            if not self._is_taken:
+                self._go_on()
+        else:
+            self._waiting.remove(turn)
+
+    def _go_on(self) -> None:
+        if len(self._finished) >= self._room:
+            self._commit()
+        elif not self._call() and self._closing_soon is None:
+            # Those whom this round of the event loop has still to wake may join before the commit.
+            self._closing_soon = asyncio.get_running_loop().call_soon(self._close_batch)
+
+    def _call(self) -> bool:
+        """Lets those try for whom there is room; whether there are any."""
+        room = self._room - len(self._finished)
+        while self._waiting and len(self._called) < room:
+            self._called.append(self._waiting.popleft())
+        for turn in self._called:
+            if not turn.done():
                 turn.set_result(None)
-                return True
-        self._is_taken = False
-        return False
+        return bool(self._called)
+
+    def _open_batch(self) -> None:
+        waiting = len(self._called) + len(self._waiting)
+        self._room = min(max(waiting, MIN_BATCH), MAX_BATCH)
+        self._call()
 
     def _close_batch(self) -> None:
         self._closing_soon = None
@@ -167,14 +228,16 @@ class Writer:
         batch, self._finished = self._finished, []
         if not batch:
             self._roll_back()
-            self._give_turn()
+            self._open_batch()
             return
         self._is_taken = True
         loop = asyncio.get_running_loop()
-        commit = loop.run_in_executor(self._thread, self._commit_in_thread)
+        work = partial(self._commit_in_thread, self._deferred.take())
+        commit = loop.run_in_executor(self._thread, work)
         commit.add_done_callback(partial(self._committed, batch))
 
-    def _commit_in_thread(self) -> None:
+    def _commit_in_thread(self, deferred: Deferred) -> None:
+        deferred.run(self.connection)
         self.connection.execute("COMMIT")
         if self._checkpoints.is_log_long:
             self._checkpoints.is_log_long = False
@@ -192,11 +255,15 @@ class Writer:
             self._roll_back()
         else:
             self._checkpoints.after_commit()
+        self._is_taken = False
+        # First those who want to write: while they are being committed there is time to answer.
+        self._open_batch()
         _acknowledge(batch, failure)
-        self._give_turn()
 
     def _lose_batch(self, failure: Exception) -> None:
         self._roll_back()
+        self._deferred.take()
+        self._early.take()
         batch, self._finished = self._finished, []
         _acknowledge(batch, failure)
 
@@ -216,6 +283,7 @@ class SqliteTransaction:
     def __init__(self, writer: Writer) -> None:
         self._writer = writer
         self._connection = writer.connection
+        self._deferred = Deferred()
         self._failure: Exception | None = None
 
     async def __aenter__(self) -> SqliteTransaction:
@@ -247,6 +315,8 @@ class SqliteTransaction:
     async def fetch(self, statement: Statement, values: Sequence[object] = ()) -> list[Row]:
         self._check()
         try:
+            if self._meets_deferred(statement.text):
+                await self._writer.write_deferred(self._deferred)
             if not statement.text.startswith("SELECT"):
                 return self._connection.execute(statement.text, values).fetchall()
             return await self._read(statement, values)
@@ -258,6 +328,8 @@ class SqliteTransaction:
     ) -> int:
         self._check()
         try:
+            if self._meets_deferred(statement.text):
+                await self._writer.write_deferred(self._deferred)
             if not slow:
                 return self._connection.execute(statement.text, values).rowcount
             run = partial(self._connection.execute, statement.text, values)
@@ -268,15 +340,21 @@ class SqliteTransaction:
     async def execute_many(self, statement: Statement, rows: Sequence[Sequence[object]]) -> None:
         self._check()
         try:
+            if self._meets_deferred(statement.text):
+                await self._writer.write_deferred(self._deferred)
             if len(rows) > _INLINE_ROWS:
                 run = partial(self._connection.executemany, statement.text, rows)
                 await self._writer.in_thread(run)
-            elif 0 < len(rows) <= _ROWS_IN_ONE and (text := _in_one(statement.text, len(rows))):
+            elif 0 < len(rows) <= _ROWS_IN_ONE and (text := in_one(statement.text, len(rows))):
                 self._connection.execute(text, list(chain.from_iterable(rows)))
             else:
                 self._connection.executemany(statement.text, rows)
         except sqlite3.Error as error:
             raise self._spoiled_by(error) from error
+
+    async def defer(self, statement: Statement, rows: Sequence[Sequence[object]]) -> None:
+        self._check()
+        self._deferred.add(statement, rows)
 
     async def _read(self, statement: Statement, values: Sequence[object]) -> list[Row]:
         read = self._writer.read
@@ -293,10 +371,13 @@ class SqliteTransaction:
         if self._failure is not None:
             return None
         try:
-            return self._writer.finish()
+            return self._writer.finish(self._deferred)
         except sqlite3.Error as error:
             self._failure = translated(error)
             return None
+
+    def _meets_deferred(self, text: str) -> bool:
+        return self._deferred.is_asked_for_by(text) or self._writer.is_deferred(text)
 
     def _check(self) -> None:
         if self._failure is not None:
@@ -307,26 +388,14 @@ class SqliteTransaction:
         return self._failure
 
 
-@lru_cache(maxsize=256)
-def _in_one(text: str, count: int) -> str:
-    """An insertion of several rows as one statement, or '' where it is another kind.
-
-    At each statement the interpreter lets other threads go first, so a few rows in one take half
-    the time they take one by one."""
-    match = _VALUES.search(text) if text.startswith("INSERT") else None
-    if match is None:
-        return ""
-    rows = ", ".join([match["row"]] * count)
-    return f"{text[: match.start('row')]}{rows}{text[match.end('row') :]}"
-
-
 def _acknowledge(batch: list[Acknowledgement], failure: BaseException | None) -> None:
     for acknowledged in batch:
-        acknowledged.set_result(failure)
+        if not acknowledged.done():  # else nobody waits any more
+            acknowledged.set_result(failure)
 
 
 async def _durable(acknowledged: Acknowledgement) -> None:
-    # Shielded: the commit goes on, for the others too, when this task is cancelled.
-    failure = await asyncio.shield(acknowledged)
+    # The commit goes on, for the others too, when this task is cancelled.
+    failure = await acknowledged
     if failure is not None:
         raise Unavailable from failure
