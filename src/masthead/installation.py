@@ -13,20 +13,21 @@ from typing import TYPE_CHECKING
 from masthead import clock
 from masthead.ai.addresses import under_operator
 from masthead.keyring import KeyRing
-from masthead.media.images import ImagePool
 from masthead.records.engine import Records
 from masthead.records.unit import Unit, WrittenEvent
 from masthead.schema import registry, tables
 from masthead.settings import Settings
 from masthead.site.address import Sites
 from masthead.storage.database import Database
-from masthead.storage.objects import ObjectStore, open_object_store
 from masthead.storage.open import open_database
 from masthead.webhooks.collection import reaching
-from masthead.webhooks.fanout import Fanout
 
+# Each of these is a noticeable part of a command's start, and few commands have a use for them.
 if TYPE_CHECKING:
+    from masthead.media.images import ImagePool
     from masthead.outbound.client import OutboundClient
+    from masthead.storage.objects import ObjectStore
+    from masthead.webhooks.fanout import Fanout
 
 
 class Installation:
@@ -40,10 +41,14 @@ class Installation:
 
     @cached_property
     def objects(self) -> ObjectStore:
+        from masthead.storage.objects import open_object_store
+
         return open_object_store(self.settings.storage_url)
 
     @cached_property
     def images(self) -> ImagePool:
+        from masthead.media.images import ImagePool
+
         return ImagePool()
 
     @cached_property
@@ -53,7 +58,6 @@ class Installation:
     @cached_property
     def outbound(self) -> OutboundClient:
         """Made and closed inside the running loop."""
-        # The client is a tenth of a second to load, and few commands call anybody.
         from masthead.outbound.client import OutboundClient
 
         settings = self.settings
@@ -86,6 +90,8 @@ class _FanoutWhenNeeded:
 
     @cached_property
     def _fanout(self) -> Fanout:
+        from masthead.webhooks.fanout import Fanout
+
         return Fanout(self._database, tables)
 
     async def __call__(self, unit: Unit, written: Sequence[WrittenEvent]) -> bool:

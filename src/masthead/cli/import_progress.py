@@ -1,5 +1,5 @@
 """What a person sees of an import: a bar with its rate and the time that is left, and in the end a
-table. The bar goes to standard error, and only to a terminal."""
+table. The bar goes to standard error; whoever calls for it has seen that it is a terminal."""
 
 from __future__ import annotations
 
@@ -46,28 +46,22 @@ class RateColumn(ProgressColumn):
 
 
 @contextmanager
-def progress_bar(overview: Overview, *, is_shown: bool) -> Iterator[ProgressBar]:
-    console = Console(stderr=True)
+def progress_bar(overview: Overview) -> Iterator[ProgressBar]:
     with Progress(
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
         RateColumn(),
         TimeRemainingColumn(),
-        console=console,
-        disable=not (is_shown and console.is_terminal),
+        console=Console(stderr=True),
     ) as progress:
         yield ProgressBar(progress, overview)
 
 
 @contextmanager
-def reading(*, is_shown: bool) -> Iterator[None]:
+def reading() -> Iterator[None]:
     """While the export is looked through for the first time."""
-    console = Console(stderr=True)
-    if not (is_shown and console.is_terminal):
-        yield
-        return
-    with console.status("Looking at the export …"):
+    with Console(stderr=True).status("Looking at the export …"):
         yield
 
 

@@ -3,15 +3,16 @@ that it leaves."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, closing
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, closing, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from masthead import clock, ids
-from masthead.cli.import_progress import ProgressBar, progress_bar, reading, summary_table
 from masthead.cli.import_wish import Outputs, Wish
 from masthead.cli.invocation import Invocation, Shown
 from masthead.cli.opened import opened
@@ -19,16 +20,17 @@ from masthead.errors import MastheadError
 from masthead.identity.named import tenant_named
 from masthead.identity.tenants import tenants
 from masthead.ids import TenantId
-from masthead.importers.image_repair import ImageRepair
-from masthead.importers.images import Services
 from masthead.importers.opening import open_export
 from masthead.importers.preparing import Preparing
 from masthead.importers.redirects import CannotWrite, RedirectRows, write_whole
 from masthead.importers.report import Report, errors_file, read_errors
-from masthead.importers.run import Import, Request
+from masthead.importers.run import Import, Request, Watch
 from masthead.importers.runs import NewRun, RunLog, open_shell_run
-from masthead.importers.source import BadFile, Source
+from masthead.importers.source import BadFile, Overview, Source
 from masthead.records.engine import Records
+
+if TYPE_CHECKING:
+    from masthead.importers.images import Services
 
 ERRORS_FILE = "import-errors.json"
 
@@ -41,7 +43,7 @@ async def run_import(
     async with _begun(invocation, wish) as begun:
         report = await _run(begun, wish, outputs, preparing)
     _save_report(report, outputs.report)
-    return Shown(report.summary(), summary_table(report))
+    return _shown(report, invocation)
 
 
 async def repair_images(
@@ -51,6 +53,9 @@ async def repair_images(
     report_path: Path | None,
     preparing: Preparing | None,
 ) -> Shown:
+    # An import without pictures has no use for what copies them.
+    from masthead.importers.image_repair import ImageRepair
+
     _check_folder(report_path)
     retried = _retried(retry_errors)
     async with _begun(invocation, wish) as begun:
@@ -59,13 +64,13 @@ async def repair_images(
             begun.source,
             begun.request,
             retried,
-            begun.bar.update,
+            begun.watch,
             preparing=preparing,
         )
         report = await repair.run()
     _save_errors(report)
     _save_report(report, report_path)
-    return Shown(report.summary(), summary_table(report))
+    return _shown(report, invocation)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,20 +78,55 @@ class Begun:
     services: Services
     source: Source
     request: Request
-    bar: ProgressBar
+    watch: Watch
 
 
 @asynccontextmanager
 async def _begun(invocation: Invocation, wish: Wish) -> AsyncIterator[Begun]:
     # Before the database is touched: a bad file must leave no trace.
-    with reading(is_shown=not invocation.as_json):
+    with _told_of_reading(invocation):
         source = open_export(wish.platform, wish.file, wish.options)
     with closing(source):
         async with opened(invocation) as installation:
             tenant_id = await _tenant_id(installation.records, wish.tenant)
             request = Request(tenant_id, wish.batch_size, wish.dry_run, wish.emit_events)
-            with progress_bar(source.overview, is_shown=not invocation.as_json) as bar:
-                yield Begun(installation, source, request, bar)
+            with _watched(invocation, source.overview) as watch:
+                yield Begun(installation, source, request, watch)
+
+
+def _has_watcher(invocation: Invocation) -> bool:
+    """Somebody at a terminal; what draws for them is loaded for nobody else."""
+    return not invocation.as_json and sys.stderr.isatty()
+
+
+@contextmanager
+def _told_of_reading(invocation: Invocation) -> Iterator[None]:
+    if not _has_watcher(invocation):
+        yield
+        return
+    from masthead.cli.import_progress import reading
+
+    with reading():
+        yield
+
+
+@contextmanager
+def _watched(invocation: Invocation, overview: Overview) -> Iterator[Watch]:
+    if not _has_watcher(invocation):
+        yield lambda _: None
+        return
+    from masthead.cli.import_progress import progress_bar
+
+    with progress_bar(overview) as bar:
+        yield bar.update
+
+
+def _shown(report: Report, invocation: Invocation) -> Shown:
+    if invocation.as_json:
+        return Shown(report.summary())
+    from masthead.cli.import_progress import summary_table
+
+    return Shown(report.summary(), summary_table(report))
 
 
 async def _run(begun: Begun, wish: Wish, outputs: Outputs, preparing: Preparing | None) -> Report:
@@ -96,7 +136,7 @@ async def _run(begun: Begun, wish: Wish, outputs: Outputs, preparing: Preparing 
         options = {**asdict(wish.options), "emit_events": wish.emit_events}
         new = NewRun(wish.platform, wish.file.name, options=options)
         log = await open_shell_run(records, request.tenant_id, new)
-    work = Import(begun.services, begun.source, request, log, begun.bar.update, preparing=preparing)
+    work = Import(begun.services, begun.source, request, log, begun.watch, preparing=preparing)
     with closing(work.redirects):
         try:
             report = await work.run()

@@ -80,7 +80,10 @@ def run(arguments: Sequence[str] | None = None) -> None:
     # Loading makes a quarter of a million objects and hardly any garbage: looking through them
     # over and over takes a quarter of the start. The command switches it on again.
     gc.disable()
-    sys.exit(main(sys.argv[1:] if arguments is None else arguments))
+    code = main(sys.argv[1:] if arguments is None else arguments)
+    # Nor at the end, where Python would look for garbage in what goes with the process anyway.
+    gc.freeze()
+    sys.exit(code)
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -12,9 +12,9 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing, closing
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from itertools import chain
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from masthead.errors import Forbidden
 from masthead.ids import TenantId
@@ -29,7 +29,6 @@ from masthead.importers.batches import CREATE, UPDATE, Entry, PostBatches, Ready
 from masthead.importers.content import Prepared, rewrite
 from masthead.importers.destination import Destination
 from masthead.importers.drafts import Body, draft_of, fingerprint, key_of_post
-from masthead.importers.images import Archive, ImageCopier, ImageFailure, Services
 from masthead.importers.member_batches import MemberBatches
 from masthead.importers.memory import Memory
 from masthead.importers.opening import family_of
@@ -41,6 +40,9 @@ from masthead.importers.source import Skipped, Source, SourceMember, SourcePost
 from masthead.importers.wanted_images import WantedImages
 from masthead.outbound.downloads import PATIENT, Patience
 from masthead.records.unit import Unit
+
+if TYPE_CHECKING:
+    from masthead.importers.images import ImageCopier, ImageFailure, Services
 
 REPEATED: Final = "the same item again"
 
@@ -105,22 +107,30 @@ class Import:
         family = family_of(source.overview)
         self._counted_posts = 0
         self._counted_members = 0
-        memory = Memory(services.records.database)
+        self._memory = memory = Memory(services.records.database)
+        self._patience = patience
         into = Destination(services.records, memory, request.tenant_id, family, request.emit_events)
         self._posts = PostBatches(into)
         self._members = MemberBatches(into)
         self._wanted_images = WantedImages(services.records, memory, request.tenant_id)
-        self._copier = ImageCopier(
-            services,
-            request.tenant_id,
-            memory,
-            archive=Archive(source.overview.files, source.read_file),
-            emit_events=request.emit_events,
-            patience=patience,
-        )
         self._copying = asyncio.Lock()
         # One thread for all of it: some parsers are tied to theirs.
         self._reading = ThreadPoolExecutor(1, thread_name_prefix="import")
+
+    @cached_property
+    def _copier(self) -> ImageCopier:
+        """Loaded with the first picture, as is all that takes files in."""
+        from masthead.importers.images import Archive, ImageCopier
+
+        source, request = self._source, self._request
+        return ImageCopier(
+            self._services,
+            request.tenant_id,
+            self._memory,
+            archive=Archive(source.overview.files, source.read_file),
+            emit_events=request.emit_events,
+            patience=self._patience,
+        )
 
     async def run(self) -> Report:
         """Raises `BadFile` where the export turns out to be damaged after all, and `Stopped`."""

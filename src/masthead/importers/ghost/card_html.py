@@ -15,7 +15,7 @@ _STARS: Final = 5
 
 def simplified(html: str) -> str:
     """Without players' controls, forms and icons. HTML without such cards stays as it is."""
-    if not any(f"kg-{kind}-card" in html for kind in _CARDS):
+    if "kg-" not in html or not any(f"kg-{kind}-card" in html for kind in _CARDS):
         return html
     root = parsed(html)
     if root is None:
