@@ -220,13 +220,19 @@ class Records:
             raise _no_tenant(caller)
         tenant_id = caller.tenant_id or TenantId("")
         queued = False
-        async with self.database.transaction(scope_of(tenant_id)) as transaction:
-            unit = Unit(transaction, caller, tenant_id, self._parts, emit_events=emit_events)
-            await unit.begin()
-            yield unit
-            await unit.store_events()
-            if unit.written and self.fan_out is not None:
-                queued = await self.fan_out(unit, unit.written)
+        try:
+            async with self.database.transaction(scope_of(tenant_id)) as transaction:
+                unit = Unit(transaction, caller, tenant_id, self._parts, emit_events=emit_events)
+                await unit.begin()
+                yield unit
+                await unit.store_events()
+                if unit.written and self.fan_out is not None:
+                    queued = await self.fan_out(unit, unit.written)
+        except BaseException:
+            # What it knew may stand under a version that was not committed, and will be given out
+            # again for something else.
+            self._parts.tenants.pop(tenant_id, None)
+            raise
         if queued and self.after_queueing is not None:
             self.after_queueing()
 

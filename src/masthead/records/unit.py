@@ -48,6 +48,22 @@ from masthead.storage.database import (
 NOT_UNIQUE = Problem("validation_not_unique", "Value must be unique.")
 CASCADE_STEP = 500
 ENCRYPTION_PURPOSE = "record-secret"
+MAX_KNOWN = 20_000
+
+
+class KnownTenant:
+    """What changes of a tenant need to know of it, as long as its identity version holds."""
+
+    __slots__ = ("has_no_subscriber", "identity_version", "site")
+
+    def __init__(self, identity_version: int, site: Site) -> None:
+        self.identity_version = identity_version
+        self.site = site
+        self.has_no_subscriber = False
+        """Found out by whoever looks for them."""
+
+
+UNKNOWN = KnownTenant(-1, Site())
 
 
 class Unit:
@@ -73,7 +89,7 @@ class Unit:
         self._version = 0
         self.written: list[WrittenEvent] = []
         self._event_rows: list[tuple[object, ...]] = []
-        self._site = Site()
+        self.tenant = UNKNOWN
 
     async def begin(self) -> None:
         """Takes the tenant's turn to write, and learns what its settings say about writing."""
@@ -84,17 +100,22 @@ class Unit:
         # The time of the turn, not of the wait for it: later versions have later times.
         self._moment = self._parts.clock()
         self._now = clock.to_text(self._moment)
-        version, read_only, deleted_at, comments_enabled, members_enabled = row
-        self._version = version
-        self._site = Site(
-            read_only=bool(read_only or deleted_at),
-            comments_enabled=comments_enabled is None or bool(comments_enabled),
-            members_enabled=members_enabled is None or bool(members_enabled),
-        )
+        self._version, identity_version = row
+        self.tenant = await self._known_tenant(identity_version)
+
+    async def _known_tenant(self, identity_version: int) -> KnownTenant:
+        known = self._parts.tenants.get(self.tenant_id)
+        if known is None or known.identity_version != identity_version:
+            rows = await self.fetch(self._parts.writes.site, {"tenant": self.tenant_id})
+            known = KnownTenant(identity_version, _site_of(rows[0]) if rows else Site())
+            if len(self._parts.tenants) >= MAX_KNOWN:
+                self._parts.tenants.clear()
+            self._parts.tenants[self.tenant_id] = known
+        return known
 
     def _refuse_if_read_only(self) -> None:
         """Told last: what is wrong with the request itself comes first."""
-        if self._site.read_only and not self._caller.is_platform:
+        if self.tenant.site.read_only and not self._caller.is_platform:
             raise Forbidden("This site is read-only. Nothing can be changed until that is lifted.")
 
     async def create(
@@ -121,7 +142,9 @@ class Unit:
         await self._make_slugs(collection, None, record)
         await self._check_relations(record, collection.relations)
         self._refuse_if_read_only()
-        record.update(collection.before_save(Save(None, record, named, self._now, self._site)))
+        record.update(
+            collection.before_save(Save(None, record, named, self._now, self.tenant.site))
+        )
         await self._insert(collection, record)
         await self._record_change(collection, Change(None, record))
         return record
@@ -146,7 +169,9 @@ class Unit:
         if all(record[name] == old[name] for name in record):
             return old
         record.update(
-            collection.before_save(Save(old, record, frozenset(changes), self._now, self._site))
+            collection.before_save(
+                Save(old, record, frozenset(changes), self._now, self.tenant.site)
+            )
         )
         changed = tuple(name for name in record if record[name] != old[name])
         if not changed:
@@ -403,7 +428,7 @@ class WrittenEvent:
 class Parts:
     """What every unit needs of its engine."""
 
-    __slots__ = ("clock", "kept", "keyring", "queries", "registry", "writes")
+    __slots__ = ("clock", "kept", "keyring", "queries", "registry", "tenants", "writes")
 
     def __init__(
         self,
@@ -420,6 +445,7 @@ class Parts:
         self.kept = kept
         self.keyring = keyring
         self.clock = clock
+        self.tenants: dict[TenantId, KnownTenant] = {}
 
 
 def file_key(tenant_id: str, collection: Collection, record_id: str, name: str) -> str:
@@ -441,6 +467,15 @@ def chosen_id(given: Mapping[str, Any]) -> str:
         problem = Problem("validation_invalid_format", "Must be 15 characters of a-z and 0-9.")
         raise Invalid({"id": problem})
     return chosen
+
+
+def _site_of(row: Row) -> Site:
+    read_only, deleted_at, comments_enabled, members_enabled = row
+    return Site(
+        read_only=bool(read_only or deleted_at),
+        comments_enabled=bool(comments_enabled),
+        members_enabled=bool(members_enabled),
+    )
 
 
 def _dropped_files(collection: Collection, old: Record, new: Record) -> list[str]:

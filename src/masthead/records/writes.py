@@ -20,7 +20,8 @@ class Writes:
         self._database = database
         self._tables = tables
         self._prepared: dict[Hashable, Statement] = {}
-        self.next_version = database.compile(_next_version(tables["site_settings"]))
+        self.next_version = database.compile(_next_version())
+        self.site = database.compile(_site(tables["site_settings"]))
         self.mark_identity = database.compile(
             sa.update(tenant_states)
             .where(tenant_states.c.tenant_id == sa.bindparam("tenant"))
@@ -91,14 +92,13 @@ def _key(table: sa.Table) -> tuple[Any, Any]:
     )
 
 
-def _next_version(site_settings: sa.Table) -> Any:
-    """Takes the tenant's next version, and with it the tenant's turn to write; what the tenant's
-    settings say about writing comes along, for it is needed by every change."""
-    settings = [
-        sa.select(site_settings.c[name])
-        .where(site_settings.c.tenant_id == sa.bindparam("tenant_id"))
-        .scalar_subquery()
-        for name in ("read_only_mode", "deleted_at", "comments_enabled", "members_enabled")
-    ]
+def _next_version() -> Any:
+    """Takes the tenant's next version, and with it the tenant's turn to write."""
     upsert = dialects.upsert_add(tenant_states, ("tenant_id",), "version")
-    return upsert.returning(tenant_states.c.version, *settings)
+    return upsert.returning(tenant_states.c.version, tenant_states.c.identity_version)
+
+
+def _site(site_settings: sa.Table) -> sa.Select[Any]:
+    s = site_settings.c
+    wanted = (s.read_only_mode, s.deleted_at, s.comments_enabled, s.members_enabled)
+    return sa.select(*wanted).where(s.tenant_id == sa.bindparam("tenant"))

@@ -53,6 +53,8 @@ webhook_subscriptions = Collection(
         Date(name="disabled_at", write=Access.ENGINE),
     ),
     made_by="POST /api/v1/webhooks, which shows the signing secret once",
+    # Changes of a tenant remember that nobody subscribes.
+    is_identity=True,
 )
 
 webhook_deliveries = Collection(

@@ -46,7 +46,10 @@ class Fanout:
 
     async def __call__(self, unit: Unit, written: Sequence[WrittenEvent]) -> bool:
         """Whether anything was queued."""
+        if unit.tenant.has_no_subscriber:
+            return False
         rows = await unit.fetch(self._subscribers, {"tenant": unit.tenant_id})
+        unit.tenant.has_no_subscriber = not rows
         wanted = [
             Wanted(webhook_id, event, due_at)
             for webhook_id, names, due_at in rows
