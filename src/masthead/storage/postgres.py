@@ -25,6 +25,7 @@ from masthead.storage.database import (
     Transaction,
     UniqueViolation,
 )
+from masthead.storage.deferred import Deferred
 from masthead.storage.dialects import POSTGRESQL, compile_statement
 from masthead.storage.row_security import ROLE
 
@@ -202,12 +203,15 @@ class PostgresTransaction:
     def __init__(self, database: PostgresDatabase, connection: Any) -> None:
         self._database = database
         self._connection = connection
+        self._deferred = Deferred()
         self._failure: Exception | None = None
 
     async def begin(self) -> None:
         await self._ask(self._connection.execute("BEGIN"))
 
     async def commit(self) -> None:
+        if self._deferred:
+            await self._write_deferred()
         await self._ask(self._connection.execute("COMMIT"))
 
     async def roll_back(self) -> None:
@@ -226,7 +230,7 @@ class PostgresTransaction:
             raise self._failure
 
     async def fetch(self, statement: Statement, values: Sequence[object] = ()) -> list[Row]:
-        self.check()
+        await self._ready_for(statement)
         rows: list[Row] = await self._ask(self._connection.fetch(statement.text, *values))
         return rows
 
@@ -237,17 +241,27 @@ class PostgresTransaction:
         *,
         slow: bool = False,  # the server has processes of its own for that
     ) -> int:
-        self.check()
+        await self._ready_for(statement)
         status: str = await self._ask(self._connection.execute(statement.text, *values))
         return int(status.rpartition(" ")[2])
 
     async def execute_many(self, statement: Statement, rows: Sequence[Sequence[object]]) -> None:
-        self.check()
+        await self._ready_for(statement)
         await self._ask(self._connection.executemany(statement.text, rows))
 
     async def defer(self, statement: Statement, rows: Sequence[Sequence[object]]) -> None:
-        if rows:
-            await self.execute_many(statement, rows)
+        self.check()
+        self._deferred.add(statement, rows)
+
+    async def _ready_for(self, statement: Statement) -> None:
+        self.check()
+        if self._deferred.is_asked_for_by(statement.text):
+            await self._write_deferred()
+
+    async def _write_deferred(self) -> None:
+        # Many rows of one statement are one round trip.
+        for text, rows in self._deferred.take().works():
+            await self._ask(self._connection.executemany(text, rows))
 
     async def _ask(self, work: Awaitable[Any]) -> Any:
         try:

@@ -1,0 +1,75 @@
+"""Rows that a transaction writes before its commit, and not one change at a time.
+
+What a change writes for others to read later (its events, its place in totals and lists) can wait
+until then. Each database has its own way to write many rows at once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import Self
+
+from masthead.storage.database import Statement
+
+Rows = list[Sequence[object]]
+
+_TABLE = re.compile(r"(?:INSERT INTO|DELETE FROM|UPDATE) (?P<name>\w+)")
+_NAME = re.compile(r"(?<![.\w])\w+")
+
+
+class Deferred:
+    def __init__(self) -> None:
+        self._by_table: dict[str, list[tuple[str, Rows]]] = {}
+        self.count = 0
+
+    def __bool__(self) -> bool:
+        return self.count > 0
+
+    def add(self, statement: Statement, rows: Sequence[Sequence[object]]) -> None:
+        if rows:
+            self._add(_table_of(statement.text), statement.text, rows)
+
+    def add_all(self, other: Deferred) -> None:
+        for table, works in other._by_table.items():
+            for text, rows in works:
+                self._add(table, text, rows)
+
+    def take(self) -> Self:
+        """What there is, of which this one then is free."""
+        taken = type(self)()
+        taken._by_table, self._by_table = self._by_table, taken._by_table
+        taken.count, self.count = self.count, 0
+        return taken
+
+    def is_asked_for_by(self, text: str) -> bool:
+        """Whether a statement might read or change what is still to be written."""
+        return self.count > 0 and not _names_in(text).isdisjoint(self._by_table)
+
+    def works(self) -> Iterator[tuple[str, Rows]]:
+        """Statements with the rows to run them with, in an order that does."""
+        for works in self._by_table.values():
+            yield from works
+
+    def _add(self, table: str, text: str, rows: Sequence[Sequence[object]]) -> None:
+        # Of one table in the order they came; between tables without constraints there is none.
+        works = self._by_table.setdefault(table, [])
+        if works and works[-1][0] == text:
+            works[-1][1].extend(rows)
+        else:
+            works.append((text, list(rows)))
+        self.count += len(rows)
+
+
+@lru_cache(maxsize=1_024)
+def _table_of(text: str) -> str:
+    match = _TABLE.match(text)
+    assert match, "only insertions and deletions can wait"
+    return match["name"]
+
+
+@lru_cache(maxsize=4_096)
+def _names_in(text: str) -> frozenset[str]:
+    """All that could be the name of a table; columns stand behind a table's name and a dot."""
+    return frozenset(_NAME.findall(text))
