@@ -183,7 +183,9 @@ async def test_words_that_wait_and_events_are_carried_over_by_0003(tmp_path: Pat
         ]
         assert found('"x1coast x1calm"') == []
         assert found("x2coast") == [5]
-        events = connection.execute("SELECT id, payload, created FROM events").fetchall()
+        events = connection.execute(
+            "SELECT id, payload, created FROM events ORDER BY id"
+        ).fetchall()
         assert events == [("i1", "{}", "now"), ("i2", "{}", "now"), ("i3", '{"b": 1}', "later")]
         # What is known of each document is what the index has to forget with it.
         connection.execute("DELETE FROM search_documents")

@@ -36,28 +36,19 @@ class EventLog:
         self._place = database.compile(
             sa.select(t.version, t.ordinal).where(mine, t.id == sa.bindparam("id"))
         )
-        self._first_since = database.compile(
-            sa.select(t.version)
-            .where(mine, t.created > sa.bindparam("since"))
-            .order_by(t.created, t.version)
-            .limit(1)
-        )
         listing = sa.select(t.id, t.name, t.created, t.payload).where(mine).limit(MAX_ITEMS)
         newest = (t.version.desc(), t.ordinal.desc())
         oldest = (t.version, t.ordinal)
-        from_version = t.version >= sa.bindparam("version")
         named = t.name == sa.bindparam("name")
         later = sa.tuple_(t.version, t.ordinal) > sa.tuple_(
             sa.bindparam("version", type_=sa.BigInteger()),
             sa.bindparam("ordinal", type_=sa.BigInteger()),
         )
-        self._newest = database.compile(listing.where(from_version).order_by(*newest))
-        self._newest_named = database.compile(listing.where(from_version, named).order_by(*newest))
+        self._newest = database.compile(listing.order_by(*newest))
+        self._newest_named = database.compile(listing.where(named).order_by(*newest))
         recent = t.created > sa.bindparam("since")
-        self._oldest = database.compile(listing.where(from_version, recent).order_by(*oldest))
-        self._oldest_named = database.compile(
-            listing.where(from_version, recent, named).order_by(*oldest)
-        )
+        self._oldest = database.compile(listing.where(recent).order_by(*oldest))
+        self._oldest_named = database.compile(listing.where(recent, named).order_by(*oldest))
         self._after = database.compile(listing.where(later).order_by(*oldest))
         self._after_named = database.compile(listing.where(later, named).order_by(*oldest))
 
@@ -65,12 +56,7 @@ class EventLog:
         self, tenant_id: TenantId, *, name: str | None = None, since: str | None = None
     ) -> list[LoggedEvent]:
         """At most 100, newest first; only those created after `since`."""
-        values: dict[str, Any] = {"tenant": tenant_id, "version": 0, "name": name}
-        if since:
-            version = await self._version_after(tenant_id, since)
-            if version is None:
-                return []
-            values["version"] = version
+        values = {"tenant": tenant_id, "name": name}
         statement = self._newest_named if name else self._newest
         found = await self._fetch(tenant_id, statement, values)
         return [LoggedEvent(*row) for row in found if not since or row[2] > since]
@@ -78,13 +64,14 @@ class EventLog:
     async def oldest(
         self, tenant_id: TenantId, *, name: str | None = None, since: str = ""
     ) -> list[LoggedEvent]:
-        """At most 100 created after `since`, oldest first: where `after` goes on from."""
-        version = await self._version_after(tenant_id, since)
-        if version is None:
-            return []
-        values = {"tenant": tenant_id, "version": version, "name": name, "since": since}
+        """At most 100 created after `since`, oldest first: where `after` goes on from.
+
+        Reads what was before, too, so it is not for a request.
+        """
+        values = {"tenant": tenant_id, "name": name, "since": since}
         statement = self._oldest_named if name else self._oldest
-        return [LoggedEvent(*row) for row in await self._fetch(tenant_id, statement, values)]
+        found = await self._fetch(tenant_id, statement, values, slow=True)
+        return [LoggedEvent(*row) for row in found]
 
     async def after(
         self, tenant_id: TenantId, event_id: str, *, name: str | None = None
@@ -99,10 +86,8 @@ class EventLog:
         statement = self._after_named if name else self._after
         return [LoggedEvent(*row) for row in await self._fetch(tenant_id, statement, values)]
 
-    async def _version_after(self, tenant_id: TenantId, since: str) -> int | None:
-        values = {"tenant": tenant_id, "since": since}
-        rows = await self._fetch(tenant_id, self._first_since, values)
-        return rows[0][0] if rows else None
-
-    async def _fetch(self, tenant_id: TenantId, statement: Any, values: dict[str, Any]) -> Any:
-        return await self._database.fetch(scope_of(tenant_id), statement, statement.bind(values))
+    async def _fetch(
+        self, tenant_id: TenantId, statement: Any, values: dict[str, Any], *, slow: bool = False
+    ) -> Any:
+        bound = statement.bind(values)
+        return await self._database.fetch(scope_of(tenant_id), statement, bound, slow=slow)

@@ -16,7 +16,8 @@ import sqlalchemy as sa
 from masthead import clock
 from masthead.events.outbox import events
 from masthead.records.tables import tenant_states
-from masthead.storage.database import EVERY_TENANT, Database, Row, Statement
+from masthead.storage import dialects
+from masthead.storage.database import EVERY_TENANT, Database, Row, Statement, Transaction
 from masthead.webhooks.collection import DEAD, DELIVERED, DROPPED, PENDING, webhook_deliveries
 from masthead.webhooks.tables import webhook_attempts
 
@@ -45,7 +46,8 @@ class Retention:
             state: database.compile(_old_deliveries(deliveries, state))
             for state in (DELIVERED, DROPPED, DEAD)
         }
-        self._events = database.compile(_old_events(deliveries))
+        self._look = database.compile(_next_events(deliveries))
+        self._remove_events = database.compile(_remove_events())
         self._is_stopping = False
 
     def stop(self) -> None:
@@ -60,7 +62,7 @@ class Retention:
             for state, statement in self._deliveries.items():
                 before = dead if state == DEAD else finished
                 await self._remove(statement, {"tenant": tenant_id, "before": before})
-            await self._remove(self._events, {"tenant": tenant_id, "before": old_events})
+            await self._remove_old_events(tenant_id, old_events)
 
     async def _with_old_rows(self, finished: str, dead: str, old_events: str) -> AsyncIterator[str]:
         values = {"finished": finished, "dead": dead, "events": old_events}
@@ -79,6 +81,29 @@ class Retention:
                 removed = await tx.execute(statement, bound, slow=True)
                 took = time.monotonic() - began
             await asyncio.sleep(took * PAUSES)
+
+    async def _remove_old_events(self, tenant_id: str, before: str) -> None:
+        """From the log's beginning on, as far as it is old."""
+        last: tuple[int, int] | None = (0, -1)
+        while last is not None and not self._is_stopping:
+            async with self._database.transaction(EVERY_TENANT) as tx:
+                began = time.monotonic()
+                last = await self._remove_some_events(tx, tenant_id, before, last)
+                took = time.monotonic() - began
+            await asyncio.sleep(took * PAUSES)
+
+    async def _remove_some_events(
+        self, tx: Transaction, tenant_id: str, before: str, last: tuple[int, int]
+    ) -> tuple[int, int] | None:
+        """Where to go on; None at the end of what is old."""
+        values = {"tenant": tenant_id, "version": last[0], "ordinal": last[1]}
+        rows = await tx.fetch(self._look, self._look.bind(values))
+        old = [row for row in rows if row[2] < before]
+        going = [event_id for *_, event_id, is_kept in old if not is_kept]
+        if going:
+            wanted = {"tenant": tenant_id, "ids": self._database.list_value(going)}
+            await tx.execute(self._remove_events, self._remove_events.bind(wanted), slow=True)
+        return (old[-1][0], old[-1][1]) if len(old) == ROWS_AT_ONCE else None
 
 
 def _old_attempts() -> sa.Delete:
@@ -99,9 +124,10 @@ def _old_deliveries(deliveries: sa.Table, state: str) -> sa.Delete:
     return sa.delete(deliveries).where(d.tenant_id == _tenant, d.id.in_(old.limit(_rows_at_once())))
 
 
-def _old_events(deliveries: sa.Table) -> sa.Delete:
-    """All but those that may still be sent, and but the newest of each name: whoever polls and
-    keeps pace stands at one of those, and can go on from there however long nothing happens."""
+def _next_events(deliveries: sa.Table) -> sa.Select[Any]:
+    """The next in a tenant's log, and whether each is kept however old it is: what may still be
+    sent is, and the newest of each name. Whoever polls and keeps pace stands at one of those, and
+    can go on from there however long nothing happens."""
     e, d, newer = events.c, deliveries.c, events.alias("newer")
     is_wanted = sa.exists().where(
         d.tenant_id == e.tenant_id, d.event_id == e.id, d.state.in_((PENDING, DEAD))
@@ -111,18 +137,38 @@ def _old_events(deliveries: sa.Table) -> sa.Delete:
         newer.c.name == e.name,
         sa.tuple_(newer.c.version, newer.c.ordinal) > sa.tuple_(e.version, e.ordinal),
     )
-    old = sa.select(e.version, e.ordinal).where(
-        e.tenant_id == _tenant, e.created < _before, sa.not_(is_wanted), is_followed
+    return (
+        sa.select(e.version, e.ordinal, e.created, e.id, sa.or_(is_wanted, sa.not_(is_followed)))
+        .where(
+            e.tenant_id == _tenant,
+            sa.tuple_(e.version, e.ordinal)
+            > sa.tuple_(
+                sa.bindparam("version", type_=sa.BigInteger()),
+                sa.bindparam("ordinal", type_=sa.BigInteger()),
+            ),
+        )
+        .order_by(e.version, e.ordinal)
+        .limit(_rows_at_once())
     )
+
+
+def _remove_events() -> sa.Delete:
+    e = events.c
     return sa.delete(events).where(
-        e.tenant_id == _tenant,
-        sa.tuple_(e.version, e.ordinal).in_(old.limit(_rows_at_once())),
+        e.tenant_id == _tenant, dialects.any_of(e.id, sa.bindparam("ids"))
     )
 
 
 def _with_old_rows(deliveries: sa.Table) -> sa.Select[Any]:
     """The next tenants of which something may have to go."""
     t, d, e = tenant_states.c, deliveries.c, events.c
+    first_event = (
+        sa.select(e.created)
+        .where(e.tenant_id == t.tenant_id)
+        .order_by(e.version, e.ordinal)
+        .limit(sa.literal_column("1"))
+        .scalar_subquery()
+    )
 
     def has_old(state: str, before: str) -> sa.Exists:
         return sa.exists().where(
@@ -137,7 +183,7 @@ def _with_old_rows(deliveries: sa.Table) -> sa.Select[Any]:
                 has_old(DELIVERED, "finished"),
                 has_old(DROPPED, "finished"),
                 has_old(DEAD, "dead"),
-                sa.exists().where(e.tenant_id == t.tenant_id, e.created < sa.bindparam("events")),
+                first_event < sa.bindparam("events"),
             ),
         )
         .order_by(t.tenant_id)
