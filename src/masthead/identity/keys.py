@@ -39,16 +39,13 @@ class ApiKey:
     """In canonical names."""
     expires_at: str
     revoked_at: str
-
-    @property
-    def caller(self) -> Caller:
-        return Caller(
-            Kind.KEY, self.tenant.id, self.id, collection=api_keys.name, scopes=self.scopes
-        )
+    caller: Caller
 
     def is_alive(self, now: datetime) -> bool:
+        if not self.expires_at and not self.revoked_at:
+            return True
         ends = [moment for moment in (self.expires_at, self.revoked_at) if moment]
-        return not ends or clock.to_text(now) < min(ends)
+        return clock.to_text(now) < min(ends)
 
 
 class ApiKeys:
@@ -107,12 +104,14 @@ class ApiKeys:
         tenant = await self._directory.by_id(tenant_id)
         if not rows or tenant is None:
             return None
+        key_id, scopes = rows[0]["id"], granted(rows[0]["scopes"])
         key = ApiKey(
-            id=rows[0]["id"],
+            id=key_id,
             tenant=tenant,
-            scopes=granted(rows[0]["scopes"]),
+            scopes=scopes,
             expires_at=rows[0]["expires_at"],
             revoked_at=rows[0]["revoked_at"],
+            caller=Caller(Kind.KEY, tenant_id, key_id, collection=api_keys.name, scopes=scopes),
         )
         return key, version
 

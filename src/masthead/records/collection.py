@@ -10,11 +10,13 @@ import zlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from masthead import ids
 from masthead.records.fields.base import Access, Field, refuse
+from masthead.records.fields.documents import TextList
 from masthead.records.fields.relation import Relation
+from masthead.records.fields.secrets import Secret
 from masthead.records.fields.values import Date, Number
 
 Record = dict[str, Any]
@@ -39,8 +41,7 @@ class Site:
     members_enabled: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Save:
+class Save(NamedTuple):
     """What a `before_save` hook sees: the record as it was and as it is about to be."""
 
     old: Record | None
@@ -51,8 +52,7 @@ class Save:
     site: Site
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(NamedTuple):
     """A change that is being committed: created (no old), updated, or deleted (no new)."""
 
     old: Record | None
@@ -80,8 +80,7 @@ class Change:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(NamedTuple):
     name: str
     payload: Mapping[str, Any]
 
@@ -197,6 +196,23 @@ class Collection:
     @cached_property
     def by_name(self) -> Mapping[str, Field]:
         return {each.name: each for each in self.all_fields}
+
+    @cached_property
+    def encoders(self) -> Mapping[str, Callable[[Any], Any]]:
+        """Of the fields whose values the database holds in another form."""
+        return {
+            each.name: each.encode
+            for each in self.all_fields
+            if type(each).encode is not Field.encode
+        }
+
+    @cached_property
+    def indexed_lists(self) -> tuple[TextList, ...]:
+        return tuple(each for each in self.fields if isinstance(each, TextList) and each.indexed)
+
+    @cached_property
+    def secrets(self) -> tuple[str, ...]:
+        return tuple(each.name for each in self.all_fields if isinstance(each, Secret))
 
     @cached_property
     def relations(self) -> tuple[Relation, ...]:

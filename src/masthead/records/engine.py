@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import TracebackType
 from typing import Any
 
 import sqlalchemy as sa
@@ -94,7 +94,7 @@ class Records:
         self._queries = Queries(database, registry, tables)
         self._writes = Writes(database, tables)
         self.search_index = SearchIndex(database, registry, tables)
-        self._parts = Parts(registry, self._queries, self._writes, Kept(database), keyring, now)
+        self.parts = Parts(registry, self._queries, self._writes, Kept(database), keyring, now)
         self._rotation = Rotation(database, registry, tables, keyring)
 
     async def page(self, caller: Caller, collection: Collection, wanted: ListRequest) -> Page:
@@ -209,8 +209,7 @@ class Records:
         async with self.unit(caller) as unit:
             return await unit.delete(collection, record_id, expected_version=expected_version)
 
-    @asynccontextmanager
-    async def unit(self, caller: Caller, *, emit_events: bool = True) -> AsyncIterator[Unit]:
+    def unit(self, caller: Caller, *, emit_events: bool = True) -> _OpenUnit:
         """Several changes of one tenant that commit together.
 
         A caller above the tenants without one changes the platform's own records. Events are left
@@ -218,23 +217,7 @@ class Records:
         """
         if caller.tenant_id is None and not caller.is_platform:
             raise _no_tenant(caller)
-        tenant_id = caller.tenant_id or TenantId("")
-        queued = False
-        try:
-            async with self.database.transaction(scope_of(tenant_id)) as transaction:
-                unit = Unit(transaction, caller, tenant_id, self._parts, emit_events=emit_events)
-                await unit.begin()
-                yield unit
-                await unit.store_events()
-                if unit.written and self.fan_out is not None:
-                    queued = await self.fan_out(unit, unit.written)
-        except BaseException:
-            # What it knew may stand under a version that was not committed, and will be given out
-            # again for something else.
-            self._parts.tenants.pop(tenant_id, None)
-            raise
-        if queued and self.after_queueing is not None:
-            self.after_queueing()
+        return _OpenUnit(self, caller, emit_events=emit_events)
 
     async def find(
         self,
@@ -390,6 +373,67 @@ class Records:
         if not found:
             raise NotFound
         return in_tenant(caller, TenantId(found[0]["tenant_id"]))
+
+
+class _OpenUnit:
+    """`async with` one: a unit in a transaction, and after it those told who wait for events."""
+
+    __slots__ = ("_caller", "_emit_events", "_records", "_tenant_id", "_transaction", "_unit")
+
+    def __init__(self, records: Records, caller: Caller, *, emit_events: bool) -> None:
+        self._records = records
+        self._caller = caller
+        self._emit_events = emit_events
+        self._tenant_id = caller.tenant_id or TenantId("")
+        self._transaction = records.database.transaction(scope_of(self._tenant_id))
+
+    async def __aenter__(self) -> Unit:
+        parts = self._records.parts
+        inside = await self._transaction.__aenter__()
+        self._unit = Unit(inside, self._caller, self._tenant_id, parts, self._emit_events)
+        try:
+            await self._unit.begin()
+        except BaseException as error:
+            await self._end(error)
+            raise
+        return self._unit
+
+    async def __aexit__(
+        self,
+        _kind: type[BaseException] | None,
+        error: BaseException | None,
+        _traceback: TracebackType | None,
+    ) -> None:
+        queued = False
+        if error is None:
+            try:
+                queued = await self._write_events()
+            except BaseException as failure:
+                await self._end(failure)
+                raise
+        await self._end(error)
+        if queued and self._records.after_queueing is not None:
+            self._records.after_queueing()
+
+    async def _write_events(self) -> bool:
+        unit, fan_out = self._unit, self._records.fan_out
+        await unit.store_events()
+        return bool(unit.written and fan_out is not None and await fan_out(unit, unit.written))
+
+    async def _end(self, error: BaseException | None) -> None:
+        try:
+            kind, traceback = (type(error), error.__traceback__) if error else (None, None)
+            await self._transaction.__aexit__(kind, error, traceback)
+        except BaseException:
+            self._forget_tenant()
+            raise
+        if error is not None:
+            self._forget_tenant()
+
+    def _forget_tenant(self) -> None:
+        """What the unit knew may stand under a version that was not committed, and will be given
+        out again for something else."""
+        self._records.parts.tenants.pop(self._tenant_id, None)
 
 
 def in_tenant(caller: Caller, tenant_id: TenantId) -> Caller:

@@ -3,14 +3,14 @@ items of its lists, and whether its words wait for the search index."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import sqlalchemy as sa
 
 from masthead.ids import TenantId
 from masthead.records import search
 from masthead.records.collection import Change, Collection, Counter, Record
-from masthead.records.listed import indexed_fields, listed_values
+from masthead.records.listed import listed_values
 from masthead.records.search_index import forget_words, queue_words
 from masthead.records.tables import record_counts
 from masthead.storage import dialects, full_text
@@ -49,7 +49,7 @@ class Kept:
         record = change.record
         place = _Place(tx, tenant_id, number, collection.name, record["created"], record["id"])
         await self._count_change(place, collection, change)
-        for field in indexed_fields(collection):
+        for field in collection.indexed_lists:
             before, after = _items(change.old, field.name), _items(change.new, field.name)
             await self._list(place, field.name, before, after)
         if collection.searchable:
@@ -87,14 +87,14 @@ class Kept:
 
     async def _remove_words(self, place: _Place) -> None:
         row = (place.tenant_id, place.collection, place.record_id)
-        await place.tx.defer(self._forget_words, [row])
+        # At once: whoever indexes has the entry before the document, and so must whoever removes.
+        await place.tx.execute(self._forget_words, row)
         document = search.document_key(*row[:2], place.created, place.record_id)
         statement = self._delete_document
         await place.tx.execute(statement, statement.bind(document), slow=True)
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(NamedTuple):
     """The transaction of a change and the record it is of."""
 
     tx: Transaction

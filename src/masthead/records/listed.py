@@ -5,7 +5,6 @@ Each item of a `TextList` that is declared `indexed` has a row here, kept with t
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import sqlalchemy as sa
@@ -14,7 +13,6 @@ from sqlalchemy.sql import ColumnElement
 from sqlalchemy.sql.selectable import FromClause
 
 from masthead.records.collection import Collection
-from masthead.records.fields.documents import TextList
 from masthead.records.filter.ast import Comparison, Expression, Identifier, Literal
 from masthead.storage import dialects
 from masthead.storage.metadata import metadata
@@ -31,10 +29,6 @@ listed_values = Table(
     PrimaryKeyConstraint("tenant_id", "collection", "field", "value", "created", "record_id"),
     sqlite_with_rowid=False,
 )
-
-
-def indexed_fields(collection: Collection) -> Iterable[TextList]:
-    return (each for each in collection.fields if isinstance(each, TextList) and each.indexed)
 
 
 def asks_for_item(collection: Collection, node: Expression) -> bool:

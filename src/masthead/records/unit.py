@@ -7,8 +7,8 @@ hooks, the row, the outbox. A unit may hold several changes; they commit togethe
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from datetime import datetime
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -30,7 +30,6 @@ from masthead.records.collection import Change, Collection, Event, Record, Regis
 from masthead.records.fields.base import FieldError
 from masthead.records.fields.file import File
 from masthead.records.fields.relation import OnDelete, Relation, missing_relation
-from masthead.records.fields.secrets import Secret
 from masthead.records.fields.text import Slug
 from masthead.records.kept import Kept
 from masthead.records.query import Context, Queries, Shape, access_of, decoded
@@ -75,7 +74,6 @@ class Unit:
         caller: Caller,
         tenant_id: TenantId,
         parts: Parts,
-        *,
         emit_events: bool,
     ) -> None:
         self.tenant_id = tenant_id
@@ -84,8 +82,8 @@ class Unit:
         self._access = access_of(caller)
         self._parts = parts
         self._emit_events = emit_events
-        self._moment = parts.clock()
-        self._now = clock.to_text(self._moment)
+        self._moment: datetime
+        self._now: str
         self._version = 0
         self.written: list[WrittenEvent] = []
         self._event_rows: list[tuple[object, ...]] = []
@@ -322,16 +320,15 @@ class Unit:
     def _encoded(
         self, collection: Collection, record: Record, names: tuple[str, ...]
     ) -> dict[str, Any]:
-        by_name = collection.by_name
-        values = {}
-        for name in names:
-            field = by_name[name]
-            value = field.encode(record[name])
-            if isinstance(field, Secret) and value:
-                value = self._parts.keyring.encrypt(
-                    ENCRYPTION_PURPOSE, value, secret_context(collection, record, name)
+        values = {name: record[name] for name in names}
+        for name, encode in collection.encoders.items():
+            if name in values:
+                values[name] = encode(values[name])
+        for name in collection.secrets:
+            if values.get(name):
+                values[name] = self._parts.keyring.encrypt(
+                    ENCRYPTION_PURPOSE, values[name], secret_context(collection, record, name)
                 )
-            values[name] = value
         return values
 
     async def _delete(self, collection: Collection, record: Record) -> None:
@@ -397,19 +394,19 @@ class Unit:
     ) -> WrittenEvent:
         """An event of this change. It is stored, and its deliveries queued, when the unit ends."""
         written = WrittenEvent(ids.new_log_id(), event.name, self._now)
-        values = {
-            "tenant_id": self.tenant_id,
-            "version": self._version,
-            "ordinal": len(self.written),
-            "id": written.id,
-            "name": event.name,
-            "collection": collection,
-            "record_id": record_id,
-            "payload": msgspec.json.encode(event.payload).decode(),
-            "created": self._now,
-        }
+        row = (
+            self.tenant_id,
+            self._version,
+            len(self.written),
+            written.id,
+            event.name,
+            collection,
+            record_id,
+            msgspec.json.encode(event.payload).decode(),
+            self._now,
+        )
         self.written.append(written)
-        self._event_rows.append(self._parts.writes.event.bind(values))
+        self._event_rows.append(row)
         return written
 
     async def store_events(self) -> None:
@@ -418,8 +415,7 @@ class Unit:
             self._event_rows = []
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenEvent:
+class WrittenEvent(NamedTuple):
     id: str
     name: str
     created: str

@@ -30,17 +30,31 @@ class Remove:
 _RELATIVE = (Add, Remove)
 
 
+class Parsed(dict[str, Any]):
+    """Values that their fields have parsed already; a copy with something added is not one."""
+
+    __slots__ = ("collection",)
+
+    def __init__(self, collection: Collection) -> None:
+        super().__init__()
+        self.collection = collection
+
+
 def check_new(
     collection: Collection, given: Mapping[str, Any], access: Access
 ) -> tuple[Record, frozenset[str]]:
     """All declared fields of a record to be, defaults filled in, and which of them were given."""
     checker = _Checker(collection, access)
+    is_parsed = isinstance(given, Parsed) and given.collection is collection
     record: Record = {}
     named: list[str] = []
     for field in collection.fields:
         name = field.name
         if name in given and checker.may_set(field, given[name], field.default_value):
-            record[name] = checker.check(field, given[name], field.empty)
+            if is_parsed and given[name] and not field.required:
+                record[name] = given[name]
+            else:
+                record[name] = checker.check(field, given[name], field.empty)
             named.append(name)
         else:
             record[name] = field.default_value()

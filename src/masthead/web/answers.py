@@ -42,11 +42,24 @@ async def send_bytes(
 
 def header(scope: Scope, name: bytes) -> str | None:
     """One request header, if it came exactly once; a repeated one is as good as none."""
-    values = [value for key, value in scope["headers"] if key == name]
+    values = header_lines(scope).get(name, ())
     return values[0].decode("latin-1") if len(values) == 1 else None
 
 
 def header_list(scope: Scope, name: bytes) -> str | None:
     """A request header that may come in several lines, as the one list they are (RFC 9110)."""
-    values = [value for key, value in scope["headers"] if key == name]
+    values = header_lines(scope).get(name)
     return b", ".join(values).decode("latin-1") if values else None
+
+
+def header_lines(scope: Scope) -> dict[bytes, list[bytes]]:
+    """All request headers by name; a request asks for some ten of them."""
+    lines: dict[bytes, list[bytes]] | None = scope.get("masthead.header_lines")
+    if lines is None:
+        lines = scope["masthead.header_lines"] = {}
+        for name, value in scope["headers"]:
+            if name in lines:
+                lines[name].append(value)
+            else:
+                lines[name] = [value]
+    return lines

@@ -5,13 +5,14 @@ Every face that takes JSON calls these two; multipart bodies are read in `multip
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator
 from typing import Any
 
 import msgspec
 from starlette.types import Receive, Scope
 
 from masthead.errors import BadRequest, TooLarge
+from masthead.web.answers import header_lines
 
 MAX_DEPTH = 128
 """Nesting that any honest document stays under, and that recursive code below can walk."""
@@ -30,37 +31,48 @@ class ClientDisconnected(Exception):
 
 async def read_body(scope: Scope, receive: Receive, *, limit: int) -> bytes:
     """The whole body, or TooLarge as soon as it is known to be longer than `limit` bytes."""
-    chunks = [chunk async for chunk in body_chunks(scope, receive, limit=limit)]
-    return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+    _check_declared_length(scope, limit)
+    first, is_whole = await _next_chunk(receive, limit)
+    if is_whole:
+        return first
+    chunks = [first]
+    received = len(first)
+    while not is_whole:
+        chunk, is_whole = await _next_chunk(receive, limit, received)
+        received += len(chunk)
+        chunks.append(chunk)
+    return b"".join(chunks)
 
 
 async def body_chunks(scope: Scope, receive: Receive, *, limit: int) -> AsyncIterator[bytes]:
     """The body as it arrives. Raises TooLarge before reading on, ClientDisconnected on a cut."""
-    if _declared_length(scope["headers"]) > limit:
-        raise TooLarge(_too_large(limit))
-    received = 0
-    while True:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise ClientDisconnected
-        chunk: bytes = message.get("body", b"")
+    _check_declared_length(scope, limit)
+    received, is_whole = 0, False
+    while not is_whole:
+        chunk, is_whole = await _next_chunk(receive, limit, received)
         received += len(chunk)
-        if received > limit:
-            raise TooLarge(_too_large(limit))
         if chunk:
             yield chunk
-        if not message.get("more_body", False):
-            return
 
 
-def _declared_length(headers: Iterable[tuple[bytes, bytes]]) -> int:
-    for name, value in headers:
-        if name == b"content-length":
-            # The server has framed the body already, so a length that is no number can't be
-            # used against us here; the count of received bytes stands behind it. Twenty digits
-            # are more than any limit, and int() is slow or refuses on thousands.
-            return int(value[:20]) if value.isdigit() else 0
-    return 0
+async def _next_chunk(receive: Receive, limit: int, received: int = 0) -> tuple[bytes, bool]:
+    """A part of the body, and whether it was the last."""
+    message = await receive()
+    if message["type"] == "http.disconnect":
+        raise ClientDisconnected
+    chunk: bytes = message.get("body", b"")
+    if received + len(chunk) > limit:
+        raise TooLarge(_too_large(limit))
+    return chunk, not message.get("more_body", False)
+
+
+def _check_declared_length(scope: Scope, limit: int) -> None:
+    for value in header_lines(scope).get(b"content-length", ()):
+        # The server has framed the body already, so a length that is no number can't be used
+        # against us here; the count of received bytes stands behind it. Twenty digits are more
+        # than any limit, and int() is slow or refuses on thousands.
+        if value.isdigit() and int(value[:20]) > limit:
+            raise TooLarge(_too_large(limit))
 
 
 def _too_large(limit: int) -> str:

@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from masthead.web.answers import RawHeaders
+from masthead.web.answers import RawHeaders, header_lines
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -62,9 +62,7 @@ class Compression:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        accepted = b",".join(
-            value for name, value in scope["headers"] if name == b"accept-encoding"
-        )
+        accepted = b",".join(header_lines(scope).get(b"accept-encoding", ()))
         await self._app(scope, receive, _Answer(send, chosen_encoding(accepted)).send)
 
 

@@ -53,6 +53,8 @@ class Call:
     files: Mapping[str, Upload] = field(default_factory=dict)
     expected_version: int | None = None
     """The version an `If-Match` header insists on."""
+    once: str | None = None
+    """The `Idempotency-Key`, where one came and counts."""
     unit: Unit | None = None
     """The transaction this call runs in, where the answer has to be remembered with it."""
     prepared: Any = None

@@ -160,24 +160,52 @@ class Endpoint:
         send: Send,
         headers: RawHeaders,
     ) -> None:
-        async with AsyncExitStack() as held:
-            files: Mapping[str, Upload] = {}
-            if route.is_upload:
-                body, files = await self._form(route, scope, receive, held)
-            else:
-                body = await self._body(route, scope, receive)
-            call = self._call(route, key, scope, receive, body)
-            call.files = files
-            call.expected_version = expected_version(header_list(scope, b"if-match"))
-            can_repeat = route.method == "POST" and not route.calls_out
-            once = _idempotency_key(scope) if can_repeat else None
-            if route.prepare:
-                call.prepared = await held.enter_async_context(route.prepare(call))
-            answer = await (self._once(call, key, once) if once else self._run(call, headers))
+        if route.is_upload or route.prepare:
+            async with AsyncExitStack() as held:
+                call = await self._held_call(route, key, scope, receive, held)
+                answer = await self._changed(call, key, headers)
+        else:
+            body = await self._body(route, scope, receive)
+            call = self._changing_call(route, key, scope, receive, body)
+            answer = await self._changed(call, key, headers)
         if answer.status == 204:
             await send_empty(send, 204, headers)
         else:
             await send_bytes(send, answer.status, answer.body, (_JSON, *headers))
+
+    async def _held_call(
+        self, route: Route, key: ApiKey, scope: Scope, receive: Receive, held: AsyncExitStack
+    ) -> Call:
+        """A call with files, or with what its route prepares, which last as long as `held`."""
+        files: Mapping[str, Upload] = {}
+        if route.is_upload:
+            body, files = await self._form(route, scope, receive, held)
+        else:
+            body = await self._body(route, scope, receive)
+        call = self._changing_call(route, key, scope, receive, body)
+        call.files = files
+        if route.prepare:
+            call.prepared = await held.enter_async_context(route.prepare(call))
+        return call
+
+    def _changing_call(
+        self,
+        route: Route,
+        key: ApiKey,
+        scope: Scope,
+        receive: Receive,
+        body: Mapping[str, Any],
+    ) -> Call:
+        call = self._call(route, key, scope, receive, body)
+        call.expected_version = expected_version(header_list(scope, b"if-match"))
+        if route.method == "POST" and not route.calls_out:
+            call.once = _idempotency_key(scope)
+        return call
+
+    async def _changed(self, call: Call, key: ApiKey, headers: RawHeaders) -> Answer:
+        if call.once:
+            return await self._once(call, key, call.once)
+        return await self._run(call, headers)
 
     async def _run(self, call: Call, headers: RawHeaders) -> Answer:
         result = await call.route.handler(call)

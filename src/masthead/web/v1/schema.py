@@ -14,6 +14,7 @@ from typing import Any
 from masthead.errors import Invalid, Problem
 from masthead.records.collection import Collection, Record
 from masthead.records.fields.base import REQUIRED, FieldError
+from masthead.records.validation import Parsed
 
 
 @dataclass(frozen=True)
@@ -62,9 +63,9 @@ class Body:
     """Anything but the named fields is refused, where silence would mislead."""
     help: str = ""
 
-    def read(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def read(self, given: Mapping[str, Any]) -> Parsed:
         """The checked values of the fields that were given, or Invalid with every problem."""
-        values: dict[str, Any] = {}
+        values = Parsed(self.collection)
         problems: dict[str, Problem] = {}
         for name in self.fields:
             try:
