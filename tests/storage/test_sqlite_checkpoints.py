@@ -14,6 +14,8 @@ from tests.storage.notebook import ANN, Notebook, new_url, open_notebook
 
 from masthead.storage import sqlite_checkpoints
 from masthead.storage.sqlite import open_sqlite
+from masthead.storage.sqlite_checkpoints import catch_up, fold
+from masthead.storage.sqlite_connection import connect
 
 WHILE_WAITING = 0.02
 
@@ -59,6 +61,19 @@ async def test_a_log_that_grew_long_starts_over_under_constant_writing(
         await add(notebook, f"{number} {'x' * 3_000}")
     # Each note is a page or more: without starting over the log would hold all of them.
     assert log.stat().st_size < 1_000 * 4_096
+
+
+def test_what_is_written_while_the_log_is_folded_is_folded_too(tmp_path: Path) -> None:
+    path = tmp_path / "busy.db"
+    with (
+        closing(connect(path, busy_seconds=0, query_only=False)) as writer,
+        closing(connect(path, busy_seconds=0, query_only=False)) as folder,
+    ):
+        writer.execute("CREATE TABLE notes (id TEXT)")
+        pages = fold(folder)
+        writer.execute("INSERT INTO notes VALUES ('meanwhile')")
+        catch_up(folder, pages)
+        assert rows_without_the_log(path, tmp_path / "copy") == 1
 
 
 async def test_a_file_that_is_gone_is_not_made_again(notebook: Notebook, tmp_path: Path) -> None:

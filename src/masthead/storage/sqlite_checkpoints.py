@@ -4,7 +4,8 @@ Left to itself SQLite does that in the COMMIT which makes the log too long, and 
 writes waits for it. Here a thread with a connection of its own does it, twice a second while there
 is something to do. The log can only start over when all of it has been folded in; a writer that
 never rests stays ahead of the thread, so when the log has grown long the writer folds in what
-little is left, once, within its turn.
+little is left, once, within its turn. Whoever folds in the last of it has to wait until the disk
+holds all that was folded in before, so the thread first goes on until it has been that one itself.
 """
 
 from __future__ import annotations
@@ -23,9 +24,28 @@ log = structlog.get_logger()
 EVERY_SECONDS = 0.5
 LONG_LOG = 16_000
 """Pages: 64 MB."""
+MOST_FOLDS = 8
+"""One after the other; by then a writer that still stays ahead will do so for ever."""
 
 FOLD = "PRAGMA wal_checkpoint(PASSIVE)"
 """Waits for nobody: neither readers nor the writer notice."""
+
+
+def fold(connection: sqlite3.Connection) -> int:
+    """Returns how many pages the log had."""
+    _, pages, _ = connection.execute(FOLD).fetchone()
+    return int(pages)
+
+
+def catch_up(connection: sqlite3.Connection, pages: int) -> int:
+    """Folds again after a fold. Each time there is only what was written during the one before, and
+    the first one that nobody writes beside waits for the disk; after that there is next to nothing
+    to wait for."""
+    for _ in range(MOST_FOLDS):
+        before, pages = pages, fold(connection)
+        if pages <= before:
+            break
+    return pages
 
 
 class Checkpoints:
@@ -60,7 +80,9 @@ class Checkpoints:
 
     def _fold(self) -> None:
         try:
-            _, pages, _ = self._connection.execute(FOLD).fetchone()
+            pages = fold(self._connection)
+            if pages > LONG_LOG:
+                pages = catch_up(self._connection, pages)
         except sqlite3.Error:
             # Nothing is lost, the log holds it; a disk that is broken is the writer's to report.
             log.warning("checkpoint.failed", exc_info=True)
