@@ -16,13 +16,16 @@ import sqlalchemy as sa
 
 from masthead.errors import Unavailable
 from masthead.storage.database import Database, Transaction
+from masthead.storage.sqlite_checkpoints import catch_up, fold
 from masthead.storage.sqlite_connection import connect, translated
 from masthead.storage.urls import sqlite_path
 
 MOST_BYTES = 64 * 1024 * 1024
 """Larger files are left to the operator: writers have to wait while one is rewritten."""
 _BUSY_SECONDS = 30.0
-_AGAIN_SECONDS = 0.05
+_CUT_SECONDS, _AGAIN_SECONDS = 0.02, 0.05
+"""How long others' changes may wait for a log that somebody still reads, and when it is tried
+again."""
 
 
 def has_one_writer(database: Database) -> bool:
@@ -73,8 +76,10 @@ def _rewrite(path: Path) -> None:
 
 
 def _cut_log(connection: sqlite3.Connection) -> None:
-    """While somebody else folds the log in, SQLite says at once that it is busy, however long it
-    was told to wait."""
+    """Others' changes wait while the log is cut, so all of it is folded in before that, beside
+    them."""
+    catch_up(connection, fold(connection))
+    connection.execute(f"PRAGMA busy_timeout = {int(_CUT_SECONDS * 1000)}")
     deadline = time.monotonic() + _BUSY_SECONDS
     while connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
         if time.monotonic() > deadline:
