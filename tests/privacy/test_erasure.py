@@ -390,6 +390,26 @@ async def test_an_erasure_lets_others_have_their_turn(app: World) -> None:
     assert await rows_of(app, tenant.id) == {"gdpr_requests": 1}
 
 
+async def test_files_go_a_few_at_a_time_and_each_is_counted(
+    app: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(app.parts.objects, "deleted_at_once", 2)
+    tenant, owner = await a_busy_tenant(app)
+    for number in range(5):
+        await app.parts.objects.put(f"{tenant.id}/media/file-{number}", b"x")
+    whole = len([key async for key in app.parts.objects.list_keys(tenant.id)])
+    asked = (await owner.api.post(DELETE, json=deletion(tenant))).json()
+    app.clock.advance(days=30)
+    run = app.parts.privacy.erasure.run
+    assert not await run(await request_of(app, asked["request_id"]), slice_seconds=0)
+    request = await request_of(app, asked["request_id"])
+    assert request["receipt"]["erased"] == {"files": 2}
+    assert len([key async for key in app.parts.objects.list_keys(tenant.id)]) == whole - 2
+    await run_jobs(app)
+    request = await request_of(app, asked["request_id"])
+    assert request["receipt"]["erased"]["files"] == whole
+
+
 async def test_nobody_can_write_while_the_erasure_is_half_done(app: World) -> None:
     tenant, owner = await a_busy_tenant(app)
     asked = (await owner.api.post(DELETE, json=deletion(tenant))).json()

@@ -6,7 +6,9 @@ receipt in the same transaction; running again goes on where it stopped.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
+from contextlib import aclosing
 
 import structlog
 
@@ -18,7 +20,7 @@ from masthead.mail.outbox import Outbox
 from masthead.privacy import letters
 from masthead.privacy.asking import TENANT
 from masthead.privacy.member_erasure import MemberErasure
-from masthead.privacy.pace import Pace, Slice, SliceOver
+from masthead.privacy.pace import Pace, Slice, SliceOver, rest
 from masthead.privacy.receipts import FILES, Receipt
 from masthead.privacy.requests import Requests
 from masthead.privacy.rows import FEWEST_ROWS, MOST_ROWS, Batch, TenantRows
@@ -67,13 +69,12 @@ class Erasure:
         return True
 
     async def _erase_tenant(self, request: Record, slice_: Slice) -> None:
-        tenant_id = TenantId(request["tenant_id"])
-        await self._remove_files(tenant_id, request)
+        await self._remove_files(request, slice_)
         pace = Pace(self._records.database, fewest=FEWEST_ROWS, most=MOST_ROWS)
         for batch in self._rows.batches:
             remove = self._run_batch if batch.keys is None else self._run_keyed_batch
             await remove(request, batch, pace, slice_)
-        await self._remove_files(tenant_id, request)
+        await self._remove_files(request, slice_)
         await self._finish(request)
 
     async def _finish(self, request: Record) -> None:
@@ -114,12 +115,16 @@ class Erasure:
 
         return write
 
-    async def _remove_files(self, tenant_id: TenantId, request: Record) -> None:
+    async def _remove_files(self, request: Record, slice_: Slice) -> None:
         """Uploads, their thumbs and every export are kept under the tenant's id."""
-        removed = await self._objects.delete_prefix(tenant_id)
-        if removed:
-            async with self._records.database.transaction(scope_of(tenant_id)) as tx:
-                await self._count(tx, request, FILES, removed)
+        tenant_id, began = TenantId(request["tenant_id"]), time.monotonic()
+        async with aclosing(self._objects.delete_some(tenant_id)) as batches:
+            async for removed in batches:
+                async with self._records.database.transaction(scope_of(tenant_id)) as tx:
+                    await self._count(tx, request, FILES, removed)
+                await rest(began)
+                slice_.check()
+                began = time.monotonic()
 
     async def _run_batch(self, request: Record, batch: Batch, pace: Pace, slice_: Slice) -> None:
         tenant_id, count = TenantId(request["tenant_id"]), 1

@@ -67,6 +67,11 @@ class Pace:
         await asyncio.sleep((time.monotonic() - began) * self._pause)
 
 
+async def rest(since: float) -> None:
+    """The pause after work that nobody waits for, but that uses the machine."""
+    await asyncio.sleep((time.monotonic() - since) * BESIDE_OTHERS)
+
+
 def _learned(size: int, took: float, wanted: float, fewest: int, most: int) -> int:
     if took > wanted:
         return max(size // 2, fewest)

@@ -11,7 +11,7 @@ import os
 import re
 import secrets
 import time
-from collections.abc import AsyncIterable, AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -110,6 +110,9 @@ def check_key(key: str) -> str:
 class ObjectStore:
     """Every method raises `Unavailable` when the store does not answer."""
 
+    deleted_at_once = 1000
+    """As many as one request may name."""
+
     def __init__(self, store: S3Store | LocalStore) -> None:
         self._store = store
 
@@ -182,18 +185,21 @@ class ObjectStore:
 
     async def delete_prefix(self, prefix: str) -> int:
         """Removes everything in the folder `prefix` and returns how many objects that were."""
+        return sum([removed async for removed in self.delete_some(prefix)])
+
+    async def delete_some(self, prefix: str) -> AsyncGenerator[int, None]:
+        """The same a few at a time; says each time how many that were."""
         check_key(prefix)
-        count = 0
         batch: list[str] = []
         async for key in self.list_keys(prefix):
             batch.append(key)
-            count += 1
-            if len(batch) == 1000:
+            if len(batch) == self.deleted_at_once:
                 await self._delete(batch)
+                yield len(batch)
                 batch = []
         if batch:
             await self._delete(batch)
-        return count
+            yield len(batch)
 
     async def _delete(self, keys: list[str]) -> None:
         try:
@@ -232,6 +238,10 @@ class ObjectStore:
 
 class LocalObjectStore(ObjectStore):
     """A folder. A write is a temporary file, fsync, rename, fsync of the folder."""
+
+    deleted_at_once = 8
+    """Freeing the space of large files takes milliseconds each, and whoever commits meanwhile waits
+    for the same disk."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
