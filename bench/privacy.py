@@ -1,8 +1,8 @@
 """`python -m bench.privacy`: exporting and erasing a large site, and what its neighbour notices.
 
 The erasure runs from its beginning to its end in a server's own worker, while another site's API is
-called over a socket, in turns with and without the worker, so that whatever else the machine does
-hits both. Afterwards the files are searched for the addresses that were erased.
+called over a socket, in turns with and without it, so that whatever else the server and the machine
+do hits both. Afterwards the files are searched for the addresses that were erased.
 """
 
 from __future__ import annotations
@@ -51,6 +51,8 @@ from masthead.storage.database import EVERY_TENANT
 
 STEPS = ("seed", "export", "erase")
 LOOK_SECONDS = 0.1
+SETTLE_SECONDS = 1.5
+"""After a turn, until what it has written is folded into the file."""
 BLOCK = 1 << 20
 
 Result = dict[str, Any]
@@ -182,13 +184,13 @@ class Server:
     log: Path
     port: int
 
-    def start_worker(self) -> None:
+    def begin(self) -> None:
         self.process.send_signal(signal.SIGUSR1)
 
-    def stop_worker(self) -> None:
+    def finish(self) -> None:
         self.process.send_signal(signal.SIGUSR2)
 
-    def ended_workers(self) -> int:
+    def ends(self) -> int:
         return self.log.read_bytes().count(ENDED.encode())
 
 
@@ -219,6 +221,7 @@ class Watched:
     async def run(self, neighbour: Neighbour) -> None:
         await self._turn(neighbour, Calls(), asyncio.sleep(self._turn_seconds))
         while not await self._is_over():
+            await self._turn(neighbour, Calls(), asyncio.sleep(SETTLE_SECONDS))
             await self._turn(neighbour, self.quiet, asyncio.sleep(self._turn_seconds))
             began = time.perf_counter()
             await self._turn(neighbour, self.busy, self._work())
@@ -232,13 +235,13 @@ class Watched:
         await using
 
     async def _work(self) -> None:
-        ended = self._server.ended_workers()
-        self._server.start_worker()
-        # The worker finishes what it has in hand, so a turn with it lasts for a slice at least.
+        ended = self._server.ends()
+        self._server.begin()
+        # The job in hand is finished, so a turn lasts for a slice at least.
         until, is_told = time.perf_counter() + self._turn_seconds, False
-        while self._server.ended_workers() == ended:
-            if not is_told and time.perf_counter() > until:
-                self._server.stop_worker()
+        while self._server.ends() == ended:
+            if not is_told and (time.perf_counter() > until or await self._is_over()):
+                self._server.finish()
                 is_told = True
             await self._look()
             await asyncio.sleep(LOOK_SECONDS)

@@ -70,10 +70,9 @@ def opened(folder: Path, *, postgres: bool) -> Iterator[Place]:
 
 
 def copied(seeded: Path, run: Path) -> None:
-    """Media as second names of the same files: nothing writes into a stored file, so the kept ones
-    stay when these are deleted. PostgreSQL's files keep their owner."""
+    """PostgreSQL's files keep their owner. What was copied is on the disk before anything is
+    measured."""
     shutil.rmtree(run, ignore_errors=True)
     run.mkdir()
-    for each in seeded.iterdir():
-        how = "-al" if each.name == "media" else "-a"
-        subprocess.run(["cp", how, str(each), str(run)], check=True)
+    subprocess.run(["cp", "-a", f"{seeded}/.", str(run)], check=True)
+    os.sync()

@@ -1,7 +1,7 @@
-"""A server process as `masthead serve` runs it, but for one thing: its background worker begins and
-ends when it is told to, so that the same server can be watched with and without it.
+"""A server process as `masthead serve` runs it, but for one thing: erasing begins and ends when it
+is told to, so that the same server and its worker can be watched with and without that.
 
-SIGUSR1 starts the worker, SIGUSR2 has it finish what it has in hand; each end is a line on stdout.
+SIGUSR1 begins, SIGUSR2 has it finish the job in hand; each end is a line on stdout.
 """
 
 from __future__ import annotations
@@ -10,6 +10,9 @@ import asyncio
 import os
 import signal
 import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
 
 import uvloop
 
@@ -17,28 +20,43 @@ from masthead import logs
 from masthead.app import Background, Parts
 from masthead.cli.listener import listen
 from masthead.cli.server import Server
+from masthead.jobs.runner import Handler, Job
+from masthead.privacy.jobs import PrivacyWork
 from masthead.settings import Settings
 
-ENDED = "the worker has ended"
+ENDED = "the erasing has ended"
 
 
-class Switch:
-    def __init__(self, parts: Parts) -> None:
-        self._parts = parts
-        self._worker: Background | None = None
-        self._working: asyncio.Task[None] | None = None
+class GatedWork(PrivacyWork):
+    """The work of another, whose jobs wait while the gate is closed."""
 
-    def on(self) -> None:
-        self._worker = Background(self._parts)
-        self._working = asyncio.create_task(self._worker.run_forever())
-        self._working.add_done_callback(self._ended)
+    def __init__(self, work: PrivacyWork) -> None:
+        vars(self).update(vars(work))
+        self._gate = asyncio.Event()
+        self._in_hand = 0
 
-    def off(self) -> None:
-        if self._worker is not None:
-            self._worker.stop()
+    def handlers(self) -> Mapping[str, Handler]:
+        return {kind: partial(self._run, each) for kind, each in super().handlers().items()}
 
-    def _ended(self, _: asyncio.Task[None]) -> None:
-        print(ENDED, flush=True)
+    async def _run(self, handler: Handler, job: Job) -> None:
+        await self._gate.wait()
+        self._in_hand += 1
+        try:
+            await handler(job)
+        finally:
+            self._in_hand -= 1
+            self._tell()
+
+    def open(self) -> None:
+        self._gate.set()
+
+    def close(self) -> None:
+        self._gate.clear()
+        self._tell()
+
+    def _tell(self) -> None:
+        if not self._in_hand and not self._gate.is_set():
+            print(ENDED, flush=True)
 
 
 async def serve(port: int) -> None:
@@ -49,10 +67,13 @@ async def serve(port: int) -> None:
     loop.add_signal_handler(signal.SIGTERM, server.stop)
 
     async def ready(parts: Parts) -> None:
-        switch = Switch(parts)
-        loop.add_signal_handler(signal.SIGUSR1, switch.on)
-        loop.add_signal_handler(signal.SIGUSR2, switch.off)
+        work = GatedWork(parts.privacy.work)
+        loop.add_signal_handler(signal.SIGUSR1, work.open)
+        loop.add_signal_handler(signal.SIGUSR2, work.close)
+        worker = Background(replace(parts, privacy=replace(parts.privacy, work=work)))
+        workers[worker] = asyncio.create_task(worker.run_forever())
 
+    workers: dict[Background, asyncio.Task[None]] = {}
     await server.run(ready)
 
 
