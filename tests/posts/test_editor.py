@@ -71,6 +71,20 @@ NODES = [
     (node("image", src="data:image/png;base64,AAAA"), '<img src="data:image/png;base64,AAAA">'),
     (node("image", src="data:image/svg+xml;base64,AAAA"), ""),
     (
+        node("figure", text("Said"), src="/a.png", alt="A", width=3, href="/a"),
+        '<figure><a href="/a"><img src="/a.png" alt="A" width="3"></a>'
+        "<figcaption>Said</figcaption></figure>",
+    ),
+    (
+        node("figure", text("Said"), src="/a.png", href="javascript:alert(1)"),
+        '<figure><img src="/a.png"><figcaption>Said</figcaption></figure>',
+    ),
+    (node("figure", text("Said"), src="javascript:alert(1)", alt="A, "), "<p>A, Said</p>"),
+    (
+        node("paragraph", node("figure", text("Said"), src="/a.png")),
+        '<p><img src="/a.png">Said</p>',
+    ),
+    (
         node("table", node("tableRow", node("tableHeader", paragraph("x"), colspan=2, rowspan=1))),
         '<table><tbody><tr><th colspan="2"><p>x</p></th></tr></tbody></table>',
     ),

@@ -8,10 +8,21 @@ Written over tokens because a DOM and the editor's parser cost twenty times as m
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 from urllib.parse import unquote
 
+from masthead.importers.editor_parts import (
+    Figure,
+    Json,
+    NotHeld,
+    captioned,
+    collapsed,
+    ends_blank,
+    known,
+    language_of,
+    span_of,
+)
 from masthead.importers.image_urls import original_of
 from masthead.importers.markup import HEADINGS, VOID, Attributes, Token
 from masthead.importers.srcset import parse_srcset
@@ -20,18 +31,12 @@ MAX_DEPTH = 100
 MAX_NODES = 20_000
 """Both as `masthead.posts.editor` has them."""
 
-Json = dict[str, Any]
-
-
-class _NotHeld(Exception):
-    """The editor has no place for this; the message says for what."""
-
 
 def to_document(tokens: Sequence[Token], site_url: str = "") -> tuple[Json | None, str]:
     """The document, or None and what stands in its way."""
     try:
         return _Converter(_anchors(tokens), site_url).run(tokens), ""
-    except _NotHeld as reason:
+    except NotHeld as reason:
         return None, str(reason)
 
 
@@ -68,9 +73,6 @@ _MARK_ORDER = {
 _FLOW, _TEXT, _CODE, _LIST, _TASKS, _TABLE, _ROW = range(7)
 """What may stand where the walk is: blocks and text, only text, only items …"""
 
-# Not the single blanks that most of a text's are.
-_BLANKS = re.compile(r"[ \t\n\r\f]{2,}|[\t\n\r\f]")
-_BLANKS_HAVE = ("  ", "\n", "\t", "\r", "\f")
 _DATA_PICTURE = re.compile(r"data:image/(?:png|jpeg|gif|webp|avif);base64,[A-Za-z0-9+/=\s]+")
 _SIDE = re.compile(r"text-align: ([a-z]+)")
 
@@ -97,6 +99,7 @@ class _Converter:
         self._code: list[str] = []
         self._marks: list[Json] = []
         self._sources: list[str] = []
+        self._figure: Figure | None = None
         self._endings: list[Ending] = []
         self._depth = self._nodes = 0
 
@@ -108,7 +111,7 @@ class _Converter:
             elif kind == "start":
                 opening = _OPENINGS.get(name)
                 if opening is None:
-                    raise _NotHeld(f"<{name}>")
+                    raise NotHeld(f"<{name}>")
                 ending = opening(self, name, attributes)
                 if name not in VOID:
                     self._endings.append(ending)
@@ -120,7 +123,7 @@ class _Converter:
     def _node(self, kind: str, **attributes: Any) -> Json:
         self._nodes += 1
         if self._nodes > MAX_NODES:
-            raise _NotHeld(f"more than {MAX_NODES:,} parts")
+            raise NotHeld(f"more than {MAX_NODES:,} parts")
         node: Json = {"type": kind}
         shown = {name: value for name, value in attributes.items() if value is not None}
         if shown:
@@ -131,12 +134,12 @@ class _Converter:
         if self._room == _CODE:
             self._code.append(text)
             return
-        text = _collapsed(text)
+        text = collapsed(text)
         if self._inline is None and text == " ":
             return
         inline = self._paragraph()
         last = inline[-1] if inline else None
-        if text[0] == " " and (last is None or _ends_blank(last)):
+        if text[0] == " " and (last is None or ends_blank(last)):
             text = text[1:]
             if not text:
                 return
@@ -155,7 +158,7 @@ class _Converter:
         """The open text, or a paragraph for text that stands for itself."""
         if self._inline is None:
             if self._room != _FLOW:
-                raise _NotHeld("text between the parts of a list or table")
+                raise NotHeld("text between the parts of a list or table")
             node = self._node("paragraph")
             self._inline = node["content"] = []
             self._blocks.append(node)
@@ -175,13 +178,13 @@ class _Converter:
     def _block(self, name: str) -> None:
         """Room for a block, or none."""
         if self._room != _FLOW:
-            raise _NotHeld(f"<{name}> inside another text")
+            raise NotHeld(f"<{name}> inside another text")
         self._end_paragraph()
 
     def _enter(self, node: Json, room: int) -> Ending:
         self._depth += 1
         if self._depth >= MAX_DEPTH:
-            raise _NotHeld(f"nesting deeper than {MAX_DEPTH} levels")
+            raise NotHeld(f"nesting deeper than {MAX_DEPTH} levels")
         outer, was = self._blocks, (self._room, self._container)
         outer.append(node)
         self._blocks = node["content"] = []
@@ -201,21 +204,21 @@ class _Converter:
         kind, content = node["type"], node["content"]
         if not content:
             if kind in _NEVER_EMPTY:
-                raise _NotHeld(f"a {kind} without content")
+                raise NotHeld(f"a {kind} without content")
             content.append(self._node("paragraph"))
         if kind in ("listItem", "taskItem") and content[0]["type"] != "paragraph":
-            raise _NotHeld("a list item that does not begin with text")
+            raise NotHeld("a list item that does not begin with text")
 
     def _open_text(self, name: str, attributes: Attributes) -> Ending:
         self._block(name)
         align = _SIDE.fullmatch(attributes.get("style", ""))
         side = align[1] if align else None
         if name == "p":
-            _known(name, attributes, ("style",) if side else ())
+            known(name, attributes, ("style",) if side else ())
             node = self._node("paragraph", textAlign=side)
         else:
             is_pointed_at = attributes.get("id") in self._anchors
-            _known(name, attributes, ("style",) if side else (), () if is_pointed_at else ("id",))
+            known(name, attributes, ("style",) if side else (), () if is_pointed_at else ("id",))
             node = self._node("heading", level=int(name[1]), textAlign=side)
         self._inline = node["content"] = []
         self._blocks.append(node)
@@ -228,27 +231,56 @@ class _Converter:
 
     def _open_quote(self, name: str, attributes: Attributes) -> Ending:
         self._block(name)
-        _known(name, attributes)
+        known(name, attributes)
         return self._enter(self._node("blockquote"), _FLOW)
 
     def _open_wrapper(self, name: str, attributes: Attributes) -> Ending:
         """What groups blocks without saying anything about them."""
         self._block(name)
-        _known(name, attributes)
+        known(name, attributes)
         return self._end_paragraph
+
+    def _open_figure(self, name: str, attributes: Attributes) -> Ending:
+        """Without a caption it says nothing about what is in it."""
+        self._block(name)
+        known(name, attributes)
+        outer = self._figure
+        self._figure = figure = Figure(self._blocks, len(self._blocks))
+
+        def leave() -> None:
+            self._end_paragraph()
+            if figure.has_caption and not figure.holds_one:
+                raise NotHeld("a caption of several things")
+            self._figure = outer
+
+        return leave
+
+    def _open_caption(self, name: str, attributes: Attributes) -> Ending:
+        """What was a paragraph with a picture becomes a picture with a caption."""
+        self._block(name)
+        known(name, attributes)
+        figure = self._figure
+        if figure is None or figure.blocks is not self._blocks or not figure.holds_one:
+            raise NotHeld("a caption of something else than a picture")
+        node = self._node("figure", **captioned(self._blocks[-1]))
+        self._inline = node["content"] = []
+        self._blocks[-1] = node
+        self._room = _TEXT
+        figure.has_caption = True
+        return self._close_text
 
     def _rule(self, name: str, attributes: Attributes) -> Ending:
         self._block(name)
-        _known(name, attributes)
+        known(name, attributes)
         self._blocks.append(self._node("horizontalRule"))
         return None
 
     def _open_code(self, name: str, attributes: Attributes) -> Ending:
         self._block(name)
-        _known(name, attributes, ("class",))
+        known(name, attributes, ("class",))
         if self._marks:
-            raise _NotHeld("a code block inside a link or other mark")
-        node = self._node("codeBlock", language=_language(attributes))
+            raise NotHeld("a code block inside a link or other mark")
+        node = self._node("codeBlock", language=language_of(attributes))
         self._blocks.append(node)
         self._code, self._room = [], _CODE
 
@@ -262,20 +294,20 @@ class _Converter:
     def _open_list(self, name: str, attributes: Attributes) -> Ending:
         self._block(name)
         if attributes.get("data-type"):
-            _known(name, attributes, ("data-type",))
+            known(name, attributes, ("data-type",))
             return self._enter(self._node("taskList"), _TASKS)
         if name == "ul":
-            _known(name, attributes)
+            known(name, attributes)
             return self._enter(self._node("bulletList"), _LIST)
-        _known(name, attributes, ("start",), ("type",) if attributes.get("type") == "1" else ())
+        known(name, attributes, ("start",), ("type",) if attributes.get("type") == "1" else ())
         start = int(attributes.get("start", 1))
         return self._enter(self._node("orderedList", start=start if start != 1 else None), _LIST)
 
     def _open_item(self, name: str, attributes: Attributes) -> Ending:
         is_task = attributes.get("data-type") == "taskItem"
         if self._room != (_TASKS if is_task else _LIST):
-            raise _NotHeld("a list item outside of its list")
-        _known(name, attributes, ("data-type", "data-checked") if is_task else ())
+            raise NotHeld("a list item outside of its list")
+        known(name, attributes, ("data-type", "data-checked") if is_task else ())
         if not is_task:
             return self._enter(self._node("listItem"), _FLOW)
         is_done = attributes.get("data-checked") == "true"
@@ -284,18 +316,18 @@ class _Converter:
     def _task_box(self, name: str, attributes: Attributes) -> Ending:
         """The editor draws the box itself; that it is ticked stands on the item."""
         if self._container != "taskItem" or self._blocks:
-            raise _NotHeld(f"<{name}>")
+            raise NotHeld(f"<{name}>")
         return None
 
     def _open_table(self, name: str, attributes: Attributes) -> Ending:
         self._block(name)
-        _known(name, attributes)
+        known(name, attributes)
         return self._enter(self._node("table"), _TABLE)
 
     def _open_rows(self, name: str, attributes: Attributes) -> Ending:
         if self._room != _TABLE:
-            raise _NotHeld(f"<{name}> outside of a table")
-        _known(name, attributes)
+            raise NotHeld(f"<{name}> outside of a table")
+        known(name, attributes)
         if name == "tbody":
             return None
         rows = self._blocks
@@ -303,49 +335,49 @@ class _Converter:
         def leave() -> None:
             cells = (cell for row in rows for cell in row["content"])
             if any(cell["type"] != "tableHeader" for cell in cells):
-                raise _NotHeld("a table's head with plain cells")
+                raise NotHeld("a table's head with plain cells")
 
         return leave
 
     def _open_row(self, name: str, attributes: Attributes) -> Ending:
         if self._room != _TABLE:
-            raise _NotHeld("<tr> outside of a table")
-        _known(name, attributes)
+            raise NotHeld("<tr> outside of a table")
+        known(name, attributes)
         return self._enter(self._node("tableRow"), _ROW)
 
     def _open_cell(self, name: str, attributes: Attributes) -> Ending:
         if self._room != _ROW:
-            raise _NotHeld(f"<{name}> outside of a table")
-        _known(name, attributes, ("colspan", "rowspan"))
-        spans = {key: _span(value) for key, value in attributes.items()}
+            raise NotHeld(f"<{name}> outside of a table")
+        known(name, attributes, ("colspan", "rowspan"))
+        spans = {key: span_of(value) for key, value in attributes.items()}
         kind = "tableHeader" if name == "th" else "tableCell"
         return self._enter(self._node(kind, **spans), _FLOW)
 
     def _open_mark(self, name: str, attributes: Attributes) -> Ending:
         if self._room == _CODE:
             return self._in_code(name, attributes)
-        _known(name, attributes)
+        known(name, attributes)
         return self._mark({"type": _MARKS[name]})
 
     def _in_code(self, name: str, attributes: Attributes) -> Ending:
         if name != "code":
-            raise _NotHeld(f"<{name}> inside code")
-        _known(name, attributes, ("class",))
+            raise NotHeld(f"<{name}> inside code")
+        known(name, attributes, ("class",))
         node = self._blocks[-1]
-        language = _language(attributes)
+        language = language_of(attributes)
         if language and "attrs" not in node:
             node["attrs"] = {"language": language}
         return None
 
     def _open_link(self, name: str, attributes: Attributes) -> Ending:
         if self._room == _CODE:
-            raise _NotHeld("<a> inside code")
-        _known(name, attributes, ("href", "title", "target", "rel"))
+            raise NotHeld("<a> inside code")
+        known(name, attributes, ("href", "title", "target", "rel"))
         if not attributes.get("href"):
             return None
         if any(mark["type"] == "link" for mark in self._marks):
             # HTML has them only where a table stands between the two.
-            raise _NotHeld("a link inside a link")
+            raise NotHeld("a link inside a link")
         return self._mark({"type": "link", "attrs": dict(attributes)})
 
     def _mark(self, mark: Json) -> Ending:
@@ -360,11 +392,11 @@ class _Converter:
         return leave
 
     def _open_plain(self, name: str, attributes: Attributes) -> Ending:
-        _known(name, attributes)
+        known(name, attributes)
         return None
 
     def _break(self, name: str, attributes: Attributes) -> Ending:
-        _known(name, attributes)
+        known(name, attributes)
         if self._room == _CODE:
             self._code.append("\n")
         else:
@@ -372,7 +404,7 @@ class _Converter:
         return None
 
     def _open_picture(self, name: str, attributes: Attributes) -> Ending:
-        _known(name, attributes)
+        known(name, attributes)
         self._sources = []
 
         def leave() -> None:
@@ -386,11 +418,11 @@ class _Converter:
 
     def _image(self, name: str, attributes: Attributes) -> Ending:
         if self._room == _CODE:
-            raise _NotHeld("<img> inside code")
-        _known(name, attributes, ("src", "alt", "title", "width", "height", "srcset", "sizes"))
+            raise NotHeld("<img> inside code")
+        known(name, attributes, ("src", "alt", "title", "width", "height", "srcset", "sizes"))
         source = attributes.get("src", "")
         if source[:5].lower() == "data:" and not _DATA_PICTURE.fullmatch(source):
-            raise _NotHeld("a picture inside its own address")
+            raise NotHeld("a picture inside its own address")
         sizes = [url for url, _ in parse_srcset(attributes.get("srcset", ""))]
         self._check_one_picture(source, [*self._sources, *sizes])
         shown: dict[str, Any] = {
@@ -407,7 +439,7 @@ class _Converter:
         if others:
             original = original_of(source, self._site_url)
             if any(original_of(each, self._site_url) != original for each in others):
-                raise _NotHeld("a picture in several versions")
+                raise NotHeld("a picture in several versions")
 
 
 _NEVER_EMPTY = frozenset({"bulletList", "orderedList", "taskList", "table", "tableRow"})
@@ -418,11 +450,13 @@ _OPENINGS: dict[str, Callable[[_Converter, str, Attributes], Ending]] = {
     **dict.fromkeys(("thead", "tbody"), _Converter._open_rows),
     **dict.fromkeys(("th", "td"), _Converter._open_cell),
     **dict.fromkeys(("label", "input"), _Converter._task_box),
-    **dict.fromkeys(("div", "figure"), _Converter._open_wrapper),
     **dict.fromkeys(_MARKS, _Converter._open_mark),
     "a": _Converter._open_link,
     "blockquote": _Converter._open_quote,
     "br": _Converter._break,
+    "div": _Converter._open_wrapper,
+    "figcaption": _Converter._open_caption,
+    "figure": _Converter._open_figure,
     "hr": _Converter._rule,
     "img": _Converter._image,
     "li": _Converter._open_item,
@@ -433,32 +467,3 @@ _OPENINGS: dict[str, Callable[[_Converter, str, Attributes], Ending]] = {
     "table": _Converter._open_table,
     "tr": _Converter._open_row,
 }
-
-
-def _collapsed(text: str) -> str:
-    # Most texts have none of these, which is found out ten times as quickly as by the expression.
-    if any(each in text for each in _BLANKS_HAVE):
-        return _BLANKS.sub(" ", text)
-    return text
-
-
-def _known(name: str, attributes: Attributes, *known: Iterable[str]) -> None:
-    if attributes:
-        unknown = attributes.keys() - {key for keys in known for key in keys}
-        if unknown:
-            raise _NotHeld(f"{min(unknown)} on <{name}>")
-
-
-def _ends_blank(node: Json) -> bool:
-    return node["type"] == "hardBreak" or bool(node.get("text", "").endswith(" "))
-
-
-def _language(attributes: Attributes) -> str | None:
-    return attributes.get("class", "").removeprefix("language-") or None
-
-
-def _span(value: str) -> int | None:
-    number = int(value)
-    if number > 1_000:
-        raise _NotHeld("a cell over more than 1,000 others")
-    return number if number > 1 else None

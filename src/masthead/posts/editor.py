@@ -69,6 +69,8 @@ class _Builder:
             return _embedded(attributes, is_inline)
         holds_text = name in _TEXT_BLOCKS
         inside = self.children(item.get("content"), depth + 1, is_inline=is_inline or holds_text)
+        if name == "figure":
+            return _figure(attributes, inside, is_inline)
         if is_inline:
             return inside
         if name == "horizontalRule":
@@ -174,18 +176,36 @@ def _hard_break(_: Attributes, marks: list[Mark]) -> list[Node]:
 
 
 def _image(attributes: Attributes, marks: list[Mark]) -> list[Node]:
-    given, alt = attributes.get("src"), _text(attributes.get("alt"))
+    shown = _picture(attributes)
+    if shown is not None:
+        return [_schema.nodes["image"].create(shown, None, marks)]
+    alt = _text(attributes.get("alt"))
+    return [_schema.text(alt, marks)] if alt else []
+
+
+def _picture(attributes: Attributes) -> dict[str, Any] | None:
+    given = attributes.get("src")
     source = _safe_address(given) or _matching(_DATA_PICTURE, given)
     if source is None:
-        return [_schema.text(alt, marks)] if alt else []
-    shown = {
+        return None
+    return {
         "src": source,
-        "alt": alt,
+        "alt": _text(attributes.get("alt")),
         "title": _text(attributes.get("title")),
         "width": _number(attributes.get("width"), 1, 100_000),
         "height": _number(attributes.get("height"), 1, 100_000),
     }
-    return [_schema.nodes["image"].create(shown, None, marks)]
+
+
+def _figure(attributes: Attributes, caption: list[Node], is_inline: bool) -> list[Node]:
+    """A picture with a caption, as TipTap's figure has it: the picture in its attributes, the
+    caption as its text. `href` is where the picture leads to."""
+    shown = _picture(attributes)
+    if shown is None or is_inline:
+        inside = [*_image(attributes, []), *caption]
+        return inside if is_inline else _unknown(inside)
+    shown["href"] = _safe_address(attributes.get("href"))
+    return [_schema.nodes["figure"].create(shown, caption)]
 
 
 def _mention(attributes: Attributes, marks: list[Mark]) -> list[Node]:
@@ -257,7 +277,7 @@ _BLOCKS: dict[str, Callable[[Attributes], Attributes]] = {
     "tableHeader": _cell,
     "tableCell": _cell,
 }
-_TEXT_BLOCKS = frozenset({"paragraph", "heading", "codeBlock"})
+_TEXT_BLOCKS = frozenset({"paragraph", "heading", "codeBlock", "figure"})
 
 # From the outermost to the innermost, where several stand on one text.
 _MARKS = {
@@ -270,6 +290,9 @@ _MARKS = {
     "superscript": "sup",
     "code": "code",
 }
+
+
+_PICTURE = ("src", "alt", "title", "width", "height")
 
 
 def _style(node: Node) -> dict[str, Any]:
@@ -287,6 +310,12 @@ def _task(node: Node) -> list[Any]:
     box = {"type": "checkbox", "disabled": "", "checked": "" if checked else None}
     shown = {"data-type": "taskItem", "data-checked": str(checked).lower()}
     return ["li", shown, ["label", ["input", box]], ["div", 0]]
+
+
+def _captioned(node: Node) -> list[Any]:
+    picture: list[Any] = ["img", {name: node.attrs[name] for name in _PICTURE}]
+    href = node.attrs["href"]
+    return ["figure", ["a", {"href": href}, picture] if href else picture, ["figcaption", 0]]
 
 
 def _plain(node: Node) -> dict[str, Any]:
@@ -355,8 +384,13 @@ _SPECIFICATION: Any = {
         "tableRow": _block("tr"),
         "tableHeader": _table_cell("th"),
         "tableCell": _table_cell("td"),
+        "figure": {
+            **_block("figure", "inline*"),
+            "attrs": _attributes(*_PICTURE, "href"),
+            "toDOM": _captioned,
+        },
         "text": {"group": "inline", "toDOM": _plain},
-        "image": _leaf("img", "src", "alt", "title", "width", "height"),
+        "image": _leaf("img", *_PICTURE),
         "hardBreak": _leaf("br"),
     },
     "marks": {

@@ -50,6 +50,7 @@ _STRICT: Any = {
         "tableRow": {"content": "(tableCell | tableHeader)+"},
         "tableCell": {"content": "block+", "attrs": _attributes("colspan", "rowspan")},
         "tableHeader": {"content": "block+", "attrs": _attributes("colspan", "rowspan")},
+        "figure": _block("inline*", "src", "alt", "title", "width", "height", "href"),
         "text": {"group": "inline"},
         "image": {
             "group": "inline",
@@ -103,6 +104,13 @@ def _bare(value: Any) -> Any:
         "<table><tr><td></td><td rowspan=2><ul><li>x</li></ul></td></tr></table>",
         "<figure><table><tr><td>x</td></tr></table></figure>",
         "<figure><a href='/a.jpg'><img src='/a.jpg' alt='x' width=3></a></figure>",
+        "<figure><img src=a.jpg alt=x width=3> <figcaption>The <i>text</i></figcaption></figure>",
+        "<figure>\n<p><img src=a.jpg></p><figcaption></figcaption>\n</figure>after",
+        "<figure><a href='/a.jpg'><img src=a.jpg></a><figcaption><b>c</b></figcaption></figure>",
+        "<a href='/a.jpg'><figure><img src=a.jpg><figcaption>c<br>d</figcaption></figure></a>",
+        "<figure><figure><img src=a><figcaption>a</figcaption></figure>"
+        "<figure><img src=b><figcaption>b</figcaption></figure><img src=c></figure>",
+        "<ul><li>a<figure><img src=a><figcaption>c</figcaption></figure></li></ul>",
         "<p>a <img src='a.jpg' title='t' height='20'> b</p>",
         "<img src='/wp-content/a-300x200.jpg' srcset='/wp-content/a.jpg 900w' sizes='100vw'>",
         "<picture><source srcset='/wp-content/a-1x20.jpg'><img src='/wp-content/a.jpg'></picture>",
@@ -128,7 +136,35 @@ def test_what_the_editor_can_hold(html: str) -> None:
 @pytest.mark.parametrize(
     ("html", "reason"),
     [
-        ("<figure><img src=a><figcaption>c</figcaption></figure>", "<figcaption>"),
+        (
+            "<figure><table><tr><td>x</table><figcaption>c</figcaption></figure>",
+            "a caption of something else than a picture",
+        ),
+        (
+            "<figure><figcaption>c</figcaption><img src=a></figure>",
+            "a caption of something else than a picture",
+        ),
+        (
+            "<figure><img src=a><img src=b><figcaption>c</figcaption></figure>",
+            "a caption of something else than a picture",
+        ),
+        (
+            "<figure><img src=a><figcaption>c</figcaption><p>d</p></figure>",
+            "a caption of several things",
+        ),
+        (
+            "<figure><blockquote><img src=a><figcaption>c</figcaption></blockquote></figure>",
+            "a caption of something else than a picture",
+        ),
+        ("<img src=a><figcaption>c</figcaption>", "a caption of something else than a picture"),
+        (
+            "<figure><a href=b target=_blank><img src=a></a><figcaption>c</figcaption></figure>",
+            "a caption under a picture with a mark",
+        ),
+        (
+            "<figure><img src=a><figcaption><p>c</p></figcaption></figure>",
+            "<p> inside another text",
+        ),
         ("<p><abbr title=x>y</abbr></p>", "<abbr>"),
         ("<video src=a.mp4></video>", "<video>"),
         ("<details><summary>a</summary>b</details>", "<details>"),
@@ -224,8 +260,16 @@ _TEXT_BLOCKS = st.builds(
     st.sampled_from(["p", "h2", "h3 id=x", "p style='text-align:center'", "pre", "p align=left"]),
     st.lists(_INLINE, max_size=4),
 )
+_FIGURES = st.builds(
+    lambda picture, shown, text: (
+        f"<figure>{shown.format(picture)}<figcaption>{''.join(text)}</figcaption></figure>"
+    ),
+    _PICTURES,
+    st.sampled_from(["{}", "<a href=z>{}</a>\n", "<i>{}</i>", "<p>{}</p>", "{} text"]),
+    st.lists(_INLINE, max_size=3),
+)
 _BLOCKS = st.recursive(
-    st.one_of(_TEXT_BLOCKS, _INLINE, st.just("<hr>"), st.just("\n")),
+    st.one_of(_TEXT_BLOCKS, _FIGURES, _INLINE, st.just("<hr>"), st.just("\n")),
     _wrapped(
         "div",
         "blockquote",
@@ -233,6 +277,8 @@ _BLOCKS = st.recursive(
         "ol start=2/li",
         "ul/li/p",
         "figure",
+        "figure/figcaption",
+        "figcaption",
         "table/tr/td",
         "table/thead/tr/th colspan=2",
         "table/tbody/tr/td",
@@ -328,6 +374,11 @@ _LEAVES = st.one_of(
         lambda text: _node("codeBlock", [_text_node(text, [])] if text else [], language="py")
     ),
     st.just({"type": "horizontalRule"}),
+    st.builds(
+        lambda caption, more: _node("figure", caption, src="https://a.example/p.png", **more),
+        _INLINE_NODES,
+        st.sampled_from([{}, {"alt": "x", "width": 30}, {"href": "https://a.example/p"}]),
+    ),
 )
 
 
