@@ -45,6 +45,8 @@ class Prepared:
     """What the editor has no place for; '' where it can open the post, or there is no text."""
     images: tuple[ImageRef, ...]
     """Of the text and the featured image, whose own address is among their `urls`."""
+    mentioned: tuple[str, ...] = ()
+    """What players play, and where links lead: to be copied if it came with the export."""
 
 
 def prepare(post: SourcePost, site_url: str) -> Prepared:
@@ -54,28 +56,35 @@ def prepare(post: SourcePost, site_url: str) -> Prepared:
     if document is not None and len(html) > LARGE and len(encode(document)) > MAX_DOCUMENT:
         document, reason = None, "a document of more than 2 MB"
     urls = [post.featured_image] if post.featured_image else []
-    urls += _picture_urls(tokens, site_url)
+    shown, mentioned = _addresses(tokens)
+    urls += [*shown, *_full_sizes(mentioned, shown, site_url)]
     images = find_pictures(urls, site_url, post.source_id)
-    return Prepared(post.source_id, html, document, reason, tuple(images))
+    return Prepared(post.source_id, html, document, reason, tuple(images), tuple(mentioned))
 
 
-def _picture_urls(tokens: Sequence[Token], site_url: str) -> list[str]:
+def _addresses(tokens: Sequence[Token]) -> tuple[list[str], list[str]]:
+    """Those of pictures, and those of what is played or linked."""
     shown: list[str] = []
-    linked: list[str] = []
+    mentioned: list[str] = []
     for kind, name, attributes in tokens:
         if kind != "start" or not attributes:
             continue
         if name == "img":
             shown.append(attributes["src"])
-        elif name == "video" and "poster" in attributes:
-            shown.append(attributes["poster"])
         elif name == "a" and "href" in attributes:
-            linked.append(attributes["href"])
+            mentioned.append(attributes["href"])
+        elif name in _PLAYERS and "src" in attributes:
+            mentioned.append(attributes["src"])
+        if name == "video" and "poster" in attributes:
+            shown.append(attributes["poster"])
         if "srcset" in attributes:
             shown += [url for url, _ in parse_srcset(attributes["srcset"])]
         if "style" in attributes and (url := background_of(attributes["style"])):
             shown.append(url)
-    return [*shown, *_full_sizes(linked, shown, site_url)]
+    return shown, mentioned
+
+
+_PLAYERS = frozenset({"audio", "video", "source", "track"})
 
 
 def _full_sizes(linked: Sequence[str], shown: Sequence[str], site_url: str) -> Iterator[str]:

@@ -13,10 +13,11 @@ from typing import Any, Final
 import msgspec
 
 from masthead.caller import system
+from masthead.importers.archived import Archive
 from masthead.importers.content import Prepared, rewrite
 from masthead.importers.drafts import collection_of, key_of_post
 from masthead.importers.image_urls import ImageRef
-from masthead.importers.images import Archive, ImageCopier, Services
+from masthead.importers.images import ImageCopier, Services
 from masthead.importers.memory import Item, Memory
 from masthead.importers.opening import family_of
 from masthead.importers.preparing import Preparing
@@ -63,11 +64,12 @@ class ImageRepair:
         self._memory = Memory(services.records.database)
         self._family = family_of(source.overview)
         self._wanted = WantedImages(services.records, self._memory, request.tenant_id)
+        self._archive = Archive(source.overview.files, source.read_file)
         self._copier = ImageCopier(
             services,
             request.tenant_id,
             self._memory,
-            archive=Archive(source.overview.files, source.read_file),
+            archive=self._archive,
             emit_events=request.emit_events,
             patience=patience,
         )
@@ -118,7 +120,10 @@ class ImageRepair:
         found = []
         for post, prepared in zip(here, made, strict=True):
             record_id = items[key_of_post(post)].record_id
-            refs = _left(prepared, records[record_id]) if isinstance(prepared, Prepared) else ()
+            refs: tuple[ImageRef, ...] = ()
+            if isinstance(prepared, Prepared):
+                wanted = [*prepared.images, *self._archive.wanted_by(prepared)]
+                refs = _left(wanted, records[record_id])
             found.append(_Found(post, record_id, refs))
         return found
 
@@ -162,11 +167,11 @@ class ImageRepair:
         return True
 
 
-def _left(prepared: Prepared, record: Record) -> tuple[ImageRef, ...]:
+def _left(wanted: Sequence[ImageRef], record: Record) -> tuple[ImageRef, ...]:
     """The pictures whose old address the record still has."""
     texts = [record.get("featured_image", ""), msgspec.json.encode(_bodies(record)).decode()]
     whole = "\n".join(texts).replace("&amp;", "&")
-    return tuple(ref for ref in prepared.images if any(url in whole for url in ref.urls))
+    return tuple(ref for ref in wanted if any(url in whole for url in ref.urls))
 
 
 def _bodies(record: Record) -> list[Any]:

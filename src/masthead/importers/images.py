@@ -9,17 +9,18 @@ from __future__ import annotations
 import asyncio
 import base64
 import binascii
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
-from urllib.parse import unquote, unquote_to_bytes, urlsplit
+from urllib.parse import unquote, unquote_to_bytes
 
 import structlog
 
 from masthead.caller import system
 from masthead.errors import Invalid, MastheadError
 from masthead.ids import TenantId
+from masthead.importers.archived import Archive
 from masthead.importers.image_urls import ImageRef, file_name, picture_key
 from masthead.importers.memory import IMAGES, Item, Memory
 from masthead.media.collection import media
@@ -46,14 +47,6 @@ MAX_SHOWN = 500
 class Services(UploadServices, Protocol):
     @property
     def outbound(self) -> OutboundClient: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Archive:
-    """Pictures that came with the export: `Overview.files` and `Source.read_file`."""
-
-    files: Mapping[str, str]
-    read: Callable[[str], bytes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +82,6 @@ class ImageCopier:
         self._tenant_id = tenant_id
         self._memory = memory
         self._archive = archive
-        self._entries = _by_path(archive.files) if archive else {}
         self._archive_turn = asyncio.Lock()
         self._emit_events = emit_events
         self._patience = patience
@@ -156,8 +148,10 @@ class ImageCopier:
 
     async def _copied(self, key: str, refs: Sequence[ImageRef]) -> str:
         original = refs[0].original_url
-        if entry := self._entry(refs):
-            return await self._from_archive(key, original, entry)
+        if self._archive is not None:
+            urls = (url for ref in refs for url in (*ref.urls, ref.original_url))
+            if entry := self._archive.entry_of(urls):
+                return await self._from_archive(self._archive, key, original, entry)
         if original[:5].lower() == "data:":
             return await self._keep(key, "image", _once(_decoded(original)))
         candidates = dict.fromkeys(url for ref in refs for url in ref.candidates)
@@ -181,29 +175,23 @@ class ImageCopier:
                 reasons.append(str(error))
         raise _NotCopied(reasons[0])
 
-    def _entry(self, refs: Sequence[ImageRef]) -> str:
-        if not self._entries:
-            return ""
-        for ref in refs:
-            for url in (*ref.urls, ref.original_url):
-                if entry := self._entries.get(url) or self._entries.get(_path(url)):
-                    return entry
-        return ""
-
-    async def _from_archive(self, key: str, original: str, entry: str) -> str:
-        assert self._archive is not None
+    async def _from_archive(self, archive: Archive, key: str, original: str, entry: str) -> str:
+        """A file of any kind, as an upload may be."""
         try:
             async with self._archive_turn:
-                content = await asyncio.to_thread(self._archive.read, entry)
+                content = await asyncio.to_thread(archive.read, entry)
         except (OSError, ValueError, MastheadError) as error:
             raise _NotCopied(f"The file in the archive can't be read: {error}") from error
-        return await self._keep(key, file_name(original) or file_name(entry), _once(content))
+        name = file_name(original) or file_name(entry)
+        return await self._keep(key, name, _once(content), is_picture=False)
 
-    async def _keep(self, key: str, name: str, chunks: AsyncIterator[bytes]) -> str:
+    async def _keep(
+        self, key: str, name: str, chunks: AsyncIterator[bytes], *, is_picture: bool = True
+    ) -> str:
         upload = _Fetched("file", name or "image", "")
         try:
             await upload.fill(chunks)
-            if not sniff(upload.head, upload.filename).startswith("image/"):
+            if is_picture and not sniff(upload.head, upload.filename).startswith("image/"):
                 raise _NotCopied("What is there is not a picture.")
             # The same picture may be on its way under another address.
             async with self._same_content.slot(upload.sha256):
@@ -260,17 +248,6 @@ def _decoded(url: str) -> bytes:
 
 async def _once(content: bytes) -> AsyncIterator[bytes]:
     yield content
-
-
-def _by_path(files: Mapping[str, str]) -> dict[str, str]:
-    return {**{_path(name): entry for name, entry in files.items()}, **files}
-
-
-def _path(url: str) -> str:
-    try:
-        return unquote(urlsplit(url).path).lstrip("/")
-    except ValueError:
-        return ""
 
 
 def _words(error: MastheadError) -> str:

@@ -13,11 +13,11 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing, closing
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from itertools import chain
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from masthead.errors import Forbidden
 from masthead.ids import TenantId
+from masthead.importers.archived import Archive
 from masthead.importers.batch_sizes import (
     AHEAD,
     DEFAULT_BATCH,
@@ -109,6 +109,7 @@ class Import:
         self._counted_members = 0
         self._memory = memory = Memory(services.records.database)
         self._patience = patience
+        self._archive = Archive(source.overview.files, source.read_file)
         into = Destination(services.records, memory, request.tenant_id, family, request.emit_events)
         self._posts = PostBatches(into)
         self._members = MemberBatches(into)
@@ -120,14 +121,14 @@ class Import:
     @cached_property
     def _copier(self) -> ImageCopier:
         """Loaded with the first picture, as is all that takes files in."""
-        from masthead.importers.images import Archive, ImageCopier
+        from masthead.importers.images import ImageCopier
 
-        source, request = self._source, self._request
+        request = self._request
         return ImageCopier(
             self._services,
             request.tenant_id,
             self._memory,
-            archive=Archive(source.overview.files, source.read_file),
+            archive=self._archive,
             emit_events=request.emit_events,
             patience=self._patience,
         )
@@ -184,7 +185,7 @@ class Import:
 
     async def _copy_images(self, prepared: Sequence[Prepared], ready: ReadyBatch) -> dict[str, str]:
         """From old to new addresses; nothing is fetched in a dry run, only counted."""
-        refs = list(chain.from_iterable(each.images for each in prepared))
+        refs = [ref for e in prepared for ref in (*e.images, *self._archive.wanted_by(e))]
         if not refs:
             return {}
         if self._request.dry_run:
