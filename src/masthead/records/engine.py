@@ -26,7 +26,15 @@ from masthead.records.rotation import Rotated, Rotation
 from masthead.records.search import document_key, prefix_of, read_query
 from masthead.records.search_index import SearchIndex
 from masthead.records.sorting import SortKey, parse_sort
-from masthead.records.unit import ENCRYPTION_PURPOSE, Parts, Unit, WrittenEvent, secret_context
+from masthead.records.unit import (
+    ENCRYPTION_PURPOSE,
+    NewRecord,
+    Parts,
+    Unit,
+    WrittenEvent,
+    allow,
+    secret_context,
+)
 from masthead.records.writes import Writes
 from masthead.storage.database import EVERY_TENANT, Database, Scope, scope_of
 from masthead.storage.full_text import Term, search_values
@@ -154,15 +162,13 @@ class Records:
 
     def check_may_create(self, caller: Caller, collection: Collection) -> None:
         """Refuses before a large body is read."""
-        if not caller.is_admin and collection.rules.create is None:
-            raise _locked(caller)
+        allow(caller, collection.rules.create)
         if collection.made_by:
             raise Forbidden(f"Such a record is made by {collection.made_by}.")
 
     def check_may_update(self, caller: Caller, collection: Collection) -> None:
         """Refuses before a large body is read or a password hashed."""
-        if not caller.is_admin and collection.rules.update is None:
-            raise _locked(caller)
+        allow(caller, collection.rules.update)
 
     async def create(
         self,
@@ -173,8 +179,10 @@ class Records:
         stamped: Mapping[str, Any] | None = None,
     ) -> Record:
         await self._inquire(collection, given)
+        _require_tenant(caller)
+        checked = NewRecord.checked(caller, collection, given)
         async with self.unit(caller) as unit:
-            return await unit.create(collection, given, stamped=stamped)
+            return await unit.store(collection, checked, stamped=stamped)
 
     def as_seen_by(self, caller: Caller, collection: Collection, record: Record) -> Record:
         """A record the caller has just written, without what the caller may not read."""
@@ -215,8 +223,7 @@ class Records:
         A caller above the tenants without one changes the platform's own records. Events are left
         out only where a migration must not page every subscriber.
         """
-        if caller.tenant_id is None and not caller.is_platform:
-            raise _no_tenant(caller)
+        _require_tenant(caller)
         return _OpenUnit(self, caller, emit_events=emit_events)
 
     async def find(
@@ -350,16 +357,14 @@ class Records:
         return {slot.parameter: slot.coerce(literals[slot.position]) for slot in prepared.slots}
 
     def _may_read(self, caller: Caller, collection: Collection) -> Access:
-        if not caller.is_admin and collection.rules.read is None:
-            raise _locked(caller)
+        allow(caller, collection.rules.read)
         return access_of(caller)
 
     async def _may_change(
         self, caller: Caller, collection: Collection, record_id: str, rule: str | None
     ) -> Caller:
         """Refuses what is locked before it takes the tenant's turn to write."""
-        if not caller.is_admin and rule is None:
-            raise _locked(caller)
+        allow(caller, rule)
         _check_id(record_id)
         return await self._at_home(caller, collection, record_id)
 
@@ -446,10 +451,10 @@ def _check_id(record_id: str) -> None:
         raise NotFound
 
 
-def _locked(caller: Caller) -> Exception:
-    if caller.kind is Kind.GUEST:
-        return Unauthenticated()
-    return Forbidden("Only administrators can perform this action.")
+def _require_tenant(caller: Caller) -> None:
+    """Only those above the tenants may act without one."""
+    if caller.tenant_id is None and not caller.is_platform:
+        raise _no_tenant(caller)
 
 
 def _no_tenant(caller: Caller) -> Exception:

@@ -125,13 +125,21 @@ class Unit:
     ) -> Record:
         """`stamped` are values that trusted code sets where no caller may (hashes, file facts, when
         something was first made elsewhere)."""
-        self._allow(collection.rules.create)
-        record_id = chosen_id(given)
-        fields, named = check_new(collection, given, self._access)
+        checked = NewRecord.checked(self._caller, collection, given)
+        return await self.store(collection, checked, stamped=stamped)
+
+    async def store(
+        self,
+        collection: Collection,
+        new: NewRecord,
+        *,
+        stamped: Mapping[str, Any] | None = None,
+    ) -> Record:
+        """What was checked before, so that others need not wait for that."""
         record: Record = {
-            "id": record_id or ids.new_id(),
-            "tenant_id": self._tenant_of(collection, record_id),
-            **fields,
+            "id": new.id or ids.new_id(),
+            "tenant_id": self._tenant_of(collection, new.id),
+            **new.fields,
             "created": self._now,
             "updated": self._now,
             "version": 1,
@@ -141,7 +149,7 @@ class Unit:
         await self._check_relations(record, collection.relations)
         self._refuse_if_read_only()
         record.update(
-            collection.before_save(Save(None, record, named, self._now, self.tenant.site))
+            collection.before_save(Save(None, record, new.named, self._now, self.tenant.site))
         )
         await self._insert(collection, record)
         await self._record_change(collection, Change(None, record))
@@ -186,7 +194,7 @@ class Unit:
         self, collection: Collection, record_id: str, *, expected_version: int | None = None
     ) -> Record:
         if not collection.owner_may_delete and not self._caller.is_platform:
-            self._allow(None)
+            allow(self._caller, None)
             raise Forbidden("Only a platform operator can delete this record.")
         old = await self._visible(collection, record_id, collection.rules.delete)
         if expected_version is not None and old["version"] != expected_version:
@@ -222,14 +230,6 @@ class Unit:
         """A change of the caller's own tables that commits together with this one."""
         return await self._tx.execute(statement, statement.bind(values))
 
-    def _allow(self, rule: str | None) -> None:
-        """Locked means administrators only; anyone else learns which door they stand at."""
-        if self._caller.is_admin or rule is not None:
-            return
-        if self._caller.kind is Kind.GUEST:
-            raise Unauthenticated
-        raise Forbidden("Only administrators can perform this action.")
-
     def _tenant_of(self, collection: Collection, record_id: str) -> str:
         # A tenant's own row belongs to itself, so whoever makes one has chosen its id before.
         if collection.name == "tenants" and record_id != self.tenant_id:
@@ -238,7 +238,7 @@ class Unit:
 
     async def _visible(self, collection: Collection, record_id: str, rule: str | None) -> Record:
         """The record as the engine sees it, if the caller's rule lets it be seen at all."""
-        self._allow(rule)
+        allow(self._caller, rule)
         if not self._caller.is_admin and not await self._passes(collection, record_id, rule or ""):
             raise NotFound
         found = await self.find(collection, {"id": record_id}, limit=1)
@@ -415,6 +415,21 @@ class Unit:
             self._event_rows = []
 
 
+class NewRecord(NamedTuple):
+    """What somebody may create, and every field of it as it should be."""
+
+    id: str
+    """As the client chose it, or ''."""
+    fields: Record
+    named: frozenset[str]
+    """The fields that were given."""
+
+    @classmethod
+    def checked(cls, caller: Caller, collection: Collection, given: Mapping[str, Any]) -> NewRecord:
+        allow(caller, collection.rules.create)
+        return cls(chosen_id(given), *check_new(collection, given, access_of(caller)))
+
+
 class WrittenEvent(NamedTuple):
     id: str
     name: str
@@ -442,6 +457,15 @@ class Parts:
         self.keyring = keyring
         self.clock = clock
         self.tenants: dict[TenantId, KnownTenant] = {}
+
+
+def allow(caller: Caller, rule: str | None) -> None:
+    """Locked means administrators only; anyone else learns which door they stand at."""
+    if caller.is_admin or rule is not None:
+        return
+    if caller.kind is Kind.GUEST:
+        raise Unauthenticated
+    raise Forbidden("Only administrators can perform this action.")
 
 
 def file_key(tenant_id: str, collection: Collection, record_id: str, name: str) -> str:
