@@ -48,9 +48,6 @@ class EventStream:
             self.characters += len(piece)
             self.size += len(quoted) - 2
             content += b'data: {"text":' + quoted + b"}\n\n"
-        # What else has come in this turn of the loop is read first, and all of it then sent in one
-        # go: waking the server's own thread for each piece costs more than the piece.
-        await asyncio.sleep(0)
         await self._write(content)
 
     async def finish(self, last: Mapping[str, Any] | None = None) -> None:

@@ -306,7 +306,7 @@ def told_apart() -> Iterator[None]:
     except TimeoutError as error:
         raise OutboundError(Kind.TIMEOUT, "The host did not answer in full in time.") from error
     except aiohttp.ClientConnectorCertificateError as error:
-        raise OutboundError(Kind.TLS, _certificate_fault(error)) from error
+        raise OutboundError(Kind.TLS, certificate_fault(error.certificate_error)) from error
     except (aiohttp.ClientSSLError, ssl.SSLError) as error:
         raise OutboundError(Kind.TLS, NO_TLS) from error
     except aiohttp.ClientConnectorError as error:
@@ -321,7 +321,6 @@ def told_apart() -> Iterator[None]:
         raise OutboundError(Kind.PROTOCOL, "The host's answer is not valid HTTP.") from error
 
 
-def _certificate_fault(error: aiohttp.ClientConnectorCertificateError) -> str:
-    cause = error.certificate_error
+def certificate_fault(cause: Exception) -> str:
     reason = cause.verify_message if isinstance(cause, ssl.SSLCertVerificationError) else ""
     return f"The host's certificate is not trusted: {reason.rstrip('.') or 'it is not valid'}."

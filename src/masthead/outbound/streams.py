@@ -7,71 +7,60 @@ queue, and whoever stops reading closes the connection at once.
 from __future__ import annotations
 
 import asyncio
-import math
+import ssl
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from ipaddress import ip_network
 from pathlib import Path
-from types import SimpleNamespace
 
-import aiohttp
+from yarl import URL
 
 from masthead import clock
-from masthead.outbound.client import CONNECT_SECONDS, new_session, told_apart
-from masthead.outbound.connections import Gate, connector, trust_of
+from masthead.outbound.client import (
+    CONNECT_SECONDS,
+    NO_TLS,
+    USER_AGENT,
+    certificate_fault,
+    told_apart,
+)
+from masthead.outbound.connections import Gate, trust_of
 from masthead.outbound.errors import Kind, OutboundError
+from masthead.outbound.framing import Body, Head, body_of, read_head
 from masthead.outbound.lookup import Lookup, SystemLookup
 from masthead.outbound.reach import RULES, Reach
 from masthead.outbound.retry_after import read_retry_after
-from masthead.outbound.targets import read_url
+from masthead.outbound.targets import literal_address, read_url
+from masthead.outbound.turns import Turns
+from masthead.outbound.wire import Wire, connect
 from masthead.setting_values import Network
 
 EVERYWHERE = (ip_network("0.0.0.0/0"), ip_network("::/0"))
 
 
 class Incoming:
-    """An answer whose head has come. One timer watches all its reads: chunks come many times a
-    second, and a timer for each would cost as much as the chunk."""
+    """An answer whose head has come."""
 
-    def __init__(self, response: aiohttp.ClientResponse) -> None:
-        self._content = response.content
-        self._loop = asyncio.get_running_loop()
-        self._timer: asyncio.TimerHandle | None = None
-        self._watched_until = math.inf
-        self._deadline = math.inf
-        """Of the read under way."""
-        self.status = response.status
-        self.retry_after = read_retry_after(response.headers.get("Retry-After"), clock.now())
+    def __init__(self, wire: Wire, head: Head, body: Body) -> None:
+        self._wire = wire
+        self._body = body
+        self.status = head.status
+        self.retry_after = read_retry_after(head.headers.get("retry-after"), clock.now())
         """Seconds."""
 
     async def read(self, timeout_seconds: float) -> bytes:
         """What has come since the last time, or the next bytes; b"" at the end."""
-        self._deadline = self._loop.time() + timeout_seconds
-        if self._timer is None or self._deadline < self._watched_until:
-            self._watch()
+        body = self._body
         try:
-            return await self._content.readany()
+            while not body.is_complete:
+                data = await self._wire.read(timeout_seconds)
+                if not data and not body.end():
+                    raise ConnectionResetError
+                if content := body.feed(data):
+                    return content
         except Exception as error:
             with told_apart():
                 raise error
-        finally:
-            self._deadline = math.inf
-
-    def close(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-
-    def _watch(self) -> None:
-        self.close()
-        self._watched_until = self._deadline
-        self._timer = self._loop.call_at(self._deadline, self._look)
-
-    def _look(self) -> None:
-        self._timer = None
-        if self._loop.time() >= self._deadline:
-            self._content.set_exception(TimeoutError())
-        elif self._deadline < math.inf:
-            self._watch()
+        return b""
 
 
 class OutboundStreams:
@@ -85,16 +74,18 @@ class OutboundStreams:
         lookup: Lookup | None = None,
         connect_seconds: float = CONNECT_SECONDS,
     ) -> None:
-        self._allowed = {Reach.OPERATOR: EVERYWHERE, Reach.PUBLIC: (), Reach.LISTED: tuple(allow)}
-        self._ca_file = ca_file
         self._own_lookup = SystemLookup()
-        self._lookup = lookup or self._own_lookup
+        allowed = {Reach.OPERATOR: EVERYWHERE, Reach.PUBLIC: (), Reach.LISTED: tuple(allow)}
+        self._gates = {
+            reach: Gate(rules, allowed[reach], lookup or self._own_lookup)
+            for reach, rules in RULES.items()
+        }
+        self._ca_file = ca_file
+        self._trust: ssl.SSLContext | None = None
         self._connect_seconds = connect_seconds
-        self._sessions: dict[Reach, aiohttp.ClientSession] = {}
+        self._turns = Turns()
 
     async def close(self) -> None:
-        for session in self._sessions.values():
-            await session.close()
         await self._own_lookup.close()
 
     @asynccontextmanager
@@ -110,30 +101,65 @@ class OutboundStreams:
         """Yields once the answer's head is there, which `timeout_seconds` are for; redirects are
         not followed. Raises OutboundError."""
         target = read_url(url, RULES[reach])
-        with told_apart(), _unsent():
-            async with asyncio.timeout(timeout_seconds):
-                response = await self._session(reach).post(
-                    target,
-                    data=body,
-                    headers=headers,
-                    allow_redirects=False,
-                    trace_request_ctx=SimpleNamespace(),
-                )
-        incoming = Incoming(response)
+        wire: Wire | None = None
         try:
+            with told_apart():
+                request = _request(target, headers, body)
+                async with asyncio.timeout(timeout_seconds):
+                    wire = await self._connect(target, self._gates[reach])
+                    wire.write(request)
+                    incoming = await _answer_on(wire)
             yield incoming
         finally:
-            incoming.close()
-            response.close()
+            if wire is not None:
+                wire.close()
 
-    def _session(self, reach: Reach) -> aiohttp.ClientSession:
+    async def _connect(self, target: URL, gate: Gate) -> Wire:
+        host, port = target.raw_host or "", target.port or 0
+        literal = literal_address(target)
+        if literal is not None:
+            addresses = gate.check([literal], port)
+        else:
+            addresses = await gate.find(host, port)
+        with _unsent():
+            async with asyncio.timeout(self._connect_seconds):
+                return await connect(addresses, target, gate, self._trusted(), self._turns)
+
+    def _trusted(self) -> ssl.SSLContext:
         # On first use: reading the system's certificates is nothing that a start should wait for.
-        session = self._sessions.get(reach)
-        if session is None:
-            gate = Gate(RULES[reach], self._allowed[reach], self._lookup)
-            connections = connector(gate, trust_of(self._ca_file), keeps_alive=False)
-            session = self._sessions[reach] = new_session(connections, self._connect_seconds)
-        return session
+        if self._trust is None:
+            self._trust = trust_of(self._ca_file)
+        return self._trust
+
+
+def _request(target: URL, headers: Mapping[str, str], body: bytes) -> bytes:
+    sent = {
+        "Host": target.host_port_subcomponent or "",
+        "User-Agent": USER_AGENT,
+        **headers,
+        "Content-Length": str(len(body)),
+        "Connection": "close",
+    }
+    lines = [f"{name}: {value}" for name, value in sent.items()]
+    if not all(line.isprintable() for line in lines):
+        # A line end in a value would begin another header.
+        raise ValueError("a header has a character that none may have")
+    head = "\r\n".join([f"POST {target.raw_path_qs} HTTP/1.1", *lines, "", ""])
+    return head.encode() + body
+
+
+async def _answer_on(wire: Wire) -> Incoming:
+    received = b""
+    while True:
+        data = await wire.read()
+        if not data:
+            raise ConnectionResetError
+        received += data
+        found = read_head(received)
+        if found is not None:
+            head, rest = found
+            wire.put_back(rest)
+            return Incoming(wire, head, body_of(head))
 
 
 @contextmanager
@@ -142,6 +168,12 @@ def _unsent() -> Iterator[None]:
     have to pay for one that it has got: not the same as a slow answer."""
     try:
         yield
-    except aiohttp.ConnectionTimeoutError as error:
+    except TimeoutError as error:
         message = "The host did not take the connection in time."
         raise OutboundError(Kind.CONNECT, message) from error
+    except ssl.SSLCertVerificationError as error:
+        raise OutboundError(Kind.TLS, certificate_fault(error)) from error
+    except (ssl.SSLError, ConnectionResetError, ConnectionAbortedError) as error:
+        raise OutboundError(Kind.TLS, NO_TLS) from error
+    except OSError as error:
+        raise OutboundError(Kind.CONNECT, "The host does not take connections.") from error
