@@ -166,9 +166,10 @@ class _Bench:
             end = due + seconds
             while due < end or not taken:
                 started = due
-                if due > time.monotonic():
+                pause = due - time.monotonic()
+                if pause > 0:
                     # The pause between two readers' calls.
-                    time.sleep(due - time.monotonic())
+                    time.sleep(pause)
                     # Waking up late is not the server's fault.
                     started = time.monotonic()
                 _ask(connection, self._listing)
