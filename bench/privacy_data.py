@@ -29,7 +29,6 @@ from masthead.media.collection import media
 from masthead.members.collection import blog_members
 from masthead.posts.collection import posts
 from masthead.records.collection import Collection, Record
-from masthead.site.collection import site_settings
 from masthead.storage.database import EVERY_TENANT
 from masthead.webhooks.collection import webhook_subscriptions
 
@@ -91,7 +90,7 @@ async def _tenant(parts: Parts, slug: str) -> TenantId:
         owner_email=f"owner@{slug}.example",
         owner_password="correct horse battery",
     )
-    return (await create_tenant(parts.records, site_settings, new)).tenant_id
+    return (await create_tenant(parts.records, new)).tenant_id
 
 
 async def _create(

@@ -18,6 +18,7 @@ from masthead.records.unit import Unit, WrittenEvent
 from masthead.schema import registry, tables
 from masthead.settings import Settings
 from masthead.site.address import Sites
+from masthead.site.custom_domain import beside
 from masthead.storage.database import Database
 from masthead.storage.open import open_database
 from masthead.webhooks.collection import reaching
@@ -77,6 +78,7 @@ async def open_installation(settings: Settings, now: clock.Clock = clock.now) ->
     keyring = KeyRing([str(secret) for secret in settings.load_root_secrets()])
     database = await open_database(settings.database_url)
     collections = reaching(under_operator(registry, settings), settings.outbound_allow)
+    collections = beside(collections, settings.base_domain)
     records = Records(database, collections, tables, keyring, now)
     records.fan_out = _FanoutWhenNeeded(database)
     return Installation(settings, keyring, database, records)

@@ -7,14 +7,14 @@ that everybody knows, or a host on a network that the operator has listed.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from functools import partial
 from typing import Any
 
 from masthead.outbound.errors import OutboundError
 from masthead.outbound.reach import RULES, Reach
 from masthead.outbound.targets import literal_address, reachable, read_url
-from masthead.records.collection import Collection, Registry
+from masthead.records.collection import Registry
 from masthead.records.fields.base import Field, refuse
 from masthead.records.fields.text import Url
 from masthead.settings import Settings
@@ -85,14 +85,8 @@ class AiAddress(Url):
 
 def under_operator(registry: Registry, settings: Settings) -> Registry:
     """The same collections, in which a site's AI address is one that these settings allow."""
-    return Registry(
-        _checked(each, settings) if each is site_settings else each for each in registry.collections
-    )
-
-
-def _checked(collection: Collection, settings: Settings) -> Collection:
     check = partial(reach_of, settings=settings)
-    return replace(collection, fields=tuple(_bound(each, check) for each in collection.fields))
+    return registry.rebound(site_settings.name, partial(_bound, check=check))
 
 
 def _bound(declared: Field, check: Callable[[str], Reach]) -> Field:

@@ -13,7 +13,6 @@ from masthead.cli.invocation import Invocation, Shown, command, new_app
 from masthead.cli.opened import opened
 from masthead.errors import NotFound
 from masthead.identity.named import tenant_named
-from masthead.identity.setup import check_custom_domain
 from masthead.ids import TenantId
 from masthead.records.collection import Record
 from masthead.records.engine import Records
@@ -35,10 +34,6 @@ async def set_settings(
     """Changes site settings. An empty value clears one."""
     given = parse_changes(changes)
     async with opened(invocation) as parts:
-        if "custom_domain" in given:
-            given["custom_domain"] = check_custom_domain(
-                given["custom_domain"], parts.settings.base_domain
-            )
         current = await _settings_of(parts.records, tenant)
         # The one that also knows what the operator allows.
         collection = parts.records.registry[site_settings.name]

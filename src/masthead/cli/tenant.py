@@ -12,12 +12,11 @@ from masthead.cli.opened import opened
 from masthead.errors import Invalid
 from masthead.identity.named import tenant_named
 from masthead.identity.plans import Plan
-from masthead.identity.setup import NewTenant, check_custom_domain, create_tenant
+from masthead.identity.setup import NewTenant, create_tenant
 from masthead.identity.tenants import tenants
 from masthead.ids import TenantId
 from masthead.records.collection import Record
 from masthead.records.engine import ListRequest
-from masthead.site.collection import site_settings
 
 app = new_app("Creates and lists tenants, and changes their plan.")
 
@@ -45,10 +44,10 @@ async def create(
             plan=plan,
             owner_email=owner_email,
             owner_password=owner_password,
-            custom_domain=check_custom_domain(custom_domain, parts.settings.base_domain),
+            custom_domain=custom_domain,
         )
         try:
-            made = await create_tenant(parts.records, site_settings, new)
+            made = await create_tenant(parts.records, new)
         except Invalid as error:
             raise _by_argument(error) from error
     data = {"tenant_id": made.tenant_id, "slug": made.slug, "owner_id": made.owner_id}

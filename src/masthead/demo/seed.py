@@ -42,7 +42,7 @@ async def create_demo_tenant(records: Records, password: str) -> TenantId:
     new = NewTenant(
         slug=SLUG, name=NAME, plan=Plan.BUSINESS, owner_email=OWNER, owner_password=password
     )
-    created = await create_tenant(records, site_settings, new)
+    created = await create_tenant(records, new)
     (settings,) = await records.find(site_settings, {}, tenant_id=created.tenant_id)
     await records.update(
         system(created.tenant_id),

@@ -110,6 +110,15 @@ def check_slug(slug: str) -> Problem | None:
     return None
 
 
+def is_address(name: str) -> bool:
+    """Whether a host's name is an IP address; one of IPv6 stands in brackets."""
+    try:
+        ipaddress.ip_address(name.strip("[]"))
+    except ValueError:
+        return False
+    return True
+
+
 def _split_port(raw: str) -> tuple[str, int | None]:
     if raw.startswith("["):
         address, bracket, rest = raw.partition("]")

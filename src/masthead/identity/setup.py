@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import ipaddress
 from dataclasses import dataclass
 
 from masthead.caller import system
 from masthead.email_address import normal_email
-from masthead.errors import Invalid, MastheadError, Problem
+from masthead.errors import Invalid, MastheadError
 from masthead.identity.accounts import new_credentials
-from masthead.identity.hosts import BadHost, check_slug, parse_host
+from masthead.identity.hosts import check_slug
 from masthead.identity.plans import Plan
 from masthead.identity.tenants import superusers, tenants
 from masthead.ids import TenantId, new_id
-from masthead.records.collection import Collection
 from masthead.records.engine import Records
 
 
@@ -38,9 +36,7 @@ class OperatorExists(MastheadError):
     message = "There is an operator with this e-mail address already."
 
 
-async def create_tenant(
-    records: Records, site_settings: Collection, new: NewTenant
-) -> CreatedTenant:
+async def create_tenant(records: Records, new: NewTenant) -> CreatedTenant:
     """The tenant, its owner and its settings: all three or none. Refusals name the argument."""
     problem = check_slug(new.slug)
     if problem:
@@ -60,7 +56,7 @@ async def create_tenant(
             },
         )
         await unit.create(
-            site_settings,
+            records.registry["site_settings"],
             {"slug": new.slug, "site_name": new.name, "custom_domain": new.custom_domain},
         )
     return CreatedTenant(tenant_id, new.slug, owner["id"])
@@ -74,31 +70,3 @@ async def create_operator(records: Records, email: str, password: str) -> str:
             raise OperatorExists
         operator = await unit.create(superusers, {"email": email}, stamped=credentials)
     return str(operator["id"])
-
-
-def check_custom_domain(text: str, base_domain: str) -> str:
-    """The domain as it is stored; empty stays empty. Raises `Invalid` on `custom_domain`."""
-    if not text.strip():
-        return ""
-    try:
-        host = parse_host(text.strip())
-    except BadHost:
-        raise _bad_domain("Must be a domain name such as blog.example.com.") from None
-    if host.port is not None or "." not in host.name or _is_address(host.name):
-        raise _bad_domain("Must be a domain name such as blog.example.com.")
-    if host.name == base_domain or host.name.endswith(f".{base_domain}"):
-        # Such a host is read as a tenant's slug and would never reach this tenant.
-        raise _bad_domain(f"Names under {base_domain} belong to the platform.")
-    return host.name
-
-
-def _is_address(name: str) -> bool:
-    try:
-        ipaddress.ip_address(name.strip("[]"))
-    except ValueError:
-        return False
-    return True
-
-
-def _bad_domain(message: str) -> Invalid:
-    return Invalid({"custom_domain": Problem("validation_invalid_format", message)})

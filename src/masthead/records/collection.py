@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -261,6 +261,13 @@ class Registry:
             )
             for target in self.collections
         }
+
+    def rebound(self, name: str, bind: Callable[[Field], Field]) -> Registry:
+        """The same collections, one of which has its fields bound to what an operator has set."""
+        return Registry(
+            replace(each, fields=tuple(map(bind, each.fields))) if each.name == name else each
+            for each in self.collections
+        )
 
     def find(self, key: str) -> Collection | None:
         """By name or by collection id, as PocketBase's clients use either."""

@@ -8,6 +8,7 @@ from masthead.records.fields.documents import TextList
 from masthead.records.fields.secrets import Secret
 from masthead.records.fields.text import Text, Url
 from masthead.records.fields.values import Date, Flag, Number, Select
+from masthead.site.custom_domain import CustomDomain
 
 site_settings = Collection(
     "site_settings",
@@ -22,7 +23,7 @@ site_settings = Collection(
         Flag(name="comments_enabled", default=True),
         TextList(name="cors_origins", max_items=50, max_length=300),
         # A domain routes readers to a tenant, so claiming one is the platform's business.
-        Text(name="custom_domain", max=253, write=Access.PLATFORM),
+        CustomDomain(name="custom_domain", write=Access.PLATFORM),
         Flag(name="read_only_mode", write=Access.PLATFORM),
         Date(name="deleted_at", write=Access.PLATFORM),
         Secret(name="member_payment_secret_key", max=500),

@@ -98,9 +98,4 @@ def reaching(registry: Registry, allow: Sequence[Network]) -> Registry:
     def bound(field: Field) -> Field:
         return replace(field, allow=tuple(allow)) if isinstance(field, ReceiverUrl) else field
 
-    return Registry(
-        replace(each, fields=tuple(map(bound, each.fields)))
-        if each is webhook_subscriptions
-        else each
-        for each in registry.collections
-    )
+    return registry.rebound(webhook_subscriptions.name, bound)

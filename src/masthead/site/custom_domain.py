@@ -1,0 +1,50 @@
+"""A tenant's own domain: a name that readers' browsers send as Host, and not one of ours."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from masthead.identity.hosts import BadHost, is_address, parse_host
+from masthead.records.collection import Registry
+from masthead.records.fields.base import Field, refuse
+from masthead.records.fields.text import Text
+
+
+@dataclass(frozen=True, kw_only=True)
+class CustomDomain(Text):
+    """Stored as hosts are compared: lower case, without a dot at the end."""
+
+    max: int = 253
+    base_domain: str = ""
+    """The platform's own, under which each name is read as a tenant's slug."""
+
+    def parse(self, value: Any) -> str:
+        text = super().parse(value).strip()
+        return self._domain(text) if text else ""
+
+    def _domain(self, text: str) -> str:
+        try:
+            host = parse_host(text)
+        except BadHost:
+            raise _bad("Must be a domain name such as blog.example.com.") from None
+        if host.port is not None or "." not in host.name or is_address(host.name):
+            raise _bad("Must be a domain name such as blog.example.com.")
+        if host.name == self.base_domain or host.name.endswith(f".{self.base_domain}"):
+            raise _bad(f"Names under {self.base_domain} belong to the platform.")
+        return host.name
+
+
+def beside(registry: Registry, base_domain: str) -> Registry:
+    """The same collections, in which a site's own domain lies outside the platform's."""
+
+    def bound(field: Field) -> Field:
+        if isinstance(field, CustomDomain):
+            return replace(field, base_domain=base_domain)
+        return field
+
+    return registry.rebound("site_settings", bound)
+
+
+def _bad(message: str) -> Exception:
+    return refuse("validation_invalid_format", message)
