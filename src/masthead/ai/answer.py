@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Iterable, Mapping
 from typing import Any
 
 from starlette.types import Send
@@ -41,14 +41,16 @@ class EventStream:
         self._last_sent = self._time()
         await self._send({"type": "http.response.start", "status": 200, "headers": self._headers})
 
-    async def texts(self, pieces: Iterable[str]) -> None:
+    def texts(self, pieces: Iterable[str]) -> Awaitable[None]:
+        """To be awaited; the pieces go out together."""
         content = b""
         for piece in pieces:
             quoted = encode(piece)
             self.characters += len(piece)
             self.size += len(quoted) - 2
             content += b'data: {"text":' + quoted + b"}\n\n"
-        await self._write(content)
+        # Handed on as it is: a coroutine around it would be one more to make for each chunk.
+        return self._write(content)
 
     async def finish(self, last: Mapping[str, Any] | None = None) -> None:
         """Ends the stream, after one last event where there is something to say."""

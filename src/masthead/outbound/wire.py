@@ -75,7 +75,14 @@ class Wire(asyncio.Protocol):
         """What has come since the last time, or comes next; b"" at the end. Raises OSError, of
         which TimeoutError is one."""
         if not (self._waiting or self._has_ended or self._failure):
-            await self._more(timeout_seconds)
+            self._deadline = self._loop.time() + timeout_seconds
+            if self._deadline < self._watched_until:
+                self._watch()
+            self._reader = self._loop.create_future()
+            try:
+                await self._reader
+            finally:
+                self._deadline = math.inf
         if not self._waiting and self._failure is not None:
             raise self._failure
         data, self._waiting = self._waiting, b""
@@ -90,16 +97,6 @@ class Wire(asyncio.Protocol):
             self._timer.cancel()
         if self._transport is not None:
             self._transport.abort()
-
-    async def _more(self, timeout_seconds: float) -> None:
-        self._deadline = self._loop.time() + timeout_seconds
-        if self._deadline < self._watched_until:
-            self._watch()
-        self._reader = self._loop.create_future()
-        try:
-            await self._reader
-        finally:
-            self._deadline = math.inf
 
     def _wake(self) -> None:
         if self._reader is not None:
