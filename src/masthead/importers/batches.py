@@ -8,6 +8,7 @@ it doesn't matter whether an earlier run was cut off, or another one is at work.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -26,7 +27,7 @@ from masthead.records.collection import Record
 from masthead.records.fields.text import Slug
 from masthead.records.query import access_of
 from masthead.records.slugs import free_slug
-from masthead.records.unit import Unit
+from masthead.records.unit import NewRecord, Unit
 from masthead.records.validation import check_new
 
 CREATE: Final = "create"
@@ -51,6 +52,8 @@ class ReadyPost:
     fingerprint: str
     draft: Draft | None
     """None where nothing has to be written."""
+    checked: NewRecord | None = None
+    """The draft as a new record; None where it can't be one."""
     html_only: str = ""
     problem: str = ""
     """Why it could not be made ready."""
@@ -93,6 +96,14 @@ class State:
 class PostBatches:
     def __init__(self, into: Destination) -> None:
         self._into = into
+
+    def checked(self, draft: Draft) -> NewRecord | None:
+        """Beforehand, so that nobody waits for it who wants to write. What is wrong with a draft is
+        found again, and told, when it is to be written."""
+        with suppress(Invalid):
+            given = {**draft.values, "slug": draft.slug}
+            return NewRecord.checked(self._into.caller, draft.collection, given)
+        return None
 
     async def look(self, posts: Sequence[SourcePost]) -> State:
         """Beforehand and without a lock: what need not be made ready, and what a dry run says."""
@@ -187,7 +198,7 @@ class PostBatches:
             # It was as the source has it when the batch was made ready, and is not any more.
             return outcome_of(ready, "failed", CHANGED_MEANWHILE)
         try:
-            record = await self._record(unit, ready.draft, state, key, verdict)
+            record = await self._record(unit, ready, ready.draft, state, verdict)
         except Invalid as error:
             return outcome_of(ready, "failed", reason_of(error))
         item = Item(ready.draft.collection.name, record["id"], ready.fingerprint, record["version"])
@@ -197,13 +208,16 @@ class PostBatches:
         return outcome_of(ready, result, warnings=warning)
 
     async def _record(
-        self, unit: Unit, draft: Draft, state: State, key: str, verdict: str
+        self, unit: Unit, ready: ReadyPost, draft: Draft, state: State, verdict: str
     ) -> Record:
         if verdict == UPDATE:
             # The address stays: whoever linked to it here must not lose it.
-            return await unit.update(draft.collection, state.items[key].record_id, draft.values)
+            known = state.items[key_of_post(ready.post)]
+            return await unit.update(draft.collection, known.record_id, draft.values)
         slug = await self._free_slug(unit, draft, state)
         made = first_made(draft.values.get("published_at", ""), self._into.records.clock())
+        if ready.checked is not None and slug == draft.slug:
+            return await unit.store(draft.collection, ready.checked, stamped=made)
         return await unit.create(draft.collection, {**draft.values, "slug": slug}, stamped=made)
 
     async def _free_slug(self, unit: Unit, draft: Draft, state: State) -> str:

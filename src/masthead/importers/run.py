@@ -180,8 +180,25 @@ class Import:
                 ready.entries.append(entry)
             else:
                 key = key_of_post(entry)
-                ready.entries.append(_ready(entry, fingerprints[key], made.get(key), places))
+                ready.entries.append(self._ready(entry, fingerprints[key], made.get(key), places))
         return ready
+
+    def _ready(
+        self,
+        post: SourcePost,
+        fingerprint: str,
+        prepared: Prepared | str | None,
+        places: dict[str, str],
+    ) -> ReadyPost:
+        if prepared is None:
+            return ReadyPost(post, fingerprint, None)
+        if isinstance(prepared, str):
+            return ReadyPost(post, fingerprint, None, problem=prepared)
+        html, document = rewrite(prepared.html, prepared.content_json, places)
+        body = Body(html, document, places.get(post.featured_image, post.featured_image))
+        draft = draft_of(post, body)
+        checked = self._posts.checked(draft)
+        return ReadyPost(post, fingerprint, draft, checked, prepared.why_html_only)
 
     async def _copy_images(self, prepared: Sequence[Prepared], ready: ReadyBatch) -> dict[str, str]:
         """From old to new addresses; nothing is fetched in a dry run, only counted."""
@@ -257,18 +274,6 @@ async def refuse_if_read_only(services: Services, tenant_id: TenantId) -> None:
     found = await records.find(records.registry["site_settings"], {}, tenant_id=tenant_id)
     if found and (found[0]["read_only_mode"] or found[0]["deleted_at"]):
         raise Forbidden("This site is read-only. Nothing can be imported until that is lifted.")
-
-
-def _ready(
-    post: SourcePost, fingerprint: str, prepared: Prepared | str | None, places: dict[str, str]
-) -> ReadyPost:
-    if prepared is None:
-        return ReadyPost(post, fingerprint, None)
-    if isinstance(prepared, str):
-        return ReadyPost(post, fingerprint, None, problem=prepared)
-    html, document = rewrite(prepared.html, prepared.content_json, places)
-    body = Body(html, document, places.get(post.featured_image, post.featured_image))
-    return ReadyPost(post, fingerprint, draft_of(post, body), prepared.why_html_only)
 
 
 class PostReader:
