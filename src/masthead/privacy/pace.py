@@ -14,7 +14,7 @@ from masthead.storage.database import Database, Scope, Transaction
 STEP_SECONDS, LONG_STEP_SECONDS = 0.0015, 0.02
 """What the statements of a step should take where other writers wait for it, and where they don't;
 the commit comes on top, whatever the step's size."""
-SHORTEST_PAUSE, LONGEST_PAUSE = 1.0, 8.0
+SHORTEST_PAUSE, LONGEST_PAUSE = 1.0, 4.0
 """How often as long as a step, commit included, the pause after it is: while nobody else writes,
 and while somebody does."""
 BESIDE_OTHERS = 3.0
