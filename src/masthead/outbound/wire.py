@@ -1,7 +1,7 @@
 """One connection of a streamed call: bytes go out, and come in as whoever reads them asks for them.
 
-A protocol of our own, because every piece of every streamed answer passes through here: readers
-made for everything cost several times what is done with a piece.
+A protocol of our own, because every piece of every streamed answer passes through here, and a
+reader made for everything costs more than what is done with the piece.
 """
 
 from __future__ import annotations
