@@ -79,6 +79,8 @@ class State:
     """Old path to destination."""
     slugs: dict[str, set[str]] = field(default_factory=dict)
     """By collection: those of the batch's slugs that are taken."""
+    new_items: dict[str, Item] = field(default_factory=dict)
+    """To be remembered, when all of the batch is written."""
 
     def decide(self, key: str, fingerprint: str) -> str:
         """To create, to update, or the reason why neither."""
@@ -157,6 +159,7 @@ class PostBatches:
                     written.outcomes.append(outcome_of_skipped(entry))
                 else:
                     written.outcomes.append(await self._write(unit, entry, state, written))
+            await self._into.memory.remember(unit, self._into.family, state.new_items)
             await progress(unit, written.outcomes)
         return written
 
@@ -202,7 +205,7 @@ class PostBatches:
         except Invalid as error:
             return outcome_of(ready, "failed", reason_of(error))
         item = Item(ready.draft.collection.name, record["id"], ready.fingerprint, record["version"])
-        await self._into.memory.remember(unit, self._into.family, key, item)
+        state.new_items[key] = item
         warning = await self._redirect(unit, ready.post, record, state, written)
         result: Result = "imported" if verdict == CREATE else "updated"
         return outcome_of(ready, result, warnings=warning)

@@ -163,7 +163,7 @@ class ImageRepair:
         known = await self._memory.items(unit.fetch, unit.tenant_id, self._family, [key])
         if known and known[key].record_version == records[0]["version"]:
             item = replace(known[key], record_version=changed["version"])
-            await self._memory.remember(unit, self._family, key, item)
+            await self._memory.remember(unit, self._family, {key: item})
         return True
 
 

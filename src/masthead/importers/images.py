@@ -221,7 +221,7 @@ class ImageCopier:
 
     async def _remember(self, unit: Unit, key: str, record: Record) -> None:
         item = Item(media.name, record["id"], record["sha256"])
-        await self._memory.remember(unit, IMAGES, key, item)
+        await self._memory.remember(unit, IMAGES, {key: item})
 
 
 class _Fetched(Upload):

@@ -4,7 +4,7 @@ them paid access, never take it, and never turns a newsletter back on."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from masthead.errors import Invalid
@@ -38,6 +38,8 @@ class _State:
     items: Mapping[str, Item]
     by_id: Mapping[str, StandingMember]
     by_email: Mapping[str, StandingMember]
+    new_items: dict[str, Item] = field(default_factory=dict)
+    """To be remembered, when all of the batch is written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,7 @@ class MemberBatches:
                     outcomes.append(outcome_of_skipped(entry))
                 else:
                     outcomes.append(await self._write(unit, entry, state))
+            await self._into.memory.remember(unit, self._into.family, state.new_items)
             await progress(unit, outcomes)
         return outcomes
 
@@ -99,13 +102,12 @@ class MemberBatches:
                 version = record["version"]
         except Invalid as error:
             return _outcome(member, _Verdict("failed", reason_of(error)))
-        item = Item(
+        state.new_items[key_of_member(member)] = Item(
             blog_members.name,
             record_id,
             fingerprint(member),
             version if _is_ours(member, state, verdict) else 0,
         )
-        await self._into.memory.remember(unit, self._into.family, key_of_member(member), item)
         return _outcome(member, verdict)
 
     def _judged(self, entry: Entry, state: _State) -> Outcome:

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import insert
 
 from masthead.ids import TenantId
 from masthead.importers.tables import import_items
@@ -19,6 +20,7 @@ from masthead.storage.metadata import metadata
 
 LONGEST_KEY = 300
 """Bytes. An e-mail address must fit as it is, because an erasure looks for it."""
+REMEMBERED_AT_ONCE = 50
 IMAGES = "images"
 """The `source` of copied images, whichever platform showed them."""
 
@@ -80,13 +82,7 @@ class Memory:
                 dialects.any_of(columns.source_id, sa.bindparam("keys")),
             )
         )
-        self._remember = database.compile(
-            dialects.upsert_set(
-                import_items,
-                ("tenant_id", "source", "source_id"),
-                ("collection", "record_id", "fingerprint", "record_version"),
-            )
-        )
+        self._remember: dict[int, Statement] = {}
         self._standing = {name: database.compile(_standing(name)) for name in _SLUGGED}
         self._taken = {name: database.compile(_taken(name)) for name in _SLUGGED}
         self._members = {by: database.compile(_members(by)) for by in ("id", "email")}
@@ -110,20 +106,21 @@ class Memory:
         values = {"tenant": tenant_id, "source": source, "keys": self._list(asked)}
         return {asked[row[0]]: Item(*row[1:]) for row in await fetch(self._items, values)}
 
-    async def remember(self, unit: Unit, source: str, source_id: str, item: Item) -> None:
-        """Commits with the unit's records, so that the two never disagree."""
-        await unit.execute(
-            self._remember,
-            {
-                "tenant_id": unit.tenant_id,
-                "source": source,
-                "source_id": key_of(source_id),
-                "collection": item.collection,
-                "record_id": item.record_id,
-                "fingerprint": item.fingerprint,
-                "record_version": item.record_version,
-            },
-        )
+    async def remember(self, unit: Unit, source: str, items: Mapping[str, Item]) -> None:
+        """By source id. Commits with the unit's records, so that the two never disagree."""
+        waiting = list(items.items())
+        for start in range(0, len(waiting), REMEMBERED_AT_ONCE):
+            some = waiting[start : start + REMEMBERED_AT_ONCE]
+            values: dict[str, object] = {"tenant_id": unit.tenant_id, "source": source}
+            for number, (source_id, item) in enumerate(some):
+                row = (key_of(source_id), *astuple(item))
+                values |= {f"{name}_{number}": each for name, each in zip(_KEPT, row, strict=True)}
+            await unit.execute(self._remembering(len(some)), values)
+
+    def _remembering(self, count: int) -> Statement:
+        if count not in self._remember:
+            self._remember[count] = self._database.compile(_upsert(count))
+        return self._remember[count]
 
     async def standing(
         self, fetch: Fetch, tenant_id: TenantId, collection: str, record_ids: Iterable[str]
@@ -172,6 +169,21 @@ class Memory:
 
 
 _SLUGGED = ("posts", "pages", "products")
+_KEPT = ("source_id", "collection", "record_id", "fingerprint", "record_version")
+
+
+def _upsert(count: int) -> sa.Insert:
+    """Of so many rows, no two of them with the same key."""
+    shared: dict[str, Any] = {name: sa.bindparam(name) for name in ("tenant_id", "source")}
+    rows = [
+        {**shared, **{name: sa.bindparam(f"{name}_{number}") for name in _KEPT}}
+        for number in range(count)
+    ]
+    statement = insert(import_items).values(rows)
+    return statement.on_conflict_do_update(
+        index_elements=["tenant_id", "source", "source_id"],
+        set_={name: statement.excluded[name] for name in _KEPT[1:]},
+    )
 
 
 def _standing(name: str) -> sa.Select[Any]:
