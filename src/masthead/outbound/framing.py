@@ -74,7 +74,7 @@ class Chunked:
     def feed(self, data: bytes) -> bytes:
         if self._rest:
             data = self._rest + data
-        content = b""
+        parts: list[bytes] = []
         start = 0
         while start < len(data):
             if not self._left:
@@ -86,22 +86,22 @@ class Chunked:
                 if self._left == 2:
                     # What may follow are trailers, which nobody reads.
                     self.is_complete = True
-                    return content
+                    return b"".join(parts)
             stop = start + self._left
             if stop > len(data):
                 part = data[start : min(stop - 2, len(data))]
                 self._left -= len(part)
                 self._rest = data[start + len(part) :]
-                return content + part
+                return b"".join((*parts, part))
             if data[stop - 2 : stop] != b"\r\n":
                 raise ValueError("a chunk is longer than it said")
-            content += data[start : stop - 2]
+            parts.append(data[start : stop - 2])
             self._left = 0
             start = stop
         self._rest = data[start:]
         if len(self._rest) > _MAX_SIZE_LINE:
             raise ValueError("the size of a chunk has no end")
-        return content
+        return b"".join(parts)
 
     def end(self) -> bool:
         return self.is_complete
