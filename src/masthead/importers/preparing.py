@@ -63,7 +63,10 @@ class Preparing:
 def prepared_early(path: Path) -> Iterator[Preparing | None]:
     """Started by the size of the file, long before anybody knows how many posts are in it. None
     where that does not tell, or one core has to do everything."""
-    size = path.stat().st_size if path.is_file() else 0
+    size = 0
+    # What is wrong with the file is told when it is opened.
+    with suppress(OSError):
+        size = path.stat().st_size if path.is_file() else 0
     posts = size // BYTES_OF_A_POST
     if posts < WORTH_A_PROCESS or os.cpu_count() == 1:
         yield None
