@@ -76,6 +76,7 @@ def test_a_clock_behind_the_newest_change_is_a_failure(
 ) -> None:
     assert call(capfd, "migrate", "--data-dir", str(tmp_path)).code == 0
     with closing(sqlite3.connect(tmp_path / "masthead.db")) as connection, connection:
+        connection.execute("INSERT INTO tenant_states (tenant_id, version) VALUES ('t', 1)")
         connection.execute(
             "INSERT INTO events (tenant_id, version, ordinal, id, name, collection, record_id,"
             " payload, created)"

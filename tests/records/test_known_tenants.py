@@ -10,7 +10,27 @@ from tests.world import TenantWorld, World
 from masthead.app import build
 from masthead.caller import Caller, Kind, system
 from masthead.errors import Forbidden, Unavailable
+from masthead.records.unit import Unit
 from masthead.storage.database import Statement
+
+HOOK = {"name": "n", "url": "https://example.com/hook", "events": ["post.published"]}
+
+
+async def delivered(tenant: TenantWorld) -> list[str]:
+    """The events of all deliveries that are queued."""
+    found = await tenant.world.parts.records.find(
+        tenant.world.collection("webhook_deliveries"), {}, tenant_id=tenant.id, limit=10
+    )
+    return [delivery["event"] for delivery in found]
+
+
+async def fail_at_commit(unit: Unit) -> None:
+    """As a full disk would."""
+    for text in (
+        "PRAGMA defer_foreign_keys = ON",
+        "INSERT INTO pages (tenant_id, id) VALUES ('nobody', 'x')",
+    ):
+        await unit.execute(Statement(text, (), {}), {})
 
 
 def owner_of(tenant: TenantWorld) -> Caller:
@@ -30,14 +50,43 @@ async def test_settings_hold_from_the_next_change_on(tenant: TenantWorld) -> Non
 
 async def test_a_new_subscriber_is_found_after_none_was(tenant: TenantWorld) -> None:
     await tenant.published()
-    webhook = {"name": "n", "url": "https://example.com/hook", "events": ["post.published"]}
-    await tenant.create("webhook_subscriptions", webhook)
+    await tenant.create("webhook_subscriptions", HOOK)
     await tenant.published(slug="second")
+    assert await delivered(tenant) == ["post.published"]
 
-    found = await tenant.world.parts.records.find(
-        tenant.world.collection("webhook_deliveries"), {}, tenant_id=tenant.id, limit=10
-    )
-    assert [delivery["event"] for delivery in found] == ["post.published"]
+
+async def test_who_subscribes_and_publishes_at_once_is_told(tenant: TenantWorld) -> None:
+    await tenant.published()
+    async with tenant.world.parts.records.unit(system(tenant.id)) as unit:
+        await unit.create(tenant.world.collection("webhook_subscriptions"), HOOK)
+        post = {"title": "Post", "slug": "second", "status": "published"}
+        await unit.create(tenant.world.collection("posts"), post)
+    assert await delivered(tenant) == ["post.published"]
+
+
+async def test_what_a_change_has_removed_is_there_for_others_until_it_is_committed(
+    tenant: TenantWorld, app: World
+) -> None:
+    if app.engine != "sqlite":
+        pytest.skip("only SQLite commits several changes together")
+    records, hooks = app.parts.records, app.collection("webhook_subscriptions")
+    hook = await tenant.create("webhook_subscriptions", HOOK)
+
+    async def unsubscribe_and_fail() -> None:
+        async with records.unit(system(tenant.id)) as unit:
+            await unit.delete(hooks, hook["id"])
+            post = {"title": "Post", "slug": "lost", "status": "published"}
+            await unit.create(app.collection("posts"), post)
+            await fail_at_commit(unit)
+
+    failing = asyncio.create_task(unsubscribe_and_fail())
+    # Two turns: the change is made, then it is being committed.
+    for _ in range(2):
+        await asyncio.sleep(0)
+    await tenant.published(slug="kept")
+    with pytest.raises(Unavailable):
+        await failing
+    assert await delivered(tenant) == ["post.published"]
 
 
 async def test_a_version_that_was_not_committed_is_not_taken_for_its_next_owner(
@@ -52,11 +101,7 @@ async def test_a_version_that_was_not_committed_is_not_taken_for_its_next_owner(
         async with records.unit(system(tenant.id)) as unit:
             (found,) = await unit.find(settings, {}, 1)
             await unit.update(settings, found["id"], {"read_only_mode": True})
-            # Lets the commit fail, as a full disk would.
-            await unit.execute(Statement("PRAGMA defer_foreign_keys = ON", (), {}), {})
-            await unit.execute(
-                Statement("INSERT INTO pages (tenant_id, id) VALUES ('nobody', 'x')", (), {}), {}
-            )
+            await fail_at_commit(unit)
 
     async def join() -> None:
         async with records.unit(owner_of(tenant)):

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from tests.databases import create_tables, empty_postgres_url
 
 from masthead.storage.database import Database, Scope, Statement
-from masthead.storage.dialects import Flag, Integer, Json, Text
+from masthead.storage.dialects import Flag, Integer, Json, Text, upsert_add
 from masthead.storage.open import open_database
 
 ANN = Scope("ann")
@@ -38,6 +38,14 @@ replies = sa.Table(
     sa.ForeignKeyConstraint(["tenant_id", "note_id"], ["notes.tenant_id", "notes.id"]),
 )
 
+tallies = sa.Table(
+    "tallies",
+    metadata,
+    sa.Column("tenant_id", Text, primary_key=True),
+    sa.Column("name", Text, primary_key=True),
+    sa.Column("total", Integer, nullable=False),
+)
+
 
 @dataclass(frozen=True)
 class Notebook:
@@ -51,6 +59,8 @@ class Notebook:
     drop: Statement
     ids: Statement
     likes: Statement
+    count: Statement
+    totals: Statement
 
     async def ids_of(self, scope: Scope) -> list[str]:
         return [row[0] for row in await self.db.fetch(scope, self.ids, (scope,))]
@@ -84,6 +94,8 @@ async def open_notebook(url: str, *, statement_seconds: float = 5.0) -> Notebook
             sa.select(notes.c.id).where(notes.c.tenant_id == tenant).order_by(notes.c.id)
         ),
         likes=db.compile(sa.select(notes.c.likes).where(one_note)),
+        count=db.compile(upsert_add(tallies, ("tenant_id", "name"), "total")),
+        totals=db.compile(sa.select(tallies.c.name, tallies.c.total).order_by(tallies.c.name)),
     )
 
 

@@ -6,7 +6,7 @@ import asyncio
 import sqlite3
 import time
 from collections.abc import AsyncIterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -208,6 +208,28 @@ class TestGroupCommit:
         commits = statements.count("COMMIT")
         assert commits >= 20, "half of them are prepared while the other half is committed"
         assert commits <= 10 * 4, "but they do share"
+
+    async def test_those_who_fail_keep_nobody_from_being_acknowledged(
+        self, sqlite: Notebook
+    ) -> None:
+        failed = 0
+        is_acknowledged = asyncio.Event()
+
+        async def fail() -> None:
+            nonlocal failed
+            while not is_acknowledged.is_set() and failed < 1_000:
+                with suppress(LookupError):
+                    async with sqlite.db.transaction(ANN) as tx:
+                        await tx.fetch(LONG)
+                        raise LookupError
+                failed += 1
+
+        losers = [asyncio.create_task(fail()) for _ in range(MIN_BATCH + 4)]
+        await asyncio.sleep(0)
+        await add(sqlite, "1")
+        is_acknowledged.set()
+        await asyncio.gather(*losers)
+        assert failed < 8 * MIN_BATCH
 
     async def test_deferred_rows_of_a_batch_are_one_statement(self, sqlite: Notebook) -> None:
         statements = traced(sqlite)

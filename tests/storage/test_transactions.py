@@ -233,6 +233,30 @@ async def test_what_was_deferred_can_be_removed_in_the_same_transaction(notebook
     assert await notebook.ids_of(ANN) == ["3"]
 
 
+async def test_what_is_deferred_to_be_added_is_added_up(notebook: Notebook) -> None:
+    async def count(number: int) -> None:
+        async with notebook.db.transaction(ANN) as tx:
+            rows = [(ANN, name, 1) for name in "abcb"]
+            await tx.defer(notebook.count, rows, adding=True)
+            await tx.defer(notebook.count, [(ANN, "c", -1)], adding=True)
+            if number % 10 == 0:
+                totals = dict(map(tuple, await tx.fetch(notebook.totals)))
+                assert totals["b"] == 2 * totals["a"] > 0
+            if number % 5 == 1:
+                raise LookupError
+
+    await asyncio.gather(*(count(i) for i in range(50)), return_exceptions=True)
+
+    totals = [tuple(row) for row in await notebook.db.fetch(ANN, notebook.totals)]
+    assert totals == [("a", 40), ("b", 80)]
+
+
+async def test_more_rows_than_go_in_one_round_trip(notebook: Notebook) -> None:
+    async with notebook.db.transaction(ANN) as tx:
+        await tx.defer(notebook.add, [(ANN, f"{i:04}", f"s{i}") for i in range(1_501)])
+    assert len(await notebook.ids_of(ANN)) == 1_501
+
+
 async def test_a_failing_one_takes_no_deferred_rows_of_others_along(notebook: Notebook) -> None:
     """It made them be written within its own part of the batch, which is then undone."""
 

@@ -88,8 +88,8 @@ class Follower:
     async def start(self, since: str) -> None:
         """Behind the newest event there is, or at the moment."""
         self._since = since
-        newest = [] if since else await self._log.newest(self._tenant_id)
-        if newest:
+        newest = await self._log.newest(self._tenant_id)
+        if newest and (not since or newest[0].created <= since):
             self._stand_at(newest[0])
 
     async def events(self, stopping: asyncio.Event) -> AsyncIterator[LoggedEvent]:

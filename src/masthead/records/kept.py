@@ -62,9 +62,7 @@ class Kept:
             key = (place.tenant_id, place.collection, counter.name)
             rows += [(*key, bucket, -1) for bucket in before - after]
             rows += [(*key, bucket, 1) for bucket in after - before]
-        if rows:
-            # In a fixed order, so that two changes can't wait for each other.
-            await place.tx.defer(self._count, sorted(rows))
+        await place.tx.defer(self._count, rows, adding=True)
 
     async def _list(self, place: _Place, field: str, before: set[str], after: set[str]) -> None:
         for statement, items in ((self._unlist, before - after), (self._list_item, after - before)):

@@ -348,13 +348,20 @@ class Unit:
     async def _release(self, collection: Collection, record: Record) -> None:
         """Deletes or detaches what points at the record, each as a change of its own."""
         for source, relation in self._parts.registry.referrers[collection.name]:
-            pointing = {relation.name: record["id"]}
-            while found := await self.find(source, pointing, limit=CASCADE_STEP):
+            while found := await self._pointing(source, relation, record["id"]):
                 for dependent in found:
                     if relation.on_delete is OnDelete.CASCADE or relation.required:
                         await self._delete(source, dependent)
                     else:
                         await self._detach(source, relation, dependent)
+
+    async def _pointing(
+        self, source: Collection, relation: Relation, record_id: str
+    ) -> list[Record]:
+        statement = self._parts.writes.pointing(source, relation.name)
+        values = {"tenant": self.tenant_id, "target": record_id, "limit": CASCADE_STEP}
+        rows = await self._tx.fetch(statement, statement.bind(values))
+        return [decoded(source).record(row) for row in rows]
 
     async def _detach(self, source: Collection, relation: Relation, dependent: Record) -> None:
         record = {
@@ -377,6 +384,8 @@ class Unit:
     async def _record_change(self, collection: Collection, change: Change) -> None:
         await self._parts.kept.follow(self._tx, self.tenant_id, self._version, collection, change)
         if collection.is_identity:
+            # From here on its own changes count as well, which nobody else may rely on yet.
+            self.tenant = KnownTenant(-1, self.tenant.site)
             await self.execute(self._parts.writes.mark_identity, {"tenant": self.tenant_id})
         if not self._emit_events:
             return

@@ -69,6 +69,19 @@ class Writes:
 
         return self._remember(("find", collection.name, names, has_tenant), build)
 
+    def pointing(self, collection: Collection, name: str) -> Statement:
+        """Some of the records whose relation is a certain one, in no order: for the sake of one
+        SQLite would look through all records of the tenant."""
+
+        def build() -> sa.Select[Any]:
+            table = self._tables[collection.name]
+            query = sa.select(*(table.c[each.name] for each in collection.all_fields))
+            is_mine = table.c.tenant_id == sa.bindparam("tenant")
+            is_pointing = table.c[name] == sa.bindparam("target")
+            return query.where(is_mine, is_pointing).limit(sa.bindparam("limit"))
+
+        return self._remember(("pointing", collection.name, name), build)
+
     def is_taken(self, collection: Collection, name: str) -> Statement:
         def build() -> sa.Select[Any]:
             table = self._tables[collection.name]

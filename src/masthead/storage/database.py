@@ -66,12 +66,16 @@ class Transaction(Protocol):
         self, statement: Statement, rows: Sequence[Sequence[object]]
     ) -> None: ...
 
-    async def defer(self, statement: Statement, rows: Sequence[Sequence[object]]) -> None:
+    async def defer(
+        self, statement: Statement, rows: Sequence[Sequence[object]], *, adding: bool = False
+    ) -> None:
         """Like `execute_many`, at any time until the commit: an embedded database writes the rows
         of many transactions at once.
 
-        Statements that name the table find the rows all the same. For tables without foreign keys,
-        and for rows that violate nothing: a failure would be that of all who commit together.
+        `adding` says that the last value of a row is added to what is there, so that rows alike
+        in all others may be made one. Statements that name the table find the rows all the same.
+        For tables without foreign keys, and for rows that violate nothing: a failure would be that
+        of all who commit together.
         """
         ...
 

@@ -9,11 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import Self
+from typing import Any, Self
 
 from masthead.storage.database import Statement
 
 Rows = list[Sequence[object]]
+Key = tuple[Any, ...]
+Sums = dict[Key, int]
 
 _TABLE = re.compile(r"(?:INSERT INTO|DELETE FROM|UPDATE) (?P<name>\w+)")
 _NAME = re.compile(r"(?<![.\w])\w+")
@@ -22,6 +24,7 @@ _NAME = re.compile(r"(?<![.\w])\w+")
 class Deferred:
     def __init__(self) -> None:
         self._by_table: dict[str, list[tuple[str, Rows]]] = {}
+        self._sums: dict[str, tuple[str, Sums]] = {}
         self.count = 0
 
     def __bool__(self) -> bool:
@@ -31,7 +34,16 @@ class Deferred:
         if rows:
             self._add(_table_of(statement.text), statement.text, rows)
 
+    def add_up(self, statement: Statement, rows: Sequence[Sequence[object]]) -> None:
+        """Rows whose last value is added to what is there: those alike in the others are one."""
+        for *key, number in rows:
+            assert isinstance(number, int)
+            self._add_up(_table_of(statement.text), statement.text, tuple(key), number)
+
     def add_all(self, other: Deferred) -> None:
+        for table, (text, sums) in other._sums.items():
+            for key, number in sums.items():
+                self._add_up(table, text, key, number)
         for table, works in other._by_table.items():
             for text, rows in works:
                 self._add(table, text, rows)
@@ -40,17 +52,31 @@ class Deferred:
         """What there is, of which this one then is free."""
         taken = type(self)()
         taken._by_table, self._by_table = self._by_table, taken._by_table
+        taken._sums, self._sums = self._sums, taken._sums
         taken.count, self.count = self.count, 0
         return taken
 
     def is_asked_for_by(self, text: str) -> bool:
         """Whether a statement might read or change what is still to be written."""
-        return self.count > 0 and not _names_in(text).isdisjoint(self._by_table)
+        if not self.count:
+            return False
+        names = _names_in(text)
+        return not (names.isdisjoint(self._by_table) and names.isdisjoint(self._sums))
 
     def works(self) -> Iterator[tuple[str, Rows]]:
         """Statements with the rows to run them with, in an order that does."""
         for works in self._by_table.values():
             yield from works
+        for text, sums in self._sums.values():
+            # In a fixed order, so that two transactions can't wait for each other.
+            rows: Rows = [(*key, number) for key, number in sorted(sums.items()) if number]
+            if rows:
+                yield text, rows
+
+    def _add_up(self, table: str, text: str, key: Key, number: int) -> None:
+        _, sums = self._sums.setdefault(table, (text, {}))
+        sums[key] = sums.get(key, 0) + number
+        self.count += 1
 
     def _add(self, table: str, text: str, rows: Sequence[Sequence[object]]) -> None:
         # Of one table in the order they came; between tables without constraints there is none.

@@ -33,6 +33,8 @@ POOL_SIZE = 10
 PATIENCE_SECONDS = 2.0
 """For a free connection, for a connection to come up."""
 PING_SECONDS = 1.5
+ROWS_AT_ONCE = 500
+"""In one round trip, which has to end within the time limit of a statement."""
 
 _CLOSE_SECONDS = 10.0
 
@@ -95,8 +97,9 @@ class PostgresDatabase:
     async def transaction(self, scope: Scope) -> AsyncIterator[Transaction]:
         async with self._connection(scope) as connection:
             transaction = PostgresTransaction(self, connection)
-            await transaction.begin()
             try:
+                # A transaction that nobody knows to be open would go to the next user.
+                await completed(transaction.begin())
                 yield transaction
                 transaction.check()
                 await completed(transaction.commit())
@@ -249,9 +252,11 @@ class PostgresTransaction:
         await self._ready_for(statement)
         await self._ask(self._connection.executemany(statement.text, rows))
 
-    async def defer(self, statement: Statement, rows: Sequence[Sequence[object]]) -> None:
+    async def defer(
+        self, statement: Statement, rows: Sequence[Sequence[object]], *, adding: bool = False
+    ) -> None:
         self.check()
-        self._deferred.add(statement, rows)
+        (self._deferred.add_up if adding else self._deferred.add)(statement, rows)
 
     async def _ready_for(self, statement: Statement) -> None:
         self.check()
@@ -259,9 +264,10 @@ class PostgresTransaction:
             await self._write_deferred()
 
     async def _write_deferred(self) -> None:
-        # Many rows of one statement are one round trip.
         for text, rows in self._deferred.take().works():
-            await self._ask(self._connection.executemany(text, rows))
+            for start in range(0, len(rows), ROWS_AT_ONCE):
+                some = rows[start : start + ROWS_AT_ONCE]
+                await self._ask(self._connection.executemany(text, some))
 
     async def _ask(self, work: Awaitable[Any]) -> Any:
         try:

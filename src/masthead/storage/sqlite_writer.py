@@ -67,6 +67,8 @@ class Writer:
         self._owner: asyncio.Task[Any] | None = None
         self._finished: list[Acknowledgement] = []
         self._room = MIN_BATCH
+        self._turns = 0
+        """Of the batch, also of those who failed: else these could keep it open for ever."""
         self._deferred = Deferred()
         self._early = Deferred()
         """Of earlier ones in the batch, but written within the savepoint of the present one."""
@@ -97,9 +99,11 @@ class Writer:
         task = asyncio.current_task()
         if task is not None and task is self._owner:
             raise RuntimeError("a transaction inside a transaction would wait for itself")
-        if self._is_taken:
+        # Nobody overtakes those who were called and have not come round yet.
+        if self._is_taken or self._called or self._waiting:
             await self._wait_for_turn()
         self._is_taken = True
+        self._turns += 1
         self._owner = task
 
     async def begin(self, deadline: float) -> None:
@@ -198,7 +202,7 @@ class Writer:
             self._waiting.remove(turn)
 
     def _go_on(self) -> None:
-        if len(self._finished) >= self._room:
+        if self._turns >= self._room:
             self._commit()
         elif not self._call() and self._closing_soon is None:
             # Those whom this round of the event loop has still to wake may join before the commit.
@@ -206,7 +210,7 @@ class Writer:
 
     def _call(self) -> bool:
         """Lets those try for whom there is room; whether there are any."""
-        room = self._room - len(self._finished)
+        room = self._room - self._turns
         while self._waiting and len(self._called) < room:
             self._called.append(self._waiting.popleft())
         for turn in self._called:
@@ -217,6 +221,7 @@ class Writer:
     def _open_batch(self) -> None:
         waiting = len(self._called) + len(self._waiting)
         self._room = min(max(waiting, MIN_BATCH), MAX_BATCH)
+        self._turns = 0
         self._call()
 
     def _close_batch(self) -> None:
@@ -256,8 +261,11 @@ class Writer:
         else:
             self._checkpoints.after_commit()
         self._is_taken = False
-        # First those who want to write: while they are being committed there is time to answer.
+        if failure is not None:
+            # First, so that nobody goes on from what these have left in memory.
+            _acknowledge(batch, failure)
         self._open_batch()
+        # While those are being committed who want to write, there is time to answer these.
         _acknowledge(batch, failure)
 
     def _lose_batch(self, failure: Exception) -> None:
@@ -316,7 +324,7 @@ class SqliteTransaction:
         self._check()
         try:
             if self._meets_deferred(statement.text):
-                await self._writer.write_deferred(self._deferred)
+                await self._write_deferred()
             if not statement.text.startswith("SELECT"):
                 return self._connection.execute(statement.text, values).fetchall()
             return await self._read(statement, values)
@@ -329,7 +337,7 @@ class SqliteTransaction:
         self._check()
         try:
             if self._meets_deferred(statement.text):
-                await self._writer.write_deferred(self._deferred)
+                await self._write_deferred()
             if not slow:
                 return self._connection.execute(statement.text, values).rowcount
             run = partial(self._connection.execute, statement.text, values)
@@ -341,7 +349,7 @@ class SqliteTransaction:
         self._check()
         try:
             if self._meets_deferred(statement.text):
-                await self._writer.write_deferred(self._deferred)
+                await self._write_deferred()
             if len(rows) > _INLINE_ROWS:
                 run = partial(self._connection.executemany, statement.text, rows)
                 await self._writer.in_thread(run)
@@ -352,9 +360,11 @@ class SqliteTransaction:
         except sqlite3.Error as error:
             raise self._spoiled_by(error) from error
 
-    async def defer(self, statement: Statement, rows: Sequence[Sequence[object]]) -> None:
+    async def defer(
+        self, statement: Statement, rows: Sequence[Sequence[object]], *, adding: bool = False
+    ) -> None:
         self._check()
-        self._deferred.add(statement, rows)
+        (self._deferred.add_up if adding else self._deferred.add)(statement, rows)
 
     async def _read(self, statement: Statement, values: Sequence[object]) -> list[Row]:
         read = self._writer.read
@@ -375,6 +385,14 @@ class SqliteTransaction:
         except sqlite3.Error as error:
             self._failure = translated(error)
             return None
+
+    async def _write_deferred(self) -> None:
+        try:
+            await self._writer.write_deferred(self._deferred)
+        except BaseException:
+            # Some of it may be missing, whoever catches this.
+            self._failure = Unavailable()
+            raise
 
     def _meets_deferred(self, text: str) -> bool:
         return self._deferred.is_asked_for_by(text) or self._writer.is_deferred(text)

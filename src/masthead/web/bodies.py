@@ -40,7 +40,8 @@ async def read_body(scope: Scope, receive: Receive, *, limit: int) -> bytes:
     while not is_whole:
         chunk, is_whole = await _next_chunk(receive, limit, received)
         received += len(chunk)
-        chunks.append(chunk)
+        if chunk:
+            chunks.append(chunk)
     return b"".join(chunks)
 
 

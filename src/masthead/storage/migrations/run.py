@@ -80,6 +80,8 @@ def _open(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, isolation_level=None, timeout=_LOCK_SECONDS)
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = FULL")
+    # A table that is written anew leaves nothing of the old one behind.
+    connection.execute("PRAGMA secure_delete = ON")
     return connection
 
 
