@@ -25,9 +25,10 @@ from masthead.importers.report import Outcome, Result
 from masthead.importers.source import Skipped, SourcePost
 from masthead.records.collection import Record
 from masthead.records.fields.text import Slug
+from masthead.records.new_record import NewRecord
 from masthead.records.query import access_of
 from masthead.records.slugs import free_slug
-from masthead.records.unit import NewRecord, Unit
+from masthead.records.unit import Unit
 from masthead.records.validation import check_new
 
 CREATE: Final = "create"

@@ -21,20 +21,13 @@ from masthead.records.filter.ast import Expression
 from masthead.records.filter.parser import ParsedFilter, parse_cached
 from masthead.records.filter.shape import shape as shape_of
 from masthead.records.kept import Kept
+from masthead.records.new_record import NewRecord, allow
 from masthead.records.query import Context, PreparedTotal, Queries, Shape, access_of, decoded
 from masthead.records.rotation import Rotated, Rotation
 from masthead.records.search import document_key, prefix_of, read_query
 from masthead.records.search_index import SearchIndex
 from masthead.records.sorting import SortKey, parse_sort
-from masthead.records.unit import (
-    ENCRYPTION_PURPOSE,
-    NewRecord,
-    Parts,
-    Unit,
-    WrittenEvent,
-    allow,
-    secret_context,
-)
+from masthead.records.unit import ENCRYPTION_PURPOSE, Parts, Unit, WrittenEvent, secret_context
 from masthead.records.writes import Writes
 from masthead.storage.database import EVERY_TENANT, Database, Scope, scope_of
 from masthead.storage.full_text import Term, search_values
@@ -438,7 +431,7 @@ class _OpenUnit:
     def _forget_tenant(self) -> None:
         """What the unit knew may stand under a version that was not committed, and will be given
         out again for something else."""
-        self._records.parts.tenants.pop(self._tenant_id, None)
+        self._records.parts.tenants.forget(self._tenant_id)
 
 
 def in_tenant(caller: Caller, tenant_id: TenantId) -> Caller:

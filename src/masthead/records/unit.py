@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from masthead import clock, ids
-from masthead.caller import Caller, Kind
+from masthead.caller import Caller
 from masthead.errors import (
     BadRequest,
     Conflict,
@@ -21,7 +21,6 @@ from masthead.errors import (
     Invalid,
     NotFound,
     Problem,
-    Unauthenticated,
 )
 from masthead.ids import TenantId
 from masthead.keyring import KeyRing
@@ -32,9 +31,11 @@ from masthead.records.fields.file import File
 from masthead.records.fields.relation import OnDelete, Relation, missing_relation
 from masthead.records.fields.text import Slug
 from masthead.records.kept import Kept
+from masthead.records.known_tenants import UNKNOWN, KnownTenant, KnownTenants, site_of
+from masthead.records.new_record import NewRecord, allow
 from masthead.records.query import Context, Queries, Shape, access_of, decoded
 from masthead.records.slugs import free_slug, slugify
-from masthead.records.validation import check_changes, check_new
+from masthead.records.validation import check_changes
 from masthead.records.writes import Writes
 from masthead.storage.database import (
     ForeignKeyViolation,
@@ -47,22 +48,6 @@ from masthead.storage.database import (
 NOT_UNIQUE = Problem("validation_not_unique", "Value must be unique.")
 CASCADE_STEP = 500
 ENCRYPTION_PURPOSE = "record-secret"
-MAX_KNOWN = 20_000
-
-
-class KnownTenant:
-    """What changes of a tenant need to know of it, as long as its identity version holds."""
-
-    __slots__ = ("has_no_subscriber", "identity_version", "site")
-
-    def __init__(self, identity_version: int, site: Site) -> None:
-        self.identity_version = identity_version
-        self.site = site
-        self.has_no_subscriber = False
-        """Found out by whoever looks for them."""
-
-
-UNKNOWN = KnownTenant(-1, Site())
 
 
 class Unit:
@@ -102,13 +87,11 @@ class Unit:
         self.tenant = await self._known_tenant(identity_version)
 
     async def _known_tenant(self, identity_version: int) -> KnownTenant:
-        known = self._parts.tenants.get(self.tenant_id)
-        if known is None or known.identity_version != identity_version:
+        known = self._parts.tenants.get(self.tenant_id, identity_version)
+        if known is None:
             rows = await self.fetch(self._parts.writes.site, {"tenant": self.tenant_id})
-            known = KnownTenant(identity_version, _site_of(rows[0]) if rows else Site())
-            if len(self._parts.tenants) >= MAX_KNOWN:
-                self._parts.tenants.clear()
-            self._parts.tenants[self.tenant_id] = known
+            known = KnownTenant(identity_version, site_of(rows[0]) if rows else Site())
+            self._parts.tenants.remember(self.tenant_id, known)
         return known
 
     def _refuse_if_read_only(self) -> None:
@@ -424,21 +407,6 @@ class Unit:
             self._event_rows = []
 
 
-class NewRecord(NamedTuple):
-    """What somebody may create, and every field of it as it should be."""
-
-    id: str
-    """As the client chose it, or ''."""
-    fields: Record
-    named: frozenset[str]
-    """The fields that were given."""
-
-    @classmethod
-    def checked(cls, caller: Caller, collection: Collection, given: Mapping[str, Any]) -> NewRecord:
-        allow(caller, collection.rules.create)
-        return cls(chosen_id(given), *check_new(collection, given, access_of(caller)))
-
-
 class WrittenEvent(NamedTuple):
     id: str
     name: str
@@ -465,16 +433,7 @@ class Parts:
         self.kept = kept
         self.keyring = keyring
         self.clock = clock
-        self.tenants: dict[TenantId, KnownTenant] = {}
-
-
-def allow(caller: Caller, rule: str | None) -> None:
-    """Locked means administrators only; anyone else learns which door they stand at."""
-    if caller.is_admin or rule is not None:
-        return
-    if caller.kind is Kind.GUEST:
-        raise Unauthenticated
-    raise Forbidden("Only administrators can perform this action.")
+        self.tenants = KnownTenants()
 
 
 def file_key(tenant_id: str, collection: Collection, record_id: str, name: str) -> str:
@@ -485,26 +444,6 @@ def file_key(tenant_id: str, collection: Collection, record_id: str, name: str) 
 def secret_context(collection: Collection, record: Record, name: str) -> str:
     """Binds a ciphertext to its place, so that a copied one does not decrypt elsewhere."""
     return f"{record['tenant_id']}/{collection.name}/{record['id']}/{name}"
-
-
-def chosen_id(given: Mapping[str, Any]) -> str:
-    """The id that a client wants its new record to have, or ''."""
-    chosen = given.get("id")
-    if chosen in (None, ""):
-        return ""
-    if not isinstance(chosen, str) or not ids.is_id(chosen):
-        problem = Problem("validation_invalid_format", "Must be 15 characters of a-z and 0-9.")
-        raise Invalid({"id": problem})
-    return chosen
-
-
-def _site_of(row: Row) -> Site:
-    read_only, deleted_at, comments_enabled, members_enabled = row
-    return Site(
-        read_only=bool(read_only or deleted_at),
-        comments_enabled=bool(comments_enabled),
-        members_enabled=bool(members_enabled),
-    )
 
 
 def _dropped_files(collection: Collection, old: Record, new: Record) -> list[str]:

@@ -1,0 +1,48 @@
+"""What somebody wants to create, checked before a transaction has to wait for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from masthead import ids
+from masthead.caller import Caller, Kind
+from masthead.errors import Forbidden, Invalid, Problem, Unauthenticated
+from masthead.records.collection import Collection, Record
+from masthead.records.query import access_of
+from masthead.records.validation import check_new
+
+
+class NewRecord(NamedTuple):
+    """What somebody may create, and every field of it as it should be."""
+
+    id: str
+    """As the client chose it, or ''."""
+    fields: Record
+    named: frozenset[str]
+    """The fields that were given."""
+
+    @classmethod
+    def checked(cls, caller: Caller, collection: Collection, given: Mapping[str, Any]) -> NewRecord:
+        allow(caller, collection.rules.create)
+        return cls(chosen_id(given), *check_new(collection, given, access_of(caller)))
+
+
+def allow(caller: Caller, rule: str | None) -> None:
+    """Locked means administrators only; anyone else learns which door they stand at."""
+    if caller.is_admin or rule is not None:
+        return
+    if caller.kind is Kind.GUEST:
+        raise Unauthenticated
+    raise Forbidden("Only administrators can perform this action.")
+
+
+def chosen_id(given: Mapping[str, Any]) -> str:
+    """The id that a client wants its new record to have, or ''."""
+    chosen = given.get("id")
+    if chosen in (None, ""):
+        return ""
+    if not isinstance(chosen, str) or not ids.is_id(chosen):
+        problem = Problem("validation_invalid_format", "Must be 15 characters of a-z and 0-9.")
+        raise Invalid({"id": problem})
+    return chosen
