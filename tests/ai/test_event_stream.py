@@ -59,6 +59,11 @@ def test_a_whole_event_in_one_chunk_is_read_as_one_that_comes_in_pieces(
     ]
 
 
+def test_nor_are_lines_without_anything() -> None:
+    with pytest.raises(Garbled):
+        list(EventReader().feed(b"data:\n" * (MAX_EVENT_BYTES + 1)))
+
+
 @pytest.mark.parametrize("line", [b"data: " + b"x" * 1000, b"data: " + b"x" * 1000 + b"\n"])
 def test_what_has_no_end_is_not_collected_for_ever(line: bytes) -> None:
     reader = EventReader()

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from masthead.outbound.framing import (
     MAX_HEAD_BYTES,
+    MAX_HEADS,
     Chunked,
     Counted,
     Head,
@@ -151,3 +152,10 @@ def test_what_comes_before_the_answer_is_skipped() -> None:
 def test_heads_that_are_none(raw: bytes) -> None:
     with pytest.raises(ValueError, match="answer"):
         read_head(raw)
+
+
+def test_interim_answers_have_an_end() -> None:
+    interim, answer = b"HTTP/1.1 103 Early Hints\r\n\r\n", b"HTTP/1.1 200 OK\r\n\r\nx"
+    assert read_head(interim * (MAX_HEADS - 1) + answer) == (Head(200, {}), b"x")
+    with pytest.raises(ValueError, match="does not come"):
+        read_head(interim * MAX_HEADS)

@@ -79,7 +79,8 @@ class EventReader:
         value = value.removeprefix(b" ")
         if field == b"data":
             self._data.append(value)
-            self._size += len(value)
+            # An empty line counts as well: they are joined by one more byte.
+            self._size += len(value) + 1
         elif field == b"event":
             self._name = value
         else:

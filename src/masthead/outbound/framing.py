@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+MAX_HEADS = 10
+"""Of which all but the last are interim ones."""
 MAX_HEAD_BYTES = 64 * 1024
 _MAX_SIZE_LINE = 4096
 _MAX_BODY_BYTES = 1 << 62
@@ -37,7 +39,7 @@ class Head:
 
 def read_head(received: bytes) -> tuple[Head, bytes] | None:
     """The head and what has come after it, once it is complete; raises ValueError."""
-    while True:
+    for _ in range(MAX_HEADS):
         raw, found, rest = received.partition(b"\r\n\r\n")
         if len(raw) > MAX_HEAD_BYTES:
             raise ValueError("the head of the answer is too long")
@@ -48,6 +50,7 @@ def read_head(received: bytes) -> tuple[Head, bytes] | None:
             return head, rest
         # "100 Continue", "103 Early Hints": the answer itself is still to come.
         received = rest
+    raise ValueError("the answer itself does not come")
 
 
 def body_of(head: Head) -> Body:

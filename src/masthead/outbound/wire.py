@@ -101,6 +101,8 @@ class Wire(asyncio.Protocol):
     def _wake(self) -> None:
         if self._reader is not None:
             reader, self._reader = self._reader, None
+            # It came in time, even if the reader's turn does not.
+            self._deadline = math.inf
             self._turns.wake(reader)
 
     def _watch(self) -> None:
