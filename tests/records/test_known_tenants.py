@@ -13,6 +13,9 @@ from masthead.errors import Forbidden, Unavailable
 from masthead.records.unit import Unit
 from masthead.storage.database import Statement
 
+TOGETHER = pytest.mark.parametrize("service", ["sqlite"], indirect=True)
+"""Only SQLite commits several changes together."""
+
 HOOK = {"name": "n", "url": "https://example.com/hook", "events": ["post.published"]}
 
 
@@ -64,11 +67,10 @@ async def test_who_subscribes_and_publishes_at_once_is_told(tenant: TenantWorld)
     assert await delivered(tenant) == ["post.published"]
 
 
+@TOGETHER
 async def test_what_a_change_has_removed_is_there_for_others_until_it_is_committed(
     tenant: TenantWorld, app: World
 ) -> None:
-    if app.engine != "sqlite":
-        pytest.skip("only SQLite commits several changes together")
     records, hooks = app.parts.records, app.collection("webhook_subscriptions")
     hook = await tenant.create("webhook_subscriptions", HOOK)
 
@@ -89,12 +91,11 @@ async def test_what_a_change_has_removed_is_there_for_others_until_it_is_committ
     assert await delivered(tenant) == ["post.published"]
 
 
+@TOGETHER
 async def test_a_version_that_was_not_committed_is_not_taken_for_its_next_owner(
     app: World, tenant: TenantWorld
 ) -> None:
     """Changes that commit together see each other's settings, and fail together."""
-    if app.engine != "sqlite":
-        pytest.skip("only SQLite commits several changes together")
     records, settings = app.parts.records, app.collection("site_settings")
 
     async def freeze_and_fail() -> None:

@@ -28,6 +28,9 @@ from masthead.storage.database import scope_of
 from masthead.storage.full_text import Term
 from masthead.storage.metadata import metadata
 
+SEVERAL_WRITERS = pytest.mark.parametrize("service", ["postgresql"], indirect=True)
+"""SQLite has one at a time."""
+
 
 async def found(
     tenant: TenantWorld, words: str, records: Records | None = None, **wanted: Any
@@ -414,12 +417,11 @@ async def test_a_search_does_not_wait_for_long(tenant: TenantWorld, app: World) 
     assert await titles(tenant, "coast") == ["Far coast", "Near coast"]
 
 
+@SEVERAL_WRITERS
 async def test_an_indexer_leaves_alone_what_a_change_has_in_hand(
     tenant: TenantWorld, app: World
 ) -> None:
     """If it waited, it would hold what the change is about to wait for."""
-    if app.engine == "sqlite":
-        pytest.skip("there is one writer at a time")
     records, posts, index = app.parts.records, app.collection("posts"), _index(app)
     first, second = [await tenant.post(title="Coast") for _ in range(2)]
     waiting = await index.waiting(posts, tenant.id)
@@ -430,11 +432,10 @@ async def test_an_indexer_leaves_alone_what_a_change_has_in_hand(
     assert await titles(tenant, "coast") == []
 
 
+@SEVERAL_WRITERS
 async def test_a_text_that_is_indexed_while_it_changes_is_indexed_again(
     tenant: TenantWorld, app: World
 ) -> None:
-    if app.engine == "sqlite":
-        pytest.skip("there is one writer at a time")
     records, posts, index = app.parts.records, app.collection("posts"), _index(app)
     made = [await tenant.post(title="Coast") for _ in range(2)]
     waiting = await index.waiting(posts, tenant.id)

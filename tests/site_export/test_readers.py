@@ -31,7 +31,11 @@ cp "$3" "$2"
 def pandoc(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     if request.param == "pandoc":
         found = shutil.which("pandoc")
-        return Path(found) if found else pytest.skip("There is no pandoc here.")
+        return (
+            Path(found)
+            if found
+            else pytest.skip("Pandoc is not installed here; .ci/run installs it.")
+        )
     stand_in = tmp_path / "bin" / "pandoc"
     stand_in.parent.mkdir()
     stand_in.write_text(STAND_IN)

@@ -185,14 +185,11 @@ class TestDeleteAndList:
         assert await keys(store) == ["t10/a", "t2"]
         assert await store.delete_prefix("t1") == 0
 
-    async def test_a_folder_can_be_deleted_a_few_at_a_time(
-        self, store: ObjectStore, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(store, "deleted_at_once", 2)
+    async def test_a_folder_can_be_deleted_a_few_at_a_time(self, store: ObjectStore) -> None:
         for number in range(5):
             await store.put(f"t1/{number}", b"x")
         left = []
-        async for removed in store.delete_some("t1"):
+        async for removed in store.delete_some("t1", at_once=2):
             left.append((removed, len(await keys(store))))
         assert left == [(2, 3), (2, 1), (1, 0)]
 

@@ -187,13 +187,16 @@ class ObjectStore:
         """Removes everything in the folder `prefix` and returns how many objects that were."""
         return sum([removed async for removed in self.delete_some(prefix)])
 
-    async def delete_some(self, prefix: str) -> AsyncGenerator[int, None]:
+    async def delete_some(
+        self, prefix: str, at_once: int | None = None
+    ) -> AsyncGenerator[int, None]:
         """The same a few at a time; says each time how many that were."""
         check_key(prefix)
+        at_once = at_once or self.deleted_at_once
         batch: list[str] = []
         async for key in self.list_keys(prefix):
             batch.append(key)
-            if len(batch) == self.deleted_at_once:
+            if len(batch) == at_once:
                 await self._delete(batch)
                 yield len(batch)
                 batch = []
