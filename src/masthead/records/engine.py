@@ -14,6 +14,7 @@ from masthead.caller import Caller, Kind
 from masthead.errors import BadRequest, Forbidden, NotFound, Unauthenticated
 from masthead.ids import TenantId
 from masthead.keyring import KeyRing
+from masthead.records.access import allow
 from masthead.records.collection import Collection, Record, Registry
 from masthead.records.expand import Expansion, expand_records
 from masthead.records.fields.base import Access
@@ -21,7 +22,7 @@ from masthead.records.filter.ast import Expression
 from masthead.records.filter.parser import ParsedFilter, parse_cached
 from masthead.records.filter.shape import shape as shape_of
 from masthead.records.kept import Kept
-from masthead.records.new_record import NewRecord, allow
+from masthead.records.new_record import NewRecord
 from masthead.records.query import Context, PreparedTotal, Queries, Shape, access_of, decoded
 from masthead.records.rotation import Rotated, Rotation
 from masthead.records.search import document_key, prefix_of, read_query

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from masthead import ids
-from masthead.caller import Caller, Kind
-from masthead.errors import Forbidden, Invalid, Problem, Unauthenticated
+from masthead.caller import Caller
+from masthead.errors import Invalid, Problem
+from masthead.records.access import allow
 from masthead.records.collection import Collection, Record
 from masthead.records.query import access_of
 from masthead.records.validation import check_new
@@ -26,15 +27,6 @@ class NewRecord(NamedTuple):
     def checked(cls, caller: Caller, collection: Collection, given: Mapping[str, Any]) -> NewRecord:
         allow(caller, collection.rules.create)
         return cls(chosen_id(given), *check_new(collection, given, access_of(caller)))
-
-
-def allow(caller: Caller, rule: str | None) -> None:
-    """Locked means administrators only; anyone else learns which door they stand at."""
-    if caller.is_admin or rule is not None:
-        return
-    if caller.kind is Kind.GUEST:
-        raise Unauthenticated
-    raise Forbidden("Only administrators can perform this action.")
 
 
 def chosen_id(given: Mapping[str, Any]) -> str:

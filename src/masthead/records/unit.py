@@ -24,6 +24,7 @@ from masthead.errors import (
 )
 from masthead.ids import TenantId
 from masthead.keyring import KeyRing
+from masthead.records.access import allow
 from masthead.records.change_facts import change_facts
 from masthead.records.collection import Change, Collection, Event, Record, Registry, Save, Site
 from masthead.records.fields.base import FieldError
@@ -32,7 +33,7 @@ from masthead.records.fields.relation import OnDelete, Relation, missing_relatio
 from masthead.records.fields.text import Slug
 from masthead.records.kept import Kept
 from masthead.records.known_tenants import UNKNOWN, KnownTenant, KnownTenants, site_of
-from masthead.records.new_record import NewRecord, allow
+from masthead.records.new_record import NewRecord
 from masthead.records.query import Context, Queries, Shape, access_of, decoded
 from masthead.records.slugs import free_slug, slugify
 from masthead.records.validation import check_changes
