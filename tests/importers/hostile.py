@@ -129,6 +129,7 @@ BODIES: Final = {
     "open tags": "<b>",
     "half tags": "<b ",
     "entities": "&amp;",
+    "bare ampersands": "a&",
     "shortcodes": "[gallery]",
     "open shortcodes": "[caption]",
     "block comments": "<!-- wp:group -->",

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -12,9 +11,7 @@ from masthead.importers.markup import Attributes
 
 Json = dict[str, Any]
 
-# Not the single blanks that most of a text's are.
-_BLANKS = re.compile(r"[ \t\n\r\f]{2,}|[\t\n\r\f]")
-_BLANKS_HAVE = ("  ", "\n", "\t", "\r", "\f")
+_OTHER_BLANKS = ("\n", "\t", "\r", "\f")
 
 
 class NotHeld(Exception):
@@ -35,9 +32,13 @@ class Figure:
 
 
 def collapsed(text: str) -> str:
-    # Most texts have none of these, which is found out ten times as quickly as by the expression.
-    if any(each in text for each in _BLANKS_HAVE):
-        return _BLANKS.sub(" ", text)
+    """With one space for every run of blanks."""
+    # Ten times as quick as an expression: most texts have none of these, and where a text is
+    # made of them, each pass halves what is left.
+    for blank in _OTHER_BLANKS:
+        text = text.replace(blank, " ")
+    while "  " in text:
+        text = text.replace("  ", " ")
     return text
 
 

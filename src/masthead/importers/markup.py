@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from html import unescape
 from typing import Literal, NamedTuple
 from urllib.parse import unquote
 
@@ -147,7 +146,7 @@ class _Reading:
             # Whoever reads it next passes over one line end here, as the sanitizer did.
             self._pieces.append("\n")
         self._pieces.append(text)
-        self._tokens.append(Token("text", unescape(text) if "&" in text else text))
+        self._tokens.append(Token("text", _resolved(text)))
 
     def _start(self, name: str, attributes: str, whole: str) -> None:
         if not attributes:
@@ -156,10 +155,7 @@ class _Reading:
                 self._tokens.append(Token("start", name))
                 self._pieces.append(whole)
             return
-        given = {
-            key: unescape(value) if "&" in value else value
-            for key, value in _ATTRIBUTE.findall(attributes)
-        }
+        given = {key: _resolved(value) for key, value in _ATTRIBUTE.findall(attributes)}
         kept = self._narrowed(name, given)
         if self._is_idle(name, kept):
             return
@@ -203,6 +199,15 @@ class _Reading:
         if name in _NEED_A_SOURCE:
             return not kept.keys() & {"src", "srcset"}
         return name == "input" and not self._in_tasks
+
+
+def _resolved(text: str) -> str:
+    """Of the sanitizer, which writes these references and no others."""
+    if "&" in text:
+        # The ampersand last: what it gives is text, even where it looks like one more reference.
+        for character, entity in reversed(_ENTITIES):
+            text = text.replace(entity, character)
+    return text
 
 
 _FRAGMENT = re.compile(r'href="#([^"]+)"')

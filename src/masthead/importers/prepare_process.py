@@ -14,8 +14,9 @@ from masthead.importers.content import Prepared, prepare
 from masthead.importers.source import SourcePost
 
 MOST_TAGS: Final = 200_000
+MOST_REFERENCES: Final = 500_000
 MOST_PICTURES: Final = 10_000
-"""Of one text; a long book has a tenth of either."""
+"""Of one text; a long book has a tenth of each."""
 _PICTURE: Final = re.compile(r"<img\b", re.IGNORECASE)
 
 
@@ -39,8 +40,15 @@ def prepare_all(posts: Sequence[SourcePost], site_url: str) -> list[Prepared | s
 
 
 def _prepared(post: SourcePost, site_url: str) -> Prepared | str:
-    if post.html.count("<") > MOST_TAGS or len(_PICTURE.findall(post.html)) > MOST_PICTURES:
-        return f"Its text has more than {MOST_TAGS:,} tags or {MOST_PICTURES:,} pictures."
+    if (
+        post.html.count("<") > MOST_TAGS
+        or post.html.count("&") > MOST_REFERENCES
+        or len(_PICTURE.findall(post.html)) > MOST_PICTURES
+    ):
+        return (
+            f"Its text has more than {MOST_TAGS:,} tags, {MOST_REFERENCES:,} references such as "
+            f"&amp; or {MOST_PICTURES:,} pictures."
+        )
     try:
         return prepare(post, site_url)
     # One of the service's outermost edges, an importer's row: one post that can't be read is

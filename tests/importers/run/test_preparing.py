@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import multiprocessing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.importers.run.exports import post
 
-from masthead.importers.prepare_process import prepare_all
+from masthead.importers.prepare_process import (
+    MOST_PICTURES,
+    MOST_REFERENCES,
+    MOST_TAGS,
+    prepare_all,
+)
 from masthead.importers.preparing import (
     BYTES_OF_A_POST,
     WORTH_A_PROCESS,
@@ -28,6 +34,22 @@ async def processes_of_other_tests() -> None:
 @pytest.fixture
 def posts() -> list[SourcePost]:
     return [post(number) for number in range(3)]
+
+
+@pytest.mark.parametrize(
+    ("piece", "most"),
+    [("<b>", MOST_TAGS), ("a & ", MOST_REFERENCES), ('<IMG src="a.png">', MOST_PICTURES)],
+    ids=["tags", "references", "pictures"],
+)
+def test_a_text_that_nobody_wrote_fails_alone(
+    posts: list[SourcePost], piece: str, most: int
+) -> None:
+    before, _, after = posts
+    odd = replace(posts[1], html=piece * (most + 1))
+    first, failed, last = prepare_all([before, odd, after], "")
+    assert isinstance(failed, str)
+    assert f"{most:,}" in failed
+    assert [first, last] == prepare_all([before, after], "")
 
 
 async def test_a_small_export_starts_no_process(posts: list[SourcePost]) -> None:

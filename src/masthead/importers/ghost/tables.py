@@ -129,6 +129,10 @@ class _Cursor:
 
     def peek(self) -> str:
         """The next character that is no blank; '' at the end."""
+        here = self._text[self._at : self._at + 1]
+        # Asked several times for every value of the document, and as a rule no blank is there.
+        if here > " ":
+            return here
         while True:
             blanks = _BLANKS.match(self._text, self._at)
             self._at = blanks.end() if blanks else self._at

@@ -155,14 +155,15 @@ class _Target:
         return items
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
-        self._depth += 1
+        self._depth = depth = self._depth + 1
         self._elements += 1
         name = self._names.get(tag) or self._new_name(tag)
         if attributes:
             self._check_attributes(attributes)
-        depth = self._depth
-        if depth == 4 and self._item is not None:
-            self._start_in_item(name, attributes)
+        if depth == 4:
+            # Or a part of an author or a term, of which nothing is taken.
+            if self._item is not None:
+                self._start_in_item(name, attributes)
         elif depth == 5 and self._in_meta:
             if name == "meta_key" or (name == "meta_value" and self._meta_key in self._wanted_meta):
                 self._collect(name)
