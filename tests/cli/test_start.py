@@ -27,6 +27,11 @@ def test_an_import_loads_nothing_for_pictures_that_it_may_not_have() -> None:
     assert wanted == {"sqlalchemy", "structlog"}
 
 
+def test_a_service_on_sqlite_loads_nothing_of_postgresql() -> None:
+    among = ("sqlalchemy.dialects.postgresql", "sqlalchemy.dialects.sqlite", "asyncpg")
+    assert loaded("import masthead.app", among) == {"sqlalchemy.dialects.sqlite"}
+
+
 def test_a_process_that_prepares_posts_loads_no_more_than_that() -> None:
     among = (*HEAVY, "asyncio", "typer", "pydantic", "rich", "masthead.cli.main")
     assert loaded("import masthead.importers.prepare_process", among) == set()

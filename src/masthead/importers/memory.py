@@ -9,7 +9,6 @@ from dataclasses import astuple, dataclass
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import insert
 
 from masthead.ids import TenantId
 from masthead.importers.tables import import_items
@@ -179,11 +178,8 @@ def _upsert(count: int) -> sa.Insert:
         {**shared, **{name: sa.bindparam(f"{name}_{number}") for name in _KEPT}}
         for number in range(count)
     ]
-    statement = insert(import_items).values(rows)
-    return statement.on_conflict_do_update(
-        index_elements=["tenant_id", "source", "source_id"],
-        set_={name: statement.excluded[name] for name in _KEPT[1:]},
-    )
+    statement = dialects.insert(import_items).values(rows)
+    return dialects.or_replace(statement, ("tenant_id", "source", "source_id"), _KEPT[1:])
 
 
 def _standing(name: str) -> sa.Select[Any]:

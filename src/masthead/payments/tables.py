@@ -22,13 +22,7 @@ payment_inbox = Table(
     # Why it was not acted on, where it was not.
     Column("note", dialects.Text(), nullable=False, server_default=text("''")),
     PrimaryKeyConstraint("tenant_id", "event_id"),
-    Index(
-        "ix_payment_inbox__noted",
-        "tenant_id",
-        "received",
-        sqlite_where=_NOTED,
-        postgresql_where=_NOTED,
-    ),
+    Index("ix_payment_inbox__noted", "tenant_id", "received", sqlite_where=_NOTED),
 )
 
 # What was paid back, by payment: a refund may come before the checkout that it takes back.

@@ -109,4 +109,4 @@ def _add_index(table: Table, index: Index) -> None:
         where = not_empty(table.c[index.skip_empty])
     elif index.only_late:
         where = table.c[index.only_late] > table.c.updated
-    SqlIndex(None, *columns, unique=index.unique, sqlite_where=where, postgresql_where=where)
+    SqlIndex(None, *columns, unique=index.unique, sqlite_where=where)

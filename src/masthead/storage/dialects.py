@@ -1,18 +1,18 @@
 """Where SQLite and PostgreSQL differ: compiling, column types, JSON and text verbs, upserts.
 
 Callers build SQLAlchemy Core expressions from what is here and never ask which database they have.
+PostgreSQL's dialect is loaded by `postgres` alone: it is a noticeable part of a start.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import JSONB, TSVECTOR, Insert, insert
-from sqlalchemy.dialects.postgresql.base import PGDialect
 from sqlalchemy.dialects.sqlite.base import SQLiteDialect
+from sqlalchemy.dialects.sqlite.dml import Insert, OnConflictDoNothing, OnConflictDoUpdate
 from sqlalchemy.engine.interfaces import Dialect
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql import ClauseElement, ColumnElement
@@ -23,9 +23,6 @@ from sqlalchemy.types import TypeDecorator, TypeEngine
 from masthead.storage.database import Statement
 
 SQLITE: Dialect = SQLiteDialect(paramstyle="qmark")
-# The base dialect, not a driver's: drivers' dialects cast every parameter (`$1::INTEGER`), which
-# narrows 64-bit numbers; the server infers the right type from the column beside the parameter.
-POSTGRESQL: Dialect = PGDialect(paramstyle="numeric_dollar")  # type: ignore[no-untyped-call]
 
 
 def compile_statement(statement: ClauseElement, dialect: Dialect) -> Statement:
@@ -57,7 +54,11 @@ class Json(TypeDecorator[str]):
     cache_ok = True
 
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
-        return dialect.type_descriptor(JSONB() if dialect.name == "postgresql" else sa.Text())
+        if dialect.name != "postgresql":
+            return dialect.type_descriptor(sa.Text())
+        from sqlalchemy.dialects.postgresql import JSONB
+
+        return dialect.type_descriptor(JSONB())
 
 
 class Flag(TypeDecorator[bool]):
@@ -103,7 +104,11 @@ class Words(TypeDecorator[str]):
     cache_ok = True
 
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
-        return dialect.type_descriptor(TSVECTOR() if dialect.name == "postgresql" else sa.Text())
+        if dialect.name != "postgresql":
+            return dialect.type_descriptor(sa.Text())
+        from sqlalchemy.dialects.postgresql import TSVECTOR
+
+        return dialect.type_descriptor(TSVECTOR())
 
 
 class Blob(TypeDecorator[bytes]):
@@ -120,19 +125,14 @@ def upsert_add(
     """
     adding = (add_column, *more_columns)
     statement = _insert_of(table, (*key_columns, *adding))
-    return statement.on_conflict_do_update(
-        index_elements=list(key_columns),
-        set_={name: table.c[name] + statement.excluded[name] for name in adding},
-    )
+    added = {name: table.c[name] + statement.excluded[name] for name in adding}
+    return or_update(statement, key_columns, added)
 
 
 def upsert_set(table: sa.Table, key_columns: Sequence[str], set_columns: Sequence[str]) -> Insert:
     """Inserts a row, or replaces the given columns of the row with the same key."""
     statement = _insert_of(table, (*key_columns, *set_columns))
-    return statement.on_conflict_do_update(
-        index_elements=list(key_columns),
-        set_={name: statement.excluded[name] for name in set_columns},
-    )
+    return or_replace(statement, key_columns, set_columns)
 
 
 def upsert_least(table: sa.Table, key_columns: Sequence[str], column: str) -> Insert:
@@ -142,18 +142,48 @@ def upsert_least(table: sa.Table, key_columns: Sequence[str], column: str) -> In
         (statement.excluded[column] < table.c[column], statement.excluded[column]),
         else_=table.c[column],
     )
-    return statement.on_conflict_do_update(index_elements=list(key_columns), set_={column: lower})
+    return or_update(statement, key_columns, {column: lower})
 
 
 def insert_missing(table: sa.Table, key_columns: Sequence[str], columns: Sequence[str]) -> Insert:
     """Inserts a row unless one with the same key exists; the row count says which it was."""
     statement = _insert_of(table, (*key_columns, *columns))
-    return statement.on_conflict_do_nothing(index_elements=list(key_columns))
+    return statement.ext(_OrNothing(list(key_columns)))
 
 
 def _insert_of(table: sa.Table, columns: Sequence[str]) -> Insert:
-    # PostgreSQL's construct compiles on both: SQLite took its ON CONFLICT clause from there.
     return insert(table).values({name: sa.bindparam(name) for name in columns})
+
+
+def insert(table: sa.Table) -> Insert:
+    """For `or_replace` and `or_update`, which say what is done about a row with the same key."""
+    return Insert(table)
+
+
+def or_replace(statement: Insert, key_columns: Sequence[str], columns: Sequence[str]) -> Insert:
+    """The columns of a row with the same key become those of the one that was to be inserted."""
+    return or_update(statement, key_columns, {name: statement.excluded[name] for name in columns})
+
+
+def or_update(
+    statement: Insert,
+    key_columns: Sequence[str],
+    values: Mapping[str, ColumnElement[Any]],
+    where: ColumnElement[bool] | None = None,
+) -> Insert:
+    return statement.ext(_OrUpdate(list(key_columns), set_=dict(values), where=where))
+
+
+# SQLite took its ON CONFLICT clause from PostgreSQL, whose compiler writes this one as well, once
+# it is told that no constraint is meant by its name.
+class _OrUpdate(OnConflictDoUpdate):
+    inherit_cache = True
+    constraint_target = None
+
+
+class _OrNothing(OnConflictDoNothing):
+    inherit_cache = True
+    constraint_target = None
 
 
 class in_order(sa.Join):

@@ -13,6 +13,8 @@ from contextlib import asynccontextmanager, suppress
 from typing import Any, TypeVar
 
 import asyncpg
+from sqlalchemy.dialects.postgresql.base import PGDialect
+from sqlalchemy.engine.interfaces import Dialect
 from sqlalchemy.sql import ClauseElement
 
 from masthead.errors import StatementTimeout, Unavailable
@@ -26,8 +28,12 @@ from masthead.storage.database import (
     UniqueViolation,
 )
 from masthead.storage.deferred import Deferred
-from masthead.storage.dialects import POSTGRESQL, compile_statement
+from masthead.storage.dialects import compile_statement
 from masthead.storage.row_security import ROLE
+
+# The base dialect, not a driver's: drivers' dialects cast every parameter (`$1::INTEGER`), which
+# narrows 64-bit numbers; the server infers the right type from the column beside the parameter.
+POSTGRESQL: Dialect = PGDialect(paramstyle="numeric_dollar")  # type: ignore[no-untyped-call]
 
 POOL_SIZE = 10
 PATIENCE_SECONDS = 2.0
@@ -92,6 +98,9 @@ class PostgresDatabase:
         async with self._connection(scope) as connection:
             rows: list[Row] = await self.ask(connection, connection.fetch(statement.text, *values))
         return rows
+
+    def blind_transaction(self) -> None:
+        """Each transaction has a connection of its own here, and waits for no turn."""
 
     @asynccontextmanager
     async def transaction(self, scope: Scope) -> AsyncIterator[Transaction]:
@@ -247,6 +256,10 @@ class PostgresTransaction:
         await self._ready_for(statement)
         status: str = await self._ask(self._connection.execute(statement.text, *values))
         return int(status.rpartition(" ")[2])
+
+    async def count_up(self, statement: Statement, key: str) -> Row:
+        (row,) = await self.fetch(statement, (key, 1))
+        return row
 
     async def execute_many(self, statement: Statement, rows: Sequence[Sequence[object]]) -> None:
         await self._ready_for(statement)

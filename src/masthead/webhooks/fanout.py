@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import insert
 
 from masthead import ids
 from masthead.records.unit import Unit, WrittenEvent
+from masthead.storage import dialects
 from masthead.storage.database import Database, Statement
 from masthead.webhooks.collection import PENDING, webhook_deliveries, webhook_subscriptions
 from masthead.webhooks.tables import webhook_lanes
@@ -152,7 +152,7 @@ def _deliveries(table: sa.Table, count: int) -> sa.Insert:
 
 def _open_lanes(count: int) -> sa.Insert:
     """Lanes that are open stay so, due now if they were due later."""
-    opened = insert(webhook_lanes).values(
+    opened = dialects.insert(webhook_lanes).values(
         [
             {
                 "tenant_id": sa.bindparam("tenant"),
@@ -163,9 +163,10 @@ def _open_lanes(count: int) -> sa.Insert:
         ]
     )
     earlier = opened.excluded.due_at
-    return opened.on_conflict_do_update(
-        index_elements=["tenant_id", "webhook_id"],
-        set_={"due_at": earlier},
+    return dialects.or_update(
+        opened,
+        ("tenant_id", "webhook_id"),
+        {"due_at": earlier},
         # Where it is due already, nothing is written; the row is locked all the same.
         where=earlier < webhook_lanes.c.due_at,
     )

@@ -22,6 +22,7 @@ from alembic.autogenerate.render import renderers
 from alembic.operations.ops import CreateTableOp, MigrateOperation, MigrationScript
 from sqlalchemy import DefaultClause, MetaData, TextClause
 
+from masthead.storage.metadata import partial_on_both
 from masthead.storage.migrations.run import (
     VERSIONS,
     configuration,
@@ -44,6 +45,7 @@ def render_source(metadata: MetaData, message: str) -> str:
 
 
 def _render_into(folder: Path, metadata: MetaData, message: str) -> Path:
+    partial_on_both(metadata)
     newest = newest_revision()
     history = folder / "history.db"
     if newest is not None:
