@@ -11,14 +11,16 @@ import logging
 import re
 import secrets
 import sys
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import msgspec
-import structlog
-from structlog.typing import EventDict, Processor, WrappedLogger
 
 from masthead.access_log import AccessLog, Answered
+from masthead.plain_structlog import structlog
 from masthead.setting_values import LogFormat, Secret
+
+if TYPE_CHECKING:
+    from structlog.typing import EventDict, Processor, WrappedLogger
 
 _access_log: AccessLog | None = None
 
