@@ -27,6 +27,26 @@ def test_an_import_loads_nothing_for_pictures_that_it_may_not_have() -> None:
     assert wanted == {"sqlalchemy", "structlog"}
 
 
+@pytest.mark.parametrize("module", ["masthead.cli.import_work", "masthead.app"])
+def test_rich_is_loaded_when_something_is_to_be_drawn(module: str) -> None:
+    assert loaded(f"import {module}", ("structlog", "rich", "pygments")) == {"structlog"}
+    drawn = loaded(f"import {module}, rich.table", ("structlog", "rich"))
+    assert drawn == {"structlog", "rich"}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "import ghost --file nothing.json --tenant-id a --batch-size 9 --report none/r.json",
+        "--data-dir . worker --help",
+        "serve --port 80 --help",
+    ],
+)
+def test_plain_values_are_read_without_pydantic(arguments: str) -> None:
+    run = f"from masthead.cli.main import main; main({arguments.split()!r})"
+    assert loaded(run, ("typer", "pydantic")) == {"typer"}
+
+
 def test_a_service_on_sqlite_loads_nothing_of_postgresql() -> None:
     among = ("sqlalchemy.dialects.postgresql", "sqlalchemy.dialects.sqlite", "asyncpg")
     assert loaded("import masthead.app", among) == {"sqlalchemy.dialects.sqlite"}

@@ -18,6 +18,8 @@ from typing import Annotated, Any
 
 import typer
 
+from masthead.cli.plain_values import PlainCommand, PlainGroup
+
 DataDir = Annotated[
     Path | None, typer.Option("--data-dir", metavar="DIR", help="Instead of MASTHEAD_DATA_DIR.")
 ]
@@ -66,7 +68,7 @@ def root(
 
 def new_app(help_text: str = "") -> typer.Typer:
     """What a command's module registers with. With a help text it is a group of commands."""
-    app = typer.Typer(add_completion=False, no_args_is_help=bool(help_text))
+    app = typer.Typer(cls=PlainGroup, add_completion=False, no_args_is_help=bool(help_text))
     if help_text:
         # With a callback of its own a group stays one even while it has a single command.
         app.callback(help=help_text)(lambda: None)
@@ -86,7 +88,7 @@ def command(
 
     def register(work: Work) -> Callable[..., None]:
         run = _with_global_options(work, prints)
-        app.command(name)(run)
+        app.command(name, cls=PlainCommand)(run)
         return run
 
     return register

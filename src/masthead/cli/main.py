@@ -16,6 +16,7 @@ from typer._click.exceptions import ClickException, NoArgsIsHelpError
 from typer.core import TyperCommand, TyperGroup
 
 from masthead.cli.invocation import root
+from masthead.cli.plain_values import PlainGroup
 from masthead.errors import Invalid, MastheadError
 
 COMMANDS = {
@@ -43,7 +44,7 @@ MODULES = {"import": "imports"}
 DONE, FAILED, WRONG_USAGE = 0, 1, 2
 
 
-class Commands(TyperGroup):
+class Commands(PlainGroup):
     """Knows every command by name and loads the one that is called."""
 
     def list_commands(self, ctx: Any) -> list[str]:
