@@ -17,6 +17,7 @@ from masthead.records.fields.base import Access, Field, refuse
 from masthead.records.fields.documents import TextList
 from masthead.records.fields.relation import Relation
 from masthead.records.fields.secrets import Secret
+from masthead.records.fields.text import Slug
 from masthead.records.fields.values import Date, Number
 
 Record = dict[str, Any]
@@ -213,6 +214,10 @@ class Collection:
     @cached_property
     def secrets(self) -> tuple[str, ...]:
         return tuple(each.name for each in self.all_fields if isinstance(each, Secret))
+
+    @cached_property
+    def slugs(self) -> tuple[Slug, ...]:
+        return tuple(each for each in self.fields if isinstance(each, Slug))
 
     @cached_property
     def relations(self) -> tuple[Relation, ...]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any
 
 import sqlalchemy as sa
@@ -23,14 +23,21 @@ from masthead.records.filter.parser import ParsedFilter, parse_cached
 from masthead.records.filter.shape import shape as shape_of
 from masthead.records.kept import Kept
 from masthead.records.new_record import NewRecord
+from masthead.records.open_unit import FanOut, OpenUnit
 from masthead.records.query import Context, PreparedTotal, Queries, Shape, access_of, decoded
 from masthead.records.rotation import Rotated, Rotation
 from masthead.records.search import document_key, prefix_of, read_query
 from masthead.records.search_index import SearchIndex
 from masthead.records.sorting import SortKey, parse_sort
-from masthead.records.unit import ENCRYPTION_PURPOSE, Parts, Unit, WrittenEvent, secret_context
+from masthead.records.unit import ENCRYPTION_PURPOSE, Parts, secret_context
 from masthead.records.writes import Writes
-from masthead.storage.database import EVERY_TENANT, Database, Scope, scope_of
+from masthead.storage.database import (
+    EVERY_TENANT,
+    Database,
+    Overtaken,
+    Scope,
+    scope_of,
+)
 from masthead.storage.full_text import Term, search_values
 
 MAX_OFFSET = 2**53
@@ -68,7 +75,6 @@ class Page:
         return -1 if self.total < 0 else -(-self.total // self.per_page)
 
 
-FanOut = Callable[[Unit, Sequence[WrittenEvent]], Awaitable[bool]]
 Inquiry = Callable[[Mapping[str, Any]], Awaitable[None]]
 """Raises `Invalid` where the given values can't be taken."""
 
@@ -175,6 +181,11 @@ class Records:
         await self._inquire(collection, given)
         _require_tenant(caller)
         checked = NewRecord.checked(caller, collection, given)
+        blind = self._blind_unit(caller, collection, checked)
+        if blind is not None:
+            with suppress(Overtaken):
+                async with blind as unit:
+                    return await unit.store(collection, checked, stamped=stamped)
         async with self.unit(caller) as unit:
             return await unit.store(collection, checked, stamped=stamped)
 
@@ -211,14 +222,27 @@ class Records:
         async with self.unit(caller) as unit:
             return await unit.delete(collection, record_id, expected_version=expected_version)
 
-    def unit(self, caller: Caller, *, emit_events: bool = True) -> _OpenUnit:
+    def unit(self, caller: Caller, *, emit_events: bool = True) -> OpenUnit:
         """Several changes of one tenant that commit together.
 
         A caller above the tenants without one changes the platform's own records. Events are left
         out only where a migration must not page every subscriber.
         """
         _require_tenant(caller)
-        return _OpenUnit(self, caller, emit_events=emit_events)
+        transaction = self.database.transaction(scope_of(caller.tenant_id or TenantId("")))
+        return OpenUnit(self, caller, transaction, emit_events=emit_events)
+
+    def _blind_unit(
+        self, caller: Caller, collection: Collection, new: NewRecord
+    ) -> OpenUnit | None:
+        """For what can be created without a look at the database."""
+        tenant_id = caller.tenant_id
+        if tenant_id is None or not self.parts.tenants.has_no_subscriber(tenant_id):
+            return None
+        if collection.is_identity or new.needs_reading(collection):
+            return None
+        transaction = self.database.blind_transaction()
+        return None if transaction is None else OpenUnit(self, caller, transaction)
 
     async def find(
         self,
@@ -372,67 +396,6 @@ class Records:
         if not found:
             raise NotFound
         return in_tenant(caller, TenantId(found[0]["tenant_id"]))
-
-
-class _OpenUnit:
-    """`async with` one: a unit in a transaction, and after it those told who wait for events."""
-
-    __slots__ = ("_caller", "_emit_events", "_records", "_tenant_id", "_transaction", "_unit")
-
-    def __init__(self, records: Records, caller: Caller, *, emit_events: bool) -> None:
-        self._records = records
-        self._caller = caller
-        self._emit_events = emit_events
-        self._tenant_id = caller.tenant_id or TenantId("")
-        self._transaction = records.database.transaction(scope_of(self._tenant_id))
-
-    async def __aenter__(self) -> Unit:
-        parts = self._records.parts
-        inside = await self._transaction.__aenter__()
-        self._unit = Unit(inside, self._caller, self._tenant_id, parts, self._emit_events)
-        try:
-            await self._unit.begin()
-        except BaseException as error:
-            await self._end(error)
-            raise
-        return self._unit
-
-    async def __aexit__(
-        self,
-        _kind: type[BaseException] | None,
-        error: BaseException | None,
-        _traceback: TracebackType | None,
-    ) -> None:
-        queued = False
-        if error is None:
-            try:
-                queued = await self._write_events()
-            except BaseException as failure:
-                await self._end(failure)
-                raise
-        await self._end(error)
-        if queued and self._records.after_queueing is not None:
-            self._records.after_queueing()
-
-    async def _write_events(self) -> bool:
-        unit, fan_out = self._unit, self._records.fan_out
-        await unit.store_events()
-        return bool(unit.written and fan_out is not None and await fan_out(unit, unit.written))
-
-    async def _end(self, error: BaseException | None) -> None:
-        try:
-            kind, traceback = (type(error), error.__traceback__) if error else (None, None)
-            await self._transaction.__aexit__(kind, error, traceback)
-        except BaseException:
-            self._forget_tenant()
-            raise
-        if error is not None:
-            self._forget_tenant()
-
-    def _forget_tenant(self) -> None:
-        """What the unit knew may stand under a version that was not committed, and will be given
-        out again for something else."""
-        self._records.parts.tenants.forget(self._tenant_id)
 
 
 def in_tenant(caller: Caller, tenant_id: TenantId) -> Caller:

@@ -33,6 +33,11 @@ class KnownTenants:
         known = self._known.get(tenant_id)
         return known if known is not None and known.identity_version == identity_version else None
 
+    def has_no_subscriber(self, tenant_id: TenantId) -> bool:
+        """As far as is known without a look at the database."""
+        known = self._known.get(tenant_id)
+        return known is not None and known.has_no_subscriber
+
     def remember(self, tenant_id: TenantId, known: KnownTenant) -> None:
         if len(self._known) >= MAX_KNOWN:
             self._known.clear()

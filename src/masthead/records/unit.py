@@ -77,10 +77,7 @@ class Unit:
 
     async def begin(self) -> None:
         """Takes the tenant's turn to write, and learns what its settings say about writing."""
-        statement = self._parts.writes.next_version
-        (row,) = await self._tx.fetch(
-            statement, statement.bind({"tenant_id": self.tenant_id, "version": 1})
-        )
+        row = await self._tx.count_up(self._parts.writes.next_version, self.tenant_id)
         # The time of the turn, not of the wait for it: later versions have later times.
         self._moment = self._parts.clock()
         self._now = clock.to_text(self._moment)
@@ -248,8 +245,8 @@ class Unit:
         return [to_record(row) for row in rows]
 
     async def _make_slugs(self, collection: Collection, old: Record | None, record: Record) -> None:
-        for field in collection.fields:
-            if isinstance(field, Slug) and not record[field.name]:
+        for field in collection.slugs:
+            if not record[field.name]:
                 kept = old[field.name] if old else ""
                 record[field.name] = kept or await self._free_slug(collection, field, record)
 

@@ -32,13 +32,13 @@ class Deferred:
 
     def add(self, statement: Statement, rows: Sequence[Sequence[object]]) -> None:
         if rows:
-            self._add(_table_of(statement.text), statement.text, rows)
+            self._add(table_of(statement.text), statement.text, rows)
 
     def add_up(self, statement: Statement, rows: Sequence[Sequence[object]]) -> None:
         """Rows whose last value is added to what is there: those alike in the others are one."""
         for *key, number in rows:
             assert isinstance(number, int)
-            self._add_up(_table_of(statement.text), statement.text, tuple(key), number)
+            self._add_up(table_of(statement.text), statement.text, tuple(key), number)
 
     def add_all(self, other: Deferred) -> None:
         for table, (text, sums) in other._sums.items():
@@ -89,7 +89,7 @@ class Deferred:
 
 
 @lru_cache(maxsize=1_024)
-def _table_of(text: str) -> str:
+def table_of(text: str) -> str:
     match = _TABLE.match(text)
     assert match, "only insertions and deletions can wait"
     return match["name"]

@@ -71,6 +71,9 @@ class _LongReads:
     def transaction(self, scope: Scope) -> AbstractAsyncContextManager[Transaction]:
         return self._database.transaction(scope)
 
+    def blind_transaction(self) -> AbstractAsyncContextManager[Transaction] | None:
+        return self._database.blind_transaction()
+
     async def ping(self) -> None:
         await self._database.ping()
 

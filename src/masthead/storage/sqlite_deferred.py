@@ -46,4 +46,5 @@ def _run(connection: sqlite3.Connection, text: str, rows: Rows) -> None:
     for start in range(0, len(rows), ROWS_IN_ONE):
         some = rows[start : start + ROWS_IN_ONE]
         whole = in_one(text, len(some)) if len(some) > 1 else text
-        connection.execute(whole, list(chain.from_iterable(some)))
+        # All of it, where a statement returns something: else it would stay open.
+        connection.execute(whole, list(chain.from_iterable(some))).fetchall()

@@ -23,30 +23,36 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
-from itertools import chain
 from pathlib import Path
-from types import TracebackType
 from typing import Any, TypeVar
 
 from masthead.errors import Unavailable
 from masthead.storage.cancelling import completed
-from masthead.storage.database import Row, Statement
+from masthead.storage.database import Overtaken, Row, Statement
+from masthead.storage.deferred import table_of
+from masthead.storage.sqlite_blind import (
+    DATA_VERSION,
+    Acknowledgement,
+    BlindBatch,
+    BlindTransaction,
+    Numbers,
+)
 from masthead.storage.sqlite_checkpoints import FOLD, Checkpoints
 from masthead.storage.sqlite_connection import BUSY, code_of, connect, translated
-from masthead.storage.sqlite_deferred import Deferred, in_one
+from masthead.storage.sqlite_deferred import Deferred
+from masthead.storage.sqlite_transaction import INLINE_ROWS, SqliteTransaction
 
 MAX_BATCH = 64
 MIN_BATCH = 8
 """So many may join whoever opens a batch; more only if they wait already. Those who come later are
 for the next one: the event loop prepares it while this one is being committed."""
-_INLINE_READ_SECONDS = 0.001
-_INLINE_ROWS = 100
-_ROWS_IN_ONE = 8
+MAX_BLIND = 128
+UNDISTURBED = 4
+"""So many commits without another process's in between, or a violation, until someone may take it
+for granted that there will be none."""
 _STEPS_PER_TICK = 25_000
 
 Result = TypeVar("Result")
-Acknowledgement = asyncio.Future[BaseException | None]
-"""Done once the commit is; its result is what made the commit fail."""
 
 
 class Writer:
@@ -73,9 +79,35 @@ class Writer:
         self._early = Deferred()
         """Of earlier ones in the batch, but written within the savepoint of the present one."""
         self._closing_soon: asyncio.Handle | None = None
+        self._is_committing = False
+        self.numbers = Numbers()
+        self._seen: int | None = None
+        """The version of the data that the numbers are of."""
+        self._undisturbed = 0
+        self._blind = BlindBatch()
+        self._sealing_soon: asyncio.Handle | None = None
 
     def transaction(self) -> SqliteTransaction:
         return SqliteTransaction(self)
+
+    def blind_transaction(self) -> BlindTransaction | None:
+        # Nobody overtakes those who wait, and who may join a batch at once does that.
+        is_somebody_at_it = self._is_taken and not self._is_committing
+        if is_somebody_at_it or self._called or self._waiting or self._closing_soon is not None:
+            return None
+        if self._undisturbed < UNDISTURBED or len(self._blind.members) >= MAX_BLIND:
+            return None
+        return BlindTransaction(self)
+
+    def join(self, deferred: Deferred) -> Acknowledgement:
+        loop = asyncio.get_running_loop()
+        acknowledged = loop.create_future()
+        self._blind.deferred.add_all(deferred)
+        self._blind.members.append(acknowledged)
+        if not self._is_taken and self._sealing_soon is None:
+            # Those whom this round of the event loop has still to wake may join before.
+            self._sealing_soon = loop.call_soon(self._seal_soon)
+        return acknowledged
 
     async def ping(self, seconds: float) -> None:
         """Returns once a transaction could be made; readers don't notice another writer's lock."""
@@ -100,7 +132,7 @@ class Writer:
         if task is not None and task is self._owner:
             raise RuntimeError("a transaction inside a transaction would wait for itself")
         # Nobody overtakes those who were called and have not come round yet.
-        if self._is_taken or self._called or self._waiting:
+        if self._is_taken or self._called or self._waiting or self._blind.members:
             await self._wait_for_turn()
         self._is_taken = True
         self._turns += 1
@@ -115,6 +147,8 @@ class Writer:
                     raise translated(error) from error
                 # Another process writes; uneven steps, so that two never keep missing each other.
                 await asyncio.sleep(random.uniform(0.0005, 0.004))  # noqa: S311
+            else:
+                self._look()
         self.connection.execute("SAVEPOINT member")
 
     def finish(self, deferred: Deferred) -> Acknowledgement:
@@ -140,6 +174,11 @@ class Writer:
             return
         self._deferred.add_all(self._early.take())
 
+    def count_up(self, statement: Statement, key: str) -> Row:
+        row: Row = self.connection.execute(statement.text, (key, 1)).fetchall()[0]
+        self.numbers.put(table_of(statement.text), key, row)
+        return row
+
     def pass_on(self) -> None:
         self._owner = None
         self._is_taken = False
@@ -163,7 +202,7 @@ class Writer:
             await self._run_deferred(deferred)
 
     async def _run_deferred(self, deferred: Deferred) -> None:
-        if deferred.count > _INLINE_ROWS:
+        if deferred.count > INLINE_ROWS:
             await self.in_thread(partial(deferred.run, self.connection))
         else:
             deferred.run(self.connection)
@@ -219,6 +258,10 @@ class Writer:
         return bool(self._called)
 
     def _open_batch(self) -> None:
+        if self._blind.members:
+            # They have come before all who wait.
+            self._seal()
+            return
         waiting = len(self._called) + len(self._waiting)
         self._room = min(max(waiting, MIN_BATCH), MAX_BATCH)
         self._turns = 0
@@ -235,15 +278,32 @@ class Writer:
             self._roll_back()
             self._open_batch()
             return
-        self._is_taken = True
+        self._commit_in_thread(batch, partial(self._write, self._deferred.take()))
+
+    def _seal_soon(self) -> None:
+        self._sealing_soon = None
+        # Else it is sealed when they are through.
+        if self._blind.members and not self._is_taken and not self.connection.in_transaction:
+            self._seal()
+
+    def _seal(self) -> None:
+        batch, self._blind = self._blind, BlindBatch()
+        assert self._seen is not None, "numbers are only known of some version"
+        run = partial(batch.run, self.connection, self._seen, self.patience_seconds)
+        self._commit_in_thread(batch.members, run)
+
+    def _commit_in_thread(self, batch: list[Acknowledgement], work: Callable[[], None]) -> None:
+        self._is_taken = self._is_committing = True
         loop = asyncio.get_running_loop()
-        work = partial(self._commit_in_thread, self._deferred.take())
-        commit = loop.run_in_executor(self._thread, work)
+        commit = loop.run_in_executor(self._thread, self._run_and_fold, work)
         commit.add_done_callback(partial(self._committed, batch))
 
-    def _commit_in_thread(self, deferred: Deferred) -> None:
+    def _write(self, deferred: Deferred) -> None:
         deferred.run(self.connection)
         self.connection.execute("COMMIT")
+
+    def _run_and_fold(self, commit: Callable[[], None]) -> None:
+        commit()
         if self._checkpoints.is_log_long:
             self._checkpoints.is_log_long = False
             # It is committed already, whatever becomes of this.
@@ -258,9 +318,11 @@ class Writer:
         failure = commit.exception()
         if failure is not None:
             self._roll_back()
+            self._disturbed()
         else:
+            self._undisturbed += 1
             self._checkpoints.after_commit()
-        self._is_taken = False
+        self._is_taken = self._is_committing = False
         if failure is not None:
             # First, so that nobody goes on from what these have left in memory.
             _acknowledge(batch, failure)
@@ -268,8 +330,22 @@ class Writer:
         # While those are being committed who want to write, there is time to answer these.
         _acknowledge(batch, failure)
 
+    def _look(self) -> None:
+        (version,) = self.connection.execute(DATA_VERSION).fetchone()
+        if version != self._seen:
+            self._disturbed()
+            self._seen = version
+
+    def _disturbed(self) -> None:
+        """What is known of the numbers does not hold, nor does what was built on it."""
+        self._undisturbed = 0
+        self.numbers.forget_all()
+        batch, self._blind = self._blind, BlindBatch()
+        _acknowledge(batch.members, Overtaken())
+
     def _lose_batch(self, failure: Exception) -> None:
         self._roll_back()
+        self._disturbed()
         self._deferred.take()
         self._early.take()
         batch, self._finished = self._finished, []
@@ -285,135 +361,7 @@ class Writer:
         return time.monotonic() > self._read_deadline
 
 
-class SqliteTransaction:
-    """A statement that fails spoils its transaction, as on PostgreSQL: nothing of it is kept."""
-
-    def __init__(self, writer: Writer) -> None:
-        self._writer = writer
-        self._connection = writer.connection
-        self._deferred = Deferred()
-        self._failure: Exception | None = None
-
-    async def __aenter__(self) -> SqliteTransaction:
-        deadline = time.monotonic() + self._writer.patience_seconds
-        await self._writer.take_turn()
-        try:
-            await self._writer.begin(deadline)
-        except BaseException:
-            self._writer.pass_on()
-            raise
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        acknowledged = self._finish() if error is None else None
-        if acknowledged is None:
-            self._writer.undo()
-        self._writer.pass_on()
-        failure, self._failure = self._failure, RuntimeError("the transaction has ended")
-        if acknowledged is not None:
-            await _durable(acknowledged)
-        elif error is None and failure is not None:
-            raise failure
-
-    async def fetch(self, statement: Statement, values: Sequence[object] = ()) -> list[Row]:
-        self._check()
-        try:
-            if self._meets_deferred(statement.text):
-                await self._write_deferred()
-            if not statement.text.startswith("SELECT"):
-                return self._connection.execute(statement.text, values).fetchall()
-            return await self._read(statement, values)
-        except sqlite3.Error as error:
-            raise self._spoiled_by(error) from error
-
-    async def execute(
-        self, statement: Statement, values: Sequence[object] = (), *, slow: bool = False
-    ) -> int:
-        self._check()
-        try:
-            if self._meets_deferred(statement.text):
-                await self._write_deferred()
-            if not slow:
-                return self._connection.execute(statement.text, values).rowcount
-            run = partial(self._connection.execute, statement.text, values)
-            return (await self._writer.in_thread(run)).rowcount
-        except sqlite3.Error as error:
-            raise self._spoiled_by(error) from error
-
-    async def execute_many(self, statement: Statement, rows: Sequence[Sequence[object]]) -> None:
-        self._check()
-        try:
-            if self._meets_deferred(statement.text):
-                await self._write_deferred()
-            if len(rows) > _INLINE_ROWS:
-                run = partial(self._connection.executemany, statement.text, rows)
-                await self._writer.in_thread(run)
-            elif 0 < len(rows) <= _ROWS_IN_ONE and (text := in_one(statement.text, len(rows))):
-                self._connection.execute(text, list(chain.from_iterable(rows)))
-            else:
-                self._connection.executemany(statement.text, rows)
-        except sqlite3.Error as error:
-            raise self._spoiled_by(error) from error
-
-    async def defer(
-        self, statement: Statement, rows: Sequence[Sequence[object]], *, adding: bool = False
-    ) -> None:
-        self._check()
-        (self._deferred.add_up if adding else self._deferred.add)(statement, rows)
-
-    async def _read(self, statement: Statement, values: Sequence[object]) -> list[Row]:
-        read = self._writer.read
-        try:
-            return read(statement, values, _INLINE_READ_SECONDS)
-        except sqlite3.OperationalError as error:
-            if code_of(error) != sqlite3.SQLITE_INTERRUPT:
-                raise
-        return await self._writer.in_thread(
-            partial(read, statement, values, self._writer.patience_seconds)
-        )
-
-    def _finish(self) -> Acknowledgement | None:
-        if self._failure is not None:
-            return None
-        try:
-            return self._writer.finish(self._deferred)
-        except sqlite3.Error as error:
-            self._failure = translated(error)
-            return None
-
-    async def _write_deferred(self) -> None:
-        try:
-            await self._writer.write_deferred(self._deferred)
-        except BaseException:
-            # Some of it may be missing, whoever catches this.
-            self._failure = Unavailable()
-            raise
-
-    def _meets_deferred(self, text: str) -> bool:
-        return self._deferred.is_asked_for_by(text) or self._writer.is_deferred(text)
-
-    def _check(self) -> None:
-        if self._failure is not None:
-            raise self._failure
-
-    def _spoiled_by(self, error: sqlite3.Error) -> Exception:
-        self._failure = translated(error)
-        return self._failure
-
-
 def _acknowledge(batch: list[Acknowledgement], failure: BaseException | None) -> None:
     for acknowledged in batch:
         if not acknowledged.done():  # else nobody waits any more
             acknowledged.set_result(failure)
-
-
-async def _durable(acknowledged: Acknowledgement) -> None:
-    # The commit goes on, for the others too, when this task is cancelled.
-    failure = await acknowledged
-    if failure is not None:
-        raise Unavailable from failure

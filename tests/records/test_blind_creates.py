@@ -1,0 +1,155 @@
+"""Creating without a look at the database first: quick, and never a different outcome."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from tests.records.test_known_tenants import HOOK, delivered, owner_of
+from tests.world import TenantWorld, World
+
+from masthead.app import Parts, build
+from masthead.caller import system
+from masthead.errors import Forbidden, Invalid
+from masthead.events.outbox import events
+from masthead.records.collection import Record
+from masthead.records.engine import ListRequest
+from masthead.records.tables import tenant_states
+from masthead.storage.database import EVERY_TENANT
+from masthead.storage.sqlite_writer import UNDISTURBED
+
+pytestmark = pytest.mark.parametrize("service", ["sqlite"], indirect=True)
+"""Only there it makes a difference."""
+
+
+@pytest.fixture
+async def elsewhere(app: World) -> AsyncIterator[Parts]:
+    """Another process with the same database."""
+    parts = await build(app.parts.settings, app.clock)
+    yield parts
+    await parts.close()
+
+
+async def create(tenant: TenantWorld, slug: str, parts: Parts | None = None) -> Record:
+    records = (parts or tenant.world.parts).records
+    post = {"title": slug.title(), "slug": slug, "status": "published", "tags": ["a"]}
+    return await records.create(owner_of(tenant), tenant.world.collection("posts"), post)
+
+
+async def create_all(*work: Any) -> list[Any]:
+    return await asyncio.gather(*work, return_exceptions=True)
+
+
+async def settle(tenant: TenantWorld) -> None:
+    for number in range(UNDISTURBED + 1):
+        await create(tenant, f"settled-{number}")
+    assert tenant.world.parts.records.database.blind_transaction() is not None
+
+
+async def versions_of(tenant: TenantWorld) -> list[int]:
+    """Of all events, in their order."""
+    database = tenant.world.parts.records.database
+    query = sa.select(events.c.version).where(events.c.tenant_id == sa.literal(tenant.id))
+    statement = database.compile(query.order_by(events.c.version, events.c.ordinal))
+    rows = await database.fetch(EVERY_TENANT, statement, statement.bind({}))
+    return [row[0] for row in rows]
+
+
+async def version_of(tenant: TenantWorld) -> int:
+    database = tenant.world.parts.records.database
+    query = sa.select(tenant_states.c.version)
+    statement = database.compile(query.where(tenant_states.c.tenant_id == sa.literal(tenant.id)))
+    rows = await database.fetch(EVERY_TENANT, statement, statement.bind({}))
+    return int(rows[0][0])
+
+
+async def slugs_of(tenant: TenantWorld) -> set[str]:
+    records, posts = tenant.world.parts.records, tenant.world.collection("posts")
+    found = await records.find(posts, {}, tenant_id=tenant.id, limit=10_000)
+    return {post["slug"] for post in found}
+
+
+async def assert_whole(tenant: TenantWorld) -> None:
+    """Totals, versions and events agree with the rows."""
+    records, posts = tenant.world.parts.records, tenant.world.collection("posts")
+    page = await records.page(owner_of(tenant), posts, ListRequest())
+    assert page.total == len(await slugs_of(tenant))
+    tagged = await records.page(owner_of(tenant), posts, ListRequest(filter="tags ?= 'a'"))
+    assert tagged.total == page.total
+    assert max(await versions_of(tenant)) == await version_of(tenant)
+
+
+async def test_many_at_once_are_one_commit(tenant: TenantWorld) -> None:
+    await settle(tenant)
+    before = await version_of(tenant)
+    created = await create_all(*(create(tenant, f"post-{number}") for number in range(40)))
+    assert len({post["id"] for post in created}) == 40
+    assert await version_of(tenant) == before + 40
+    await assert_whole(tenant)
+
+
+async def test_one_whose_slug_is_taken_is_told_and_the_others_are_created(
+    tenant: TenantWorld,
+) -> None:
+    await settle(tenant)
+    slugs = ["a", "b", "settled-0", "c", "c"]
+    outcomes = await create_all(*(create(tenant, slug) for slug in slugs))
+    refused = [each for each in outcomes if isinstance(each, Invalid)]
+    assert len(refused) == 2
+    assert all(set(each.problems) == {"slug"} for each in refused)
+    assert {"a", "b", "c"} <= await slugs_of(tenant)
+    await assert_whole(tenant)
+
+
+async def test_who_subscribes_elsewhere_is_told_of_the_next_one(
+    tenant: TenantWorld, elsewhere: Parts
+) -> None:
+    await settle(tenant)
+    hooks = elsewhere.records.registry["webhook_subscriptions"]
+    await elsewhere.records.create(owner_of(tenant), hooks, HOOK)
+    await create(tenant, "next")
+    assert await delivered(tenant) == ["post.published"]
+
+
+async def test_a_site_made_read_only_elsewhere_takes_nothing_more(
+    tenant: TenantWorld, elsewhere: Parts
+) -> None:
+    await settle(tenant)
+    settings = elsewhere.records.registry["site_settings"]
+    (found,) = await elsewhere.records.find(settings, {}, tenant_id=tenant.id)
+    frozen = {"read_only_mode": True}
+    await elsewhere.records.update(system(tenant.id), settings, found["id"], frozen)
+    with pytest.raises(Forbidden):
+        await create(tenant, "next")
+    assert "next" not in await slugs_of(tenant)
+
+
+async def test_two_processes_that_write_at_the_same_time_lose_nothing(
+    tenant: TenantWorld, other_tenant: TenantWorld, elsewhere: Parts
+) -> None:
+    await settle(tenant)
+    work = []
+    for number in range(60):
+        work += [
+            create(tenant, f"here-{number}"),
+            create(tenant, f"there-{number}", elsewhere),
+            create(other_tenant, f"here-{number}"),
+            create(tenant, f"both-{number // 2}", elsewhere if number % 3 else None),
+        ]
+    outcomes = await create_all(*work)
+    created = {each["slug"] for each in outcomes if not isinstance(each, BaseException)}
+    refused = [each for each in outcomes if isinstance(each, BaseException)]
+    assert all(isinstance(each, Invalid) for each in refused)
+    assert len(refused) == 30
+    assert created == {
+        f"{name}-{number}"
+        for name, count in (("here", 60), ("there", 60), ("both", 30))
+        for number in range(count)
+    }
+    for each in (tenant, other_tenant):
+        await assert_whole(each)
+    versions = await versions_of(tenant)
+    assert len(set(versions)) == len(await slugs_of(tenant))
