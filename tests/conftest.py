@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import uvicorn
 from tests.databases import database_url, fresh_url
+from tests.loop_time import LoopTime
 from tests.world import START, Account, RunningClock, TenantWorld, World, open_world
 
 from masthead.records.collection import Record
@@ -34,6 +35,11 @@ def app(service: World) -> Iterator[World]:
     service.clock.moment = START
     yield service
     service.clock.moment = START
+
+
+@pytest.fixture
+async def loop_time(monkeypatch: pytest.MonkeyPatch) -> LoopTime:
+    return LoopTime(monkeypatch)
 
 
 @pytest.fixture

@@ -19,19 +19,15 @@ from masthead.settings import Settings
 from masthead.webhooks.deliver import DeliveryWorker
 from masthead.webhooks.queue import DeliveryQueue
 
-LEASE = timedelta(seconds=2.5)
-ATTEMPT_SECONDS = 1.0
-"""Both short, so that what a killed worker held comes back soon."""
 
-
-async def work() -> None:
+async def work(lease: timedelta, attempt_seconds: float) -> None:
     parts = await build(Settings.from_environ(os.environ))
     worker = DeliveryWorker(
-        DeliveryQueue(parts.database, tables, lease=LEASE),
+        DeliveryQueue(parts.database, tables, lease=lease),
         parts.outbound,
         parts.keyring,
         parts.settings.retry_policy,
-        attempt_seconds=ATTEMPT_SECONDS,
+        attempt_seconds=attempt_seconds,
     )
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, worker.stop)
     sys.stdout.write(f"{os.getpid()}\n")
@@ -40,13 +36,14 @@ async def work() -> None:
     await parts.close()
 
 
-def main() -> None:
+def main(lease_seconds: str, attempt_seconds: str) -> None:
+    lease = timedelta(seconds=float(lease_seconds))
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the killed
     for _ in sys.stdin:
         if os.fork() == 0:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             try:
-                asyncio.run(work())
+                asyncio.run(work(lease, float(attempt_seconds)))
             except Exception:
                 # In place of a process id, for which the test would wait for ever.
                 sys.stdout.write(f"{traceback.format_exc()!r}\n")
@@ -55,4 +52,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

@@ -27,8 +27,6 @@ from masthead.webhooks.tables import webhook_lanes
 
 PATH = "/api/v1/webhooks"
 A, B = RETRY_POLICIES["a"], RETRY_POLICIES["b"]
-PATIENCE_SECONDS = 0.2
-"""Instead of ten: what hangs hangs for good, so its tests need not wait that long."""
 
 
 @dataclass

@@ -11,6 +11,7 @@ import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import psutil  # type: ignore[import-untyped]
@@ -27,6 +28,22 @@ STOPS = 5
 EVENTS_A_ROUND = 25
 
 
+@dataclass(frozen=True)
+class Times:
+    """Of a worker, in seconds."""
+
+    lease: float
+    attempt: float
+    retries: str
+
+
+WHEN_KILLED = Times(2.5, 1.0, ",".join(["1"] * 20))
+"""Short, so that what a killed worker held comes back soon. An attempt that is late on a slow
+machine is made again, which is allowed here."""
+WHEN_STOPPED = Times(120.0, 60.0, "1")
+"""Long, because here nothing may be sent twice: no attempt may be given up for being late."""
+
+
 class Workers:
     def __init__(self, parent: subprocess.Popen[str]) -> None:
         self._parent = parent
@@ -41,11 +58,11 @@ class Workers:
 
 
 @contextmanager
-def forked_workers(environ: dict[str, str]) -> Iterator[Workers]:
+def forked_workers(environ: dict[str, str], times: Times) -> Iterator[Workers]:
     # Without our own settings and MASTHEAD_TEST_KILLS, which the service would not know.
     others = {name: value for name, value in os.environ.items() if "MASTHEAD_" not in name}
     parent = subprocess.Popen(
-        [sys.executable, str(SCRIPT)],
+        [sys.executable, str(SCRIPT), str(times.lease), str(times.attempt)],
         env=others | environ,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -69,7 +86,7 @@ async def hooks(
     await world.parts.close()
 
 
-def environment(hooks: Hooks) -> dict[str, str]:
+def environment(hooks: Hooks, times: Times) -> dict[str, str]:
     settings = hooks.world.parts.settings
     return {
         "MASTHEAD_SECRET_KEY": "k" * 40,
@@ -78,10 +95,11 @@ def environment(hooks: Hooks) -> dict[str, str]:
         "MASTHEAD_OUTBOUND_ALLOW": "127.0.0.0/8",
         "MASTHEAD_OUTBOUND_CA_FILE": str(hooks.authority.ca_file),
         "MASTHEAD_LOG": "json",
+        "MASTHEAD_RETRY_POLICY": times.retries,
     }
 
 
-async def end_workers(hooks: Hooks, how: signal.Signals, rounds: int) -> None:
+async def end_workers(hooks: Hooks, how: signal.Signals, rounds: int, times: Times) -> None:
     """Under load, workers that end in the middle of it, one after the other; then one that stays
     until everything is delivered."""
     seed = random.randrange(2**32)
@@ -89,7 +107,7 @@ async def end_workers(hooks: Hooks, how: signal.Signals, rounds: int) -> None:
     rng = random.Random(seed)
     for number in range(3):
         await hooks.subscribe(url=hooks.receiver.url(f"/{number}"))
-    with forked_workers(environment(hooks)) as workers:
+    with forked_workers(environment(hooks, times), times) as workers:
         for _ in range(rounds):
             worker = await workers.start()
             before = len(hooks.receiver.requests)
@@ -104,7 +122,7 @@ async def end_workers(hooks: Hooks, how: signal.Signals, rounds: int) -> None:
         while "pending" in (await all_deliveries(hooks)).values():
             await asyncio.sleep(0.1)
         last.terminate()
-        await asyncio.to_thread(last.wait, 20)
+        await asyncio.to_thread(last.wait, 60)
 
 
 async def write_posts(hooks: Hooks) -> None:
@@ -125,7 +143,7 @@ async def all_deliveries(hooks: Hooks) -> dict[str, str]:
 
 
 async def test_killed_workers_lose_nothing(hooks: Hooks) -> None:
-    await end_workers(hooks, signal.SIGKILL, KILLS)
+    await end_workers(hooks, signal.SIGKILL, KILLS, WHEN_KILLED)
     deliveries = await all_deliveries(hooks)
     bodies = bodies_by_delivery(hooks)
     assert len(deliveries) == KILLS * EVENTS_A_ROUND * 3
@@ -135,7 +153,7 @@ async def test_killed_workers_lose_nothing(hooks: Hooks) -> None:
 
 
 async def test_stopped_workers_repeat_nothing(hooks: Hooks) -> None:
-    await end_workers(hooks, signal.SIGTERM, STOPS)
+    await end_workers(hooks, signal.SIGTERM, STOPS, WHEN_STOPPED)
     deliveries = await all_deliveries(hooks)
     bodies = bodies_by_delivery(hooks)
     assert set(deliveries.values()) == {"delivered"}
