@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
+from collections.abc import Iterator
 
 import pytest
 from tests.tls import Behaviour, Exchange
@@ -23,16 +25,26 @@ class LoopTime:
         loop = asyncio.get_running_loop()
         self._real = loop.time
         self._ahead = 0.0
+        self._latest = math.inf
         monkeypatch.setattr(loop, "time", self)
 
     def __call__(self) -> float:
-        return self._real() + self._ahead
+        return min(self._real() + self._ahead, self._latest)
 
     async def go_by(self, seconds: float) -> None:
         """In steps, so that whoever waits for a part of it has their turn."""
         for _ in range(_STEPS):
             self._ahead += seconds / _STEPS
             await asyncio.sleep(_BETWEEN_SECONDS)
+
+    @contextlib.contextmanager
+    def at_most(self, seconds: float) -> Iterator[None]:
+        """It stands still after so much, so that nothing which waits for longer ever happens. What
+        is done inside was done in time, however long the machine took for it."""
+        end, before = self() + seconds, self._latest
+        self._latest = end
+        yield
+        self._latest = before
 
     def overlong(self, behaviour: Behaviour, seconds: float) -> Behaviour:
         """The same, while so much time goes by from the moment that the request is there."""

@@ -185,7 +185,7 @@ class TestSystemLookup:
         def stuck(host: str) -> Sequence[Address]:
             asked.append(host)
             if host == "stuck":
-                release.wait(30)
+                release.wait(60)
             return ()
 
         monkeypatch.setattr(lookup, "addresses_of", stuck)
@@ -203,7 +203,7 @@ class TestSystemLookup:
         release = threading.Event()
 
         def slow(_host: str) -> Sequence[Address]:
-            release.wait(30)
+            release.wait(60)
             return ()
 
         monkeypatch.setattr(lookup, "addresses_of", slow)
@@ -221,14 +221,14 @@ class TestSystemLookup:
         release = threading.Event()
 
         def stuck(_host: str) -> Sequence[Address]:
-            release.wait(30)
+            release.wait(60)
             return ()
 
         monkeypatch.setattr(lookup, "addresses_of", stuck)
         find = SystemLookup()
         waiting = asyncio.create_task(find("stuck"))
         await asyncio.sleep(0)
-        await asyncio.wait_for(find.close(), 5)
+        await asyncio.wait_for(find.close(), 25)
         with pytest.raises(asyncio.CancelledError):
             await waiting
         release.set()

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-import time
 import warnings
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
 import pytest
+from tests.loop_time import LoopTime
 from tests.outbound.conftest import LOOPBACK
 from tests.outbound.names import NameServer
 from tests.tls import (
@@ -98,15 +98,16 @@ async def test_a_broken_answer(
     assert len(receiver.requests) == 1
 
 
-@pytest.mark.parametrize("behaviour", [hang, drip(0.05)], ids=["hang", "drip"])
+@pytest.mark.parametrize("behaviour", [hang, drip(0.1)], ids=["hang", "drip"])
 async def test_time_is_counted_until_the_end_of_the_answer(
-    client: OutboundClient, receiver: Receiver, behaviour: Behaviour
+    client: OutboundClient, receiver: Receiver, behaviour: Behaviour, loop_time: LoopTime
 ) -> None:
-    receiver.next(behaviour)
-    began = time.monotonic()
-    error = await failure(client, receiver.url(), timeout_seconds=0.3)
+    receiver.next(loop_time.overlong(behaviour, 10.0))
+    began = loop_time()
+    error = await failure(client, receiver.url(), timeout_seconds=10.0)
     assert error.kind is Kind.TIMEOUT
-    assert 0.3 <= time.monotonic() - began < 5
+    assert len(receiver.requests) == 1
+    assert loop_time() - began >= 10.0
 
 
 async def test_a_host_that_takes_no_tls_is_given_up_after_the_connect_time(
@@ -300,14 +301,16 @@ class TestConnections:
         assert client.free_slots(receiver.url()) == 8
 
     async def test_waiting_for_a_turn_does_not_count_as_the_receivers_time(
-        self, authority: Authority, receiver: Receiver
+        self, authority: Authority, receiver: Receiver, loop_time: LoopTime
     ) -> None:
         client = OutboundClient(allow=LOOPBACK, ca_file=authority.ca_file, calls_per_host=1)
         receiver.next(hang, answer(200))
-        slow = asyncio.create_task(failure(client, receiver.url(), timeout_seconds=0.5))
+        slow = asyncio.create_task(failure(client, receiver.url()))
         await receiver.wait_for(1)
-        got = await client.post(receiver.url(), BODY, HEADERS, timeout_seconds=0.5)
-        assert (got.status, (await slow).kind) == (200, Kind.TIMEOUT)
+        waiting = asyncio.create_task(client.post(receiver.url(), BODY, HEADERS))
+        await asyncio.sleep(0)
+        await loop_time.go_by(10.0)
+        assert ((await waiting).status, (await slow).kind) == (200, Kind.TIMEOUT)
         await client.close()
 
     async def test_a_hanging_host_does_not_hold_up_another(
