@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import sys
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import lru_cache
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -104,7 +104,14 @@ class _Answer:
         self._encoding = encoding
         self._start: Message | None = None
 
-    async def send(self, message: Message) -> None:
+    def send(self, message: Message) -> Awaitable[None]:
+        is_start = message["type"] == "http.response.start"
+        if is_start or self._start is not None:
+            return self._begin(message)
+        # Handed on without a coroutine around it: a stream comes here many times a second.
+        return self._send(message)
+
+    async def _begin(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             if _may_depend_on_encoding(message):
                 self._start = message

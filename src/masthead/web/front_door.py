@@ -6,6 +6,7 @@ Pure ASGI and small on purpose: every request pays for it.
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from functools import lru_cache
 from time import perf_counter, time
 
@@ -146,8 +147,9 @@ class _Answer:
         self._header = (b"x-request-id", request_id.encode())
         self.status = NO_ANSWER
 
-    async def send(self, message: Message) -> None:
+    def send(self, message: Message) -> Awaitable[None]:
+        # Handed on without a coroutine around it: a stream comes here many times a second.
         if message["type"] == "http.response.start":
             self.status = message["status"]
             message["headers"] = [*message["headers"], self._header]
-        await self._send(message)
+        return self._send(message)
