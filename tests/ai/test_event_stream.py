@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masthead.ai.event_stream import MAX_EVENT_BYTES, Event, EventReader, Garbled
+from masthead.ai.event_stream import MAX_EVENT_BYTES, EventReader, Garbled
 
 STREAM = (
     "\ufeff: a comment\r\n"
@@ -20,10 +20,10 @@ STREAM = (
     "data: never finished"
 ).encode()
 EVENTS = [
-    Event(b"first", b"one\ntwo"),
-    Event(b"", "día 🌕".encode()),
-    Event(b"", b"\n spaced"),
-    Event(b"last", b"{}"),
+    (b"first", b"one\ntwo"),
+    (b"", "día 🌕".encode()),
+    (b"", b"\n spaced"),
+    (b"last", b"{}"),
 ]
 
 

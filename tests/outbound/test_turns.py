@@ -3,68 +3,65 @@
 from __future__ import annotations
 
 import asyncio
+import time
+from itertools import pairwise
 
 from masthead.outbound.turns import Turns
 
-
-class Sleepers:
-    """Tasks that each sleep once and then note that they went on."""
-
-    def __init__(self, count: int) -> None:
-        loop = asyncio.get_running_loop()
-        self.futures = [loop.create_future() for _ in range(count)]
-        self.woken: list[int] = []
-        self.tasks = [asyncio.create_task(self._sleep(number)) for number in range(count)]
-
-    async def _sleep(self, number: int) -> None:
-        await self.futures[number]
-        self.woken.append(number)
+WORK_SECONDS = 0.002
 
 
-async def asleep(count: int) -> Sleepers:
-    sleepers = Sleepers(count)
+class Note:
+    """A stream that notes when it goes on, and takes its time."""
+
+    def __init__(self, number: int, gone_on: list[int], seconds: float = 0.0) -> None:
+        self._number = number
+        self._gone_on = gone_on
+        self._seconds = seconds
+
+    def go_on(self) -> None:
+        time.sleep(self._seconds)
+        self._gone_on.append(self._number)
+
+
+async def test_others_have_their_turn_when_the_time_is_over() -> None:
+    turns, gone_on = Turns(budget_seconds=WORK_SECONDS * 2.5), list[int]()
+    for number in range(10):
+        turns.add(Note(number, gone_on, WORK_SECONDS))
+    counts = [0]
+    while len(gone_on) < 10:
+        await asyncio.sleep(0)
+        counts.append(len(gone_on))
+    # However slow the machine is: sleeping takes that long at least.
+    assert max(after - before for before, after in pairwise(counts)) <= 3
+    assert gone_on == list(range(10))
+
+
+async def test_quick_ones_share_a_turn() -> None:
+    turns, gone_on = Turns(budget_seconds=60), list[int]()
+    for number in range(100):
+        turns.add(Note(number, gone_on))
     await asyncio.sleep(0)
-    return sleepers
+    assert gone_on == list(range(100))
 
 
-async def test_only_so_many_go_on_in_one_turn_and_in_order() -> None:
-    turns, sleepers = Turns(per_turn=3), await asleep(10)
-    for future in sleepers.futures:
-        turns.wake(future)
-    counts = []
-    while len(sleepers.woken) < 10:
-        # Somebody else's turn comes after each handful.
+async def test_one_goes_on_however_little_time_there_is() -> None:
+    turns, gone_on = Turns(budget_seconds=0), list[int]()
+    for number in range(3):
+        turns.add(Note(number, gone_on))
+        turns.add(Note(number, gone_on))
+    for expected in range(1, 7):
         await asyncio.sleep(0)
-        counts.append(len(sleepers.woken))
-    assert sleepers.woken == list(range(10))
-    assert max(after - before for before, after in zip([0, *counts], counts, strict=False)) <= 3
-
-
-async def test_who_is_alone_goes_on_in_the_next_turn() -> None:
-    turns, sleepers = Turns(per_turn=3), await asleep(9)
-    for future in sleepers.futures:
-        turns.wake(future)
-        await asyncio.sleep(0)
-        assert future.done()
-        await asyncio.sleep(0)
-    await asyncio.gather(*sleepers.tasks)
+        assert len(gone_on) == expected
 
 
 async def test_newcomers_do_not_overtake() -> None:
-    turns, sleepers = Turns(per_turn=2), await asleep(8)
-    for future in sleepers.futures[:6]:
-        turns.wake(future)
+    turns, gone_on = Turns(budget_seconds=0), list[int]()
+    for number in range(6):
+        turns.add(Note(number, gone_on))
     await asyncio.sleep(0)
-    for future in sleepers.futures[6:]:
-        turns.wake(future)
-    await asyncio.gather(*sleepers.tasks)
-    assert sleepers.woken == list(range(8))
-
-
-async def test_who_has_given_up_holds_nobody_up() -> None:
-    turns, sleepers = Turns(per_turn=1), await asleep(3)
-    for future in sleepers.futures:
-        turns.wake(future)
-    sleepers.tasks[1].cancel()
-    await asyncio.gather(*sleepers.tasks, return_exceptions=True)
-    assert sleepers.woken == [0, 2]
+    for number in range(6, 8):
+        turns.add(Note(number, gone_on))
+    while len(gone_on) < 8:
+        await asyncio.sleep(0)
+    assert gone_on == list(range(8))

@@ -17,6 +17,10 @@ NOT_CONFIGURED = (
     "AI is not configured. The site's settings take an AI key, "
     "and the operator can set one for the whole platform."
 )
+BAD_KEY = (
+    "The AI key has a line end or another character that no key may have. "
+    "Enter it again in the AI settings."
+)
 
 
 class NotUsable(Exception):
@@ -66,7 +70,11 @@ async def site_ai(records: Records, tenant_id: TenantId | None) -> SiteAi:
 
 def destination_of(site: SiteAi, settings: Settings) -> Destination:
     """Raises NotUsable."""
-    return _of_tenant(site, settings) if site.has_key else _of_platform(settings)
+    found = _of_tenant(site, settings) if site.has_key else _of_platform(settings)
+    if not found.account.key.isprintable():
+        # It would begin another header.
+        raise NotUsable(BAD_KEY)
+    return found
 
 
 def _of_platform(settings: Settings) -> Destination:

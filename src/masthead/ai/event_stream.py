@@ -6,10 +6,11 @@ It works on the bytes as they come, because every piece of every answer passes t
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
 MAX_EVENT_BYTES = 1_000_000
 
+_CARRIAGE_RETURN = 0x0D
+"""As a number, which is looked for ten times as fast."""
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -17,10 +18,8 @@ class Garbled(Exception):
     """What came is no event stream, or none that fits into memory."""
 
 
-class Event(NamedTuple):
-    name: bytes
-    data: bytes
-    """Not known to be UTF-8 yet: whoever decodes it finds out."""
+Event = tuple[bytes, bytes]
+"""Name and data; not known to be UTF-8 yet: whoever decodes it finds out."""
 
 
 class EventReader:
@@ -36,16 +35,16 @@ class EventReader:
     def feed(self, chunk: bytes) -> Iterable[Event]:
         """The events that are complete with this chunk; raises Garbled, after those before it."""
         self.has_read_anything = True
-        is_fresh = not (self._rest or self._data or self._name)
-        if is_fresh and chunk.endswith(b"\n\n") and b"\r" not in chunk:
+        if not (self._rest or self._data or self._name) and _CARRIAGE_RETURN not in chunk:
             # What nearly every chunk is: one event, all of it.
             name, data = b"", chunk
-            if chunk.startswith(b"event: "):
+            if chunk[:7] == b"event: ":
                 name, _, data = chunk[7:].partition(b"\n")
-            if data.startswith(b"data: ") and data.count(b"\n") == 2:
+            end = len(data) - 2
+            if data[:6] == b"data: " and data[end:] == b"\n\n" and data.find(b"\n") == end:
                 self._is_first_line = False
                 self.has_found_anything = True
-                return (Event(name, data[6:-2]),)
+                return ((name, data[6:end]),)
         return self._by_line(chunk)
 
     def _by_line(self, chunk: bytes) -> Iterator[Event]:
@@ -93,7 +92,7 @@ class EventReader:
             return None
         name, data = self._name, self._data
         self._name, self._data, self._size = b"", [], 0
-        return Event(name, data[0] if len(data) == 1 else b"\n".join(data))
+        return name, data[0] if len(data) == 1 else b"\n".join(data)
 
 
 def _check_text(content: bytes) -> None:

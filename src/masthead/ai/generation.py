@@ -24,12 +24,14 @@ from masthead.ai.providers import Failure, Reader, call_for, reader_for
 from masthead.errors import MastheadError
 from masthead.ids import TenantId
 from masthead.outbound.errors import Kind, OutboundError
-from masthead.outbound.streams import Incoming, OutboundStreams
+from masthead.outbound.streams import Incoming, NotHttp, OutboundStreams
 from masthead.web.bodies import ClientDisconnected
 
 log = structlog.get_logger()
 
 MAX_ANSWER_CHARACTERS = 400_000
+MAX_ANSWER_BYTES = 32 * 1024 * 1024
+"""With all that is around the text: an event has some 300 bytes for a word of four characters."""
 BYTES_PER_TOKEN = 4
 """The usual rule of thumb, where the provider has not counted or was not let finish. Of characters
 it would hold for English only."""
@@ -155,7 +157,6 @@ class Generator:
     async def _generate(self, work: _Work) -> None:
         account = work.order.destination.account
         call = call_for(account, work.order.prompt, work.order.max_tokens)
-        work.is_billed = True
         try:
             async with self.streams.post(
                 call.url,
@@ -163,6 +164,7 @@ class Generator:
                 call.headers,
                 reach=work.order.destination.reach,
                 timeout_seconds=self.patience.first_byte,
+                when_sent=work.note_sent,
             ) as incoming:
                 if incoming.status != 200:
                     raise Refused(_refusal(incoming))
@@ -171,29 +173,32 @@ class Generator:
         except OutboundError as error:
             if work.has_begun:
                 raise _broken_off(error) from error
-            work.is_billed = error.kind is Kind.TIMEOUT
+            work.is_billed = work.is_billed and error.kind is Kind.TIMEOUT
             raise Refused(_UNREACHED.get(error.kind, UNREACHABLE)) from error
         except Refused:
             work.is_billed = False
             raise
 
     async def _copy(self, incoming: Incoming, work: _Work) -> None:
-        events, reader, patience = EventReader(), work.reader, self.patience
-        while not reader.is_over:
+        copying, reader, patience = _Copying(work), work.reader, self.patience
+        has_more = True
+        while has_more and not reader.is_over:
             seconds = patience.after_the_end if reader.has_ended else patience.between_chunks
             try:
-                chunk = await incoming.read(seconds)
+                has_more = await incoming.pour(copying.take, seconds)
             except OutboundError:
                 if reader.has_ended:
                     # The text is complete; how the connection ends is of no interest.
                     break
                 raise
-            if not chunk:
-                break
-            await _pass_on(chunk, events, work)
+            except (Failure, Garbled):
+                # What came before it is the client's all the same.
+                await work.answer.drained()
+                raise
+            await work.answer.drained()
         if not reader.has_ended:
-            events.end()
-            raise _unfinished(events)
+            copying.events.end()
+            raise _unfinished(copying.events)
         if not work.answer.characters:
             raise Failure("empty_answer", retryable=True)
 
@@ -239,6 +244,9 @@ class _Work:
     """The provider has got the request and may charge for it."""
     outcome: str = "abandoned"
 
+    def note_sent(self) -> None:
+        self.is_billed = True
+
     def tokens(self) -> tuple[int, int]:
         usage = self.reader.usage
         if not self.is_billed:
@@ -259,18 +267,31 @@ async def _departure(receive: Receive) -> None:
         pass
 
 
-async def _pass_on(chunk: bytes, events: EventReader, work: _Work) -> None:
-    pieces: list[str] = []
-    try:
-        for event in events.feed(chunk):
-            if text := work.reader.take(event):
-                pieces.append(text)
-    finally:
-        # What came before a failure is the client's all the same.
-        if pieces:
-            await work.answer.texts(pieces)
-    if work.answer.characters > MAX_ANSWER_CHARACTERS:
-        raise Failure("answer_too_long", retryable=False)
+class _Copying:
+    """From the provider's bytes to the client's text, called for every piece of every answer."""
+
+    def __init__(self, work: _Work) -> None:
+        self.events = EventReader()
+        self._reader = work.reader
+        self._answer = work.answer
+        self._size = 0
+
+    def take(self, content: bytes) -> bool:
+        """Whether there is something to wait for, or another time limit from now on."""
+        self._size += len(content)
+        reader, answer = self._reader, self._answer
+        pieces: list[str] = []
+        keeps_up = True
+        try:
+            for name, data in self.events.feed(content):
+                if text := reader.take(name, data):
+                    pieces.append(text)
+        finally:
+            if pieces:
+                keeps_up = answer.texts(pieces)
+        if answer.characters > MAX_ANSWER_CHARACTERS or self._size > MAX_ANSWER_BYTES:
+            raise Failure("answer_too_long", retryable=False)
+        return reader.has_ended or not keeps_up
 
 
 def _failed(reason: str, *, retryable: bool) -> dict[str, object]:
@@ -286,6 +307,8 @@ def _unfinished(events: EventReader) -> Failure:
 
 
 def _broken_off(error: OutboundError) -> Failure:
+    if isinstance(error, NotHttp):
+        return Failure("provider_garbled", retryable=True)
     is_slow = error.kind is Kind.TIMEOUT
     return Failure("provider_timeout" if is_slow else "provider_disconnected", retryable=True)
 

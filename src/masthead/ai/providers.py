@@ -10,7 +10,6 @@ from typing import Any, Literal, Protocol
 
 import msgspec
 
-from masthead.ai.event_stream import Event
 from masthead.ai.prompts import Prompt
 from masthead.setting_values import AiProvider, Secret
 
@@ -64,8 +63,8 @@ class Reader(Protocol):
     is_over: bool
     """The provider has said that nothing more will come, its usage included."""
 
-    def take(self, event: Event) -> str:
-        """The text in the event, often none; raises Failure."""
+    def take(self, name: bytes, data: bytes) -> str:
+        """The text in an event, often none; raises Failure."""
         ...
 
 
@@ -151,17 +150,17 @@ class _OpenAiReader:
         self.has_ended = False
         self.is_over = False
 
-    def take(self, event: Event) -> str:
+    def take(self, name: bytes, data: bytes) -> str:
         try:
-            return _openai_text(event.data).choices[0].delta.content
+            return _openai_text(data).choices[0].delta.content
         except _UNEXPECTED:
-            return self._take_carefully(event)
+            return self._take_carefully(data)
 
-    def _take_carefully(self, event: Event) -> str:
-        if event.data.strip() == b"[DONE]":
+    def _take_carefully(self, data: bytes) -> str:
+        if data.strip() == b"[DONE]":
             self.has_ended = self.is_over = True
             return ""
-        chunk = _object(event.data)
+        chunk = _object(data)
         if chunk.get("error"):
             raise _reported(chunk["error"])
         self._count(chunk.get("usage"))
@@ -185,15 +184,15 @@ class _AnthropicReader:
         self.has_ended = False
         self.is_over = False
 
-    def take(self, event: Event) -> str:
+    def take(self, name: bytes, data: bytes) -> str:
         try:
-            return _anthropic_text(event.data).delta.text
+            return _anthropic_text(data).delta.text
         except _UNEXPECTED:
-            return self._take_carefully(event)
+            return self._take_carefully(name, data)
 
-    def _take_carefully(self, event: Event) -> str:
-        message = _object(event.data)
-        kind = message.get("type") or event.name.decode(errors="replace")
+    def _take_carefully(self, name: bytes, data: bytes) -> str:
+        message = _object(data)
+        kind = message.get("type") or name.decode(errors="replace")
         if kind == "error":
             raise _reported(message.get("error"))
         if kind == "message_start":

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Protocol
 
 MAX_HEADS = 10
 """Of which all but the last are interim ones."""
 MAX_HEAD_BYTES = 64 * 1024
 _MAX_SIZE_LINE = 4096
+_USUAL_SIZE_LINE = 8
 _MAX_BODY_BYTES = 1 << 62
 
 _STATUS = re.compile(rb"HTTP/1\.[01] ([1-9][0-9]{2})(?: [^\r\n\0]*)?\Z")
@@ -75,6 +77,15 @@ class Chunked:
         self.is_complete = False
 
     def feed(self, data: bytes) -> bytes:
+        if not (self._left or self._rest):
+            # What nearly every read brings: one chunk, all of it.
+            end = data.find(b"\r\n")
+            size = _usual_size(data[:end]) if 0 < end <= _USUAL_SIZE_LINE else 0
+            if size and len(data) == end + size + 4 and data[-2:] == b"\r\n":
+                return data[end + 2 : -2]
+        return self._by_chunk(data)
+
+    def _by_chunk(self, data: bytes) -> bytes:
         if self._rest:
             data = self._rest + data
         parts: list[bytes] = []
@@ -157,3 +168,7 @@ def _chunk_size(line: bytes) -> int:
     if size is None:
         raise ValueError("the size of a chunk is no number")
     return int(size[1], 16)
+
+
+# The chunks of streams are of a few sizes, which come again and again.
+_usual_size = lru_cache(maxsize=1024)(_chunk_size)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from ipaddress import ip_network
 from pathlib import Path
@@ -16,6 +16,7 @@ from pathlib import Path
 from yarl import URL
 
 from masthead import clock
+from masthead.outbound.addresses import Address
 from masthead.outbound.client import (
     CONNECT_SECONDS,
     NO_TLS,
@@ -31,36 +32,58 @@ from masthead.outbound.reach import RULES, Reach
 from masthead.outbound.retry_after import read_retry_after
 from masthead.outbound.targets import literal_address, read_url
 from masthead.outbound.turns import Turns
-from masthead.outbound.wire import Wire, connect
+from masthead.outbound.wire import Take, Wire, connect
 from masthead.setting_values import Network
 
 EVERYWHERE = (ip_network("0.0.0.0/0"), ip_network("::/0"))
 
 
+class NotHttp(OutboundError):
+    """What came is no answer, or not the one that its head announced."""
+
+    def __init__(self) -> None:
+        super().__init__(Kind.PROTOCOL, "The host's answer is not valid HTTP.")
+
+
 class Incoming:
     """An answer whose head has come."""
 
-    def __init__(self, wire: Wire, head: Head, body: Body) -> None:
+    def __init__(self, wire: Wire, head: Head) -> None:
         self._wire = wire
-        self._body = body
+        self._head = head
+        self._body: Body | None = None
+        self._take: Take | None = None
         self.status = head.status
         self.retry_after = read_retry_after(head.headers.get("retry-after"), clock.now())
         """Seconds."""
 
-    async def read(self, timeout_seconds: float) -> bytes:
-        """What has come since the last time, or the next bytes; b"" at the end."""
-        body = self._body
+    async def pour(self, take: Take, timeout_seconds: float) -> bool:
+        """Gives `take` what has come and what comes, until it has enough: True; or until the answer
+        is complete: False. The time limit is for each piece. Raises OutboundError, and whatever
+        `take` does."""
+        self._take = take
+        # Only now: an answer that nobody reads, such as a refusal, may be framed in any way.
+        body = self._body = self._body or _body_of(self._head)
+        if body.is_complete:
+            return False
         try:
-            while not body.is_complete:
-                data = await self._wire.read(timeout_seconds)
-                if not data and not body.end():
-                    raise ConnectionResetError
-                if content := body.feed(data):
-                    return content
-        except Exception as error:
+            has_more = await self._wire.pour(self._unframe, timeout_seconds)
+            if not has_more and not body.end():
+                raise ConnectionResetError
+        except OSError:
             with told_apart():
-                raise error
-        return b""
+                raise
+        return not body.is_complete
+
+    def _unframe(self, data: bytes) -> bool:
+        assert self._body is not None
+        assert self._take is not None
+        try:
+            content = self._body.feed(data)
+        except ValueError as error:
+            raise NotHttp from error
+        is_enough = bool(content) and self._take(content)
+        return is_enough or self._body.is_complete
 
 
 class OutboundStreams:
@@ -97,17 +120,20 @@ class OutboundStreams:
         *,
         reach: Reach,
         timeout_seconds: float,
+        when_sent: Callable[[], None] = lambda: None,
     ) -> AsyncIterator[Incoming]:
         """Yields once the answer's head is there, which `timeout_seconds` are for; redirects are
-        not followed. Raises OutboundError."""
+        not followed. From `when_sent` on the far side may have the request and charge for it.
+        Raises OutboundError."""
         target = read_url(url, RULES[reach])
         wire: Wire | None = None
         try:
             with told_apart():
                 request = _request(target, headers, body)
+                wire = await self._connect(target, self._gates[reach])
+                when_sent()
+                wire.write(request)
                 async with asyncio.timeout(timeout_seconds):
-                    wire = await self._connect(target, self._gates[reach])
-                    wire.write(request)
                     incoming = await _answer_on(wire)
             yield incoming
         finally:
@@ -115,15 +141,22 @@ class OutboundStreams:
                 wire.close()
 
     async def _connect(self, target: URL, gate: Gate) -> Wire:
-        host, port = target.raw_host or "", target.port or 0
-        literal = literal_address(target)
-        if literal is not None:
-            addresses = gate.check([literal], port)
-        else:
-            addresses = await gate.find(host, port)
+        addresses = await self._addresses(target, gate)
         with _unsent():
             async with asyncio.timeout(self._connect_seconds):
                 return await connect(addresses, target, gate, self._trusted(), self._turns)
+
+    async def _addresses(self, target: URL, gate: Gate) -> Sequence[Address]:
+        host, port = target.raw_host or "", target.port or 0
+        literal = literal_address(target)
+        if literal is not None:
+            return gate.check([literal], port)
+        try:
+            async with asyncio.timeout(self._connect_seconds):
+                return await gate.find(host, port)
+        except TimeoutError as error:
+            message = "The host name could not be looked up in time."
+            raise OutboundError(Kind.DNS, message) from error
 
     def _trusted(self) -> ssl.SSLContext:
         # On first use: reading the system's certificates is nothing that a start should wait for.
@@ -136,6 +169,7 @@ def _request(target: URL, headers: Mapping[str, str], body: bytes) -> bytes:
     sent = {
         "Host": target.host_port_subcomponent or "",
         "User-Agent": USER_AGENT,
+        "Accept-Encoding": "identity",
         **headers,
         "Content-Length": str(len(body)),
         "Connection": "close",
@@ -150,16 +184,27 @@ def _request(target: URL, headers: Mapping[str, str], body: bytes) -> bytes:
 
 async def _answer_on(wire: Wire) -> Incoming:
     received = b""
-    while True:
-        data = await wire.read()
-        if not data:
-            raise ConnectionResetError
+    found: tuple[Head, bytes] | None = None
+
+    def look_for_head(data: bytes) -> bool:
+        nonlocal received, found
         received += data
         found = read_head(received)
-        if found is not None:
-            head, rest = found
-            wire.put_back(rest)
-            return Incoming(wire, head, body_of(head))
+        return found is not None
+
+    await wire.pour(look_for_head)
+    if found is None:
+        raise ConnectionResetError
+    head, rest = found
+    wire.put_back(rest)
+    return Incoming(wire, head)
+
+
+def _body_of(head: Head) -> Body:
+    try:
+        return body_of(head)
+    except ValueError as error:
+        raise NotHttp from error
 
 
 @contextmanager

@@ -1,52 +1,53 @@
-"""Which of many streams goes on next.
+"""Which of many streams goes on next, and how many of them in one turn of the loop.
 
-Everything in the process shares one loop. Were hundreds of streams to go on in the same turn of
+Everything in the process shares that loop. Were hundreds of streams to go on in the same turn of
 it, because something has held them all up, then every request that comes meanwhile would wait for
-all of them. So only some are woken in each turn, in the order in which they became ready.
+all of them. So they go on in the order in which they became ready, and after a short time the
+others have their turn. Time and not a number, because a machine that is slow for a moment is when
+it matters.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
+from time import perf_counter
+from typing import Protocol
 
-PER_TURN = 32
-"""Streams; together they take less than a millisecond."""
+BUDGET_SECONDS = 0.00025
+"""Of each turn. Some ten chunks; a turn costs a tenth of that, so that a backlog is worked off at
+nearly the same pace as in one go."""
+
+
+class Stream(Protocol):
+    def go_on(self) -> None:
+        """Does what there is to do, and never raises."""
+        ...
 
 
 class Turns:
     """Made inside the running loop."""
 
-    def __init__(self, per_turn: int = PER_TURN) -> None:
+    def __init__(self, budget_seconds: float = BUDGET_SECONDS) -> None:
         self._loop = asyncio.get_running_loop()
-        self._per_turn = per_turn
-        self._room = per_turn
-        """How many more may be woken in this turn."""
+        self._budget = budget_seconds
+        self._ready: deque[Stream] = deque()
         self._is_under_way = False
-        self._waiting: deque[asyncio.Future[None]] = deque()
 
-    def wake(self, sleeper: asyncio.Future[None]) -> None:
-        """At once where there is room in this turn, else in one of the next ones."""
+    def add(self, stream: Stream) -> None:
+        """It goes on once, in the next turn or in one of those after it."""
+        self._ready.append(stream)
         if not self._is_under_way:
             self._is_under_way = True
-            self._loop.call_soon(self._begin_turn)
-        if self._room and not self._waiting:
-            self._room -= 1
-            _wake(sleeper)
-        else:
-            self._waiting.append(sleeper)
+            self._loop.call_soon(self._take_turn)
 
-    def _begin_turn(self) -> None:
-        woken = min(self._per_turn, len(self._waiting))
-        for _ in range(woken):
-            _wake(self._waiting.popleft())
-        self._room = self._per_turn - woken
-        self._is_under_way = woken > 0
-        if woken:
-            self._loop.call_soon(self._begin_turn)
-
-
-def _wake(sleeper: asyncio.Future[None]) -> None:
-    # It is done already where whoever slept was cancelled.
-    if not sleeper.done():
-        sleeper.set_result(None)
+    def _take_turn(self) -> None:
+        ready = self._ready
+        end = perf_counter() + self._budget
+        while ready:
+            ready.popleft().go_on()
+            if perf_counter() >= end:
+                break
+        self._is_under_way = bool(ready)
+        if ready:
+            self._loop.call_soon(self._take_turn)
