@@ -52,6 +52,12 @@ def test_a_service_on_sqlite_loads_nothing_of_postgresql() -> None:
     assert loaded("import masthead.app", among) == {"sqlalchemy.dialects.sqlite"}
 
 
+def test_what_makes_posts_ready_is_loaded_where_that_is_done() -> None:
+    run = "import masthead.cli.import_work, masthead.importers.ghost.reader"
+    among = ("masthead.importers.content", "masthead.importers.editor_json", "nh3", "lxml")
+    assert loaded(run, among) == set()
+
+
 def test_a_process_that_prepares_posts_loads_no_more_than_that() -> None:
     among = (*HEAVY, "asyncio", "typer", "pydantic", "rich", "masthead.cli.main")
     assert loaded("import masthead.importers.prepare_process", among) == set()

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
 from typing import Any, Final
 from urllib.parse import unquote
 
@@ -26,8 +25,7 @@ UNTITLED: Final = "(Untitled)"
 _COLLECTIONS: Final = {"post": posts, "page": pages, "product": products}
 
 
-@dataclass(frozen=True, slots=True)
-class Body:
+class Body(msgspec.Struct, frozen=True):
     """A prepared text, its pictures at their new addresses."""
 
     html: str
@@ -35,8 +33,7 @@ class Body:
     featured_image: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(msgspec.Struct, frozen=True):
     """What is going to be a record, but for its slug, which has to be free."""
 
     collection: Collection
@@ -64,7 +61,7 @@ def fingerprint(item: SourcePost | SourceMember) -> str:
 
 
 _COUNTED: Final = {
-    kind: tuple(each.name for each in fields(kind) if each.name != "warnings")
+    kind: tuple(name for name in kind.__struct_fields__ if name != "warnings")
     for kind in (SourcePost, SourceMember)
 }
 

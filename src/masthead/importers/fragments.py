@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from html import escape
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-import lxml.html
-from lxml.html import HtmlElement, HTMLParser
+if TYPE_CHECKING:
+    from lxml.html import HtmlElement
 
 MAX_ELEMENTS: Final = 20_000
 """As many as the editor takes. Moving one costs a walk along those beside it."""
@@ -15,10 +15,13 @@ _DROPPED: Final = "ERR_RESOURCE_LIMIT"
 
 def parsed(html: str) -> HtmlElement | None:
     """Everything below one `div`; None for what is too much, or too deep for the parser."""
+    # Many an export has nothing to be changed, and a start takes longer for it.
+    from lxml.html import HTMLParser, document_fromstring
+
     parser = HTMLParser(encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True)
     # As bytes, because the parser refuses text that claims an encoding of its own.
     whole = f"<div>{html}</div>".encode("utf-8", "replace")
-    body = lxml.html.document_fromstring(whole, parser=parser).find("body")
+    body = document_fromstring(whole, parser=parser).find("body")
     if body is None or any(entry.type_name == _DROPPED for entry in parser.error_log):
         return None
     if sum(1 for _ in body.iter()) > MAX_ELEMENTS:
@@ -31,7 +34,9 @@ def parsed(html: str) -> HtmlElement | None:
 
 
 def inner_html(element: HtmlElement) -> str:
-    children = (lxml.html.tostring(child, encoding="unicode") for child in element)
+    from lxml.html import tostring
+
+    children = (tostring(child, encoding="unicode") for child in element)
     return escape(element.text or "", quote=False) + "".join(children)
 
 

@@ -14,12 +14,13 @@ import msgspec
 
 from masthead.caller import system
 from masthead.importers.archived import Archive
-from masthead.importers.content import Prepared, rewrite
+from masthead.importers.content import rewrite
 from masthead.importers.drafts import collection_of, key_of_post
 from masthead.importers.image_urls import ImageRef
 from masthead.importers.images import ImageCopier, Services
 from masthead.importers.memory import Item, Memory
 from masthead.importers.opening import family_of
+from masthead.importers.prepared import Prepared
 from masthead.importers.preparing import Preparing
 from masthead.importers.report import Outcome, Report
 from masthead.importers.run import PostReader, Request, Watch, notes_of, refuse_if_read_only

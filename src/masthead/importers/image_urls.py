@@ -6,7 +6,6 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import (
     SplitResult,
@@ -20,6 +19,8 @@ from urllib.parse import (
     urlunsplit,
 )
 
+from msgspec import Struct
+
 EXTENSIONS = ("jpg", "jpeg", "png", "gif", "webp", "avif", "svg", "bmp", "tif", "tiff", "heic")
 
 MAX_URL = 8_000
@@ -27,8 +28,7 @@ MAX_URL = 8_000
 MAX_CANDIDATES = 4
 
 
-@dataclass(frozen=True, slots=True)
-class ImageRef:
+class ImageRef(Struct, frozen=True):
     """One picture of a post, whatever the sizes and spellings it is mentioned in."""
 
     original_url: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
@@ -112,8 +112,9 @@ class Memory:
             some = waiting[start : start + REMEMBERED_AT_ONCE]
             values: dict[str, object] = {"tenant_id": unit.tenant_id, "source": source}
             for number, (source_id, item) in enumerate(some):
-                row = (key_of(source_id), *astuple(item))
-                values |= {f"{name}_{number}": each for name, each in zip(_KEPT, row, strict=True)}
+                values[f"source_id_{number}"] = key_of(source_id)
+                for name in _OF_ITEM:
+                    values[f"{name}_{number}"] = getattr(item, name)
             await unit.execute(self._remembering(len(some)), values)
 
     def _remembering(self, count: int) -> Statement:
@@ -168,18 +169,18 @@ class Memory:
 
 
 _SLUGGED = ("posts", "pages", "products")
-_KEPT = ("source_id", "collection", "record_id", "fingerprint", "record_version")
+_OF_ITEM = ("collection", "record_id", "fingerprint", "record_version")
 
 
 def _upsert(count: int) -> sa.Insert:
     """Of so many rows, no two of them with the same key."""
     shared: dict[str, Any] = {name: sa.bindparam(name) for name in ("tenant_id", "source")}
     rows = [
-        {**shared, **{name: sa.bindparam(f"{name}_{number}") for name in _KEPT}}
+        {**shared, **{name: sa.bindparam(f"{name}_{number}") for name in ("source_id", *_OF_ITEM)}}
         for number in range(count)
     ]
     statement = dialects.insert(import_items).values(rows)
-    return dialects.or_replace(statement, ("tenant_id", "source", "source_id"), _KEPT[1:])
+    return dialects.or_replace(statement, ("tenant_id", "source", "source_id"), _OF_ITEM)
 
 
 def _standing(name: str) -> sa.Select[Any]:

@@ -10,7 +10,8 @@ import threading
 from collections.abc import Sequence
 from typing import Final
 
-from masthead.importers.content import Prepared, prepare
+from masthead.importers.content import prepare
+from masthead.importers.prepared import Prepared
 from masthead.importers.source import SourcePost
 
 MOST_TAGS: Final = 200_000

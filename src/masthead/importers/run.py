@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing, closing
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from masthead.errors import Forbidden
 from masthead.ids import TenantId
@@ -26,12 +26,12 @@ from masthead.importers.batch_sizes import (
     MOST_ENTRIES,
 )
 from masthead.importers.batches import CREATE, UPDATE, Entry, PostBatches, ReadyPost, Written
-from masthead.importers.content import Prepared, rewrite
 from masthead.importers.destination import Destination
 from masthead.importers.drafts import Body, draft_of, fingerprint, key_of_post
 from masthead.importers.member_batches import MemberBatches
 from masthead.importers.memory import Memory
 from masthead.importers.opening import family_of
+from masthead.importers.prepared import Prepared
 from masthead.importers.preparing import Preparing
 from masthead.importers.redirects import RedirectRows
 from masthead.importers.report import Note, Outcome, Report
@@ -194,7 +194,7 @@ class Import:
             return ReadyPost(post, fingerprint, None)
         if isinstance(prepared, str):
             return ReadyPost(post, fingerprint, None, problem=prepared)
-        html, document = rewrite(prepared.html, prepared.content_json, places)
+        html, document = _at_new_places(prepared, places)
         body = Body(html, document, places.get(post.featured_image, post.featured_image))
         draft = draft_of(post, body)
         checked = self._posts.checked(draft)
@@ -262,6 +262,15 @@ class Import:
             await self._log.keep(unit, after(outcomes))
 
         return progress
+
+
+def _at_new_places(prepared: Prepared, places: dict[str, str]) -> tuple[str, dict[str, Any] | None]:
+    if not places:
+        return prepared.html, prepared.content_json
+    # With all that understands HTML, which is loaded here for pictures alone.
+    from masthead.importers.content import rewrite
+
+    return rewrite(prepared.html, prepared.content_json, places)
 
 
 def notes_of(failures: Sequence[ImageFailure]) -> list[Note]:

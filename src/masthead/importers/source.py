@@ -1,11 +1,15 @@
 """What an export file holds, in the words of Masthead: every reader yields these shapes and
-nothing else, so that one run writes posts, members and images of all platforms alike."""
+nothing else, so that one run writes posts, members and images of all platforms alike.
+
+What is made by the thousand and goes from process to process is a `Struct`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
+
+from msgspec import Struct
 
 from masthead.errors import MastheadError
 
@@ -17,8 +21,7 @@ class BadFile(MastheadError):
 Kind = Literal["post", "page", "product"]
 
 
-@dataclass(frozen=True, slots=True)
-class SourcePost:
+class SourcePost(Struct, frozen=True):
     """A post, page or product as the other platform had it, with the body already HTML.
 
     The HTML is as the source wrote or rendered it: not sanitized, images still at the old place.
@@ -47,8 +50,7 @@ class SourcePost:
     warnings: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class SourceMember:
+class SourceMember(Struct, frozen=True):
     email: str
     name: str = ""
     tier: Literal["free", "paid"] = "free"
@@ -58,8 +60,7 @@ class SourceMember:
     """UTC, in the service's own form; '' when unknown."""
 
 
-@dataclass(frozen=True, slots=True)
-class Skipped:
+class Skipped(Struct, frozen=True):
     """Something in the file that is left out on purpose, with a reason to count and show."""
 
     what: Literal["post", "page", "product", "member"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from contextlib import closing, suppress
 from pathlib import Path
@@ -94,7 +93,6 @@ MEMBERS = {
     "synthetic/ghost-4.x-mobiledoc.json": {"paid": 1},
     "synthetic/ghost-6.x-lexical-members.json": {"free": 5, "paid": 4, INVALID: 2, REPEATED: 1},
 }
-MOST_SECONDS = 2
 
 
 def test_every_file_has_its_line_here() -> None:
@@ -104,7 +102,6 @@ def test_every_file_has_its_line_here() -> None:
 
 @pytest.mark.parametrize("name", sorted(POSTS.keys() | MEMBERS.keys()))
 def test_counts(name: str) -> None:
-    started = time.process_time()
     posts: Counter[str] | None = None
     members: Counter[str] = Counter()
     with (
@@ -120,4 +117,3 @@ def test_counts(name: str) -> None:
         )
     assert posts == POSTS.get(name, {})
     assert members == MEMBERS.get(name, {})
-    assert time.process_time() - started < MOST_SECONDS

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ from masthead.importers.source import BadFile, Options
 
 CORPUS = Path(__file__).parents[4] / "shared" / "corpus"
 PLATFORMS = ("wordpress", "substack", "ghost")
-MOST_SECONDS = 10.0
 """Two on a machine of its own; tests share theirs."""
 
 
@@ -48,7 +46,6 @@ async def test_an_export_comes_over_once(
     app: Any, tenant: TenantWorld, platform: str, path: Path
 ) -> None:
     options = Options(include_pages=True, include_products=True)
-    before = time.monotonic()
     refusal = ""
     try:
         source = open_export(platform, path, options)
@@ -56,7 +53,6 @@ async def test_an_export_comes_over_once(
         refusal = str(error)
     if refusal:
         assert refusal.endswith(".")
-        assert time.monotonic() - before < MOST_SECONDS
         return
     try:
         dry = await imported(tenant, source, dry_run=True)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from tests.importers.run.exports import post
 
 from masthead.importers.drafts import Body, draft_of, fingerprint

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
-
-from lxml.html import HtmlElement
+from typing import TYPE_CHECKING, Any, Final
 
 from masthead.importers.fragments import inner_html, parsed, replace
 from masthead.importers.ghost.cards import render_card
+
+if TYPE_CHECKING:
+    from lxml.html import HtmlElement
 
 _STARS: Final = 5
 
