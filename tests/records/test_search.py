@@ -425,7 +425,7 @@ async def test_an_indexer_leaves_alone_what_a_change_has_in_hand(
     records, posts, index = app.parts.records, app.collection("posts"), _index(app)
     first, second = [await tenant.post(title="Coast") for _ in range(2)]
     waiting = await index.waiting(posts, tenant.id)
-    async with asyncio.timeout(5), records.unit(system(tenant.id)) as unit:
+    async with asyncio.timeout(60), records.unit(system(tenant.id)) as unit:
         await unit.delete(posts, second["id"])
         assert await index.write(scope_of(tenant.id), waiting) == 1
         await unit.delete(posts, first["id"])
@@ -439,7 +439,7 @@ async def test_a_text_that_is_indexed_while_it_changes_is_indexed_again(
     records, posts, index = app.parts.records, app.collection("posts"), _index(app)
     made = [await tenant.post(title="Coast") for _ in range(2)]
     waiting = await index.waiting(posts, tenant.id)
-    async with asyncio.timeout(5), records.unit(system(tenant.id)) as unit:
+    async with asyncio.timeout(60), records.unit(system(tenant.id)) as unit:
         await unit.update(posts, made[1]["id"], {"title": "Calm"})
         assert await index.write(scope_of(tenant.id), waiting) == 2
         await unit.update(posts, made[0]["id"], {"title": "Calm"})

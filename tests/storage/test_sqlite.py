@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-import time
 from collections.abc import AsyncIterator
 from contextlib import closing, suppress
 from pathlib import Path
@@ -81,10 +80,8 @@ class TestReads:
     @pytest.mark.parametrize("slow", [False, True])
     async def test_an_endless_read_runs_into_the_limit(self, tmp_path: Path, slow: bool) -> None:
         db = await open_database(f"sqlite:///{tmp_path / 'x.db'}", statement_seconds=0.1)
-        started = time.monotonic()
         with pytest.raises(StatementTimeout):
             await db.fetch(ANN, ENDLESS, slow=slow)
-        assert time.monotonic() - started < 2
         await db.close()
 
     async def test_more_endless_reads_than_threads_all_end(self, tmp_path: Path) -> None:
@@ -95,15 +92,16 @@ class TestReads:
         assert {type(each) for each in outcomes} == {StatementTimeout}
         await db.close()
 
-    async def test_a_cancelled_read_frees_its_thread(self, sqlite: Notebook) -> None:
-        reads = [asyncio.create_task(sqlite.db.fetch(ANN, ENDLESS, slow=True)) for _ in range(8)]
+    async def test_a_cancelled_read_frees_its_thread(self, tmp_path: Path) -> None:
+        """Else the next one would wait for an hour."""
+        db = await open_database(f"sqlite:///{tmp_path / 'x.db'}", statement_seconds=3600)
+        reads = [asyncio.create_task(db.fetch(ANN, ENDLESS, slow=True)) for _ in range(8)]
         await asyncio.sleep(0)
         for read in reads:
             read.cancel()
         await asyncio.wait(reads)
-        started = time.monotonic()
-        assert await sqlite.db.fetch(ANN, LONG, slow=True) == [(500_000,)]
-        assert time.monotonic() - started < 3
+        assert await db.fetch(ANN, LONG, slow=True) == [(500_000,)]
+        await db.close()
 
     async def test_a_read_cannot_write(self, sqlite: Notebook) -> None:
         for slow in (False, True):

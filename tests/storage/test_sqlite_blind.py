@@ -16,17 +16,31 @@ from tests.storage.notebook import ANN, BOB, Notebook, new_url, open_notebook
 from masthead.errors import Unavailable
 from masthead.storage.database import Overtaken, Scope, Transaction
 from masthead.storage.sqlite import SqliteDatabase
-from masthead.storage.sqlite_writer import MAX_BLIND, UNDISTURBED
+from masthead.storage.sqlite_blind import MAX_MEMBERS, Trust
+from masthead.storage.sqlite_writer import Writer
 from masthead.storage.urls import sqlite_path
 
 Result = TypeVar("Result")
 
 
 @pytest.fixture
-async def notebook(tmp_path: Path) -> AsyncIterator[Notebook]:
+async def in_thread(tmp_path: Path) -> AsyncIterator[Notebook]:
+    """Where the service's own thread writes the batches."""
     opened = await open_notebook(new_url("sqlite", tmp_path))
     yield opened
     await opened.db.close()
+
+
+@pytest.fixture(params=["thread", "process"])
+async def notebook(in_thread: Notebook, request: pytest.FixtureRequest) -> Notebook:
+    if request.param == "process":
+        await writer_of(in_thread)._hire()
+    return in_thread
+
+
+def writer_of(notebook: Notebook) -> Writer:
+    assert isinstance(notebook.db, SqliteDatabase)
+    return notebook.db._writer
 
 
 async def add(notebook: Notebook, name: str, scope: Scope = ANN) -> int:
@@ -63,7 +77,7 @@ async def count_and_raise(notebook: Notebook, tx: Transaction) -> None:
 
 async def settle(notebook: Notebook) -> int:
     """Until what is known may be relied upon; returns Ann's number."""
-    for number in range(UNDISTURBED):
+    for number in range(Trust.FIRST):
         assert notebook.db.blind_transaction() is None
         await add(notebook, f"settled{await notebook.number_of(ANN)}-{number}")
     return await notebook.number_of(ANN)
@@ -76,10 +90,9 @@ def another_process(notebook: Notebook) -> sqlite3.Connection:
 
 
 def traced(notebook: Notebook) -> list[str]:
-    """Every statement that the writer runs from now on."""
-    assert isinstance(notebook.db, SqliteDatabase)
+    """Every statement that the service's own connection runs from now on."""
     statements: list[str] = []
-    notebook.db._writer.connection.set_trace_callback(statements.append)
+    writer_of(notebook).connection.set_trace_callback(statements.append)
     return statements
 
 
@@ -93,17 +106,20 @@ async def outcomes_of(*work: Any) -> list[Any]:
     return await asyncio.gather(*work, return_exceptions=True)
 
 
-async def test_those_that_come_together_have_a_number_each_and_one_commit(
-    notebook: Notebook,
-) -> None:
+async def test_those_that_come_together_have_a_number_each(notebook: Notebook) -> None:
     settled = await settle(notebook)
-    statements = traced(notebook)
     numbers = await outcomes_of(*(add_blindly(notebook, f"n{each}") for each in range(20)))
     assert numbers == [settled + each for each in range(1, 21)]
     assert await notebook.number_of(ANN) == settled + 20
     assert len(await notebook.ids_of(ANN)) == settled + 20
     totals = await notebook.db.fetch(ANN, notebook.totals)
     assert [tuple(row) for row in totals] == [("notes", 20)]
+
+
+async def test_they_share_a_commit_and_ask_nothing(in_thread: Notebook) -> None:
+    await settle(in_thread)
+    statements = traced(in_thread)
+    await outcomes_of(*(add_blindly(in_thread, f"n{each}") for each in range(20)))
     assert statements.count("COMMIT") == 1
     assert not any(text.startswith(("SAVEPOINT", "SELECT")) for text in statements)
 
@@ -146,10 +162,10 @@ async def test_nobody_goes_blindly_past_those_who_wait(notebook: Notebook) -> No
 async def test_there_is_an_end_to_a_batch(notebook: Notebook) -> None:
     await settle(notebook)
     adding = [
-        asyncio.create_task(add_blindly(notebook, f"n{each}")) for each in range(MAX_BLIND + 1)
+        asyncio.create_task(add_blindly(notebook, f"n{each}")) for each in range(MAX_MEMBERS + 1)
     ]
     outcomes = await outcomes_of(*adding)
-    assert [type(each) for each in outcomes] == [int] * MAX_BLIND + [AssertionError]
+    assert [type(each) for each in outcomes] == [int] * MAX_MEMBERS + [AssertionError]
 
 
 async def test_a_violation_is_nobodys_row(notebook: Notebook) -> None:
@@ -260,24 +276,23 @@ async def test_an_undone_transaction_leaves_no_number_behind(notebook: Notebook)
     assert await add(notebook, "a") == settled + 1
 
 
-async def test_who_built_on_a_commit_that_fails_is_told(notebook: Notebook) -> None:
-    settled = await settle(notebook)
-    assert isinstance(notebook.db, SqliteDatabase)
-    connection = notebook.db._writer.connection
+async def test_who_built_on_a_commit_that_fails_is_told(in_thread: Notebook) -> None:
+    settled = await settle(in_thread)
+    connection = writer_of(in_thread).connection
     (pages,) = connection.execute("PRAGMA page_count").fetchone()
     connection.execute(f"PRAGMA max_page_count = {pages}")
 
     async def add_too_much(tx: Transaction) -> None:
-        await tx.count_up(notebook.count_up, ANN)
-        await tx.execute(notebook.add, (ANN, "huge", "x" * 1_000_000))
+        await tx.count_up(in_thread.count_up, ANN)
+        await tx.execute(in_thread.add, (ANN, "huge", "x" * 1_000_000))
 
-    failing = asyncio.create_task(blindly(notebook, add_too_much))
+    failing = asyncio.create_task(blindly(in_thread, add_too_much))
     await in_the_thread()
-    outcomes = await outcomes_of(failing, add_blindly(notebook, "built on it"))
+    outcomes = await outcomes_of(failing, add_blindly(in_thread, "built on it"))
     assert [type(each) for each in outcomes] == [Unavailable, Overtaken]
-    assert await notebook.number_of(ANN) == settled
+    assert await in_thread.number_of(ANN) == settled
     connection.execute("PRAGMA max_page_count = 1073741823")
-    assert await add(notebook, "a") == settled + 1
+    assert await add(in_thread, "a") == settled + 1
 
 
 async def test_a_cancelled_one_hinders_nobody(notebook: Notebook) -> None:
@@ -304,3 +319,34 @@ async def test_closing_waits_for_them(tmp_path: Path) -> None:
     again = await open_notebook(url)
     assert "last" in await again.ids_of(ANN)
     await again.db.close()
+
+
+class TestTrust:
+    def test_it_takes_some_commits(self) -> None:
+        trust = Trust()
+        for _ in range(Trust.FIRST):
+            assert not trust
+            trust.commit_went_well()
+        assert trust
+
+    def test_it_takes_longer_after_each_disappointment_but_not_for_ever(self) -> None:
+        trust, waits = Trust(), []
+        for _ in range(12):
+            trust.was_disappointed()
+            waits.append(0)
+            while not trust:
+                trust.commit_went_well()
+                waits[-1] += 1
+        assert waits[:3] == [Trust.FIRST, 2 * Trust.FIRST, 4 * Trust.FIRST]
+        assert waits[-1] == waits[-2] == Trust.LONGEST
+
+    def test_what_has_held_for_long_is_trusted_soon_again(self) -> None:
+        trust = Trust()
+        for _ in range(5):
+            trust.was_disappointed()
+        for _ in range(Trust.LONGEST + Trust.PROVEN):
+            trust.commit_went_well()
+        trust.was_disappointed()
+        for _ in range(Trust.FIRST):
+            trust.commit_went_well()
+        assert trust

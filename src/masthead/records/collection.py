@@ -98,18 +98,19 @@ class Counter:
     late: str = ""
     each: str = ""
     """A list of texts: a record counts once for each of its items, together with `by`."""
+    name: str = field(init=False)
 
     @property
     def fields(self) -> tuple[str, ...]:
         """In the order that their values have in a bucket."""
         return (self.each, *self.by) if self.each else self.by
 
-    @property
-    def name(self) -> str:
-        return ",".join((f"each {self.each}", *self.by) if self.each else self.by)
+    def __post_init__(self) -> None:
+        name = ",".join((f"each {self.each}", *self.by) if self.each else self.by)
+        object.__setattr__(self, "name", name)
 
     def buckets(self, record: Mapping[str, Any]) -> set[str]:
-        bucket = "\x1f".join(str(record[name]) for name in self.by)
+        bucket = "\x1f".join([str(record[name]) for name in self.by])
         if not self.each:
             return {bucket}
         return {f"{item}\x1f{bucket}" for item in record[self.each]}

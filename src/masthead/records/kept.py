@@ -51,7 +51,8 @@ class Kept:
         await self._count_change(place, collection, change)
         for field in collection.indexed_lists:
             before, after = _items(change.old, field.name), _items(change.new, field.name)
-            await self._list(place, field.name, before, after)
+            if before or after:
+                await self._list(place, field.name, before, after)
         if collection.searchable:
             await self._follow_words(place, collection, change)
 
@@ -60,7 +61,8 @@ class Kept:
         for counter in collection.counters:
             before, after = _buckets(change.old, counter), _buckets(change.new, counter)
             key = (place.tenant_id, place.collection, counter.name)
-            rows += [(*key, bucket, -1) for bucket in before - after]
+            if before:
+                rows += [(*key, bucket, -1) for bucket in before - after]
             rows += [(*key, bucket, 1) for bucket in after - before]
         await place.tx.defer(self._count, rows, adding=True)
 

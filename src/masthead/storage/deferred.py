@@ -36,14 +36,21 @@ class Deferred:
 
     def add_up(self, statement: Statement, rows: Sequence[Sequence[object]]) -> None:
         """Rows whose last value is added to what is there: those alike in the others are one."""
-        for *key, number in rows:
+        if not rows:
+            return
+        _, sums = self._sums.setdefault(table_of(statement.text), (statement.text, {}))
+        for row in rows:
+            key, number = tuple(row[:-1]), row[-1]
             assert isinstance(number, int)
-            self._add_up(table_of(statement.text), statement.text, tuple(key), number)
+            sums[key] = sums.get(key, 0) + number
+        self.count += len(rows)
 
     def add_all(self, other: Deferred) -> None:
         for table, (text, sums) in other._sums.items():
+            _, mine = self._sums.setdefault(table, (text, {}))
             for key, number in sums.items():
-                self._add_up(table, text, key, number)
+                mine[key] = mine.get(key, 0) + number
+            self.count += len(sums)
         for table, works in other._by_table.items():
             for text, rows in works:
                 self._add(table, text, rows)
@@ -72,11 +79,6 @@ class Deferred:
             rows: Rows = [(*key, number) for key, number in sorted(sums.items()) if number]
             if rows:
                 yield text, rows
-
-    def _add_up(self, table: str, text: str, key: Key, number: int) -> None:
-        _, sums = self._sums.setdefault(table, (text, {}))
-        sums[key] = sums.get(key, 0) + number
-        self.count += 1
 
     def _add(self, table: str, text: str, rows: Sequence[Sequence[object]]) -> None:
         # Of one table in the order they came; between tables without constraints there is none.

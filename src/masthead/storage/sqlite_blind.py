@@ -1,34 +1,30 @@
 """Transactions that need not look at the database before they write to it.
 
 To create a record takes no reading where the next number of its tenant is known: all its rows can
-wait for the thread that commits, and the event loop never touches the file. Such transactions are
-collected while an earlier batch is being committed, and written together. What was taken for
-granted is checked then, under the lock: that nobody else has written since the numbers were
-learned, and that no constraint is violated. If not, all of them have to be tried again one by one,
-as ordinary transactions.
+wait for whoever commits, and the event loop never touches the file. Such transactions are collected
+while an earlier batch is being committed, and written together. What was taken for granted is
+checked then, under the lock: that the numbers have not been counted up by anyone else, and that no
+constraint is violated. If not, all of them have to be tried again one by one, as ordinary
+transactions.
 """
 
 from __future__ import annotations
 
 import asyncio
-import random
-import sqlite3
-import time
 from collections.abc import Sequence
 from types import TracebackType
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from masthead.errors import Unavailable
 from masthead.storage.database import Overtaken, Row, Statement
 from masthead.storage.deferred import table_of
-from masthead.storage.sqlite_connection import BUSY, code_of
-from masthead.storage.sqlite_deferred import Deferred
-
-DATA_VERSION = "PRAGMA data_version"
-"""Changes when another connection commits, and not when this one does."""
+from masthead.storage.scribe_process import Order
+from masthead.storage.sqlite_deferred import Deferred, in_few, in_one
 
 Acknowledgement = asyncio.Future[BaseException | None]
 """Done once the commit is; its result is what made the commit fail."""
+
+MAX_MEMBERS = 128
 
 
 class Numbers:
@@ -57,27 +53,87 @@ class Numbers:
             self._rows.clear()
 
 
+class Trust:
+    """Whether to take for granted that what is known still holds.
+
+    Where others write as well that fails again and again, and each time the work was for nothing:
+    so it takes ever longer until it is tried again."""
+
+    FIRST, LONGEST, PROVEN = 4, 1_024, 64
+    """Commits."""
+
+    def __init__(self) -> None:
+        self._patience = self.FIRST
+        self._until = self.FIRST
+        self._kept = 0
+
+    def __bool__(self) -> bool:
+        return self._until == 0
+
+    def commit_went_well(self) -> None:
+        if self._until:
+            self._until -= 1
+            return
+        self._kept += 1
+        if self._kept == self.PROVEN:
+            self._patience = self.FIRST
+
+    def was_disappointed(self) -> None:
+        self._kept = 0
+        self._until = self._patience
+        self._patience = min(2 * self._patience, self.LONGEST)
+
+
+class Counted(NamedTuple):
+    """A number counted up without asking the database."""
+
+    statement: Statement
+    key: str
+    before: Row
+    after: Row
+
+
+Work = tuple[Statement, Sequence[Sequence[object]], bool]
+"""A statement with rows to run it with, and whether their last values are added up."""
+
+
 class BlindBatch:
     def __init__(self) -> None:
-        self.deferred = Deferred()
         self.members: list[Acknowledgement] = []
+        self._deferred = Deferred()
+        self._added: dict[str, int] = {}
+        self._expected: dict[str, Row] = {}
+        self._counting: Statement | None = None
 
-    def run(self, connection: sqlite3.Connection, seen: int, patience_seconds: float) -> None:
-        """In the thread that commits. `seen` is the version of the data that the numbers are of."""
-        _begin(connection, time.monotonic() + patience_seconds)
-        try:
-            if connection.execute(DATA_VERSION).fetchone()[0] != seen:
-                raise Overtaken
-            self.deferred.run(connection)
-            connection.execute("COMMIT")
-        except sqlite3.IntegrityError as error:
-            raise Overtaken from error
+    def add(self, counted: Counted, works: Sequence[Work]) -> None:
+        self._counting = counted.statement
+        self._added[counted.key] = self._added.get(counted.key, 0) + 1
+        self._expected[counted.key] = counted.after
+        for statement, rows, adding in works:
+            (self._deferred.add_up if adding else self._deferred.add)(statement, rows)
+
+    def orders(self) -> list[Order]:
+        return [self._numbers(), *self._rows()]
+
+    def _numbers(self) -> Order:
+        assert self._counting is not None
+        # Numbers only grow, so where others are returned somebody else has written.
+        expected = sorted(tuple(row) for row in self._expected.values())
+        values: list[object] = [value for item in self._added.items() for value in item]
+        return in_one(self._counting.text, len(self._added)), values, expected
+
+    def _rows(self) -> list[Order]:
+        return [
+            (whole, values, None)
+            for text, rows in self._deferred.works()
+            for whole, values in in_few(text, rows)
+        ]
 
 
 class Collector(Protocol):
     numbers: Numbers
 
-    def join(self, deferred: Deferred) -> Acknowledgement:
+    def join(self, counted: Counted, works: Sequence[Work]) -> Acknowledgement:
         """Makes the rows part of the next batch."""
         ...
 
@@ -85,10 +141,8 @@ class Collector(Protocol):
 class BlindTransaction:
     def __init__(self, collector: Collector) -> None:
         self._collector = collector
-        self._deferred = Deferred()
-        self._table = self._key = ""
-        self._known: Row | None = None
-        self._next: Row = ()
+        self._works: list[Work] = []
+        self._counted: Counted | None = None
 
     async def __aenter__(self) -> BlindTransaction:
         return self
@@ -101,12 +155,12 @@ class BlindTransaction:
     ) -> None:
         if error is not None:
             return
-        numbers = self._collector.numbers
-        if self._known is None or numbers.get(self._key) is not self._known:
+        counted, numbers = self._counted, self._collector.numbers
+        if counted is None or numbers.get(counted.key) is not counted.before:
             # Another one has taken the number while this one was waiting for something.
             raise Overtaken
-        numbers.put(self._table, self._key, self._next)
-        failure = await self._collector.join(self._deferred)
+        numbers.put(table_of(counted.statement.text), counted.key, counted.after)
+        failure = await self._collector.join(counted, self._works)
         if isinstance(failure, Overtaken):
             raise Overtaken from failure
         if failure is not None:
@@ -116,10 +170,9 @@ class BlindTransaction:
         known = self._collector.numbers.get(key)
         if known is None:
             raise Overtaken
-        self._known, self._key, self._next = known, key, (known[0] + 1, *known[1:])
-        self._table = table_of(statement.text)
-        self._deferred.add_up(statement, [(key, 1)])
-        return self._next
+        after = (known[0] + 1, *known[1:])
+        self._counted = Counted(statement, key, known, after)
+        return after
 
     async def fetch(self, statement: Statement, values: Sequence[object] = ()) -> list[Row]:
         raise Overtaken
@@ -127,9 +180,7 @@ class BlindTransaction:
     async def execute(
         self, statement: Statement, values: Sequence[object] = (), *, slow: bool = False
     ) -> int:
-        if not statement.text.startswith("INSERT"):
-            raise Overtaken
-        self._deferred.add(statement, (values,))
+        self._add(statement, (values,), adding=False)
         return 1
 
     async def execute_many(self, statement: Statement, rows: Sequence[Sequence[object]]) -> None:
@@ -138,16 +189,10 @@ class BlindTransaction:
     async def defer(
         self, statement: Statement, rows: Sequence[Sequence[object]], *, adding: bool = False
     ) -> None:
-        (self._deferred.add_up if adding else self._deferred.add)(statement, rows)
+        if rows:
+            self._add(statement, rows, adding=adding)
 
-
-def _begin(connection: sqlite3.Connection, deadline: float) -> None:
-    while True:
-        try:
-            connection.execute("BEGIN IMMEDIATE")
-            return
-        except sqlite3.Error as error:
-            if code_of(error) not in BUSY or time.monotonic() > deadline:
-                raise
-            # Another process writes; uneven steps, so that two never keep missing each other.
-            time.sleep(random.uniform(0.0005, 0.004))  # noqa: S311
+    def _add(self, statement: Statement, rows: Sequence[Sequence[object]], *, adding: bool) -> None:
+        if not in_one(statement.text, 2):
+            raise Overtaken
+        self._works.append((statement, rows, adding))

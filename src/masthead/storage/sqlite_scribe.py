@@ -1,0 +1,121 @@
+"""The process that writes batches, as the service sees it.
+
+In the service's own process a thread that writes and the event loop take the interpreter's lock
+from each other at every statement, and each time the one or the other stands still. With a process
+for it both can go on; it is worth its memory only where much is written.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import cast
+
+from masthead.errors import Unavailable
+from masthead.storage import scribe_process
+from masthead.storage.database import Overtaken
+from masthead.storage.scribe_process import DONE, OVERTAKEN, Order, packed, unpacked
+from masthead.storage.sqlite_connection import WRITER_SETTINGS
+
+END_SECONDS = 10.0
+
+
+class Scribe(asyncio.Protocol):
+    """Does one thing at a time."""
+
+    def __init__(self) -> None:
+        self._transport: asyncio.Transport | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+        self._data = bytearray()
+        self._waiting: asyncio.Future[None] | None = None
+        self._ended: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+
+    @classmethod
+    async def start(cls, path: Path, patience_seconds: float) -> Scribe:
+        """Raises OSError or Unavailable."""
+        loop = asyncio.get_running_loop()
+        scribe = cls()
+        ours, theirs = socket.socketpair()
+        with theirs:
+            scribe._process = await loop.run_in_executor(None, _spawn, theirs)
+        await loop.create_connection(lambda: scribe, sock=ours)
+        try:
+            await scribe._ask((str(path), WRITER_SETTINGS, patience_seconds))
+        except BaseException:
+            await scribe.close()
+            raise
+        return scribe
+
+    @property
+    def is_alive(self) -> bool:
+        return self._transport is not None
+
+    def write(self, orders: Sequence[Order], after: str = "") -> asyncio.Future[None]:
+        """Done once it is durable; `after` is run then, whatever becomes of it. Fails with
+        Overtaken, or with Unavailable: then it may have been written or not. Raises ValueError for
+        values that can't be sent."""
+        return self._ask((orders, after))
+
+    async def close(self) -> None:
+        if self._transport is not None:
+            self._transport.close()
+        await self._ended
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        # uvloop's transports have the methods without being of the class.
+        self._transport = cast(asyncio.Transport, transport)
+
+    def data_received(self, data: bytes) -> None:
+        self._data += data
+        found = unpacked(self._data)
+        if found is None:
+            return
+        outcome, length = found
+        del self._data[:length]
+        if outcome == DONE:
+            self._answer(None)
+        else:
+            self._answer(Overtaken() if outcome == OVERTAKEN else Unavailable())
+
+    def connection_lost(self, _error: Exception | None) -> None:
+        self._transport = None
+        self._answer(Unavailable())
+        assert self._process is not None
+        # The kernel keeps what is left of it until somebody asks how it ended.
+        waiting = asyncio.get_running_loop().run_in_executor(None, self._process.wait, END_SECONDS)
+        waiting.add_done_callback(self._note_end)
+
+    def _note_end(self, waiting: asyncio.Future[int]) -> None:
+        # One that does not end is the operating system's affair; it has nothing left to do.
+        self._ended.set_result(-1 if waiting.exception() else waiting.result())
+
+    def _ask(self, message: object) -> asyncio.Future[None]:
+        assert self._waiting is None, "one thing at a time"
+        content = packed(message)
+        asked = self._waiting = asyncio.get_running_loop().create_future()
+        if self._transport is None:
+            self._answer(Unavailable())
+        else:
+            self._transport.write(content)
+        return asked
+
+    def _answer(self, failure: Exception | None) -> None:
+        asked, self._waiting = self._waiting, None
+        if asked is None or asked.done():
+            return
+        if failure is None:
+            asked.set_result(None)
+        else:
+            asked.set_exception(failure)
+
+
+def _spawn(theirs: socket.socket) -> subprocess.Popen[bytes]:
+    # Isolated and without site packages: what it needs is in Python's own library.
+    command = [sys.executable, "-I", "-S", scribe_process.__file__, str(theirs.fileno())]
+    return subprocess.Popen(  # noqa: S603
+        command, stdin=subprocess.DEVNULL, pass_fds=[theirs.fileno()]
+    )
