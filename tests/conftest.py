@@ -38,8 +38,8 @@ def app(service: World) -> Iterator[World]:
 
 
 @pytest.fixture
-async def loop_time(monkeypatch: pytest.MonkeyPatch) -> LoopTime:
-    return LoopTime(monkeypatch)
+async def loop_time() -> LoopTime:
+    return LoopTime.of_the_running_loop()
 
 
 @pytest.fixture

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 import unicodedata
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tests.work import at_most
 
 from masthead.email_address import MAX_OCTETS, is_email, normal_email
 
@@ -122,6 +122,5 @@ def test_an_address_has_no_place_for_anything_else(local: str, domain: str) -> N
     "text", ["a" + "\u0327\u0301" * 200_000 + "@x.y", "x@" + "é." * 200_000, "İ" * 400_000]
 )
 def test_no_text_takes_long(text: str) -> None:
-    started = time.process_time()
-    assert not is_email(normal_email(text))
-    assert time.process_time() - started < 1
+    with at_most(3):
+        assert not is_email(normal_email(text))

@@ -9,8 +9,10 @@ import pytest
 from tests.ai.conftest import AiWorld
 from tests.ai.provider import END, TOKENS, Hand, plays, recording, stalls_after, until
 from tests.ai.stream import failed
+from tests.loop_time import LoopTime
 
 from masthead.ai.budget import Budgets
+from masthead.ai.generation import Patience
 from masthead.ai.providers import MAX_OUTPUT_TOKENS
 from masthead.ids import TenantId
 from masthead.web.v1.errors import QuotaExceeded
@@ -112,11 +114,14 @@ class TestThroughTheApi:
         assert ai.provider.requests == []
 
     @pytest.mark.parametrize("ends", [True, False])
-    async def test_a_call_that_fails_gives_back_what_it_held(self, ai: AiWorld, ends: bool) -> None:
+    async def test_a_call_that_fails_gives_back_what_it_held(
+        self, ai: AiWorld, ends: bool, loop_time: LoopTime
+    ) -> None:
         tenant = await ai.tenant(ai_provider="openai", ai_daily_tokens=1_000)
         begun = until("openai", "día".encode())
-        ai.provider.next(plays(begun, ends=False) if ends else stalls_after(begun))
-        failing = await ai.with_patience(between_chunks=0.1).ask(tenant)
+        stalling = loop_time.overlong(stalls_after(begun), 2 * Patience().between_chunks)
+        ai.provider.next(plays(begun, ends=False) if ends else stalling)
+        failing = await ai.ask(tenant)
         assert failing.last == failed("provider_disconnected" if ends else "provider_timeout")
         ai.provider.next(plays(recording("openai")))
         assert (await ai.ask(tenant)).status == 200

@@ -39,11 +39,11 @@ class Running:
 
     def get(self, path: str, slug: str = "demo", **headers: str) -> httpx.Response:
         named = {"Host": f"{slug}.localhost:{self.port}", **headers}
-        return httpx.get(self.address + path, headers=named)
+        return httpx.get(self.address + path, headers=named, timeout=60)
 
     def post(self, path: str, body: object, slug: str = "demo", **headers: str) -> httpx.Response:
         named = {"Host": f"{slug}.localhost:{self.port}", **headers}
-        return httpx.post(self.address + path, json=body, headers=named)
+        return httpx.post(self.address + path, json=body, headers=named, timeout=60)
 
     def terminate(self) -> int:
         """The exit code after SIGTERM."""

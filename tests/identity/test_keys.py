@@ -229,7 +229,7 @@ async def test_uses_are_written_by_themselves(
     keys = open_keys(records, flush_seconds=0.01)
     record, key = await new_key(tenant)
     await keys.authenticate(key)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while not await last_used(app, record):
             await asyncio.sleep(0.01)
     await keys.flush()

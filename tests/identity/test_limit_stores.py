@@ -269,4 +269,4 @@ async def test_an_admitted_call_costs_little(
         prices.append((time.perf_counter() - started) * 1e6)
     median = statistics.median(prices)
     sys.stderr.write(f"{request.node.name}: {median:.0f} µs per admitted call\n")
-    assert median < 10_000
+    assert median < 100_000

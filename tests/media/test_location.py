@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import time
 import zlib
 
 import pytest
@@ -20,6 +19,7 @@ from tests.media.pictures import (
     picture,
     png,
 )
+from tests.work import at_most
 
 from masthead.media.location import strip_location
 
@@ -143,14 +143,12 @@ ENTRY = b"\x25\x88\x04\0\1\0\0\0\x08\0\0\0"
 @pytest.mark.parametrize("start", [b"", b"II*\0\x08\0\0\0\xff\xff"])
 def test_a_file_made_to_keep_us_busy_does_not(unit: bytes, start: bytes) -> None:
     source = start + unit * (10_000_000 // len(unit))
-    begun = time.process_time()
-    strip_location(io.BytesIO(source))
-    assert time.process_time() - begun < 3
+    with at_most(5):
+        strip_location(io.BytesIO(source))
 
 
 @pytest.mark.parametrize("chunk", [(b"tEXt", b"Raw profile type x"), (b"tEXt", b"")])
 def test_a_png_of_tiny_chunks_does_not_either(chunk: tuple[bytes, bytes]) -> None:
     source = png(1, 1, *[chunk] * 200_000)
-    begun = time.process_time()
-    strip_location(io.BytesIO(source))
-    assert time.process_time() - begun < 3
+    with at_most(5):
+        strip_location(io.BytesIO(source))

@@ -1,0 +1,32 @@
+"""Time between two processes, without what they waited for a core: on a busy machine that is most
+of it, and no promise is about it."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+
+class Stopwatch:
+    """Runs from when it is made, for this process and the others."""
+
+    def __init__(self, *others: int) -> None:
+        self._processes = (os.getpid(), *others)
+        self._waited = self._waits()
+        self._began = time.monotonic()
+
+    def seconds(self) -> float:
+        waited = sum(now - before for now, before in zip(self._waits(), self._waited, strict=True))
+        return time.monotonic() - self._began - waited
+
+    def _waits(self) -> list[float]:
+        return [_waited_seconds(pid) for pid in self._processes]
+
+
+def _waited_seconds(pid: int) -> float:
+    """Of the main thread, where the loop runs; 0 once it has ended, and where nobody counts it."""
+    try:
+        return int(Path(f"/proc/{pid}/schedstat").read_text().split()[1]) / 1e9
+    except (OSError, IndexError):
+        return 0.0
