@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import time
 
 import pytest
+from tests.loop_time import LoopTime
 
 from masthead.outbound.turns import Turns
 from masthead.outbound.wire import Wire
 
-LIMIT_SECONDS = 0.05
+LIMIT_SECONDS = 60.0
 
 
 class Taken:
@@ -24,19 +24,23 @@ class Taken:
 
 
 class Slow:
-    """Blocks the loop on purpose: a busy process."""
+    """A stream for which the loop's clock goes on by so much: a busy process."""
+
+    def __init__(self, loop_time: LoopTime, seconds: float) -> None:
+        self._loop_time = loop_time
+        self._seconds = seconds
 
     def go_on(self) -> None:
-        time.sleep(LIMIT_SECONDS / 2)
+        self._loop_time.skip(self._seconds)
 
 
-async def test_what_came_in_time_is_not_late_because_its_turn_is() -> None:
-    turns = Turns()
+async def test_what_came_in_time_is_not_late_because_its_turn_is(loop_time: LoopTime) -> None:
+    turns = Turns(budget_seconds=0)
     wire, taken = Wire(turns), Taken(2)
     pouring = asyncio.create_task(wire.pour(taken, LIMIT_SECONDS))
     await asyncio.sleep(0)
     for _ in range(4):
-        turns.add(Slow())
+        turns.add(Slow(loop_time, LIMIT_SECONDS / 2))
     wire.data_received(b"in time")
     while not taken.content:
         await asyncio.sleep(0)
@@ -46,17 +50,15 @@ async def test_what_came_in_time_is_not_late_because_its_turn_is() -> None:
     wire.close()
 
 
-async def test_each_piece_has_all_of_the_time() -> None:
+async def test_each_piece_has_all_of_the_time(loop_time: LoopTime) -> None:
     wire, taken = Wire(Turns()), Taken(10)
-    began = time.monotonic()
     pouring = asyncio.create_task(wire.pour(taken, LIMIT_SECONDS))
     for number in range(3):
-        await asyncio.sleep(LIMIT_SECONDS * 0.6)
+        await loop_time.go_by(LIMIT_SECONDS * 0.8)
         wire.data_received(b"%d" % number)
+    await loop_time.go_by(LIMIT_SECONDS * 1.2)
     with pytest.raises(TimeoutError):
         await pouring
-    # The loop's clock counts in milliseconds.
-    assert time.monotonic() - began >= LIMIT_SECONDS * 2.8 - 0.002
     assert taken.content == [b"0", b"1", b"2"]
     wire.close()
 
