@@ -8,7 +8,7 @@ it doesn't matter whether an earlier run was cut off, or another one is at work.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -155,11 +155,13 @@ class PostBatches:
         async with self._into.unit() as unit:
             state = await self._known(unit.fetch, [each.post for each in ready])
             await self._look_at_addresses(unit, ready, state)
-            for entry in entries:
-                if isinstance(entry, Skipped):
-                    written.outcomes.append(outcome_of_skipped(entry))
-                else:
-                    written.outcomes.append(await self._write(unit, entry, state, written))
+            # One by itself is told what is wrong with it.
+            async with unit.together() if len(ready) > 1 else nullcontext():
+                for entry in entries:
+                    if isinstance(entry, Skipped):
+                        written.outcomes.append(outcome_of_skipped(entry))
+                    else:
+                        written.outcomes.append(await self._write(unit, entry, state, written))
             await self._into.memory.remember(unit, self._into.family, state.new_items)
             await progress(unit, written.outcomes)
         return written

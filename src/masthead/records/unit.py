@@ -141,8 +141,8 @@ class Unit:
 
     @asynccontextmanager
     async def together(self) -> AsyncIterator[None]:
-        """New records of this block are written at its end, many in one round trip. For records
-        that nothing looks for before, and that were seen to violate nothing: it ends the unit."""
+        """New records of this block are written at its end, many in one round trip. For those that
+        nothing looks for before, and that are known to violate nothing: an error ends the unit."""
         waiting = self._waiting = {}
         try:
             yield
