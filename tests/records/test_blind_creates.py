@@ -15,11 +15,14 @@ from masthead.app import Parts, build
 from masthead.caller import system
 from masthead.errors import Forbidden, Invalid
 from masthead.events.outbox import events
+from masthead.ids import new_id
 from masthead.records.collection import Record
 from masthead.records.engine import ListRequest
 from masthead.records.tables import tenant_states
+from masthead.schema import tables
 from masthead.storage.database import EVERY_TENANT
 from masthead.storage.sqlite_blind import Trust
+from masthead.webhooks.queue import Lane, Result
 
 pytestmark = pytest.mark.parametrize("service", ["sqlite"], indirect=True)
 """Only there it makes a difference."""
@@ -50,6 +53,15 @@ async def settle(tenant: TenantWorld) -> None:
         if tenant.world.parts.records.database.blind_transaction() is not None:
             break
     await create(tenant, "settled")
+
+
+async def event_ids_of(tenant: TenantWorld, *, deliveries: bool = False) -> set[str]:
+    database = tenant.world.parts.records.database
+    table = tables["webhook_deliveries"] if deliveries else events
+    column = table.c.event_id if deliveries else table.c.id
+    query = sa.select(column).where(table.c.tenant_id == sa.literal(tenant.id))
+    statement = database.compile(query)
+    return {row[0] for row in await database.fetch(EVERY_TENANT, statement, statement.bind({}))}
 
 
 async def versions_of(tenant: TenantWorld) -> list[int]:
@@ -105,6 +117,42 @@ async def test_one_whose_slug_is_taken_is_told_and_the_others_are_created(
     assert all(set(each.problems) == {"slug"} for each in refused)
     assert {"a", "b", "c"} <= await slugs_of(tenant)
     await assert_whole(tenant)
+
+
+async def test_subscribers_are_told_of_each(tenant: TenantWorld) -> None:
+    await tenant.create("webhook_subscriptions", HOOK)
+    await settle(tenant)
+    before = len(await delivered(tenant, limit=10_000))
+    await create_all(*(create(tenant, f"post-{number}") for number in range(30)))
+    assert len(await delivered(tenant, limit=10_000)) == before + 30
+    assert await event_ids_of(tenant, deliveries=True) <= await event_ids_of(tenant)
+
+
+async def test_one_that_is_disabled_by_the_worker_gets_nothing_more(tenant: TenantWorld) -> None:
+    hook = await tenant.create("webhook_subscriptions", HOOK)
+    await settle(tenant)
+    queue = tenant.world.parts.deliveries
+    now = tenant.world.clock()
+    lane = Lane(tenant.id, hook["id"])
+    claimed = await queue.claim({lane: 1}, now)
+    (delivery,) = claimed[lane]
+    gone = Result(
+        attempt_id=new_id(),
+        delivery=delivery,
+        number=1,
+        status=410,
+        duration_ms=1,
+        error="gone",
+        answer="",
+        at=now,
+        state="dead",
+        next_attempt_at=None,
+        is_gone=True,
+    )
+    assert await queue.record([gone]) == {lane}
+    before = len(await delivered(tenant, limit=10_000))
+    await create_all(*(create(tenant, f"post-{number}") for number in range(5)))
+    assert len(await delivered(tenant, limit=10_000)) == before
 
 
 async def test_who_subscribes_elsewhere_is_told_of_the_next_one(

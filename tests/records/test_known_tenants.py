@@ -19,10 +19,10 @@ TOGETHER = pytest.mark.parametrize("service", ["sqlite"], indirect=True)
 HOOK = {"name": "n", "url": "https://example.com/hook", "events": ["post.published"]}
 
 
-async def delivered(tenant: TenantWorld) -> list[str]:
+async def delivered(tenant: TenantWorld, limit: int = 10) -> list[str]:
     """The events of all deliveries that are queued."""
     found = await tenant.world.parts.records.find(
-        tenant.world.collection("webhook_deliveries"), {}, tenant_id=tenant.id, limit=10
+        tenant.world.collection("webhook_deliveries"), {}, tenant_id=tenant.id, limit=limit
     )
     return [delivery["event"] for delivery in found]
 

@@ -237,7 +237,7 @@ class Records:
     ) -> OpenUnit | None:
         """For what can be created without a look at the database."""
         tenant_id = caller.tenant_id
-        if tenant_id is None or not self.parts.tenants.has_no_subscriber(tenant_id):
+        if tenant_id is None or not self.parts.tenants.has_known_subscribers(tenant_id):
             return None
         if collection.is_identity or new.needs_reading(collection):
             return None

@@ -12,13 +12,17 @@ from masthead.storage.database import Row
 MAX_KNOWN = 20_000
 
 
+Subscriber = tuple[str, frozenset[str]]
+"""The id of a webhook, and the names of the events that it wants."""
+
+
 class KnownTenant:
-    __slots__ = ("has_no_subscriber", "identity_version", "site")
+    __slots__ = ("identity_version", "site", "subscribers")
 
     def __init__(self, identity_version: int, site: Site) -> None:
         self.identity_version = identity_version
         self.site = site
-        self.has_no_subscriber = False
+        self.subscribers: tuple[Subscriber, ...] | None = None
         """Found out by whoever looks for them."""
 
 
@@ -33,10 +37,10 @@ class KnownTenants:
         known = self._known.get(tenant_id)
         return known if known is not None and known.identity_version == identity_version else None
 
-    def has_no_subscriber(self, tenant_id: TenantId) -> bool:
-        """As far as is known without a look at the database."""
+    def has_known_subscribers(self, tenant_id: TenantId) -> bool:
+        """Whether it is known who they are, should there be any."""
         known = self._known.get(tenant_id)
-        return known is not None and known.has_no_subscriber
+        return known is not None and known.subscribers is not None
 
     def remember(self, tenant_id: TenantId, known: KnownTenant) -> None:
         if len(self._known) >= MAX_KNOWN:

@@ -6,7 +6,7 @@ hooks, the row, the outbox. A unit may hold several changes; they commit togethe
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -226,6 +226,10 @@ class Unit:
     async def execute(self, statement: Statement, values: Mapping[str, Any]) -> int:
         """A change of the caller's own tables that commits together with this one."""
         return await self._tx.execute(statement, statement.bind(values))
+
+    async def execute_many(self, statement: Statement, rows: Sequence[Mapping[str, Any]]) -> None:
+        """The same with several rows."""
+        await self._tx.execute_many(statement, [statement.bind(row) for row in rows])
 
     def _tenant_of(self, collection: Collection, record_id: str) -> str:
         # A tenant's own row belongs to itself, so whoever makes one has chosen its id before.

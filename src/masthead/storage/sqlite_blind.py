@@ -184,7 +184,7 @@ class BlindTransaction:
         return 1
 
     async def execute_many(self, statement: Statement, rows: Sequence[Sequence[object]]) -> None:
-        raise Overtaken
+        await self.defer(statement, rows)
 
     async def defer(
         self, statement: Statement, rows: Sequence[Sequence[object]], *, adding: bool = False

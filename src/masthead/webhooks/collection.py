@@ -47,13 +47,14 @@ webhook_subscriptions = Collection(
         TextList(name="events", required=True, values=EVENT_NAMES),
         Secret(name="secret", write=Access.ENGINE, max=500),
         # The three below are written by the delivery worker, past the engine: they are no change
-        # of the tenant's content, and must not empty its caches.
+        # of the tenant's content, and must not empty its caches. Only the last one tells who
+        # subscribes, so that the worker says so.
         Number(name="failure_count", write=Access.ENGINE),
         Date(name="last_delivery_at", write=Access.ENGINE),
         Date(name="disabled_at", write=Access.ENGINE),
     ),
     made_by="POST /api/v1/webhooks, which shows the signing secret once",
-    # Changes of a tenant remember that nobody subscribes.
+    # Changes of a tenant remember who subscribes.
     is_identity=True,
 )
 
