@@ -7,9 +7,10 @@ import asyncio
 import subprocess
 import sys
 
+import pytest
 from tests.world import TenantWorld, World
 
-from masthead.records.versions import TenantVersions
+from masthead.records.versions import TenantVersions, Versions
 
 BUMP = """
 import sqlite3, sys
@@ -43,6 +44,32 @@ async def test_another_process_is_seen_by_what_comes_after_its_commit(
     # A request that comes in is a callback at the end of the loop's queue, as this one is.
     await asyncio.create_task(ask())
     assert seen[1] == seen[0] + 1
+
+
+@pytest.mark.parametrize("few_tenants", [1, 10_000])
+async def test_what_is_read_for_one_is_current_for_the_others(
+    app: World, tenant: TenantWorld, other_tenant: TenantWorld, few_tenants: int
+) -> None:
+    versions = TenantVersions(app.parts.database, few_tenants=few_tenants)
+
+    async def ask() -> list[int]:
+        return [(await versions.of(each.id)).content for each in (tenant, other_tenant)]
+
+    before = await ask()
+    assert await ask() == before
+    await other_tenant.create("posts", {"title": "New"})
+    assert await ask() == [before[0], before[1] + 1]
+    await _bump(app, tenant)
+    assert await asyncio.create_task(ask()) == [before[0] + 1, before[1] + 1]
+
+
+@pytest.mark.parametrize("few_tenants", [1, 10_000])
+async def test_a_tenant_without_a_state_has_the_first_version(
+    app: World, tenant: TenantWorld, few_tenants: int
+) -> None:
+    versions = TenantVersions(app.parts.database, few_tenants=few_tenants)
+    await versions.of(tenant.id)
+    assert await versions.of("nobody") == await versions.of("nobody") == Versions(0, 0)
 
 
 async def _bump(app: World, tenant: TenantWorld) -> None:

@@ -14,9 +14,11 @@ import sqlalchemy as sa
 
 from masthead.ids import TenantId
 from masthead.records.tables import tenant_states
-from masthead.storage.database import EVERY_TENANT, Database
+from masthead.storage.database import EVERY_TENANT, Database, Row, Statement
 
 MAX_REMEMBERED = 20_000
+FEW_TENANTS = 128
+"""So many are read at once for little more than one of them costs."""
 
 
 class Versions(NamedTuple):
@@ -25,16 +27,22 @@ class Versions(NamedTuple):
 
 
 class TenantVersions:
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, *, few_tenants: int = FEW_TENANTS) -> None:
         self._database = database
         self._seen: int | None = None
         self._has_just_looked = False
         self._known: dict[str, Versions] = {}
-        self._read = database.compile(
-            sa.select(tenant_states.c.version, tenant_states.c.identity_version).where(
-                tenant_states.c.tenant_id == sa.bindparam("tenant")
-            )
+        self._came_along: dict[str, Row] = {}
+        """As current as what is known, but nobody has asked for them yet."""
+        self._few_tenants = few_tenants
+        self._are_few = True
+        states = sa.select(
+            tenant_states.c.version, tenant_states.c.identity_version, tenant_states.c.tenant_id
         )
+        self._read_one = database.compile(
+            states.where(tenant_states.c.tenant_id == sa.bindparam("tenant"))
+        )
+        self._read_few = database.compile(states.limit(few_tenants + 1))
 
     async def of(self, tenant_id: TenantId | str) -> Versions:
         if not self._has_just_looked:
@@ -42,15 +50,32 @@ class TenantVersions:
         known = self._known.get(tenant_id)
         if known is not None:
             return known
-        seen = self._seen
-        rows = await self._database.fetch(
-            EVERY_TENANT, self._read, self._read.bind({"tenant": tenant_id})
-        )
-        versions = Versions(*rows[0]) if rows else Versions()
-        # Something may have been committed during the read: then this is already old.
-        if seen is not None and seen == self._seen:
-            self._known[tenant_id] = versions
+        row = self._came_along.get(tenant_id)
+        if row is None:
+            seen = self._seen
+            found = await self._read(tenant_id)
+            row = found.get(tenant_id, (0, 0))
+            # Something may have been committed during the read: then this is already old.
+            if seen is None or seen != self._seen:
+                return Versions(row[0], row[1])
+            self._came_along = found
+        versions = self._known[tenant_id] = Versions(row[0], row[1])
         return versions
+
+    async def _read(self, tenant_id: str) -> dict[str, Row]:
+        # Whoever is the second to ask since a commit will hardly be the last.
+        found = await self._fetch_few() if self._known and self._are_few else None
+        return found or await self._fetch(self._read_one, {"tenant": tenant_id})
+
+    async def _fetch_few(self) -> dict[str, Row] | None:
+        """Of all tenants, if these are few."""
+        found = await self._fetch(self._read_few, {})
+        self._are_few = len(found) <= self._few_tenants
+        return found if self._are_few else None
+
+    async def _fetch(self, statement: Statement, values: dict[str, object]) -> dict[str, Row]:
+        rows = await self._database.fetch(EVERY_TENANT, statement, statement.bind(values))
+        return {row[2]: row for row in rows}
 
     def _look(self) -> None:
         """One look serves everything that runs until the loop comes round.
@@ -61,6 +86,7 @@ class TenantVersions:
         seen = self._database.data_version()
         if seen is None or seen != self._seen or len(self._known) > MAX_REMEMBERED:
             self._known.clear()
+            self._came_along = {}
             self._seen = seen
         if seen is not None:
             self._has_just_looked = True
