@@ -133,6 +133,11 @@ def test_nesting_is_allowed_up_to_the_limit() -> None:
         decode_json_object(nested(MAX_DEPTH + 1))
 
 
+def test_nesting_counts_objects_and_lists_not_what_they_hold() -> None:
+    inner = b"[" * (MAX_DEPTH - 1) + b'1, "x"' + b"]" * (MAX_DEPTH - 1)
+    assert decode_json_object(b'{"a": ' + inner + b', "b": [[]]}')
+
+
 @given(st.binary(max_size=200) | st.text(max_size=100).map(lambda t: t.encode("utf-8", "replace")))
 def test_random_bytes_are_an_object_or_a_bad_request(raw: bytes) -> None:
     with contextlib.suppress(BadRequest):
