@@ -67,14 +67,24 @@ class Body:
         """The checked values of the fields that were given, or Invalid with every problem."""
         values = Parsed(self.collection)
         problems: dict[str, Problem] = {}
-        for name in self.fields:
-            try:
-                if name in given:
-                    values[name] = self._value(name, given[name])
-                elif name in self.required and not self.partial:
+        for name, parse in self._parsers:
+            if name not in given:
+                if name in self.required and not self.partial:
                     problems[name] = REQUIRED
-            except FieldError as error:
-                problems[name] = error.problem
+                continue
+            value = given[name]
+            if value is None:
+                if name in self.nullable:
+                    values[name] = self.collection.by_name[name].empty()
+                else:
+                    problems[name] = NULL
+            elif value == "" and name in self.required:
+                problems[name] = REQUIRED
+            else:
+                try:
+                    values[name] = parse(value)
+                except FieldError as error:
+                    problems[name] = error.problem
         for name in self.switches:
             if name in given:
                 values[name] = given[name]
@@ -86,15 +96,9 @@ class Body:
             raise Invalid(problems)
         return values
 
-    def _value(self, name: str, value: Any) -> Any:
-        declared = self.collection.by_name[name]
-        if value is None:
-            if name in self.nullable:
-                return declared.empty()
-            raise FieldError(NULL)
-        if value == "" and name in self.required:
-            raise FieldError(REQUIRED)
-        return declared.parse(value)
+    @cached_property
+    def _parsers(self) -> tuple[tuple[str, Callable[[Any], Any]], ...]:
+        return tuple((name, self.collection.by_name[name].parse) for name in self.fields)
 
 
 _NOT_A_FLAG = Problem("validation_invalid_type", "Must be true or false.")
