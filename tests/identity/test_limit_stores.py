@@ -270,3 +270,39 @@ async def test_an_admitted_call_costs_little(
     median = statistics.median(prices)
     sys.stderr.write(f"{request.node.name}: {median:.0f} µs per admitted call\n")
     assert median < 100_000
+
+
+async def test_what_could_not_be_written_is_not_counted(tmp_path: Path, clock: Clock) -> None:
+    store = SqliteLimitStore(tmp_path / "limits.db", clock)
+    tenant_id = new_tenant().id
+
+    def append(states: Sequence[bytes]) -> tuple[Sequence[bytes], bytes]:
+        return [states[0] + b"x"], states[0]
+
+    def spoil(states: Sequence[bytes]) -> tuple[Sequence[bytes], bytes]:
+        return [object()], states[0]  # type: ignore[list-item]
+
+    assert await store.update(tenant_id, ["key"], append) == b""
+    failed = await asyncio.gather(
+        store.update(tenant_id, ["key"], append),
+        store.update(tenant_id, ["other"], spoil),
+        return_exceptions=True,
+    )
+    assert all(isinstance(each, sqlite3.Error) for each in failed)
+    assert await store.update(tenant_id, ["key"], append) == b"x"
+    await store.close()
+
+
+async def test_two_stores_on_one_file_see_what_the_other_counted(
+    tmp_path: Path, clock: Clock
+) -> None:
+    stores = [SqliteLimitStore(tmp_path / "limits.db", clock) for _ in range(2)]
+    tenant_id = new_tenant().id
+
+    def append(states: Sequence[bytes]) -> tuple[Sequence[bytes], bytes]:
+        return [states[0] + b"x"], states[0]
+
+    seen = [await store.update(tenant_id, ["key"], append) for store in [*stores, *stores[::-1]]]
+    assert seen == [b"", b"x", b"xx", b"xxx"]
+    for store in stores:
+        await store.close()

@@ -3,6 +3,7 @@
 Counting must not wait for the disk, nor tell the caches of the main database that something has
 changed. The file survives a restart or a crash of the service; a power cut may lose its last
 seconds, or all of it. What comes in the same turn of the event loop is counted in one transaction.
+Counts that nobody else can have changed meanwhile are taken from memory.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ KEPT_SECONDS = 2 * 24 * 3600
 PATIENCE_SECONDS = 5.0
 QUICK_ATTEMPTS = 20
 MAX_BATCH = 32
+MAX_REMEMBERED = 20_000
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS counters (
@@ -53,6 +55,9 @@ class SqliteLimitStore:
         self._clock = now
         self._waiting: list[_Waiting] = []
         self._turn: asyncio.Handle | None = None
+        self._states: dict[str, bytes] = {}
+        self._seen: int | None = None
+        """The version of the file that these states are of."""
         try:
             self._connection = _open(path)
         except sqlite3.Error as error:
@@ -81,6 +86,7 @@ class SqliteLimitStore:
             oldest = int(self._clock().timestamp()) - KEPT_SECONDS
             self._connection.execute(_SWEEP, (oldest,))
             self._connection.execute("COMMIT")
+            self._states.clear()
         except sqlite3.Error as error:
             self._roll_back()
             raise translated(error) from error
@@ -113,7 +119,7 @@ class SqliteLimitStore:
         return [each for each in batch if not each.result.done()]
 
     def _count(self, batch: Sequence[_Waiting]) -> None:
-        states = self._read({name for each in batch for name in each.names})
+        states = self._current_states({name for each in batch for name in each.names})
         changed: dict[str, bytes] = {}
         outcomes = [_outcome(each, states, changed) for each in batch]
         self._write(changed)
@@ -147,11 +153,18 @@ class SqliteLimitStore:
             loop = asyncio.get_running_loop()
             self._turn = loop.call_later(_uneven_seconds(), self._count_waiting)
 
-    def _read(self, names: set[str]) -> dict[str, bytes]:
-        if not names:
-            return {}
-        rows = self._connection.execute(_select(len(names)), tuple(names))
-        return dict(rows.fetchall())
+    def _current_states(self, names: set[str]) -> dict[str, bytes]:
+        """Of these subjects at least. Nobody else can count before this transaction ends."""
+        # Moves when another connection has committed, not when this one has.
+        (version,) = self._connection.execute("PRAGMA data_version").fetchone()
+        if version != self._seen or len(self._states) > MAX_REMEMBERED:
+            self._states.clear()
+            self._seen = version
+        unknown = tuple(names.difference(self._states))
+        if unknown:
+            self._states.update(dict.fromkeys(unknown, b""))
+            self._states.update(self._connection.execute(_select(len(unknown)), unknown))
+        return self._states
 
     def _write(self, states: dict[str, bytes]) -> None:
         if states:
@@ -160,6 +173,7 @@ class SqliteLimitStore:
             self._connection.execute(_upsert(len(states)), values)
 
     def _roll_back(self) -> None:
+        self._states.clear()
         if self._connection.in_transaction:
             with suppress(sqlite3.Error):
                 self._connection.execute("ROLLBACK")
@@ -168,7 +182,7 @@ class SqliteLimitStore:
 def _outcome(
     waiting: _Waiting, states: dict[str, bytes], changed: dict[str, bytes]
 ) -> tuple[Any, Exception | None]:
-    before = [states.get(name, b"") for name in waiting.names]
+    before = [states[name] for name in waiting.names]
     try:
         after, result = waiting.change(before)
     # What a change raises is its caller's alone.
