@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from masthead.cli.import_wish import Outputs, Wish
-from masthead.cli.invocation import Invocation, Shown, command, new_app
+from masthead.cli.invocation import Invocation, Shown, command, loading, new_app
 from masthead.importers.batch_sizes import DEFAULT_BATCH, MAX_BATCH
 from masthead.importers.preparing import prepared_early
 from masthead.importers.source import Options
@@ -75,8 +75,8 @@ async def wordpress(
     wish = Wish("wordpress", file, tenant_id, options, batch_size, dry_run, emit_events)
     if images_only or retry_errors is not None:
         with prepared_early(file) as preparing:
-            from masthead.cli.import_work import repair_images
-
+            with loading():
+                from masthead.cli.import_work import repair_images
             return await repair_images(invocation, wish, retry_errors, report, preparing)
     return await _import(invocation, wish, Outputs(output_redirects, report))
 
@@ -135,6 +135,6 @@ def _address(site_url: str) -> str:
 
 async def _import(invocation: Invocation, wish: Wish, outputs: Outputs) -> Shown:
     with prepared_early(wish.file) as preparing:
-        from masthead.cli.import_work import run_import
-
+        with loading():
+            from masthead.cli.import_work import run_import
         return await run_import(invocation, wish, outputs, preparing)

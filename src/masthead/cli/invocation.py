@@ -11,7 +11,8 @@ import gc
 import inspect
 import os
 import sys
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -128,6 +129,16 @@ def collect_from_now_on() -> None:
     if not gc.isenabled():
         gc.freeze()
         gc.enable()
+
+
+@contextmanager
+def loading() -> Iterator[None]:
+    """Around what a command loads once it is at work: as before it, garbage is not looked for."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        collect_from_now_on()
 
 
 def show(shown: Shown, *, as_json: bool) -> None:
