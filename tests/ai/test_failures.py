@@ -315,9 +315,7 @@ class TestTheClientLeaves:
         assert tokens_in > 100
         assert tokens_out == (1 if has_begun else 0)
 
-    async def test_before_the_provider_has_answered(
-        self, ai: AiWorld, loop_time: LoopTime
-    ) -> None:
+    async def test_before_the_provider_has_answered(self, ai: AiWorld, loop_time: LoopTime) -> None:
         tenant = await ai.tenant()
         hung_up = asyncio.Event()
 
