@@ -50,7 +50,7 @@ async def settle(tenant: TenantWorld) -> None:
     """How long it takes depends on what happened before: the service is that of other tests too."""
     for number in range(Trust.LONGEST):
         await create(tenant, f"settled-{number}")
-        if tenant.world.parts.records.database.blind_transaction() is not None:
+        if tenant.world.parts.records.database.blind_transaction(tenant.id) is not None:
             break
     await create(tenant, "settled")
 
@@ -176,6 +176,25 @@ async def test_a_site_made_read_only_elsewhere_takes_nothing_more(
     with pytest.raises(Forbidden):
         await create(tenant, "next")
     assert "next" not in await slugs_of(tenant)
+
+
+async def test_a_site_opened_again_elsewhere_takes_the_next_one(
+    tenant: TenantWorld, elsewhere: Parts
+) -> None:
+    """A refusal is not believed without a look either."""
+    await tenant.settings(read_only_mode=True)
+    # By the operator, who may: so that this process knows all it needs.
+    posts, records = tenant.world.collection("posts"), tenant.world.parts.records
+    for number in range(Trust.LONGEST):
+        values = {"title": "Post", "slug": f"settled-{number}"}
+        await records.create(system(tenant.id), posts, values)
+        if records.database.blind_transaction(tenant.id) is not None:
+            break
+    settings = elsewhere.records.registry["site_settings"]
+    (found,) = await elsewhere.records.find(settings, {}, tenant_id=tenant.id)
+    opened = {"read_only_mode": False}
+    await elsewhere.records.update(system(tenant.id), settings, found["id"], opened)
+    await create(tenant, "next")
 
 
 async def test_two_processes_that_write_at_the_same_time_lose_nothing(

@@ -51,7 +51,7 @@ numbers = sa.Table(
     metadata,
     sa.Column("tenant_id", Text, primary_key=True),
     sa.Column("number", Integer, nullable=False),
-    sa.Column("mark", Integer, nullable=False, server_default="0"),
+    sa.Column("mark", Integer, server_default="0"),
 )
 
 
@@ -71,6 +71,8 @@ class Notebook:
     totals: Statement
     count_up: Statement
     mark: Statement
+    mark_one: Statement
+    number_without_mark: Statement
     number: Statement
 
     async def ids_of(self, scope: Scope) -> list[str]:
@@ -117,6 +119,14 @@ async def open_notebook(url: str, *, statement_seconds: float = 5.0) -> Notebook
             )
         ),
         mark=db.compile(sa.update(numbers).values(mark=numbers.c.number)),
+        mark_one=db.compile(
+            sa.update(numbers).where(numbers.c.tenant_id == tenant).values(mark=numbers.c.number)
+        ),
+        number_without_mark=db.compile(
+            numbers.insert().values(
+                tenant_id=sa.bindparam("tenant_id"), number=sa.bindparam("number"), mark=sa.null()
+            )
+        ),
         number=db.compile(sa.select(numbers.c.number).where(numbers.c.tenant_id == tenant)),
     )
 

@@ -25,7 +25,7 @@ from tests.storage.test_sqlite_blind import (
 
 from masthead.errors import Unavailable
 from masthead.storage.database import Overtaken, Transaction
-from masthead.storage.scribe_process import packed, unpacked
+from masthead.storage.scribe_process import File, packed, unpacked
 from masthead.storage.sqlite_blind import Trust
 from masthead.storage.sqlite_connection import WRITER_SETTINGS
 from masthead.storage.sqlite_scribe import Scribe
@@ -154,8 +154,63 @@ async def test_it_ends_when_the_service_is_killed(notebook: Notebook) -> None:
 
 
 async def test_one_that_can_not_open_the_file_is_not_taken(tmp_path: Path) -> None:
+    path = tmp_path / "notes.db"
     with pytest.raises(Unavailable):
-        await Scribe.start(tmp_path / "nowhere" / "notes.db", 1.0)
+        await Scribe.start(File(str(path), 1, 1), 1.0)
+    assert not path.exists()
+
+
+async def test_one_that_finds_another_file_in_its_place_is_not_taken(notebook: Notebook) -> None:
+    await settle(notebook)
+    path = sqlite_path(notebook.url)
+    assert path is not None
+    with closing(another_process(notebook)) as other:
+        other.execute("VACUUM INTO ?", (str(path.with_name("copy.db")),))
+    path.with_name("copy.db").replace(path)
+    await writer_of(notebook)._hire()
+    assert writer_of(notebook)._scribe is None
+    # As before: to the file that was opened.
+    await add_blindly(notebook, "a")
+    async with notebook.db.transaction(ANN) as tx:
+        assert ("a",) in [tuple(row) for row in await tx.fetch(notebook.ids, (ANN,))]
+
+
+async def test_it_knows_no_secret(notebook: Notebook) -> None:
+    await writer_of(notebook)._hire()
+    environment = Path(f"/proc/{pid_of(notebook)}/environ").read_bytes()
+    names = {each.partition(b"=")[0] for each in environment.split(b"\0") if each}
+    assert names <= {b"LC_CTYPE"}
+
+
+async def test_a_value_that_no_database_takes_is_one_tries_own_fault(notebook: Notebook) -> None:
+    settled = await settle(notebook)
+    await writer_of(notebook)._hire()
+
+    async def add_impossible(tx: Transaction) -> None:
+        await tx.count_up(notebook.count_up, ANN)
+        await tx.execute(notebook.add, (ANN, "impossible", 2**70))
+
+    with pytest.raises(Overtaken):
+        await blindly(notebook, add_impossible)
+    assert await add(notebook, "a") == settled + 1
+    assert writer_of(notebook)._scribe is not None
+
+
+async def test_there_is_one_at_a_time(notebook: Notebook) -> None:
+    await settle(notebook)
+    await writer_of(notebook)._hire()
+    first = writer_of(notebook)._scribe
+    for number in range(MANY_BLIND + 1):
+        await add_blindly(notebook, f"n{number}")
+    assert writer_of(notebook)._scribe is first
+    assert writer_of(notebook)._hiring is None
+
+
+async def test_after_the_end_nothing_is_taken(tmp_path: Path) -> None:
+    notebook = await open_notebook(new_url("sqlite", tmp_path))
+    await settle(notebook)
+    await notebook.db.close()
+    assert notebook.db.blind_transaction(ANN) is None
 
 
 async def test_what_can_not_be_sent_is_written_all_the_same(notebook: Notebook) -> None:

@@ -241,7 +241,7 @@ class Records:
             return None
         if collection.is_identity or new.needs_reading(collection):
             return None
-        transaction = self.database.blind_transaction()
+        transaction = self.database.blind_transaction(tenant_id)
         return None if transaction is None else OpenUnit(self, caller, transaction)
 
     async def find(

@@ -10,7 +10,7 @@ from typing import Protocol
 from masthead.caller import Caller
 from masthead.ids import TenantId
 from masthead.records.unit import Parts, Unit, WrittenEvent
-from masthead.storage.database import Transaction
+from masthead.storage.database import Overtaken, Transaction
 
 FanOut = Callable[[Unit, Sequence[WrittenEvent]], Awaitable[bool]]
 """Whether there was something to queue."""
@@ -78,6 +78,9 @@ class OpenUnit:
         try:
             kind, traceback = (type(error), error.__traceback__) if error else (None, None)
             await self._transaction.__aexit__(kind, error, traceback)
+        except Overtaken:
+            # Without a look at the database nothing new was learnt of the tenant.
+            raise
         except BaseException:
             self._forget_tenant()
             raise

@@ -115,12 +115,13 @@ class Database(Protocol):
 
     def transaction(self, scope: Scope) -> AbstractAsyncContextManager[Transaction]: ...
 
-    def blind_transaction(self) -> AbstractAsyncContextManager[Transaction] | None:
-        """One that inserts and reads nothing, or None where that is no gain at this moment.
+    def blind_transaction(self, key: str) -> AbstractAsyncContextManager[Transaction] | None:
+        """One that counts up the key's number, inserts and reads nothing, or None where that is no
+        gain at this moment.
 
         It needs no turn, and whether all went well is only known at its end, which then raises
-        `Overtaken`; so does whatever would have to read. Then nothing has happened, and an ordinary
-        transaction says what is the matter.
+        `Overtaken`, also instead of an error within; so does whatever would have to read. Then
+        nothing has happened, and an ordinary transaction says what is the matter.
         """
         ...
 

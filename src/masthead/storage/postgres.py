@@ -99,7 +99,7 @@ class PostgresDatabase:
             rows: list[Row] = await self.ask(connection, connection.fetch(statement.text, *values))
         return rows
 
-    def blind_transaction(self) -> None:
+    def blind_transaction(self, key: str) -> None:
         """Each transaction has a connection of its own here, and waits for no turn."""
 
     @asynccontextmanager

@@ -8,6 +8,7 @@ service's own thread while there is no such process.
 from __future__ import annotations
 
 import marshal
+import os
 import random
 import signal
 import socket
@@ -16,7 +17,9 @@ import struct
 import sys
 import time
 from collections.abc import Sequence
-from typing import Any
+from contextlib import closing, suppress
+from typing import Any, NamedTuple
+from urllib.parse import quote
 
 Order = tuple[str, list[Any], list[tuple[Any, ...]] | None]
 """A statement, its values, and the rows that it must return in any order, or None."""
@@ -25,18 +28,39 @@ DONE, OVERTAKEN, FAILED = "done", "overtaken", "failed"
 
 _LENGTH = struct.Struct("!I")
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+_BROKEN = (sqlite3.OperationalError, sqlite3.DatabaseError, sqlite3.InternalError)
+"""A disk that is full or broken: the fault of no row."""
 
 
 class Stale(Exception):
     """The rows were made for another state of the file than it has."""
 
 
-def open_file(path: str, settings: Sequence[str]) -> sqlite3.Connection:
+class File(NamedTuple):
+    path: str
+    device: int
+    inode: int
+
+    @classmethod
+    def at(cls, path: str) -> File:
+        """Raises OSError where there is none."""
+        found = os.stat(path)
+        return cls(path, found.st_dev, found.st_ino)
+
+
+def open_file(file: File, settings: Sequence[str]) -> sqlite3.Connection:
+    """Never another one that stands in its place by now, and none that is made by this."""
     connection = sqlite3.connect(
-        path, timeout=5, isolation_level=None, check_same_thread=False, cached_statements=512
+        f"file:{quote(file.path)}?mode=rw",
+        uri=True,
+        timeout=5,
+        isolation_level=None,
+        cached_statements=512,
     )
     for setting in settings:
         connection.execute(setting)
+    if File.at(file.path) != file:
+        raise FileNotFoundError(file.path)
     return connection
 
 
@@ -50,7 +74,10 @@ def write(connection: sqlite3.Connection, orders: Sequence[Order], patience: flo
             if expected is not None and sorted(rows) != expected:
                 raise Stale
         connection.execute("COMMIT")
-    except sqlite3.IntegrityError as error:
+    except Exception as error:
+        if type(error) in _BROKEN:
+            raise
+        # Somebody's row can't be written: which one is found out when each is written alone.
         raise Stale from error
     finally:
         if connection.in_transaction:
@@ -78,19 +105,26 @@ def main() -> None:
     # Whoever ends the service ends this one by closing the socket, after the last batch.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    with socket.socket(fileno=int(sys.argv[1])) as peer:
-        messages = _Messages(peer)
-        path, settings, patience = messages.take()
-        try:
-            connection = open_file(path, settings)
-        except sqlite3.Error as error:
-            peer.sendall(packed(f"{FAILED}: {error}"))
-            return
+    # A peer that is gone has nothing to be told.
+    with socket.socket(fileno=int(sys.argv[1])) as peer, suppress(ConnectionError):
+        _serve(peer, _Messages(peer))
+
+
+def _serve(peer: socket.socket, messages: _Messages) -> None:
+    hello = messages.take()
+    if hello is None:
+        return
+    file, settings, patience = hello
+    try:
+        connection = open_file(File(*file), settings)
+    except (OSError, sqlite3.Error) as error:
+        peer.sendall(packed(f"{FAILED}: {error}"))
+        return
+    with closing(connection):
         peer.sendall(packed(DONE))
         while (message := messages.take()) is not None:
             orders, after = message
             peer.sendall(packed(_outcome(connection, orders, after, patience)))
-        connection.close()
 
 
 class _Messages:
@@ -117,14 +151,12 @@ def _outcome(
         write(connection, orders, patience)
     except Stale:
         return OVERTAKEN
-    except sqlite3.Error as error:
+    except Exception as error:
         return f"{FAILED}: {error}"
     if after:
-        try:
+        # It is committed already, whatever becomes of this.
+        with suppress(sqlite3.Error):
             connection.execute(after).fetchone()
-        except sqlite3.Error:
-            # It is committed already, whatever becomes of this.
-            return DONE
     return DONE
 
 

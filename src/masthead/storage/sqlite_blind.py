@@ -25,6 +25,9 @@ Acknowledgement = asyncio.Future[BaseException | None]
 """Done once the commit is; its result is what made the commit fail."""
 
 MAX_MEMBERS = 128
+MAX_LETTERS = 2_000_000
+"""All texts of a batch together; they are in memory, and copied for whoever writes them."""
+MAX_LETTERS_OF_ONE = 256_000
 
 
 class Numbers:
@@ -47,10 +50,16 @@ class Numbers:
     def forget_all(self) -> None:
         self._rows.clear()
 
-    def heed(self, text: str) -> None:
-        """A statement that names the table may change what is known."""
-        if self._rows and self._table in text:
-            self._rows.clear()
+    def heed(self, text: str, values: Sequence[object]) -> None:
+        """A statement that names the table may change what is known. Were something missed, the
+        commit would notice; so this only saves work that would be for nothing."""
+        if not self._rows or self._table not in text:
+            return
+        changed = [key for key in values if isinstance(key, str) and key in self._rows]
+        for key in changed:
+            self.forget(key)
+        if not changed:
+            self.forget_all()
 
 
 class Trust:
@@ -100,17 +109,23 @@ Work = tuple[Statement, Sequence[Sequence[object]], bool]
 class BlindBatch:
     def __init__(self) -> None:
         self.members: list[Acknowledgement] = []
+        self.letters = 0
         self._deferred = Deferred()
         self._added: dict[str, int] = {}
         self._expected: dict[str, Row] = {}
         self._counting: Statement | None = None
 
-    def add(self, counted: Counted, works: Sequence[Work]) -> None:
+    def add(self, counted: Counted, works: Sequence[Work], letters: int) -> None:
+        self.letters += letters
         self._counting = counted.statement
         self._added[counted.key] = self._added.get(counted.key, 0) + 1
         self._expected[counted.key] = counted.after
         for statement, rows, adding in works:
             (self._deferred.add_up if adding else self._deferred.add)(statement, rows)
+
+    @property
+    def is_full(self) -> bool:
+        return len(self.members) >= MAX_MEMBERS or self.letters >= MAX_LETTERS
 
     def orders(self) -> list[Order]:
         return [self._numbers(), *self._rows()]
@@ -133,7 +148,7 @@ class BlindBatch:
 class Collector(Protocol):
     numbers: Numbers
 
-    def join(self, counted: Counted, works: Sequence[Work]) -> Acknowledgement:
+    def join(self, counted: Counted, works: Sequence[Work], letters: int) -> Acknowledgement:
         """Makes the rows part of the next batch."""
         ...
 
@@ -142,6 +157,7 @@ class BlindTransaction:
     def __init__(self, collector: Collector) -> None:
         self._collector = collector
         self._works: list[Work] = []
+        self._letters = 0
         self._counted: Counted | None = None
 
     async def __aenter__(self) -> BlindTransaction:
@@ -153,6 +169,9 @@ class BlindTransaction:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        if isinstance(error, Exception):
+            # It may be right for another state of things than the present one: nobody has checked.
+            raise Overtaken from error
         if error is not None:
             return
         counted, numbers = self._counted, self._collector.numbers
@@ -160,7 +179,7 @@ class BlindTransaction:
             # Another one has taken the number while this one was waiting for something.
             raise Overtaken
         numbers.put(table_of(counted.statement.text), counted.key, counted.after)
-        failure = await self._collector.join(counted, self._works)
+        failure = await self._collector.join(counted, self._works, self._letters)
         if isinstance(failure, Overtaken):
             raise Overtaken from failure
         if failure is not None:
@@ -180,6 +199,9 @@ class BlindTransaction:
     async def execute(
         self, statement: Statement, values: Sequence[object] = (), *, slow: bool = False
     ) -> int:
+        self._letters += sum([len(value) for value in values if isinstance(value, str)])
+        if self._letters > MAX_LETTERS_OF_ONE:
+            raise Overtaken
         self._add(statement, (values,), adding=False)
         return 1
 

@@ -12,13 +12,13 @@ import socket
 import subprocess
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import cast
 
 from masthead.errors import Unavailable
 from masthead.storage import scribe_process
+from masthead.storage.cancelling import completed
 from masthead.storage.database import Overtaken
-from masthead.storage.scribe_process import DONE, OVERTAKEN, Order, packed, unpacked
+from masthead.storage.scribe_process import DONE, OVERTAKEN, File, Order, packed, unpacked
 from masthead.storage.sqlite_connection import WRITER_SETTINGS
 
 END_SECONDS = 10.0
@@ -35,20 +35,27 @@ class Scribe(asyncio.Protocol):
         self._ended: asyncio.Future[int] = asyncio.get_running_loop().create_future()
 
     @classmethod
-    async def start(cls, path: Path, patience_seconds: float) -> Scribe:
+    async def start(cls, file: File, patience_seconds: float) -> Scribe:
         """Raises OSError or Unavailable."""
-        loop = asyncio.get_running_loop()
         scribe = cls()
         ours, theirs = socket.socketpair()
         with theirs:
-            scribe._process = await loop.run_in_executor(None, _spawn, theirs)
-        await loop.create_connection(lambda: scribe, sock=ours)
+            try:
+                await scribe._connect(ours, theirs)
+            except BaseException:
+                ours.close()
+                raise
         try:
-            await scribe._ask((str(path), WRITER_SETTINGS, patience_seconds))
+            await scribe._ask((tuple(file), WRITER_SETTINGS, patience_seconds))
         except BaseException:
             await scribe.close()
             raise
         return scribe
+
+    async def _connect(self, ours: socket.socket, theirs: socket.socket) -> None:
+        loop = asyncio.get_running_loop()
+        self._process = await completed(loop.run_in_executor(None, _spawn, theirs))
+        await loop.create_connection(lambda: self, sock=ours)
 
     @property
     def is_alive(self) -> bool:
@@ -63,7 +70,8 @@ class Scribe(asyncio.Protocol):
     async def close(self) -> None:
         if self._transport is not None:
             self._transport.close()
-        await self._ended
+        # Others may wait for the same.
+        await asyncio.shield(self._ended)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         # uvloop's transports have the methods without being of the class.
@@ -116,6 +124,7 @@ class Scribe(asyncio.Protocol):
 def _spawn(theirs: socket.socket) -> subprocess.Popen[bytes]:
     # Isolated and without site packages: what it needs is in Python's own library.
     command = [sys.executable, "-I", "-S", scribe_process.__file__, str(theirs.fileno())]
+    # Without what stands in the environment: it needs no secret of the service's.
     return subprocess.Popen(  # noqa: S603
-        command, stdin=subprocess.DEVNULL, pass_fds=[theirs.fileno()]
+        command, stdin=subprocess.DEVNULL, pass_fds=[theirs.fileno()], env={}
     )

@@ -32,8 +32,8 @@ class SqliteTransaction:
         self._writer = writer
         self._connection = writer.connection
         self._deferred = Deferred()
-        self._counted = ""
-        """The key of the number that was counted up."""
+        self._counted: list[str] = []
+        """The keys of the numbers that were counted up."""
         self._failure: Exception | None = None
 
     async def __aenter__(self) -> SqliteTransaction:
@@ -54,7 +54,8 @@ class SqliteTransaction:
     ) -> None:
         acknowledged = self._finish() if error is None else None
         if acknowledged is None:
-            self._writer.numbers.forget(self._counted)
+            for key in self._counted:
+                self._writer.numbers.forget(key)
             self._writer.undo()
         self._writer.pass_on()
         failure, self._failure = self._failure, RuntimeError("the transaction has ended")
@@ -69,6 +70,7 @@ class SqliteTransaction:
             if self._meets_deferred(statement.text):
                 await self._write_deferred()
             if not statement.text.startswith("SELECT"):
+                self._writer.numbers.heed(statement.text, values)
                 return self._connection.execute(statement.text, values).fetchall()
             return await self._read(statement, values)
         except sqlite3.Error as error:
@@ -81,6 +83,7 @@ class SqliteTransaction:
         try:
             if self._meets_deferred(statement.text):
                 await self._write_deferred()
+            self._writer.numbers.heed(statement.text, values)
             if not slow:
                 return self._connection.execute(statement.text, values).rowcount
             run = partial(self._connection.execute, statement.text, values)
@@ -90,7 +93,7 @@ class SqliteTransaction:
 
     async def count_up(self, statement: Statement, key: str) -> Row:
         self._check()
-        self._counted = key
+        self._counted.append(key)
         try:
             return self._writer.count_up(statement, key)
         except sqlite3.Error as error:
@@ -101,6 +104,7 @@ class SqliteTransaction:
         try:
             if self._meets_deferred(statement.text):
                 await self._write_deferred()
+            self._writer.numbers.heed(statement.text, ())
             if len(rows) > INLINE_ROWS:
                 run = partial(self._connection.executemany, statement.text, rows)
                 await self._writer.in_thread(run)
@@ -146,7 +150,6 @@ class SqliteTransaction:
             raise
 
     def _meets_deferred(self, text: str) -> bool:
-        self._writer.numbers.heed(text)
         return self._deferred.is_asked_for_by(text) or self._writer.is_deferred(text)
 
     def _check(self) -> None:

@@ -32,9 +32,8 @@ from masthead.errors import Unavailable
 from masthead.storage.cancelling import completed
 from masthead.storage.database import Overtaken, Row, Statement
 from masthead.storage.deferred import table_of
-from masthead.storage.scribe_process import Order, Stale, write
+from masthead.storage.scribe_process import File, Order, Stale, write
 from masthead.storage.sqlite_blind import (
-    MAX_MEMBERS,
     Acknowledgement,
     BlindBatch,
     BlindTransaction,
@@ -91,7 +90,9 @@ class Writer:
         self._trust = Trust()
         self._blind = BlindBatch()
         self._blind_batches = 0
-        self._path = path
+        self._is_closed = False
+        # Right away, not when it is first needed: another file may stand there by then, or none.
+        self._file = File.at(str(path.resolve()))
         self._scribe: Scribe | None = None
         self._hiring: asyncio.Task[None] | None = None
         self._sealing_soon: asyncio.Handle | None = None
@@ -99,19 +100,21 @@ class Writer:
     def transaction(self) -> SqliteTransaction:
         return SqliteTransaction(self)
 
-    def blind_transaction(self) -> BlindTransaction | None:
+    def blind_transaction(self, key: str) -> BlindTransaction | None:
         # Nobody overtakes those who wait, and who may join a batch at once does that.
         is_somebody_at_it = self._is_taken and not self._is_committing
         if is_somebody_at_it or self._called or self._waiting or self._closing_soon is not None:
             return None
-        if not self._trust or len(self._blind.members) >= MAX_MEMBERS:
+        if not self._trust or self._blind.is_full or self._is_closed:
+            return None
+        if self.numbers.get(key) is None:
             return None
         return BlindTransaction(self)
 
-    def join(self, counted: Counted, works: Sequence[Work]) -> Acknowledgement:
+    def join(self, counted: Counted, works: Sequence[Work], letters: int) -> Acknowledgement:
         loop = asyncio.get_running_loop()
         acknowledged = loop.create_future()
-        self._blind.add(counted, works)
+        self._blind.add(counted, works, letters)
         self._blind.members.append(acknowledged)
         if not self._is_taken and self._sealing_soon is None:
             # Those whom this round of the event loop has still to wake may join before.
@@ -130,12 +133,15 @@ class Writer:
         with suppress(Unavailable):
             async with self.transaction():
                 pass  # everyone before has been acknowledged once this one is
+        self._is_closed = True
         if self._closing_soon is not None:
             self._closing_soon.cancel()  # there is nothing in the batch
-        await self._dismiss()
-        await self._checkpoints.close()
-        self._thread.shutdown()
-        self.connection.close()
+        try:
+            await self._dismiss()
+            await self._checkpoints.close()
+        finally:
+            self._thread.shutdown()
+            self.connection.close()
 
     async def take_turn(self) -> None:
         task = asyncio.current_task()
@@ -296,11 +302,16 @@ class Writer:
 
     def _seal(self) -> None:
         batch, self._blind = self._blind, BlindBatch()
-        orders = batch.orders()
         self._blind_batches += 1
-        commit = self._by_scribe(orders)
-        if commit is None and self._blind_batches % MANY_BLIND == 0 and self._hiring is None:
-            self._hiring = asyncio.create_task(self._hire())
+        try:
+            orders = batch.orders()
+            commit = self._by_scribe(orders)
+        except Exception as error:
+            # Whatever it is: those who wait behind must not wait for ever.
+            self._disturbed()
+            _acknowledge(batch.members, error)
+            self._open_batch()
+            return
         if commit is None:
             self._in_commit_thread(batch.members, partial(self._write_orders, orders))
         else:
@@ -308,6 +319,8 @@ class Writer:
 
     def _by_scribe(self, orders: list[Order]) -> asyncio.Future[None] | None:
         if self._scribe is None or not self._scribe.is_alive:
+            if self._blind_batches % MANY_BLIND == 0 and self._hiring is None:
+                self._hiring = asyncio.create_task(self._hire())
             return None
         after = FOLD if self._checkpoints.is_log_long else ""
         try:
@@ -319,15 +332,16 @@ class Writer:
 
     async def _hire(self) -> None:
         try:
-            self._scribe = await Scribe.start(self._path, self.patience_seconds)
-        except (OSError, Unavailable):
-            # It goes on as it did before.
+            self._scribe = await Scribe.start(self._file, self.patience_seconds)
+        except Exception:
+            # Whatever it is: it goes on as it did before.
             log.warning("writer.no_process", exc_info=True)
-        self._hiring = None
+        finally:
+            self._hiring = None
 
     async def _dismiss(self) -> None:
         if self._hiring is not None:
-            await self._hiring
+            await asyncio.shield(self._hiring)
         if self._scribe is not None:
             await self._scribe.close()
 
@@ -373,9 +387,11 @@ class Writer:
         if failure is not None:
             # First, so that nobody goes on from what these have left in memory.
             _acknowledge(batch, failure)
-        self._open_batch()
-        # While those are being committed who want to write, there is time to answer these.
-        _acknowledge(batch, failure)
+        try:
+            self._open_batch()
+        finally:
+            # While those are being committed who want to write, there is time to answer these.
+            _acknowledge(batch, failure)
 
     def _disturbed(self) -> None:
         """What is known of the numbers does not hold, nor does what was built on it."""
