@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass, field
 from typing import Final
 
 import structlog
+from msgspec import Struct, field
 
 from masthead.errors import Invalid, Unavailable
 from masthead.importers.collection import redirects
@@ -47,8 +47,7 @@ Progress = Callable[[Unit, Sequence[Outcome]], Awaitable[None]]
 """Stores, in the batch's own transaction, how far the run has come with what is done of it."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReadyPost:
+class ReadyPost(Struct, frozen=True):
     post: SourcePost
     fingerprint: str
     draft: Draft | None
@@ -63,15 +62,13 @@ class ReadyPost:
 Entry = ReadyPost | Skipped
 
 
-@dataclass(slots=True)
-class Written:
+class Written(Struct):
     outcomes: list[Outcome] = field(default_factory=list)
     redirects: list[tuple[str, str]] = field(default_factory=list)
     """Old and new path of every published post that is here now, new or not."""
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(Struct, frozen=True):
     """How things stand for the posts of a batch."""
 
     items: Mapping[str, Item]

@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
@@ -163,7 +163,7 @@ class ImageRepair:
         key = key_of_post(found.post)
         known = await self._memory.items(unit.fetch, unit.tenant_id, self._family, [key])
         if known and known[key].record_version == records[0]["version"]:
-            item = replace(known[key], record_version=changed["version"])
+            item = msgspec.structs.replace(known[key], record_version=changed["version"])
             await self._memory.remember(unit, self._family, {key: item})
         return True
 

@@ -4,8 +4,9 @@ them paid access, never take it, and never turns a newsletter back on."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final
+
+from msgspec import Struct, field
 
 from masthead.errors import Invalid
 from masthead.importers.batches import (
@@ -33,8 +34,7 @@ ALREADY: Final = "already a member"
 Entry = SourceMember | Skipped
 
 
-@dataclass(frozen=True, slots=True)
-class _State:
+class _State(Struct, frozen=True):
     items: Mapping[str, Item]
     by_id: Mapping[str, StandingMember]
     by_email: Mapping[str, StandingMember]
@@ -42,8 +42,7 @@ class _State:
     """To be remembered, when all of the batch is written."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Verdict:
+class _Verdict(Struct, frozen=True):
     result: Result
     reason: str = ""
     record_id: str = ""

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
+from msgspec import Struct
 
 from masthead.ids import TenantId
 from masthead.importers.tables import import_items
@@ -27,8 +27,7 @@ Fetch = Callable[[Statement, Mapping[str, Any]], Awaitable[list[Row]]]
 """A read, inside a unit or outside of any transaction."""
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(Struct, frozen=True):
     """What an item of an export has become."""
 
     collection: str
@@ -37,8 +36,7 @@ class Item:
     record_version: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(Struct, frozen=True):
     """A record as it is now, as far as an import looks at it."""
 
     id: str
@@ -47,8 +45,7 @@ class Standing:
     status: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class StandingMember:
+class StandingMember(Struct, frozen=True):
     id: str
     email: str
     version: int

@@ -7,7 +7,6 @@ run that was cut off takes it up again.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import msgspec
@@ -18,8 +17,7 @@ MOST_KEPT = 500
 Result = Literal["imported", "updated", "skipped", "failed"]
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(msgspec.Struct, frozen=True):
     """What became of one item."""
 
     what: Literal["post", "page", "product", "member"]

@@ -11,9 +11,10 @@ from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing, closing
-from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from msgspec import Struct, field
 
 from masthead.errors import Forbidden
 from masthead.ids import TenantId
@@ -50,24 +51,21 @@ Given = TypeVar("Given")
 Made = TypeVar("Made")
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Struct, frozen=True):
     tenant_id: TenantId
     batch_size: int = DEFAULT_BATCH
     dry_run: bool = False
     emit_events: bool = False
 
 
-@dataclass(slots=True)
-class Batch:
+class Batch(Struct):
     """Entries as they were read, and how many came before them."""
 
     start: int
     entries: list[SourcePost | Skipped]
 
 
-@dataclass(slots=True)
-class ReadyBatch:
+class ReadyBatch(Struct):
     start: int
     entries: list[Entry]
     copied: int = 0

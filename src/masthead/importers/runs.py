@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
+
+from msgspec import Struct
 
 from masthead import clock
 from masthead.caller import system
@@ -19,8 +20,7 @@ CUT_OFF: Final = "The run was cut off. Start it again: it goes on where it stopp
 _MOST_OPEN: Final = 100
 
 
-@dataclass(frozen=True, slots=True)
-class NewRun:
+class NewRun(Struct, frozen=True):
     platform: str
     file_name: str
     object_key: str = ""

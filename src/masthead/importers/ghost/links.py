@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from dataclasses import dataclass
 from typing import Any, Final
+
+from msgspec import Struct
 
 from masthead.importers.decoding import storable
 from masthead.importers.source import BadFile
@@ -28,8 +29,7 @@ _SPLIT: Final = "If it is meant so, export the site again in several parts."
 _PAYING: Final = frozenset({"active", "trialing", "past_due", "unpaid"})
 
 
-@dataclass(frozen=True, slots=True)
-class Meta:
+class Meta(Struct, frozen=True):
     title: str
     description: str
     image_alt: str
