@@ -34,7 +34,7 @@ async def in_thread(tmp_path: Path) -> AsyncIterator[Notebook]:
 @pytest.fixture(params=["thread", "process"])
 async def notebook(in_thread: Notebook, request: pytest.FixtureRequest) -> Notebook:
     if request.param == "process":
-        await writer_of(in_thread)._hire()
+        await writer_of(in_thread).scribes.hire()
     return in_thread
 
 

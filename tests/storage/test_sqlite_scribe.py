@@ -11,6 +11,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from tests.loop_time import LoopTime
 from tests.storage.notebook import ANN, Notebook, new_url, open_notebook
 from tests.storage.test_sqlite_blind import (
     add,
@@ -28,8 +29,7 @@ from masthead.storage.database import Overtaken, Transaction
 from masthead.storage.scribe_process import File, packed, unpacked
 from masthead.storage.sqlite_blind import Trust
 from masthead.storage.sqlite_connection import WRITER_SETTINGS
-from masthead.storage.sqlite_scribe import Scribe
-from masthead.storage.sqlite_writer import MANY_BLIND
+from masthead.storage.sqlite_scribe import MANY_BATCHES, REST_SECONDS, WITHIN_SECONDS, Scribe
 from masthead.storage.urls import sqlite_path
 
 GONE_SECONDS = 30.0
@@ -43,7 +43,7 @@ async def notebook(tmp_path: Path) -> AsyncIterator[Notebook]:
 
 
 def pid_of(notebook: Notebook) -> int:
-    scribe = writer_of(notebook)._scribe
+    scribe = writer_of(notebook).scribes.at_work
     assert scribe is not None
     assert scribe._process is not None
     return scribe._process.pid
@@ -63,17 +63,46 @@ def _state_of(pid: int) -> str:
         return ""
 
 
-async def test_who_writes_much_gets_it(notebook: Notebook) -> None:
+async def test_who_writes_much_gets_it(notebook: Notebook, loop_time: LoopTime) -> None:
     settled = await settle(notebook)
-    for number in range(MANY_BLIND):
-        await add_blindly(notebook, f"n{number}")
-    hiring = writer_of(notebook)._hiring
+    with loop_time.at_most(WITHIN_SECONDS / 2):
+        for number in range(MANY_BATCHES):
+            assert writer_of(notebook).scribes.hiring is None
+            await add_blindly(notebook, f"n{number}")
+    hiring = writer_of(notebook).scribes.hiring
     assert hiring is not None
     await hiring
     statements = traced(notebook)
-    assert await add_blindly(notebook, "by another process") == settled + MANY_BLIND + 1
+    assert await add_blindly(notebook, "by another process") == settled + MANY_BATCHES + 1
     assert statements == []
     assert "by another process" in await notebook.ids_of(ANN)
+
+
+async def test_who_writes_as_much_in_a_longer_time_does_not(
+    notebook: Notebook, loop_time: LoopTime
+) -> None:
+    await settle(notebook)
+    for number in range(MANY_BATCHES + 1):
+        loop_time.skip(WITHIN_SECONDS / MANY_BATCHES * 1.1)
+        await add_blindly(notebook, f"n{number}")
+    assert writer_of(notebook).scribes.hiring is None
+    assert writer_of(notebook).scribes.at_work is None
+
+
+async def test_it_is_let_go_when_nothing_is_written(
+    notebook: Notebook, loop_time: LoopTime
+) -> None:
+    settled = await settle(notebook)
+    await writer_of(notebook).scribes.hire()
+    pid = pid_of(notebook)
+    await loop_time.go_by(REST_SECONDS / 2)
+    await add_blindly(notebook, "a")
+    await loop_time.go_by(REST_SECONDS * 0.6)
+    assert pid_of(notebook) == pid
+    await loop_time.go_by(REST_SECONDS)
+    assert writer_of(notebook).scribes.at_work is None
+    assert await is_gone(pid)
+    assert await add_blindly(notebook, "b") == settled + 2
 
 
 async def test_what_it_writes_is_synced() -> None:
@@ -85,7 +114,7 @@ async def test_what_it_writes_is_synced() -> None:
 
 async def test_the_log_is_folded_in_when_it_is_long(notebook: Notebook) -> None:
     await settle(notebook)
-    await writer_of(notebook)._hire()
+    await writer_of(notebook).scribes.hire()
     log = Path(f"{sqlite_path(notebook.url)}-wal")
     writer_of(notebook)._checkpoints.is_log_long = True
     await add_blindly(notebook, "long")
@@ -98,7 +127,7 @@ async def test_the_log_is_folded_in_when_it_is_long(notebook: Notebook) -> None:
 
 async def test_one_that_dies_is_not_missed(notebook: Notebook) -> None:
     settled = await settle(notebook)
-    await writer_of(notebook)._hire()
+    await writer_of(notebook).scribes.hire()
     await add_blindly(notebook, "a")
     pid = pid_of(notebook)
     os.kill(pid, signal.SIGKILL)
@@ -112,7 +141,7 @@ async def test_one_that_dies_is_not_missed(notebook: Notebook) -> None:
 
 async def test_one_that_dies_at_it_is_told(notebook: Notebook) -> None:
     settled = await settle(notebook)
-    await writer_of(notebook)._hire()
+    await writer_of(notebook).scribes.hire()
     with closing(another_process(notebook)) as other:
         other.execute("BEGIN IMMEDIATE")
         adding = asyncio.create_task(add_blindly(notebook, "a"))
@@ -129,7 +158,7 @@ async def test_one_that_dies_at_it_is_told(notebook: Notebook) -> None:
 
 async def test_signals_to_the_whole_group_do_not_end_it(notebook: Notebook) -> None:
     settled = await settle(notebook)
-    await writer_of(notebook)._hire()
+    await writer_of(notebook).scribes.hire()
     for number in (signal.SIGTERM, signal.SIGINT):
         os.kill(pid_of(notebook), number)
     assert await add_blindly(notebook, "a") == settled + 1
@@ -137,15 +166,15 @@ async def test_signals_to_the_whole_group_do_not_end_it(notebook: Notebook) -> N
 
 async def test_it_ends_with_the_service(tmp_path: Path) -> None:
     notebook = await open_notebook(new_url("sqlite", tmp_path))
-    await writer_of(notebook)._hire()
+    await writer_of(notebook).scribes.hire()
     pid = pid_of(notebook)
     await notebook.db.close()
     assert await is_gone(pid)
 
 
 async def test_it_ends_when_the_service_is_killed(notebook: Notebook) -> None:
-    await writer_of(notebook)._hire()
-    scribe = writer_of(notebook)._scribe
+    await writer_of(notebook).scribes.hire()
+    scribe = writer_of(notebook).scribes.at_work
     assert scribe is not None
     assert scribe._transport is not None
     # As the kernel does for whoever is gone.
@@ -167,8 +196,8 @@ async def test_one_that_finds_another_file_in_its_place_is_not_taken(notebook: N
     with closing(another_process(notebook)) as other:
         other.execute("VACUUM INTO ?", (str(path.with_name("copy.db")),))
     path.with_name("copy.db").replace(path)
-    await writer_of(notebook)._hire()
-    assert writer_of(notebook)._scribe is None
+    await writer_of(notebook).scribes.hire()
+    assert writer_of(notebook).scribes.at_work is None
     # As before: to the file that was opened.
     await add_blindly(notebook, "a")
     async with notebook.db.transaction(ANN) as tx:
@@ -176,7 +205,7 @@ async def test_one_that_finds_another_file_in_its_place_is_not_taken(notebook: N
 
 
 async def test_it_knows_no_secret(notebook: Notebook) -> None:
-    await writer_of(notebook)._hire()
+    await writer_of(notebook).scribes.hire()
     environment = Path(f"/proc/{pid_of(notebook)}/environ").read_bytes()
     names = {each.partition(b"=")[0] for each in environment.split(b"\0") if each}
     assert names <= {b"LC_CTYPE"}
@@ -184,7 +213,7 @@ async def test_it_knows_no_secret(notebook: Notebook) -> None:
 
 async def test_a_value_that_no_database_takes_is_one_tries_own_fault(notebook: Notebook) -> None:
     settled = await settle(notebook)
-    await writer_of(notebook)._hire()
+    await writer_of(notebook).scribes.hire()
 
     async def add_impossible(tx: Transaction) -> None:
         await tx.count_up(notebook.count_up, ANN)
@@ -193,17 +222,17 @@ async def test_a_value_that_no_database_takes_is_one_tries_own_fault(notebook: N
     with pytest.raises(Overtaken):
         await blindly(notebook, add_impossible)
     assert await add(notebook, "a") == settled + 1
-    assert writer_of(notebook)._scribe is not None
+    assert writer_of(notebook).scribes.at_work is not None
 
 
 async def test_there_is_one_at_a_time(notebook: Notebook) -> None:
     await settle(notebook)
-    await writer_of(notebook)._hire()
-    first = writer_of(notebook)._scribe
-    for number in range(MANY_BLIND + 1):
+    await writer_of(notebook).scribes.hire()
+    first = writer_of(notebook).scribes.at_work
+    for number in range(MANY_BATCHES + 1):
         await add_blindly(notebook, f"n{number}")
-    assert writer_of(notebook)._scribe is first
-    assert writer_of(notebook)._hiring is None
+    assert writer_of(notebook).scribes.at_work is first
+    assert writer_of(notebook).scribes.hiring is None
 
 
 async def test_after_the_end_nothing_is_taken(tmp_path: Path) -> None:
@@ -218,7 +247,7 @@ async def test_what_can_not_be_sent_is_written_all_the_same(notebook: Notebook) 
         __slots__ = ()
 
     settled = await settle(notebook)
-    await writer_of(notebook)._hire()
+    await writer_of(notebook).scribes.hire()
 
     async def work(tx: Transaction) -> None:
         await tx.count_up(notebook.count_up, ANN)
@@ -231,7 +260,7 @@ async def test_what_can_not_be_sent_is_written_all_the_same(notebook: Notebook) 
 
 async def test_ordinary_transactions_and_its_batches_take_turns(notebook: Notebook) -> None:
     settled = await settle(notebook)
-    await writer_of(notebook)._hire()
+    await writer_of(notebook).scribes.hire()
 
     async def either(number: int) -> None:
         try:
@@ -256,7 +285,7 @@ def test_a_message_is_whole_or_not_there() -> None:
 
 async def test_rows_written_elsewhere_meanwhile_are_heeded(notebook: Notebook) -> None:
     settled = await settle(notebook)
-    await writer_of(notebook)._hire()
+    await writer_of(notebook).scribes.hire()
     path = sqlite_path(notebook.url)
     assert path is not None
     with closing(sqlite3.connect(path, isolation_level=None)) as other:

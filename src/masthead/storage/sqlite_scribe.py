@@ -11,8 +11,11 @@ import asyncio
 import socket
 import subprocess
 import sys
+from collections import deque
 from collections.abc import Sequence
 from typing import cast
+
+import structlog
 
 from masthead.errors import Unavailable
 from masthead.storage import scribe_process
@@ -21,7 +24,75 @@ from masthead.storage.database import Overtaken
 from masthead.storage.scribe_process import DONE, OVERTAKEN, File, Order, packed, unpacked
 from masthead.storage.sqlite_connection import WRITER_SETTINGS
 
+log = structlog.get_logger()
+
+MANY_BATCHES, WITHIN_SECONDS = 100, 3.0
+"""So many in so short a time are worth a process."""
+REST_SECONDS = 60.0
+"""Without a batch it is let go."""
 END_SECONDS = 10.0
+
+
+class Scribes:
+    """Nobody as long as little is written, else one."""
+
+    def __init__(self, file: File, patience_seconds: float) -> None:
+        self._file = file
+        self._patience_seconds = patience_seconds
+        self._batches: deque[float] = deque(maxlen=MANY_BATCHES)
+        """When they came."""
+        self._timer: asyncio.TimerHandle | None = None
+        self.at_work: Scribe | None = None
+        self.hiring: asyncio.Task[None] | None = None
+
+    def write(self, orders: Sequence[Order], after: str) -> asyncio.Future[None] | None:
+        """None: somebody else has to do it. Otherwise as `Scribe.write`."""
+        self._batches.append(asyncio.get_running_loop().time())
+        scribe = self.at_work
+        if scribe is None or not scribe.is_alive:
+            if self.hiring is None and self._are_many():
+                self.hiring = asyncio.create_task(self.hire())
+            return None
+        try:
+            return scribe.write(orders, after)
+        except ValueError:
+            return None
+
+    async def hire(self) -> None:
+        try:
+            self.at_work = await Scribe.start(self._file, self._patience_seconds)
+            self._look_again()
+        except Exception:
+            # Whatever it is: it goes on as it did before.
+            log.warning("writer.no_process", exc_info=True)
+        finally:
+            self.hiring = None
+
+    async def close(self) -> None:
+        if self.hiring is not None:
+            await asyncio.shield(self.hiring)
+        if self._timer is not None:
+            self._timer.cancel()
+        if self.at_work is not None:
+            await self.at_work.close()
+
+    def _are_many(self) -> bool:
+        is_full = len(self._batches) == MANY_BATCHES
+        return is_full and self._batches[-1] - self._batches[0] < WITHIN_SECONDS
+
+    def _look_again(self) -> None:
+        self._timer = asyncio.get_running_loop().call_later(REST_SECONDS, self._let_go_if_idle)
+
+    def _let_go_if_idle(self) -> None:
+        scribe = self.at_work
+        if scribe is None or not scribe.is_alive:
+            return
+        last = self._batches[-1] if self._batches else 0.0
+        if asyncio.get_running_loop().time() - last < REST_SECONDS:
+            self._look_again()
+        else:
+            self.at_work = None
+            scribe.let_go()
 
 
 class Scribe(asyncio.Protocol):
@@ -67,9 +138,13 @@ class Scribe(asyncio.Protocol):
         values that can't be sent."""
         return self._ask((orders, after))
 
-    async def close(self) -> None:
+    def let_go(self) -> None:
+        """It ends when it has done what it was told."""
         if self._transport is not None:
             self._transport.close()
+
+    async def close(self) -> None:
+        self.let_go()
         # Others may wait for the same.
         await asyncio.shield(self._ended)
 

@@ -45,7 +45,7 @@ from masthead.storage.sqlite_blind import (
 from masthead.storage.sqlite_checkpoints import FOLD, Checkpoints
 from masthead.storage.sqlite_connection import BUSY, code_of, connect, translated
 from masthead.storage.sqlite_deferred import Deferred
-from masthead.storage.sqlite_scribe import Scribe
+from masthead.storage.sqlite_scribe import Scribes
 from masthead.storage.sqlite_transaction import INLINE_ROWS, SqliteTransaction
 
 log = structlog.get_logger()
@@ -54,8 +54,6 @@ MAX_BATCH = 64
 MIN_BATCH = 8
 """So many may join whoever opens a batch; more only if they wait already. Those who come later are
 for the next one: the event loop prepares it while this one is being committed."""
-MANY_BLIND = 200
-"""Batches of blind transactions, after which a process of their own is worth it."""
 _STEPS_PER_TICK = 25_000
 
 Result = TypeVar("Result")
@@ -89,12 +87,9 @@ class Writer:
         self.numbers = Numbers()
         self._trust = Trust()
         self._blind = BlindBatch()
-        self._blind_batches = 0
         self._is_closed = False
         # Right away, not when it is first needed: another file may stand there by then, or none.
-        self._file = File.at(str(path.resolve()))
-        self._scribe: Scribe | None = None
-        self._hiring: asyncio.Task[None] | None = None
+        self.scribes = Scribes(File.at(str(path.resolve())), patience_seconds)
         self._sealing_soon: asyncio.Handle | None = None
 
     def transaction(self) -> SqliteTransaction:
@@ -137,7 +132,7 @@ class Writer:
         if self._closing_soon is not None:
             self._closing_soon.cancel()  # there is nothing in the batch
         try:
-            await self._dismiss()
+            await self.scribes.close()
             await self._checkpoints.close()
         finally:
             self._thread.shutdown()
@@ -302,7 +297,6 @@ class Writer:
 
     def _seal(self) -> None:
         batch, self._blind = self._blind, BlindBatch()
-        self._blind_batches += 1
         try:
             orders = batch.orders()
             commit = self._by_scribe(orders)
@@ -318,32 +312,10 @@ class Writer:
             self._commit_by(commit, batch.members)
 
     def _by_scribe(self, orders: list[Order]) -> asyncio.Future[None] | None:
-        if self._scribe is None or not self._scribe.is_alive:
-            if self._blind_batches % MANY_BLIND == 0 and self._hiring is None:
-                self._hiring = asyncio.create_task(self._hire())
-            return None
-        after = FOLD if self._checkpoints.is_log_long else ""
-        try:
-            commit = self._scribe.write(orders, after)
-        except ValueError:
-            return None
-        self._checkpoints.is_log_long = False
+        commit = self.scribes.write(orders, FOLD if self._checkpoints.is_log_long else "")
+        if commit is not None:
+            self._checkpoints.is_log_long = False
         return commit
-
-    async def _hire(self) -> None:
-        try:
-            self._scribe = await Scribe.start(self._file, self.patience_seconds)
-        except Exception:
-            # Whatever it is: it goes on as it did before.
-            log.warning("writer.no_process", exc_info=True)
-        finally:
-            self._hiring = None
-
-    async def _dismiss(self) -> None:
-        if self._hiring is not None:
-            await asyncio.shield(self._hiring)
-        if self._scribe is not None:
-            await self._scribe.close()
 
     def _in_commit_thread(self, batch: list[Acknowledgement], work: Callable[[], None]) -> None:
         loop = asyncio.get_running_loop()
