@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from masthead.clock import Clock
 from masthead.identity.directory import Tenant
@@ -33,15 +34,15 @@ AT_ONCE = 16
 async def opened(where: str, now: Clock) -> AsyncIterator[LimitStore]:
     """The store behind a Redis or PostgreSQL URL, or in a folder."""
     is_redis = where.startswith("unix:")
-    database = await open_database(
-        where if where.startswith("postgresql") else "sqlite:///:memory:"
-    )
-    store = open_limit_store(where if is_redis else None, database, Path(where), now)
-    try:
-        yield store
-    finally:
-        await store.close()
-        await database.close()
+    with TemporaryDirectory() as folder:
+        is_postgres = where.startswith("postgresql")
+        database = await open_database(where if is_postgres else f"sqlite:///{folder}/masthead.db")
+        store = open_limit_store(where if is_redis else None, database, Path(where), now)
+        try:
+            yield store
+        finally:
+            await store.close()
+            await database.close()
 
 
 async def main(where: str, calls: int) -> None:
