@@ -5,6 +5,7 @@ Answers come from memory while nothing has changed about who is who in the tenan
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from dataclasses import dataclass
 
 from masthead.identity.plans import Plan
@@ -39,14 +40,14 @@ class TenantDirectory:
         self._versions = versions
         self._remembered: dict[tuple[str, str], tuple[Tenant, int]] = {}
 
-    async def by_slug(self, slug: str) -> Tenant | None:
-        return await self._look_up("slug", slug)
+    def by_slug(self, slug: str) -> Awaitable[Tenant | None]:
+        return self._look_up("slug", slug)
 
-    async def by_id(self, tenant_id: str) -> Tenant | None:
-        return await self._look_up("id", tenant_id)
+    def by_id(self, tenant_id: str) -> Awaitable[Tenant | None]:
+        return self._look_up("id", tenant_id)
 
-    async def by_domain(self, domain: str) -> Tenant | None:
-        return await self._look_up("domain", domain)
+    def by_domain(self, domain: str) -> Awaitable[Tenant | None]:
+        return self._look_up("domain", domain)
 
     async def _look_up(self, by: str, value: str) -> Tenant | None:
         key = (by, value)

@@ -38,13 +38,14 @@ class Dispatch:
         exact = self._exact.get(path)
         if exact is not None:
             scope["path_params"] = {}
-            await exact.handle(scope, receive, send)
+            # Not through `handle`, which only looks at methods.
+            await exact.app(scope, receive, send)
             return
         for route in self._alike.get(_beginning(path), ()):
             match, found = route.matches(scope)
             if match is Match.FULL:
                 scope.update(found)
-                await route.handle(scope, receive, send)
+                await route.app(scope, receive, send)
                 return
         await self._otherwise(scope, receive, send)
 
