@@ -14,9 +14,8 @@ from collections import deque
 from time import perf_counter
 from typing import Protocol
 
-BUDGET_SECONDS = 0.00025
-"""Of each turn. Some ten chunks; a turn costs a tenth of that, so that a backlog is worked off at
-nearly the same pace as in one go."""
+BUDGET_SECONDS = 0.0005
+"""Of each turn: some twenty chunks. Much less would hold the chunks up, much more the others."""
 
 
 class Stream(Protocol):
