@@ -20,6 +20,7 @@ class Note:
         self._seconds = seconds
 
     def go_on(self) -> None:
+        # Really, and not by a moved clock: it is the time of a turn that is used up.
         time.sleep(self._seconds)
         self._gone_on.append(self._number)
 

@@ -193,13 +193,15 @@ async def test_what_another_process_wrote_meanwhile_is_noticed(notebook: Noteboo
     assert await add(notebook, "a") == settled + 11
 
 
-async def test_another_process_that_holds_the_lock_is_waited_for(notebook: Notebook) -> None:
-    settled = await settle(notebook)
-    with closing(another_process(notebook)) as other:
+async def test_another_process_that_holds_the_lock_is_waited_for(in_thread: Notebook) -> None:
+    settled = await settle(in_thread)
+    statements = traced(in_thread)
+    with closing(another_process(in_thread)) as other:
         other.execute("BEGIN IMMEDIATE")
-        adding = asyncio.create_task(add_blindly(notebook, "a"))
-        # Long enough for the thread to have asked, and to ask again.
-        await asyncio.sleep(0.05)
+        adding = asyncio.create_task(add_blindly(in_thread, "a"))
+        async with asyncio.timeout(60):
+            while statements.count("BEGIN IMMEDIATE") < 2:
+                await asyncio.sleep(0)
         assert not adding.done()
         other.execute("ROLLBACK")
     assert await adding == settled + 1

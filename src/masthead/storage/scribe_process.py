@@ -74,7 +74,8 @@ def write(connection: sqlite3.Connection, orders: Sequence[Order], patience: flo
             if expected is not None and sorted(rows) != expected:
                 raise Stale
         connection.execute("COMMIT")
-    except Exception as error:
+    # Of a value that can't be bound not every error is SQLite's.
+    except (sqlite3.Error, ValueError, OverflowError) as error:
         if type(error) in _BROKEN:
             raise
         # Somebody's row can't be written: which one is found out when each is written alone.
@@ -151,7 +152,7 @@ def _outcome(
         write(connection, orders, patience)
     except Stale:
         return OVERTAKEN
-    except Exception as error:
+    except sqlite3.Error as error:
         return f"{FAILED}: {error}"
     if after:
         # It is committed already, whatever becomes of this.

@@ -62,8 +62,8 @@ class Scribes:
         try:
             self.at_work = await Scribe.start(self._file, self._patience_seconds)
             self._look_again()
-        except Exception:
-            # Whatever it is: it goes on as it did before.
+        except (OSError, Unavailable):
+            # It goes on as it did before.
             log.warning("writer.no_process", exc_info=True)
         finally:
             self.hiring = None
@@ -161,8 +161,11 @@ class Scribe(asyncio.Protocol):
         del self._data[:length]
         if outcome == DONE:
             self._answer(None)
+        elif outcome == OVERTAKEN:
+            self._answer(Overtaken())
         else:
-            self._answer(Overtaken() if outcome == OVERTAKEN else Unavailable())
+            log.warning("writer.process_failed", reason=outcome)
+            self._answer(Unavailable())
 
     def connection_lost(self, _error: Exception | None) -> None:
         self._transport = None

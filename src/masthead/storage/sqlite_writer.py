@@ -300,8 +300,9 @@ class Writer:
         try:
             orders = batch.orders()
             commit = self._by_scribe(orders)
+        # A fault of ours, whatever it is: those who wait behind must not wait for ever.
         except Exception as error:
-            # Whatever it is: those who wait behind must not wait for ever.
+            log.exception("writer.batch_failed")
             self._disturbed()
             _acknowledge(batch.members, error)
             self._open_batch()
