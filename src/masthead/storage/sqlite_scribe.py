@@ -96,13 +96,13 @@ class Scribes:
 
 
 class Scribe(asyncio.Protocol):
-    """Does one thing at a time."""
+    """Does one thing after the other."""
 
     def __init__(self) -> None:
         self._transport: asyncio.Transport | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._data = bytearray()
-        self._waiting: asyncio.Future[None] | None = None
+        self._waiting: deque[asyncio.Future[None]] = deque()
         self._ended: asyncio.Future[int] = asyncio.get_running_loop().create_future()
 
     @classmethod
@@ -154,11 +154,12 @@ class Scribe(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self._data += data
-        found = unpacked(self._data)
-        if found is None:
-            return
-        outcome, length = found
-        del self._data[:length]
+        while (found := unpacked(self._data)) is not None:
+            outcome, length = found
+            del self._data[:length]
+            self._take(outcome)
+
+    def _take(self, outcome: str) -> None:
         if outcome == DONE:
             self._answer(None)
         elif outcome == OVERTAKEN:
@@ -169,7 +170,8 @@ class Scribe(asyncio.Protocol):
 
     def connection_lost(self, _error: Exception | None) -> None:
         self._transport = None
-        self._answer(Unavailable())
+        while self._waiting:
+            self._answer(Unavailable())
         assert self._process is not None
         # The kernel keeps what is left of it until somebody asks how it ended.
         waiting = asyncio.get_running_loop().run_in_executor(None, self._process.wait, END_SECONDS)
@@ -180,9 +182,9 @@ class Scribe(asyncio.Protocol):
         self._ended.set_result(-1 if waiting.exception() else waiting.result())
 
     def _ask(self, message: object) -> asyncio.Future[None]:
-        assert self._waiting is None, "one thing at a time"
         content = packed(message)
-        asked = self._waiting = asyncio.get_running_loop().create_future()
+        asked = asyncio.get_running_loop().create_future()
+        self._waiting.append(asked)
         if self._transport is None:
             self._answer(Unavailable())
         else:
@@ -190,8 +192,9 @@ class Scribe(asyncio.Protocol):
         return asked
 
     def _answer(self, failure: Exception | None) -> None:
-        asked, self._waiting = self._waiting, None
-        if asked is None or asked.done():
+        """To who has waited longest."""
+        asked = self._waiting.popleft()
+        if asked.done():
             return
         if failure is None:
             asked.set_result(None)

@@ -54,8 +54,12 @@ MAX_BATCH = 64
 MIN_BATCH = 8
 """So many may join whoever opens a batch; more only if they wait already. Those who come later are
 for the next one: the event loop prepares it while this one is being committed."""
+AHEAD = 2
+"""So many batches the writing process may have: it goes on with the next one by itself, however
+busy the event loop is when the first is done."""
 _STEPS_PER_TICK = 25_000
 
+Commit = asyncio.Future[None]
 Result = TypeVar("Result")
 
 
@@ -91,6 +95,8 @@ class Writer:
         # Right away, not when it is first needed: another file may stand there by then, or none.
         self.scribes = Scribes(File.at(str(path.resolve())), patience_seconds)
         self._sealing_soon: asyncio.Handle | None = None
+        self._with_scribe = 0
+        """Batches. As long as there are any, it is nobody else's turn."""
 
     def transaction(self) -> SqliteTransaction:
         return SqliteTransaction(self)
@@ -111,7 +117,7 @@ class Writer:
         acknowledged = loop.create_future()
         self._blind.add(counted, works, letters)
         self._blind.members.append(acknowledged)
-        if not self._is_taken and self._sealing_soon is None:
+        if self._sealing_soon is None and self._may_seal():
             # Those whom this round of the event loop has still to wake may join before.
             self._sealing_soon = loop.call_soon(self._seal_soon)
         return acknowledged
@@ -289,10 +295,15 @@ class Writer:
             return
         self._in_commit_thread(batch, partial(self._write, self._deferred.take()))
 
+    def _may_seal(self) -> bool:
+        """Else it is sealed when they are through."""
+        if self._with_scribe:
+            return self._with_scribe < AHEAD
+        return not self._is_taken and not self.connection.in_transaction
+
     def _seal_soon(self) -> None:
         self._sealing_soon = None
-        # Else it is sealed when they are through.
-        if self._blind.members and not self._is_taken and not self.connection.in_transaction:
+        if self._blind.members and self._may_seal():
             self._seal()
 
     def _seal(self) -> None:
@@ -305,14 +316,18 @@ class Writer:
             log.exception("writer.batch_failed")
             self._disturbed()
             _acknowledge(batch.members, error)
-            self._open_batch()
+            self._go_on_writing()
             return
-        if commit is None:
-            self._in_commit_thread(batch.members, partial(self._write_orders, orders))
+        if commit is not None:
+            self._with_scribe += 1
+            self._commit_by(commit, partial(self._written_by_scribe, batch.members))
+        elif self._with_scribe:
+            # Not past those: it waits until they are through.
+            self._blind = batch
         else:
-            self._commit_by(commit, batch.members)
+            self._in_commit_thread(batch.members, partial(self._write_orders, orders))
 
-    def _by_scribe(self, orders: list[Order]) -> asyncio.Future[None] | None:
+    def _by_scribe(self, orders: list[Order]) -> Commit | None:
         commit = self.scribes.write(orders, FOLD if self._checkpoints.is_log_long else "")
         if commit is not None:
             self._checkpoints.is_log_long = False
@@ -320,11 +335,12 @@ class Writer:
 
     def _in_commit_thread(self, batch: list[Acknowledgement], work: Callable[[], None]) -> None:
         loop = asyncio.get_running_loop()
-        self._commit_by(loop.run_in_executor(self._thread, self._run_and_fold, work), batch)
+        commit = loop.run_in_executor(self._thread, self._run_and_fold, work)
+        self._commit_by(commit, partial(self._committed, batch))
 
-    def _commit_by(self, commit: asyncio.Future[None], batch: list[Acknowledgement]) -> None:
+    def _commit_by(self, commit: Commit, then: Callable[[Commit], None]) -> None:
         self._is_taken = self._is_committing = True
-        commit.add_done_callback(partial(self._committed, batch))
+        commit.add_done_callback(then)
 
     def _write(self, deferred: Deferred) -> None:
         deferred.run(self.connection)
@@ -344,11 +360,11 @@ class Writer:
             with suppress(sqlite3.Error):
                 self.connection.execute(FOLD).fetchone()
 
-    def _committed(
-        self,
-        batch: list[Acknowledgement],
-        commit: asyncio.Future[None],
-    ) -> None:
+    def _written_by_scribe(self, batch: list[Acknowledgement], commit: Commit) -> None:
+        self._with_scribe -= 1
+        self._committed(batch, commit)
+
+    def _committed(self, batch: list[Acknowledgement], commit: Commit) -> None:
         failure = commit.exception()
         if failure is not None:
             self._roll_back()
@@ -356,15 +372,21 @@ class Writer:
         else:
             self._trust.commit_went_well()
             self._checkpoints.after_commit()
-        self._is_taken = self._is_committing = False
         if failure is not None:
             # First, so that nobody goes on from what these have left in memory.
             _acknowledge(batch, failure)
         try:
-            self._open_batch()
+            self._go_on_writing()
         finally:
             # While those are being committed who want to write, there is time to answer these.
             _acknowledge(batch, failure)
+
+    def _go_on_writing(self) -> None:
+        if not self._with_scribe:
+            self._is_taken = self._is_committing = False
+            self._open_batch()
+        elif self._blind.members:
+            self._seal()
 
     def _disturbed(self) -> None:
         """What is known of the numbers does not hold, nor does what was built on it."""

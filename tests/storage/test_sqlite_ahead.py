@@ -1,0 +1,142 @@
+"""The writing process has its next batch before it is through with the first."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sqlite3
+from collections.abc import AsyncIterator, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+from tests.storage.notebook import ANN, BOB, Notebook, new_url, open_notebook
+from tests.storage.test_sqlite_blind import (
+    add,
+    add_blindly,
+    another_process,
+    blindly,
+    outcomes_of,
+    settle,
+    writer_of,
+)
+from tests.storage.test_sqlite_scribe import pid_of
+
+from masthead.errors import Unavailable
+from masthead.storage.database import Overtaken, Transaction
+from masthead.storage.sqlite_writer import AHEAD
+
+
+@pytest.fixture
+async def notebook(tmp_path: Path) -> AsyncIterator[Notebook]:
+    opened = await open_notebook(new_url("sqlite", tmp_path))
+    await settle(opened)
+    await add(opened, "first of Bob's", BOB)
+    await writer_of(opened).scribes.hire()
+    yield opened
+    await opened.db.close()
+
+
+@contextmanager
+def held_up(notebook: Notebook) -> Iterator[sqlite3.Connection]:
+    """The process waits for another one's lock meanwhile."""
+    with closing(another_process(notebook)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        yield other
+        if other.in_transaction:
+            other.execute("ROLLBACK")
+
+
+async def begun(*work: asyncio.Task[int]) -> None:
+    """Each has joined a batch that is under way, if there is room for it."""
+    for _ in range(3 * len(work)):
+        await asyncio.sleep(0)
+
+
+async def test_another_batch_is_with_it_and_the_others_gather(notebook: Notebook) -> None:
+    number = await notebook.number_of(ANN)
+    with held_up(notebook):
+        adding = []
+        for name in "abcd":
+            adding.append(asyncio.create_task(add_blindly(notebook, name)))
+            await begun(*adding)
+        assert writer_of(notebook)._with_scribe == AHEAD == 2
+        assert len(writer_of(notebook)._blind.members) == 2
+    assert await asyncio.gather(*adding) == [number + each for each in (1, 2, 3, 4)]
+    assert set("abcd") <= set(await notebook.ids_of(ANN))
+    assert writer_of(notebook)._with_scribe == 0
+
+
+async def test_whoever_wants_to_read_waits_for_both(notebook: Notebook) -> None:
+    number = await notebook.number_of(ANN)
+    with held_up(notebook):
+        first = asyncio.create_task(add_blindly(notebook, "a"))
+        await begun(first)
+        second = asyncio.create_task(add_blindly(notebook, "b"))
+        await begun(second)
+        reading = asyncio.create_task(add(notebook, "c"))
+        await begun(reading)
+        assert notebook.db.blind_transaction(ANN) is None
+    assert [await first, await second, await reading] == [number + 1, number + 2, number + 3]
+
+
+async def test_what_was_built_on_one_that_fails_fails_as_well(notebook: Notebook) -> None:
+    number = await notebook.number_of(ANN)
+    with held_up(notebook):
+        failing = asyncio.create_task(add_blindly(notebook, "settled0-0"))
+        await begun(failing)
+        second = asyncio.create_task(add_blindly(notebook, "b"))
+        await begun(second)
+        third = asyncio.create_task(add_blindly(notebook, "c"))
+        await begun(third)
+    outcomes = await outcomes_of(failing, second, third)
+    assert [type(each) for each in outcomes] == [Overtaken] * 3
+    assert await notebook.number_of(ANN) == number
+    assert await add(notebook, "b") == number + 1
+
+
+async def test_what_was_not_goes_through(notebook: Notebook) -> None:
+    """Another tenant's numbers hold all the same."""
+    with held_up(notebook):
+        failing = asyncio.create_task(add_blindly(notebook, "settled0-0"))
+        await begun(failing)
+        bobs = asyncio.create_task(add_blindly(notebook, "b", BOB))
+        await begun(bobs)
+    outcomes = await outcomes_of(failing, bobs)
+    assert isinstance(outcomes[0], Overtaken)
+    assert outcomes[1] == await notebook.number_of(BOB) == 2
+    assert "b" in await notebook.ids_of(BOB)
+
+
+async def test_both_are_told_of_its_end(notebook: Notebook) -> None:
+    number = await notebook.number_of(ANN)
+    with held_up(notebook):
+        first = asyncio.create_task(add_blindly(notebook, "a"))
+        await begun(first)
+        second = asyncio.create_task(add_blindly(notebook, "b"))
+        await begun(second)
+        os.kill(pid_of(notebook), signal.SIGKILL)
+        outcomes = await outcomes_of(first, second)
+    assert [type(each) for each in outcomes] == [Unavailable] * 2
+    assert await add(notebook, "c") == number + 1
+
+
+async def test_what_can_not_be_sent_waits_until_it_is_through(notebook: Notebook) -> None:
+    class Name(str):
+        __slots__ = ()
+
+    async def work(tx: Transaction) -> int:
+        number: int = (await tx.count_up(notebook.count_up, ANN))[0]
+        await tx.execute(notebook.add, (ANN, Name("b"), Name("b")))
+        return number
+
+    number = await notebook.number_of(ANN)
+    with held_up(notebook):
+        first = asyncio.create_task(add_blindly(notebook, "a"))
+        await begun(first)
+        second = asyncio.create_task(blindly(notebook, work))
+        await begun(second)
+        assert writer_of(notebook)._with_scribe == 1
+    assert [await first, await second] == [number + 1, number + 2]
+    assert {"a", "b"} <= set(await notebook.ids_of(ANN))
