@@ -28,8 +28,13 @@ from masthead.errors import Unavailable
 from masthead.storage.database import Overtaken, Transaction
 from masthead.storage.scribe_process import File, packed, unpacked
 from masthead.storage.sqlite_blind import Trust
-from masthead.storage.sqlite_connection import WRITER_SETTINGS
-from masthead.storage.sqlite_scribe import MANY_BATCHES, REST_SECONDS, WITHIN_SECONDS, Scribe
+from masthead.storage.sqlite_scribe import (
+    MANY_BATCHES,
+    REST_SECONDS,
+    SETTINGS,
+    WITHIN_SECONDS,
+    Scribe,
+)
 from masthead.storage.urls import sqlite_path
 
 GONE_SECONDS = 30.0
@@ -107,9 +112,9 @@ async def test_it_is_let_go_when_nothing_is_written(
 
 async def test_what_it_writes_is_synced() -> None:
     """As what the service itself writes."""
-    assert "PRAGMA synchronous = FULL" in WRITER_SETTINGS
-    assert "PRAGMA foreign_keys = ON" in WRITER_SETTINGS
-    assert "PRAGMA secure_delete = ON" in WRITER_SETTINGS
+    assert "PRAGMA synchronous = FULL" in SETTINGS
+    assert "PRAGMA foreign_keys = ON" in SETTINGS
+    assert "PRAGMA secure_delete = ON" in SETTINGS
 
 
 async def test_the_log_is_folded_in_when_it_is_long(notebook: Notebook) -> None:

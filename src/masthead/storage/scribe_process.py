@@ -26,6 +26,9 @@ Order = tuple[str, list[Any], list[tuple[Any, ...]] | None]
 
 DONE, OVERTAKEN, FAILED = "done", "overtaken", "failed"
 
+RECEIVED_AT_ONCE = 1 << 16
+"""Bytes, about a batch. The system maps larger buffers anew each time."""
+
 _LENGTH = struct.Struct("!I")
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _BROKEN = (sqlite3.OperationalError, sqlite3.DatabaseError, sqlite3.InternalError)
@@ -136,7 +139,7 @@ class _Messages:
     def take(self) -> Any:
         """The next one, or None when there will be no more."""
         while (found := unpacked(self._data)) is None:
-            received = self._peer.recv(1 << 20)
+            received = self._peer.recv(RECEIVED_AT_ONCE)
             if not received:
                 return None
             self._data += received

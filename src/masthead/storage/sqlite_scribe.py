@@ -31,6 +31,11 @@ MANY_BATCHES, WITHIN_SECONDS = 100, 3.0
 REST_SECONDS = 60.0
 """Without a batch it is let go."""
 END_SECONDS = 10.0
+SETTINGS = (
+    *WRITER_SETTINGS,
+    # Less than others have: SQLite goes through all of it at most commits.
+    "PRAGMA cache_size = -12288",
+)
 
 
 class Scribes:
@@ -117,7 +122,7 @@ class Scribe(asyncio.Protocol):
                 ours.close()
                 raise
         try:
-            await scribe._ask((tuple(file), WRITER_SETTINGS, patience_seconds))
+            await scribe._ask((tuple(file), SETTINGS, patience_seconds))
         except BaseException:
             await scribe.close()
             raise
