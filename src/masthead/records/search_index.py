@@ -3,7 +3,8 @@ wait, and they are indexed for many records at once. A search first sees to what
 tenant, so nobody notices the delay.
 
 Reading a text for its words and indexing them costs more than the rest of a change, and nearly
-nothing of it needs the writer's turn.
+nothing of it needs the writer's turn. Whoever has to wait for that turn is in somebody's way: so
+the background then takes small steps with long rests, until it finds the writer free again.
 """
 
 from __future__ import annotations
@@ -50,11 +51,25 @@ which PostgreSQL allows a megabyte."""
 LARGE = 20_000
 """Texts of more characters are read away from the event loop."""
 
+READ_SECONDS = 0.001
+"""After so long over the texts the event loop has its turn."""
+
 LOOK_SECONDS = 1.0
 """How often the background looks whether anything waits."""
 
+BUSY_SECONDS = 0.002
+"""Whoever waits longer to begin a transaction is in somebody's way: nobody waits half as long for a
+database that is free, and 3 to 100 ms for one that is busy."""
+
 COURTESY = 4
-"""The background rests this many times as long as it has worked."""
+BUSY_COURTESY = 30
+"""The background rests this many times as long as a step took."""
+
+LONGEST_REST_SECONDS = 5.0
+
+DEFER_SECONDS = 600.0
+"""Who has not caught up for so long goes on at the usual pace, however busy the writer is: else
+what waits would grow for as long as others write, and after that take as long to be indexed."""
 
 search_queue = Table(
     "search_queue",
@@ -116,6 +131,8 @@ class Bounds:
 
     records: int = 64
     """To be indexed in one transaction: others wait for it."""
+    records_when_busy: int = 16
+    """Of the background, while others want the writer."""
     characters: int = 2_000_000
     """Of words in one transaction, so that no step takes as long as a statement may."""
     before_a_search: int = 1_000
@@ -128,6 +145,14 @@ class Bounds:
 USUAL = Bounds()
 
 
+class Step(NamedTuple):
+    found: int
+    indexed: int
+    """Fewer, if others have done it or have changed the records in the meantime."""
+    waited_seconds: float
+    """For the turn to write."""
+
+
 class SearchIndex:
     def __init__(
         self,
@@ -136,8 +161,10 @@ class SearchIndex:
         tables: Mapping[str, sa.Table],
         bounds: Bounds = USUAL,
     ) -> None:
+        self.bounds = bounds
         self._database = database
-        self._bounds = bounds
+        self._waited_seconds = 0.0
+        """For turns to write, all together."""
         self._searchable = [each for each in registry.collections if each.searchable]
         self._waiting = {
             (each.name, has_tenant): database.compile(_waiting(tables[each.name], each, has_tenant))
@@ -157,7 +184,7 @@ class SearchIndex:
         # One at a time: many searches at once would all read the same texts.
         turn = self._catching_up.setdefault((tenant_id, collection.name), asyncio.Lock())
         try:
-            async with asyncio.timeout(self._bounds.patience_seconds), turn:
+            async with asyncio.timeout(self.bounds.patience_seconds), turn:
                 return await self._catch_up(tenant_id, collection)
         except (TimeoutError, Unavailable, StatementTimeout):
             log.warning("search.index_behind", tenant_id=tenant_id)
@@ -165,7 +192,7 @@ class SearchIndex:
 
     async def _catch_up(self, tenant_id: TenantId, collection: Collection) -> bool:
         indexed = 0
-        while indexed < self._bounds.before_a_search:
+        while indexed < self.bounds.before_a_search:
             found = await self.waiting(collection, tenant_id)
             if not found:
                 return True
@@ -177,20 +204,33 @@ class SearchIndex:
 
     async def index_some(self) -> int:
         """A step of what waits, whosever it is; returns how many records that were."""
-        return sum([await self._index_some(each, None) for each in self._searchable])
+        return (await self.step(self.bounds.records)).indexed
+
+    async def step(self, records: int) -> Step:
+        """At most so many of what waits in each collection, whosever they are."""
+        found = indexed = 0
+        waited_before = self._waited_seconds
+        for collection in self._searchable:
+            waiting = await self.waiting(collection, None, records)
+            found += len(waiting)
+            if waiting:
+                indexed += await self.index(EVERY_TENANT, waiting)
+        return Step(found, indexed, self._waited_seconds - waited_before)
 
     async def waiting(
-        self, collection: Collection, tenant_id: TenantId | None
+        self, collection: Collection, tenant_id: TenantId | None, records: int | None = None
     ) -> list[tuple[Waiting, Document]]:
         """A step of what waits, with what the index is to hold of each."""
         statement = self._waiting[collection.name, tenant_id is not None]
-        values = statement.bind({"tenant": tenant_id, "limit": self._bounds.records})
+        values = statement.bind({"tenant": tenant_id, "limit": records or self.bounds.records})
         rows = await self._database.fetch(_scope(tenant_id), statement, values)
-        return _step([await _read(collection, row) for row in rows], self._bounds.characters)
+        return _as_many_as_fit(await _read_all(collection, rows), self.bounds.characters)
 
     async def write(self, scope: Scope, found: Sequence[tuple[Waiting, Document]]) -> int:
         """Returns how many of them were still to be indexed."""
+        asked = _now()
         async with self._database.transaction(scope) as tx:
+            self._waited_seconds += _now() - asked
             documents = []
             for waiting, document in sorted(found, key=_position):
                 # Gone or changed in the meantime: then it waits no more, or waits again.
@@ -199,10 +239,6 @@ class SearchIndex:
                     documents.append(document)
             await self._insert_all(tx, documents)
         return len(documents)
-
-    async def _index_some(self, collection: Collection, tenant_id: TenantId | None) -> int:
-        found = await self.waiting(collection, tenant_id)
-        return await self.index(_scope(tenant_id), found) if found else 0
 
     async def index(self, scope: Scope, found: Sequence[tuple[Waiting, Document]]) -> int:
         """Writes what can be written."""
@@ -255,6 +291,18 @@ def _searched_rows(collection: Collection) -> Rows:
     return Rows({name: type(collection.by_name[name]).decode for name in names})
 
 
+async def _read_all(collection: Collection, rows: Sequence[Row]) -> list[tuple[Waiting, Document]]:
+    found = []
+    began = time.perf_counter()
+    for row in rows:
+        found.append(await _read(collection, row))
+        # After a document that took long, or after several: the others' requests wait for this.
+        if time.perf_counter() - began >= READ_SECONDS:
+            await asyncio.sleep(0)
+            began = time.perf_counter()
+    return found
+
+
 async def _read(collection: Collection, row: Row) -> tuple[Waiting, Document]:
     tenant_id, record_id, version, created, *texts = row
     waiting = Waiting(tenant_id, collection.name, record_id, version)
@@ -279,7 +327,9 @@ async def _document(waiting: Waiting, created: str, collection: Collection, row:
     )
 
 
-def _step(found: list[tuple[Waiting, Document]], characters: int) -> list[tuple[Waiting, Document]]:
+def _as_many_as_fit(
+    found: list[tuple[Waiting, Document]], characters: int
+) -> list[tuple[Waiting, Document]]:
     """As many as have no more words than that, and at least one."""
     lengths = accumulate(len(document.words) for _, document in found)
     return found[: max(1, len(list(takewhile(characters.__ge__, lengths))))]
@@ -330,22 +380,43 @@ class Indexer:
     def __init__(self, index: SearchIndex) -> None:
         self._index = index
         self._stopping = asyncio.Event()
+        self._is_deferring = False
+        self._behind_since: float | None = None
 
     def stop(self) -> None:
         self._stopping.set()
 
     async def run_forever(self) -> None:
         while not self._stopping.is_set():
-            pause = LOOK_SECONDS
+            rest = LOOK_SECONDS
             try:
-                began = time.monotonic()
-                if await self._index.index_some():
-                    pause = (time.monotonic() - began) * COURTESY
+                rest = await self.step()
             # Whatever went wrong is tried again: what waits stays in the queue.
             except Exception:
                 log.exception("search.index_failed")
-            await self._rest(pause)
+            await self._rest(rest)
+
+    async def step(self) -> float:
+        """Returns for how many seconds to rest after it."""
+        bounds, began = self._index.bounds, _now()
+        records = bounds.records_when_busy if self._is_deferring else bounds.records
+        step = await self._index.step(records)
+        ended = _now()
+        if step.found < records:
+            self._behind_since = None
+        elif self._behind_since is None:
+            self._behind_since = began
+        is_overdue = ended - (self._behind_since or ended) > DEFER_SECONDS
+        self._is_deferring = step.waited_seconds > BUSY_SECONDS and not is_overdue
+        if not step.indexed:
+            return LOOK_SECONDS
+        courtesy = BUSY_COURTESY if self._is_deferring else COURTESY
+        return min((ended - began) * courtesy, LONGEST_REST_SECONDS)
 
     async def _rest(self, seconds: float) -> None:
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._stopping.wait(), seconds)
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

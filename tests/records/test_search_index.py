@@ -1,0 +1,227 @@
+"""How the background keeps out of everybody's way while it indexes what waits."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, cast
+
+import pytest
+import sqlalchemy as sa
+from tests.loop_time import LoopTime
+from tests.world import TenantWorld, World
+
+from masthead.caller import system
+from masthead.records import search, search_index
+from masthead.records.collection import Collection, Record
+from masthead.records.search_index import (
+    BUSY_COURTESY,
+    COURTESY,
+    DEFER_SECONDS,
+    LONGEST_REST_SECONDS,
+    LOOK_SECONDS,
+    Bounds,
+    Indexer,
+    SearchIndex,
+    search_queue,
+)
+from masthead.schema import registry, tables
+from masthead.storage.database import EVERY_TENANT, Database, Row, Scope, Transaction, scope_of
+
+ONE_WRITER = pytest.mark.parametrize("service", ["sqlite"], indirect=True)
+BOUNDS = Bounds(records=4, records_when_busy=2)
+LONG = 10.0
+"""Seconds, next to which it does not count how long the machine takes."""
+
+
+class SlowDatabase:
+    """Takes as long to read, and lets those who write wait as long, as the test says."""
+
+    def __init__(self, database: Database, loop_time: LoopTime) -> None:
+        self.read_seconds = self.wait_seconds = 0.0
+        self.is_written = asyncio.Event()
+        self._database = database
+        self._loop_time = loop_time
+
+    def index(self, bounds: Bounds) -> SearchIndex:
+        return SearchIndex(cast(Database, self), registry, tables, bounds)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._database, name)
+
+    async def fetch(self, *args: Any) -> list[Row]:
+        self._loop_time.skip(self.read_seconds)
+        return await self._database.fetch(*args)
+
+    @asynccontextmanager
+    async def transaction(self, scope: Scope) -> AsyncIterator[Transaction]:
+        self._loop_time.skip(self.wait_seconds)
+        async with self._database.transaction(scope) as tx:
+            yield tx
+        self.is_written.set()
+
+
+class Background:
+    """An indexer whose steps take as long as the test says."""
+
+    def __init__(self, tenant: TenantWorld, loop_time: LoopTime) -> None:
+        self._tenant = tenant
+        self._loop_time = loop_time
+        self._database = SlowDatabase(tenant.world.parts.database, loop_time)
+        self._indexer = Indexer(self._database.index(BOUNDS))
+
+    async def step(self, *, read: float = 0.0, wait: float = 0.0) -> tuple[Any, int]:
+        """The rest after it, and how many then wait for the index."""
+        self._database.read_seconds, self._database.wait_seconds = read, wait
+        with self._loop_time.at_most(read + wait):
+            rest = await self._indexer.step()
+        return pytest.approx(rest, rel=0.01), await left(self._tenant)
+
+
+@pytest.fixture
+async def background(tenant: TenantWorld, loop_time: LoopTime) -> Background:
+    """Nobody else's words wait."""
+    while await tenant.world.parts.records.search_index.index_some():
+        pass
+    return Background(tenant, loop_time)
+
+
+async def make_posts(tenant: TenantWorld, count: int, **values: Any) -> None:
+    records, posts = tenant.world.parts.records, tenant.world.collection("posts")
+    async with records.unit(system(tenant.id), emit_events=False) as unit:
+        for number in range(count):
+            await unit.create(posts, {"title": f"Coast {number}"} | values)
+
+
+async def left(tenant: TenantWorld) -> int:
+    """How many wait for the index."""
+    database = tenant.world.parts.database
+    counted = sa.select(sa.func.count()).select_from(search_queue)
+    mine = counted.where(search_queue.c.tenant_id == sa.bindparam("tenant"))
+    rows = await database.fetch(scope_of(tenant.id), database.compile(mine), (tenant.id,))
+    return int(rows[0][0])
+
+
+class TestPace:
+    @pytest.fixture(autouse=True)
+    def no_rest_is_too_long(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(search_index, "LONGEST_REST_SECONDS", math.inf)
+
+    async def test_when_nobody_is_in_the_way(
+        self, tenant: TenantWorld, background: Background
+    ) -> None:
+        await make_posts(tenant, 10)
+
+        steps = [await background.step(read=LONG) for _ in range(4)]
+
+        usual = COURTESY * LONG
+        assert steps == [(usual, 6), (usual, 2), (usual, 0), (LOOK_SECONDS, 0)]
+
+    async def test_who_had_to_wait_rests_long_and_takes_small_steps_until_the_writer_is_free(
+        self, tenant: TenantWorld, background: Background
+    ) -> None:
+        await make_posts(tenant, 18)
+
+        calm = [await background.step(read=LONG)]
+        busy = [await background.step(wait=LONG) for _ in range(3)]
+        ebb = [await background.step(read=LONG) for _ in range(3)]
+
+        usual, long = COURTESY * LONG, BUSY_COURTESY * LONG
+        assert calm == [(usual, 14)]
+        assert busy == [(long, 10), (long, 8), (long, 6)]
+        assert ebb == [(usual, 4), (usual, 0), (LOOK_SECONDS, 0)]
+
+    async def test_who_has_been_behind_for_too_long_goes_on_at_the_usual_pace(
+        self, tenant: TenantWorld, background: Background, loop_time: LoopTime
+    ) -> None:
+        await make_posts(tenant, 20)
+
+        before = await background.step(wait=LONG)
+        loop_time.skip(DEFER_SECONDS)
+        overdue = [await background.step(wait=LONG) for _ in range(4)]
+        caught_up = await background.step(wait=LONG)
+
+        usual, long = COURTESY * LONG, BUSY_COURTESY * LONG
+        assert before == (long, 16)
+        assert overdue == [(usual, 14), (usual, 10), (usual, 6), (usual, 2)]
+        assert caught_up == (long, 0)
+
+
+async def test_a_rest_has_an_end(tenant: TenantWorld, background: Background) -> None:
+    await make_posts(tenant, 1)
+    assert await background.step(wait=LONG) == (LONGEST_REST_SECONDS, 0)
+
+
+@ONE_WRITER
+async def test_another_who_writes_is_noticed(
+    tenant: TenantWorld, app: World, loop_time: LoopTime
+) -> None:
+    await make_posts(tenant, 1)
+    index = app.parts.records.search_index
+    async with app.parts.database.transaction(EVERY_TENANT):
+        stepping = asyncio.create_task(index.step(BOUNDS.records))
+        await loop_time.go_by(LONG)
+        assert not stepping.done()
+
+    assert (await stepping).waited_seconds > LONG / 2
+
+
+async def test_the_end_does_not_wait_for_a_rest(
+    tenant: TenantWorld, app: World, loop_time: LoopTime
+) -> None:
+    database = SlowDatabase(app.parts.database, loop_time)
+    database.wait_seconds = LONG
+    indexer = Indexer(database.index(BOUNDS))
+    await make_posts(tenant, 1)
+    working = asyncio.create_task(indexer.run_forever())
+    await database.is_written.wait()
+
+    stopped = loop_time()
+    indexer.stop()
+    await working
+
+    assert loop_time() - stopped < LONGEST_REST_SECONDS
+
+
+async def test_everything_is_indexed_while_others_write(
+    tenant: TenantWorld, app: World, loop_time: LoopTime
+) -> None:
+    indexer = Indexer(SearchIndex(app.parts.database, registry, tables, BOUNDS))
+    working = asyncio.create_task(indexer.run_forever())
+
+    await asyncio.gather(*(tenant.post() for _ in range(40)))
+    while await left(tenant):
+        await loop_time.go_by(LOOK_SECONDS)
+
+    indexer.stop()
+    await working
+
+
+async def test_the_loop_has_its_turn_between_texts(
+    tenant: TenantWorld, app: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    count = Bounds().records
+    await make_posts(tenant, count)
+    turns, turns_before_texts = 0, []
+    read_words = search.document
+
+    async def take_turns() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    def read(collection: Collection, record: Record) -> str:
+        turns_before_texts.append(turns)
+        return read_words(collection, record)
+
+    monkeypatch.setattr(search, "document", read)
+    monkeypatch.setattr(search_index, "READ_SECONDS", 0.0)
+    other = asyncio.create_task(take_turns())
+    found = await app.parts.records.search_index.waiting(app.collection("posts"), tenant.id)
+    other.cancel()
+
+    assert len(found) == count
+    assert len(set(turns_before_texts)) == count
