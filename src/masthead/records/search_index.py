@@ -57,9 +57,9 @@ READ_SECONDS = 0.001
 LOOK_SECONDS = 1.0
 """How often the background looks whether anything waits."""
 
-BUSY_SECONDS = 0.002
-"""Whoever waits longer to begin a transaction is in somebody's way: nobody waits half as long for a
-database that is free, and 3 to 100 ms for one that is busy."""
+BUSY_SECONDS = 0.001
+"""Whoever waits longer to begin a transaction is in somebody's way: hardly anybody does for a
+database that is free, and for a busy one it takes 2 to 100 ms."""
 
 COURTESY = 4
 BUSY_COURTESY = 30
