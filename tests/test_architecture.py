@@ -18,7 +18,7 @@ MAX_LINES = 500
 # From the top down: a module imports from its own layer and from those below it. What stands
 # directly in the package (clock, ids, errors, settings …) is the floor, unless it is named here.
 LAYERS = (
-    ("app", "cli", "demo", "installation", "schema", "__main__"),
+    ("app", "cli", "demo", "installation", "schema", "serving", "__main__"),
     ("record_api", "admin", "reader", "importers", "site_export"),
     (
         "posts",

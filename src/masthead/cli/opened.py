@@ -42,9 +42,8 @@ async def prepared_settings(invocation: Invocation) -> Settings:
 
 def configure_logs(settings: Settings) -> None:
     logs.configure(settings.log)
-    # Both tell at length what went as it should.
-    for chatty in ("alembic", "_granian"):
-        logging.getLogger(chatty).setLevel(logging.WARNING)
+    # It tells at length what went as it should.
+    logging.getLogger("alembic").setLevel(logging.WARNING)
 
 
 async def require_schema(settings: Settings) -> None:

@@ -1,0 +1,106 @@
+"""The server over all its connections: the one timer, and the orderly end."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+
+from starlette.types import ASGIApp
+
+from masthead.serving.connection import Connection
+from masthead.serving.limits import Limits
+
+QUIET_SECONDS = 0.2
+"""With no new request for this long, what the kernel had accepted has reached the service."""
+GATHER_SECONDS = 2.0
+_LOOK_SECONDS = QUIET_SECONDS / 10
+
+
+class HttpServer:
+    def __init__(self, app: ASGIApp, limits: Limits | None = None) -> None:
+        self.app = app
+        self.limits = limits or Limits()
+        self.is_draining = False
+        self._loop = asyncio.get_running_loop()
+        self._connections: set[Connection] = set()
+        self._last_news = 0.0
+        self._listening: asyncio.Server | None = None
+        self._sweeping: asyncio.TimerHandle | None = None
+
+    async def start(self, listener: socket.socket, *, backlog: int) -> None:
+        """Serves at the listener, which it closes in the end."""
+        self._listening = await self._loop.create_server(
+            lambda: Connection(self, self._loop), sock=listener, backlog=backlog
+        )
+        self._sweep_later()
+
+    @property
+    def in_flight(self) -> int:
+        return sum(each.current is not None for each in self._connections)
+
+    @property
+    def linger_seconds(self) -> float:
+        limits = self.limits
+        return limits.last_linger_seconds if self.is_draining else limits.linger_seconds
+
+    @property
+    def looks_every(self) -> float:
+        return _LOOK_SECONDS if self.is_draining else self.limits.sweep_seconds
+
+    def came(self, connection: Connection) -> None:
+        self._connections.add(connection)
+        if self.is_draining:
+            self.note_news()
+
+    def went(self, connection: Connection) -> None:
+        self._connections.discard(connection)
+
+    def note_news(self) -> None:
+        self._last_news = self._loop.time()
+
+    def sweep(self, now: float) -> None:
+        for each in list(self._connections):
+            each.look(now)
+
+    def _sweep_later(self) -> None:
+        self._sweeping = self._loop.call_later(self.limits.sweep_seconds, self._sweep_again)
+
+    def _sweep_again(self) -> None:
+        self.sweep(self._loop.time())
+        self._sweep_later()
+
+    async def gather(self) -> None:
+        """From now on every answer asks its client to leave: without that, a busy one would send
+        its next request into a closing connection. Returns when no more requests come in, or after
+        a while."""
+        self.is_draining = True
+        began = self._last_news = self._loop.time()
+        while (now := self._loop.time()) - began < GATHER_SECONDS:
+            if now - self._last_news >= QUIET_SECONDS and not self._has_half_a_head():
+                return
+            await asyncio.sleep(_LOOK_SECONDS)
+
+    def _has_half_a_head(self) -> bool:
+        return any(
+            each.current is None and not each.is_between and not each.is_deaf
+            for each in self._connections
+        )
+
+    async def end(self, seconds: float) -> bool:
+        """Whether all that was in flight has been answered, and taken by its clients."""
+        if self._listening is not None:
+            self._listening.close()
+        latest = self._loop.time() + seconds
+        while self._connections and self._loop.time() < latest:
+            for each in list(self._connections):
+                each.leave_if_idle()
+            self.sweep(self._loop.time())
+            await asyncio.sleep(_LOOK_SECONDS)
+        is_complete = not self._connections
+        for each in list(self._connections):
+            each.cut()
+        if self._sweeping is not None:
+            self._sweeping.cancel()
+        # Those that were cut have a turn to notice it.
+        await asyncio.sleep(0)
+        return is_complete
