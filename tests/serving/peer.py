@@ -199,10 +199,14 @@ class Peer:
         return found + end
 
     def _exactly(self, size: int) -> bytes:
-        while len(self._rest) < size:
-            self._more()
-        found, self._rest = self._rest[:size], self._rest[size:]
-        return found
+        found = bytearray(self._rest[:size])
+        self._rest = self._rest[size:]
+        while len(found) < size:
+            data = self.socket.recv(size - len(found))
+            if not data:
+                raise EOFError(bytes(found[:1000]))
+            found += data
+        return bytes(found)
 
     def _more(self) -> None:
         data = self.socket.recv(65536)
@@ -222,14 +226,14 @@ def request(
 
 
 async def whole_body(receive: Receive) -> bytes:
-    body, has_more = b"", True
+    chunks, has_more = [], True
     while has_more:
         message = await receive()
         if message["type"] == "http.disconnect":
             raise ConnectionError
-        body += message["body"]
+        chunks.append(message["body"])
         has_more = message["more_body"]
-    return body
+    return b"".join(chunks)
 
 
 async def echo(scope: Scope, receive: Receive, send: Send) -> None:

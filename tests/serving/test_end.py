@@ -8,6 +8,7 @@ import pytest
 from starlette.types import Receive, Scope, Send
 from tests.serving.peer import Served, answer, echo, request, serving
 
+from masthead.serving.limits import Limits
 from masthead.serving.server import HttpServer
 
 
@@ -122,7 +123,8 @@ def test_a_client_that_talks_on_after_its_answer_does_not_hold_it_up_for_long() 
     async def refuses(scope: Scope, receive: Receive, send: Send) -> None:
         await answer(send, b"no", 413)
 
-    with serving(refuses) as served, served.connect() as peer:
+    limits = Limits(last_linger_seconds=0.1)
+    with serving(refuses, limits) as served, served.connect() as peer:
         peer.send(request("/", "POST", Content_Length="1000000"))
         assert peer.answer().body == b"no"
         assert served.on_the_loop(ended(served))

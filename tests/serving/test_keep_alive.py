@@ -118,3 +118,17 @@ def test_endless_trailers_are_refused() -> None:
         peer.send(b"a" * (4096 + 2 * MAX_PIECE))
         assert peer.answer().status == 431
         assert peer.is_closed()
+
+
+def test_a_large_body_that_is_never_read_does_not_stop_the_connection() -> None:
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        # All of it has arrived by then, and is more than is read unasked.
+        latest = served.only_connection()._latest
+        while latest is None or not latest.is_whole:
+            await asyncio.sleep(0.001)
+        await answer(send, scope["path"].encode())
+
+    with serving(app) as served, served.connect() as peer:
+        for path in ("/a", "/b"):
+            peer.send(request(path, "POST", b"x" * (64 * 1024 + 100)))
+            assert peer.answer().body == path.encode()

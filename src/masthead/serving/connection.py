@@ -12,10 +12,9 @@ import socket
 import struct
 from typing import TYPE_CHECKING, Any
 
-from masthead.serving import refusals
 from masthead.serving.exchange import Exchange
 from masthead.serving.intake import Intake
-from masthead.serving.refusals import answer_for
+from masthead.serving.refusals import HeadTooSlow, NoAnswer, answer_for
 from masthead.serving.scopes import address
 
 if TYPE_CHECKING:
@@ -58,7 +57,7 @@ class Connection(Intake):
         self.transport = transport  # type: ignore[assignment]
         self.client = address(transport.get_extra_info("peername"))
         self.own = address(transport.get_extra_info("sockname"))
-        self._server.came(self)
+        self.server.came(self)
 
     def connection_lost(self, _: Exception | None) -> None:
         self.is_lost = self.is_deaf = True
@@ -71,7 +70,7 @@ class Connection(Intake):
             self.current.left()
 
     def _forget(self) -> None:
-        self._server.went(self)
+        self.server.went(self)
         # They hold each other, and would wait for the collector.
         self._parser = self._latest = self._task = None
 
@@ -101,11 +100,6 @@ class Connection(Intake):
             each.left()
         return True
 
-    @property
-    def is_last(self) -> bool:
-        """An answer that begins now is the connection's last."""
-        return self._server.is_draining
-
     def begin(self, scope: dict[str, Any], *, keep_alive: bool) -> Exchange:
         exchange = Exchange(self, scope, keep_alive)
         if self.current is None:
@@ -117,7 +111,7 @@ class Connection(Intake):
 
     def _start(self, exchange: Exchange) -> None:
         self.current = exchange
-        server = self._server
+        server = self.server
         self._task = self._loop.create_task(exchange.run(server.app))
         if server.is_draining:
             server.note_news()
@@ -134,14 +128,17 @@ class Connection(Intake):
             self._leave()
         elif self._waiting:
             self._start(self._waiting.popleft())
-            self.let_more_in()
         elif self._refused is not None:
             self.refuse_now()
         elif self._has_eof:
             self.transport.close()
+        if self.is_held:
+            # Nobody will ask for the rest of its body.
+            exchange.buffered = 0
+            self.let_more_in()
 
     def refuse_now(self) -> None:
-        self.transport.write(answer_for(self._refused or refusals.NO_ANSWER))
+        self.transport.write(answer_for(self._refused or NoAnswer()))
         self._leave()
 
     def _break_off(self, exchange: Exchange) -> None:
@@ -175,10 +172,12 @@ class Connection(Intake):
         if self.current is None and not self.is_lingering:
             self.transport.close()
 
-    def cut(self) -> None:
+    def cut(self) -> asyncio.Task[None] | None:
+        """Without regard to anything; returns the work that has been cancelled."""
         self._abort()
         if self._task is not None:
             self._task.cancel()
+        return self._task
 
     def _abort(self) -> None:
         """Resets the connection: nobody can take that for an answer's regular end."""
@@ -197,14 +196,14 @@ class Connection(Intake):
             return
         seconds = mark[0]
         # It may have begun right after the look before the one that noticed.
-        if seconds is not None and now - self._marked_at >= seconds - self._server.looks_every:
+        if seconds is not None and now - self._marked_at >= seconds - self.server.looks_every:
             self._expire()
 
     def _waits_for(self) -> tuple[float | None, int]:
         """For how long it may, and something that changes as soon as there is progress."""
         limits, transport = self._limits, self.transport
         if self.is_lingering:
-            return self._server.linger_seconds, transport.get_write_buffer_size()
+            return self.server.linger_seconds, transport.get_write_buffer_size()
         if self.is_full or transport.is_closing():
             return limits.stalled_seconds, transport.get_write_buffer_size()
         if self.current is not None:
@@ -219,4 +218,4 @@ class Connection(Intake):
         elif self.is_between:
             self.transport.close()
         else:
-            self.refuse(refusals.HEAD_TOO_SLOW)
+            self.refuse(HeadTooSlow())

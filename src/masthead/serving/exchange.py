@@ -148,8 +148,7 @@ class Exchange:
         if left >= 0:
             self._left = left = left - len(body)
             if left < 0 or (is_last and left):
-                self._misframed(is_long=left < 0)
-                body, is_last = body[: left or None] if left < 0 else body, False
+                body, is_last = self._misframed(body), False
         elif left == CHUNKED:
             body = _chunk(body, is_last=is_last)
         elif left == NO_BODY:
@@ -168,7 +167,7 @@ class Exchange:
         scope = self.scope
         connection = self._connection
         # Whoever has not read the request to its end can't tell where the next one begins.
-        stays = self.keep_alive and self.is_whole and not connection.is_last
+        stays = self.keep_alive and self.is_whole and not connection.server.is_draining
         self._head, self._left, self.keep_alive = head_of(
             message["status"],
             message.get("headers", ()),
@@ -193,14 +192,17 @@ class Exchange:
         elif body:
             transport.write(body)
 
-    def _misframed(self, *, is_long: bool) -> None:
-        """The client must not take what follows for a part of this, nor this for complete."""
+    def _misframed(self, body: bytes) -> bytes:
+        """What may be sent of it. The client must not take more than was announced for a part of
+        this answer, nor less for all of it."""
+        excess = -self._left
+        path = self.scope["path"]
+        log.error("request.misframed", path=path, body="longer" if excess > 0 else "shorter")
         self.keep_alive = False
-        log.error(
-            "request.misframed",
-            path=self.scope["path"],
-            body="longer" if is_long else "shorter",
-        )
+        if excess > 0:
+            self._left = NO_BODY
+            body = body[:-excess]
+        return body
 
 
 def _chunk(body: bytes, *, is_last: bool) -> bytes:

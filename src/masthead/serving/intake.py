@@ -12,15 +12,17 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 import httptools
+import structlog
 
-from masthead.serving import refusals
 from masthead.serving.exchange import Exchange
 from masthead.serving.limits import MAX_PIECE
-from masthead.serving.refusals import MALFORMED, Refused
+from masthead.serving.refusals import HeadTooLarge, Malformed, NoAnswer, Refused
 from masthead.serving.scopes import Address, Headers, scope_of
 
 if TYPE_CHECKING:
     from masthead.serving.server import HttpServer
+
+log = structlog.get_logger()
 
 _FRAMING = (b"content-length", b"transfer-encoding")
 
@@ -34,7 +36,6 @@ class Intake(asyncio.Protocol, ABC):
         "_limits",
         "_parser",
         "_refused",
-        "_server",
         "_unfed",
         "_unproductive",
         "_url",
@@ -46,13 +47,14 @@ class Intake(asyncio.Protocol, ABC):
         "is_deaf",
         "is_held",
         "own",
+        "server",
         "transport",
     )
 
     transport: asyncio.Transport
 
     def __init__(self, server: HttpServer) -> None:
-        self._server = server
+        self.server = server
         self._limits = server.limits
         self._parser: Any = httptools.HttpRequestParser(self)
         self.client: Address = None
@@ -133,12 +135,11 @@ class Intake(asyncio.Protocol, ABC):
         except httptools.HttpParserUpgrade as upgrade:
             self._stay_with_http(data[upgrade.args[0] :])
         except httptools.HttpParserError as error:
-            cause = error.__context__
-            self.refuse(cause if isinstance(cause, Refused) else MALFORMED)
+            self.refuse(_refusal_for(error))
         if not self.is_between:
             self._unproductive += len(data)
             if self._unproductive > self._limits.max_head + MAX_PIECE:
-                self.refuse(refusals.HEAD_TOO_LARGE)
+                self.refuse(HeadTooLarge())
 
     def refuse(self, refused: Refused) -> None:
         """What came can't be answered otherwise; whatever is behind it is thrown away."""
@@ -172,7 +173,7 @@ class Intake(asyncio.Protocol, ABC):
 
     def on_message_begin(self) -> None:
         if self.is_deaf:
-            raise MALFORMED
+            raise Malformed
         self.is_between = False
         self._unproductive = 0
         self._url = b""
@@ -199,7 +200,7 @@ class Intake(asyncio.Protocol, ABC):
     def _check_head(self, headers: Headers) -> None:
         size = len(self._url) + sum(len(name) + len(value) + 4 for name, value in headers)
         if size > self._limits.max_head or len(headers) > self._limits.max_headers:
-            raise refusals.HEAD_TOO_LARGE
+            raise HeadTooLarge
         self._unproductive = 0
 
     def on_body(self, chunk: bytes) -> None:
@@ -217,6 +218,16 @@ class Intake(asyncio.Protocol, ABC):
         exchange.body_ended()
         if not exchange.keep_alive:
             self.is_deaf = True
+
+
+def _refusal_for(error: httptools.HttpParserError) -> Refused:
+    if not isinstance(error, httptools.HttpParserCallbackError):
+        return Malformed()
+    cause = error.__context__
+    if isinstance(cause, Refused):
+        return cause
+    log.error("connection.failed", exc_info=cause)
+    return NoAnswer()
 
 
 class _BodyOnly:

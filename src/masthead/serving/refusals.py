@@ -22,10 +22,26 @@ class Refused(Exception):
         self.status = status
 
 
-MALFORMED = Refused(400, "The request is not valid HTTP/1.1.")
-HEAD_TOO_LARGE = Refused(431, "The request's headers are too large or too many.")
-HEAD_TOO_SLOW = Refused(408, "The request's headers did not arrive in time.")
-NO_ANSWER = Refused(500, "Something went wrong on our side.")
+class Malformed(Refused):
+    def __init__(self) -> None:
+        super().__init__(400, "The request is not valid HTTP/1.1.")
+
+
+class HeadTooLarge(Refused):
+    def __init__(self) -> None:
+        super().__init__(431, "The request's headers are too large or too many.")
+
+
+class HeadTooSlow(Refused):
+    def __init__(self) -> None:
+        super().__init__(408, "The request's headers did not arrive in time.")
+
+
+class NoAnswer(Refused):
+    """Not the peer's fault."""
+
+    def __init__(self) -> None:
+        super().__init__(500, "Something went wrong on our side.")
 
 
 def answer_for(refused: Refused) -> bytes:

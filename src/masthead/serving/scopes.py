@@ -8,7 +8,7 @@ from urllib.parse import unquote_to_bytes
 
 import httptools
 
-from masthead.serving.refusals import MALFORMED, Refused
+from masthead.serving.refusals import Malformed, Refused
 
 Headers = list[tuple[bytes, bytes]]
 Address = tuple[str, int] | None
@@ -53,7 +53,7 @@ def scope_of(
 
 def _check_version(version: str, headers: Headers) -> None:
     if version != "1.0":
-        raise MALFORMED
+        raise Malformed
     if any(name == b"transfer-encoding" for name, _ in headers):
         # An old proxy in front does not know it, and would see another end of this request.
         raise Refused(400, "Transfer-Encoding is not part of HTTP/1.0.")
@@ -67,7 +67,7 @@ def _other_target(method: bytes, url: bytes, headers: Headers) -> tuple[bytes, b
     try:
         parsed = httptools.parse_url(url)
     except httptools.HttpParserInvalidURLError:
-        raise MALFORMED from None
+        raise Malformed from None
     if parsed.host is not None:
         _check_authority(url, headers)
     return parsed.path or b"/", parsed.query or b""

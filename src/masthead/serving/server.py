@@ -13,6 +13,7 @@ from masthead.serving.limits import Limits
 QUIET_SECONDS = 0.2
 """With no new request for this long, what the kernel had accepted has reached the service."""
 GATHER_SECONDS = 2.0
+UNDO_SECONDS = 1.0
 _LOOK_SECONDS = QUIET_SECONDS / 10
 
 
@@ -97,10 +98,14 @@ class HttpServer:
             self.sweep(self._loop.time())
             await asyncio.sleep(_LOOK_SECONDS)
         is_complete = not self._connections
-        for each in list(self._connections):
-            each.cut()
         if self._sweeping is not None:
             self._sweeping.cancel()
-        # Those that were cut have a turn to notice it.
-        await asyncio.sleep(0)
+        await self._cut_all()
         return is_complete
+
+    async def _cut_all(self) -> None:
+        cut = [each.cut() for each in list(self._connections)]
+        if tasks := [each for each in cut if each is not None]:
+            # What they were doing has a moment to be undone, as long as there is a database.
+            await asyncio.wait(tasks, timeout=UNDO_SECONDS)
+        await asyncio.sleep(0)
