@@ -65,7 +65,7 @@ def test_targets(target: str, path: str, query: bytes) -> None:
 
 def test_a_question_about_the_server_itself() -> None:
     scope = scope_for(request("*", "OPTIONS"))
-    assert (scope["method"], scope["path"], scope["raw_path"]) == ("OPTIONS", "*", b"*")
+    assert (scope["method"], scope["path"], scope["raw_path"]) == ("OPTIONS", "/", b"/")
 
 
 def test_http_1_0_is_told() -> None:

@@ -65,6 +65,7 @@ CLASSICS = {
     "a method in lower case": head(start="get /victim HTTP/1.1"),
     "a space in the target": head(start="GET /vic tim HTTP/1.1"),
     "a control character in the target": head(start="GET /vic\x01tim HTTP/1.1"),
+    "a target for OPTIONS alone": head(start="GET * HTTP/1.1"),
     "a relative target": head(start="GET victim HTTP/1.1"),
     "a path that is no UTF-8": head(start="GET /%ff HTTP/1.1"),
     "another host in the target": head(start="GET http://b.example/victim HTTP/1.1"),

@@ -62,15 +62,19 @@ def _check_version(version: str, headers: Headers) -> None:
 def _other_target(method: bytes, url: bytes, headers: Headers) -> tuple[bytes, bytes]:
     if method == b"CONNECT":
         raise Refused(400, "This is no proxy.")
-    if url == b"*":
-        return url, b""
+    if url == b"*" and method == b"OPTIONS":
+        # About the server as a whole, of which nothing is said beyond what the root says.
+        return b"/", b""
     try:
         parsed = httptools.parse_url(url)
     except httptools.HttpParserInvalidURLError:
         raise Malformed from None
     if parsed.host is not None:
         _check_authority(url, headers)
-    return parsed.path or b"/", parsed.query or b""
+    path = parsed.path or b"/"
+    if path[0] != _SLASH:
+        raise Malformed
+    return path, parsed.query or b""
 
 
 def _check_authority(url: bytes, headers: Headers) -> None:
