@@ -119,6 +119,18 @@ def test_what_takes_too_long_is_cut_off_and_cancelled() -> None:
         assert not served.connections
 
 
+def test_so_is_what_nobody_waits_for_any_more() -> None:
+    held = Held()
+    with serving(held) as served:
+        with served.connect() as peer:
+            peer.send(request("/", "POST", Content_Length="9"))
+            served.wait_until(lambda: served.server.in_flight == 1)
+        served.wait_until(lambda: served.only_connection().is_lost)
+        assert not served.on_the_loop(ended(served, 0.05))
+        assert held.was_cancelled
+        assert not served.connections
+
+
 def test_a_client_that_talks_on_after_its_answer_does_not_hold_it_up_for_long() -> None:
     async def refuses(scope: Scope, receive: Receive, send: Send) -> None:
         await answer(send, b"no", 413)

@@ -118,14 +118,25 @@ class TestUpgrades:
     )
     def test_its_body_belongs_to_it(self, framing: str, body: bytes, is_split: bool) -> None:
         with serving(echo) as served, served.connect() as peer:
-            peer.send(head(*self.WISH, framing) + (b"" if is_split else body + BEHIND))
+            behind = BEHIND + request("/smuggled", "POST", b"more body")
+            peer.send(head(*self.WISH, framing) + (b"" if is_split else body + behind))
             if is_split:
                 served.wait_until(lambda: bool(served.paths))
                 peer.send(body[:4])
-                peer.send(body[4:] + BEHIND)
+                peer.send(body[4:] + behind)
             assert peer.answer().body == b"the body"
             assert peer.is_closed()
             assert served.paths == ["/victim"]
+
+    @pytest.mark.parametrize("size", [8, 15_000, 100_000])
+    def test_so_does_one_behind_another_request(self, size: int) -> None:
+        body = b"b" * size
+        wish = head(*self.WISH, f"Content-Length: {size}")
+        with serving(echo) as served, served.connect() as peer:
+            peer.send(request("/first", "POST", b"f" * 20_000) + wish + body + BEHIND)
+            assert [len(peer.answer().body), peer.answer().body] == [20_000, body]
+            assert peer.is_closed()
+            assert served.paths == ["/first", "/victim"]
 
     def test_a_websocket_is_a_plain_request(self) -> None:
         wish = ("Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Key: x")

@@ -181,6 +181,9 @@ class Connection(Intake):
 
     def _abort(self) -> None:
         """Resets the connection: nobody can take that for an answer's regular end."""
+        if self.is_lost:
+            # Its number may be another connection's by now.
+            return
         self.is_lost = True
         with contextlib.suppress(OSError):
             self.transport.get_extra_info("socket").setsockopt(

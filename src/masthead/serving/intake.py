@@ -169,7 +169,7 @@ class Intake(asyncio.Protocol, ABC):
         lines = b"".join(b"%b: %b\r\n" % each for each in framing)
         self._parser.feed_data(b"POST / HTTP/1.1\r\n%b\r\n" % lines)
         if rest:
-            self.data_received(rest)
+            self._feed(rest)
 
     def on_message_begin(self) -> None:
         if self.is_deaf:
@@ -234,8 +234,14 @@ class _BodyOnly:
     """A parser's view of a request whose head another parser has read."""
 
     def __init__(self, intake: Intake) -> None:
+        self._intake = intake
         self.on_body = intake.on_body
         self.on_message_complete = intake.on_message_complete
+
+    def on_message_begin(self) -> None:
+        if self._intake.is_between:
+            # The body is over, and whatever this is, it is none of it.
+            raise Malformed
 
 
 class _Nowhere(Headers):
