@@ -78,6 +78,19 @@ class Served:
 
         self.on_the_loop(waited())
 
+    def wait_until_steady(self, value: Callable[[], int]) -> int:
+        """Returns what it is once it has stayed the same for many turns of the loop."""
+        seen: list[int] = []
+
+        def is_steady() -> bool:
+            if seen and seen[-1] != value():
+                seen.clear()
+            seen.append(value())
+            return len(seen) > 50
+
+        self.wait_until(is_steady)
+        return seen[-1]
+
     @property
     def connections(self) -> set[Connection]:
         server: HttpServer = self.server
@@ -94,7 +107,12 @@ class Served:
             self.call(self.server.sweep, now + each)
 
     def connect(self) -> Peer:
-        return Peer(socket.create_connection(("127.0.0.1", self.port), PATIENCE_SECONDS))
+        connected = socket.socket()
+        connected.settimeout(PATIENCE_SECONDS)
+        # However much this machine would take for someone who does not read.
+        connected.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 256 * 1024)
+        connected.connect(("127.0.0.1", self.port))
+        return Peer(connected)
 
     def close(self) -> None:
         self.on_the_loop(self.server.end(0))

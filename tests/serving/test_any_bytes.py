@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.serving.peer import Served, echo, request, serving
 
 BODIES = st.binary(max_size=200)
-PATHS = st.text("abc/%41", max_size=20).map(lambda text: "/" + text.replace("%", ""))
+PATHS = st.text("abc/", max_size=20).map(lambda text: "/" + text)
 PLAIN = st.builds(request, PATHS, st.sampled_from(["GET", "DELETE"]))
 SIZED = st.builds(request, PATHS, st.just("POST"), BODIES)
 CHUNKED = st.lists(st.binary(min_size=1, max_size=50), max_size=5).map(
@@ -61,5 +61,5 @@ def test_a_broken_request_is_answered_or_waited_for(
         peer.socket.shutdown(1)
         got = peer.rest()
     assert got == b"" or got.startswith(b"HTTP/1.1 ")
+    assert len(served.scopes) - before <= 1
     assert answers_to(served, [request("/alive")], 1) == [b"/alive"]
-    assert len(served.scopes) - before <= 1 + got.count(b"HTTP/1.1 ")

@@ -145,13 +145,13 @@ class TestTimes:
             peer.until(b"xxx")
             connection = served.only_connection()
             served.wait_until(lambda: connection.is_full)
-            served.on_the_loop(asyncio.sleep(0.2))
+            served.wait_until_steady(connection.transport.get_write_buffer_size)
             served.look_after(0, 54)
             assert served.connections
             # Whoever takes something has another minute for the next of it.
             for _ in range(40):
                 peer._more()
-            served.on_the_loop(asyncio.sleep(0.2))
+            served.wait_until_steady(connection.transport.get_write_buffer_size)
             served.look_after(60, 100)
             assert served.connections
             served.look_after(121)
@@ -171,7 +171,8 @@ class TestTimes:
         with serving(app) as served, served.connect() as peer:
             peer.send(request(Connection="close"))
             peer.until(b"xxx")
-            served.on_the_loop(asyncio.sleep(0.2))
+            connection = served.only_connection()
+            served.wait_until_steady(connection.transport.get_write_buffer_size)
             served.look_after(0, 60, 120, 180)
             served.wait_until(lambda: not served.connections)
 
