@@ -111,7 +111,11 @@ class Served:
         connected.settimeout(PATIENCE_SECONDS)
         # However much this machine would take for someone who does not read.
         connected.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 256 * 1024)
-        connected.connect(("127.0.0.1", self.port))
+        try:
+            connected.connect(("127.0.0.1", self.port))
+        except OSError:
+            connected.close()
+            raise
         return Peer(connected)
 
     def close(self) -> None:
