@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 
 import pytest
 from starlette.types import Receive, Scope, Send
@@ -31,7 +32,7 @@ class Held:
 async def ended(served: Served, seconds: float = 20) -> bool:
     server: HttpServer = served.server
     await server.gather()
-    return await server.end(seconds)
+    return await server.end(seconds) == 0
 
 
 def test_idle_connections_are_closed_at_once() -> None:
@@ -78,6 +79,27 @@ def test_who_comes_while_it_ends_is_answered() -> None:
         assert ending.result(20)
         with pytest.raises(ConnectionRefusedError):
             served.connect()
+
+
+def test_a_request_that_has_come_but_is_not_read_yet_is_answered() -> None:
+    is_busy, is_sent = threading.Event(), threading.Event()
+
+    async def end_after_that() -> bool:
+        server: HttpServer = served.server
+        server.is_draining = True
+        is_busy.set()
+        is_sent.wait(20)
+        return await server.end(20) == 0
+
+    with serving(echo) as served, served.connect() as peer:
+        peer.send(request("/before"))
+        peer.answer()
+        ending = served.begin(end_after_that())
+        assert is_busy.wait(20)
+        peer.send(request("/unread"))
+        is_sent.set()
+        assert peer.answer().body == b"/unread"
+        assert ending.result(20)
 
 
 def test_an_answer_on_its_way_is_taken_to_its_end() -> None:

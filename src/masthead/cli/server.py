@@ -70,5 +70,5 @@ class Server:
         refuse_newcomers(self._listener)
         self._service.end_streams()
         await server.gather()
-        if not await server.end(DRAIN_SECONDS):
-            log.warning("server.cut_off", in_flight=server.in_flight)
+        if cut := await server.end(DRAIN_SECONDS):
+            log.warning("server.cut_off", connections=cut)

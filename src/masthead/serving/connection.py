@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import select
 import socket
 import struct
 from typing import TYPE_CHECKING, Any
@@ -171,6 +172,14 @@ class Connection(Intake):
     def leave_if_idle(self) -> None:
         if self.current is None and not self.is_lingering:
             self.transport.close()
+
+    def has_unread(self) -> bool:
+        """Something has come that the loop has had no turn to read."""
+        if self.is_lost or self.transport.is_closing():
+            return False
+        looking = select.poll()
+        looking.register(self.transport.get_extra_info("socket").fileno(), select.POLLIN)
+        return bool(looking.poll(0))
 
     def cut(self) -> asyncio.Task[None] | None:
         """Without regard to anything; returns the work that has been cancelled."""

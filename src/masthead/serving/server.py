@@ -87,21 +87,26 @@ class HttpServer:
             for each in self._connections
         )
 
-    async def end(self, seconds: float) -> bool:
-        """Whether all that was in flight has been answered, and taken by its clients."""
+    async def end(self, seconds: float) -> int:
+        """Waits until all that was in flight has been answered, and taken by its clients; returns
+        how many connections had to be cut because it took longer."""
         if self._listening is not None:
             self._listening.close()
         latest = self._loop.time() + seconds
+        # Closing what has unread bytes would lose a request; once, so that nobody can hold it up.
+        for each in list(self._connections):
+            if not each.has_unread():
+                each.leave_if_idle()
         while self._connections and self._loop.time() < latest:
+            await asyncio.sleep(_LOOK_SECONDS)
             for each in list(self._connections):
                 each.leave_if_idle()
             self.sweep(self._loop.time())
-            await asyncio.sleep(_LOOK_SECONDS)
-        is_complete = not self._connections
+        cut = len(self._connections)
         if self._sweeping is not None:
             self._sweeping.cancel()
         await self._cut_all()
-        return is_complete
+        return cut
 
     async def _cut_all(self) -> None:
         cut = [each.cut() for each in list(self._connections)]
