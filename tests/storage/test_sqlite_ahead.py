@@ -6,9 +6,10 @@ import asyncio
 import os
 import signal
 import sqlite3
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Coroutine, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.storage.notebook import ANN, BOB, Notebook, new_url, open_notebook
@@ -48,19 +49,18 @@ def held_up(notebook: Notebook) -> Iterator[sqlite3.Connection]:
             other.execute("ROLLBACK")
 
 
-async def begun(*work: asyncio.Task[int]) -> None:
-    """Each has joined a batch that is under way, if there is room for it."""
-    for _ in range(3 * len(work)):
+async def begun(work: Coroutine[Any, Any, int]) -> asyncio.Task[int]:
+    """It has joined a batch; each has one of its own, if there is room for that."""
+    task = asyncio.create_task(work)
+    for _ in range(4):
         await asyncio.sleep(0)
+    return task
 
 
 async def test_another_batch_is_with_it_and_the_others_gather(notebook: Notebook) -> None:
     number = await notebook.number_of(ANN)
     with held_up(notebook):
-        adding = []
-        for name in "abcd":
-            adding.append(asyncio.create_task(add_blindly(notebook, name)))
-            await begun(*adding)
+        adding = [await begun(add_blindly(notebook, name)) for name in "abcd"]
         assert writer_of(notebook)._with_scribe == AHEAD == 2
         assert len(writer_of(notebook)._blind.members) == 2
     assert await asyncio.gather(*adding) == [number + each for each in (1, 2, 3, 4)]
@@ -71,12 +71,9 @@ async def test_another_batch_is_with_it_and_the_others_gather(notebook: Notebook
 async def test_whoever_wants_to_read_waits_for_both(notebook: Notebook) -> None:
     number = await notebook.number_of(ANN)
     with held_up(notebook):
-        first = asyncio.create_task(add_blindly(notebook, "a"))
-        await begun(first)
-        second = asyncio.create_task(add_blindly(notebook, "b"))
-        await begun(second)
-        reading = asyncio.create_task(add(notebook, "c"))
-        await begun(reading)
+        first = await begun(add_blindly(notebook, "a"))
+        second = await begun(add_blindly(notebook, "b"))
+        reading = await begun(add(notebook, "c"))
         assert notebook.db.blind_transaction(ANN) is None
     assert [await first, await second, await reading] == [number + 1, number + 2, number + 3]
 
@@ -84,12 +81,9 @@ async def test_whoever_wants_to_read_waits_for_both(notebook: Notebook) -> None:
 async def test_what_was_built_on_one_that_fails_fails_as_well(notebook: Notebook) -> None:
     number = await notebook.number_of(ANN)
     with held_up(notebook):
-        failing = asyncio.create_task(add_blindly(notebook, "settled0-0"))
-        await begun(failing)
-        second = asyncio.create_task(add_blindly(notebook, "b"))
-        await begun(second)
-        third = asyncio.create_task(add_blindly(notebook, "c"))
-        await begun(third)
+        failing = await begun(add_blindly(notebook, "settled0-0"))
+        second = await begun(add_blindly(notebook, "b"))
+        third = await begun(add_blindly(notebook, "c"))
     outcomes = await outcomes_of(failing, second, third)
     assert [type(each) for each in outcomes] == [Overtaken] * 3
     assert await notebook.number_of(ANN) == number
@@ -99,10 +93,8 @@ async def test_what_was_built_on_one_that_fails_fails_as_well(notebook: Notebook
 async def test_what_was_not_goes_through(notebook: Notebook) -> None:
     """Another tenant's numbers hold all the same."""
     with held_up(notebook):
-        failing = asyncio.create_task(add_blindly(notebook, "settled0-0"))
-        await begun(failing)
-        bobs = asyncio.create_task(add_blindly(notebook, "b", BOB))
-        await begun(bobs)
+        failing = await begun(add_blindly(notebook, "settled0-0"))
+        bobs = await begun(add_blindly(notebook, "b", BOB))
     outcomes = await outcomes_of(failing, bobs)
     assert isinstance(outcomes[0], Overtaken)
     assert outcomes[1] == await notebook.number_of(BOB) == 2
@@ -112,10 +104,8 @@ async def test_what_was_not_goes_through(notebook: Notebook) -> None:
 async def test_both_are_told_of_its_end(notebook: Notebook) -> None:
     number = await notebook.number_of(ANN)
     with held_up(notebook):
-        first = asyncio.create_task(add_blindly(notebook, "a"))
-        await begun(first)
-        second = asyncio.create_task(add_blindly(notebook, "b"))
-        await begun(second)
+        first = await begun(add_blindly(notebook, "a"))
+        second = await begun(add_blindly(notebook, "b"))
         os.kill(pid_of(notebook), signal.SIGKILL)
         outcomes = await outcomes_of(first, second)
     assert [type(each) for each in outcomes] == [Unavailable] * 2
@@ -133,10 +123,8 @@ async def test_what_can_not_be_sent_waits_until_it_is_through(notebook: Notebook
 
     number = await notebook.number_of(ANN)
     with held_up(notebook):
-        first = asyncio.create_task(add_blindly(notebook, "a"))
-        await begun(first)
-        second = asyncio.create_task(blindly(notebook, work))
-        await begun(second)
+        first = await begun(add_blindly(notebook, "a"))
+        second = await begun(blindly(notebook, work))
         assert writer_of(notebook)._with_scribe == 1
     assert [await first, await second] == [number + 1, number + 2]
     assert {"a", "b"} <= set(await notebook.ids_of(ANN))
