@@ -192,6 +192,12 @@ class Peer:
         rest, self._rest = self._rest, b""
         return rest
 
+    def take(self, size: int) -> None:
+        """Reads so many bytes, or a few more, of what comes."""
+        before = len(self._rest)
+        while len(self._rest) < before + size:
+            self._more()
+
     def is_closed(self) -> bool:
         """Waits for it; anything else that comes is wrong."""
         try:

@@ -208,3 +208,23 @@ class TestDisconnects:
         with serving(app) as served, served.connect() as peer:
             peer.send(request() + request())
             assert [peer.answer().body for _ in range(2)] == [b"fine", b"fine"]
+
+    def test_so_does_one_of_two_that_wait_at_the_same_time(self) -> None:
+        kinds: list[str] = []
+        is_waiting, ended = asyncio.Event(), asyncio.Event()
+
+        async def app(scope: Scope, receive: Receive, send: Send) -> None:
+            await whole_body(receive)
+            both = [asyncio.ensure_future(receive()) for _ in range(2)]
+            await asyncio.sleep(0)
+            both[0].cancel()
+            is_waiting.set()
+            kinds.append((await both[1])["type"])
+            ended.set()
+
+        with serving(app) as served:
+            with served.connect() as peer:
+                peer.send(request())
+                served.on_the_loop(is_waiting.wait())
+            served.on_the_loop(ended.wait())
+            assert kinds == ["http.disconnect"]

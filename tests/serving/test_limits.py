@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 
 import pytest
 from starlette.types import Receive, Scope, Send
-from tests.serving.peer import Answer, echo, request, serving
+from tests.serving.peer import Answer, Served, answer, echo, request, serving, whole_body
 
 from masthead.serving.limits import MAX_PIECE, Limits
 
@@ -62,6 +63,10 @@ class TestHeads:
                 peer.send(b"GET /b HTTP/1.1\r\nhost: a\r\n" + b"".join(lines) + b"\r\n")
                 assert is_refusal(peer.answer(), 431)
             assert served.paths == ["/a"]
+
+
+def awaits_body(served: Served) -> bool:
+    return any(each.current and each.current.awaits_body for each in served.connections)
 
 
 class TestTimes:
@@ -126,10 +131,97 @@ class TestTimes:
             peer.send(request("/", "POST", Content_Length="4") + b"bo")
             served.wait_until(lambda: bool(served.paths))
             served.look_after(0, 100, 1000)
-            served.call(release.set)
-            served.look_after(2000, 3000)
             peer.send(b"dy")
+            served.call(release.set)
             assert peer.answer().body == b"body"
+
+    def test_a_body_that_is_waited_for_must_go_on_within_60(self) -> None:
+        with serving(echo) as served, served.connect() as peer:
+            peer.send(request("/", "POST", Content_Length="9") + b"ha")
+            served.wait_until(lambda: awaits_body(served))
+            served.look_after(0, 54)
+            assert peer.is_silent()
+            before = served.only_connection().awaited_pieces
+            peer.send(b"lf")
+            served.wait_until(lambda: served.only_connection().awaited_pieces > before)
+            served.wait_until(lambda: awaits_body(served))
+            served.look_after(59, 113)
+            assert peer.is_silent()
+            served.look_after(119)
+            assert is_refusal(peer.answer(), 408)
+            assert peer.is_closed()
+            peer.socket.shutdown(socket.SHUT_WR)
+            served.wait_until(lambda: not served.connections)
+
+    def test_the_framing_of_chunks_is_no_body(self) -> None:
+        with serving(echo) as served, served.connect() as peer:
+            peer.send(request("/", "POST", Transfer_Encoding="chunked") + b"2\r\nha\r\n0000")
+            served.wait_until(lambda: awaits_body(served))
+            for seconds in range(0, 56, 5):
+                served.look_after(seconds)
+                peer.send(b"0")
+            served.look_after(60)
+            assert is_refusal(peer.answer(), 408)
+
+    def test_nobody_is_refused_while_the_application_does_something_else(self) -> None:
+        """It has asked for more of the body once, and has given that up."""
+        has_given_up, release = asyncio.Event(), asyncio.Event()
+
+        async def app(scope: Scope, receive: Receive, send: Send) -> None:
+            await receive()
+            asking = asyncio.ensure_future(receive())
+            await asyncio.sleep(0)
+            asking.cancel()
+            await asyncio.gather(asking, return_exceptions=True)
+            has_given_up.set()
+            await release.wait()
+            await echo(scope, receive, send)
+
+        with serving(app) as served, served.connect() as peer:
+            peer.send(request("/", "POST", Content_Length="8") + b"half")
+            served.on_the_loop(has_given_up.wait())
+            served.look_after(0, 100, 1000)
+            peer.send(b"body")
+            served.call(release.set)
+            assert peer.answer().body == b"body"
+
+    def test_nor_while_it_only_waits_for_the_client_to_leave(self) -> None:
+        has_read, release = asyncio.Event(), asyncio.Event()
+
+        async def app(scope: Scope, receive: Receive, send: Send) -> None:
+            body = await whole_body(receive)
+            leaving = asyncio.ensure_future(receive())
+            has_read.set()
+            await release.wait()
+            await answer(send, body)
+            await leaving
+
+        with serving(app) as served, served.connect() as peer:
+            peer.send(request("/", "POST", b"body"))
+            served.on_the_loop(has_read.wait())
+            served.look_after(0, 100, 1000)
+            served.call(release.set)
+            assert peer.answer().body == b"body"
+
+    def test_who_reads_slowly_but_steadily_is_not_cut_off(self) -> None:
+        """What the kernel holds goes down for long before it asks us for more."""
+
+        async def app(scope: Scope, receive: Receive, send: Send) -> None:
+            await answer(send, b"x" * 50_000_000)
+
+        with serving(app) as served, served.connect() as peer:
+            peer.send(request())
+            peer.until(b"xxx")
+            connection = served.only_connection()
+            served.wait_until(lambda: connection.is_full)
+            for look in range(10):
+                # More than the peer's own memory holds, so that some of it comes from here.
+                peer.take(300_000)
+                served.wait_until_steady(connection._untaken)
+                served.look_after(50 * look)
+            assert not connection.is_lost
+            served.look_after(450 + 55)
+            assert connection.is_lost
 
     @pytest.mark.parametrize("is_stream", [True, False])
     def test_who_does_not_take_the_answer_is_cut_off_after_60(self, is_stream: bool) -> None:

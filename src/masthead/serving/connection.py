@@ -8,20 +8,23 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import fcntl
 import select
 import socket
 import struct
+import termios
 from typing import TYPE_CHECKING, Any
 
 from masthead.serving.exchange import Exchange
 from masthead.serving.intake import Intake
-from masthead.serving.refusals import HeadTooSlow, NoAnswer, answer_for
+from masthead.serving.refusals import BodyTooSlow, HeadTooSlow, NoAnswer, answer_for
 from masthead.serving.scopes import address
 
 if TYPE_CHECKING:
     from masthead.serving.server import HttpServer
 
 _NOT_AT_ALL = struct.pack("ii", 1, 0)
+_INT = struct.Struct("i")
 
 
 class Connection(Intake):
@@ -33,6 +36,7 @@ class Connection(Intake):
         "_served",
         "_takers",
         "_task",
+        "awaited_pieces",
         "is_full",
         "is_lingering",
         "is_lost",
@@ -46,6 +50,8 @@ class Connection(Intake):
         self._has_eof = False
         self._served = 0
         self._takers: list[asyncio.Future[None]] = []
+        self.awaited_pieces = 0
+        """Of bodies: those that the application was waiting for when they came."""
         self.is_full = False
         """The peer has more to take than fits; `drained` returns when it has taken enough."""
         self.is_lingering = False
@@ -215,18 +221,33 @@ class Connection(Intake):
         """For how long it may, and something that changes as soon as there is progress."""
         limits, transport = self._limits, self.transport
         if self.is_lingering:
-            return self.server.linger_seconds, transport.get_write_buffer_size()
+            return self.server.linger_seconds, self._untaken()
         if self.is_full or transport.is_closing():
-            return limits.stalled_seconds, transport.get_write_buffer_size()
+            return limits.stalled_seconds, self._untaken()
         if self.current is not None:
+            if self.current.awaits_body:
+                return limits.stalled_seconds, self.awaited_pieces
             return None, self._served
         if self.is_between and self._served:
             return limits.idle_seconds, self._served
         return limits.head_seconds, self._served
 
+    def _untaken(self) -> int:
+        """Bytes that the peer has not acknowledged. Most of them are the kernel's, which asks for
+        more only when it has got rid of megabytes: over a slow line that takes minutes."""
+        size = self.transport.get_write_buffer_size()
+        if not self.is_lost:
+            number = self.transport.get_extra_info("socket").fileno()
+            # Where the kernel does not tell, our own part has to do.
+            with contextlib.suppress(OSError):
+                size += _INT.unpack(fcntl.ioctl(number, termios.TIOCOUTQ, bytes(_INT.size)))[0]
+        return size
+
     def _expire(self) -> None:
         if self.is_lingering or self.is_full or self.transport.is_closing():
             self._abort()
+        elif self.current is not None:
+            self.refuse(BodyTooSlow())
         elif self.is_between:
             self.transport.close()
         else:

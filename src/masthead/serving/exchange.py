@@ -32,7 +32,7 @@ class Exchange:
         "_head",
         "_is_left",
         "_left",
-        "_waiter",
+        "_waiters",
         "buffered",
         "has_begun",
         "is_done",
@@ -54,7 +54,8 @@ class Exchange:
         self._has_asked = False
         self._is_left = False
         """Nothing more will come from the client."""
-        self._waiter: asyncio.Future[None] | None = None
+        self._waiters: tuple[asyncio.Future[None], ...] = ()
+        """One for each `receive` that waits, so that cancelling one leaves the others alone."""
         self._head: bytes | None = None
         """Of the answer; empty once it is written."""
         self._left = 0
@@ -78,26 +79,33 @@ class Exchange:
         """The client can tell a complete answer from a cut one by nothing else."""
         return self._left == UNTIL_CLOSE
 
+    @property
+    def awaits_body(self) -> bool:
+        """The application has asked for more of it than has come."""
+        return not self.is_whole and not all(each.done() for each in self._waiters)
+
     def body_came(self, chunk: bytes) -> None:
         self._chunks.append(chunk)
         self.buffered += len(chunk)
-        if self._waiter is not None:
+        if self._waiters:
+            self._connection.awaited_pieces += 1
             self._wake()
 
     def body_ended(self) -> None:
         self.is_whole = True
-        if self._waiter is not None:
+        if self._waiters:
             self._wake()
 
     def left(self) -> None:
         self._is_left = True
-        if self._waiter is not None:
+        if self._waiters:
             self._wake()
 
     def _wake(self) -> None:
-        waiter, self._waiter = self._waiter, None
-        if waiter is not None and not waiter.done():
-            waiter.set_result(None)
+        waiters, self._waiters = self._waiters, ()
+        for each in waiters:
+            if not each.done():
+                each.set_result(None)
 
     async def receive(self) -> Message:
         while not self._chunks and (self._has_told_all or not self.is_whole):
@@ -123,9 +131,9 @@ class Exchange:
             self._has_asked = True
             if not self.is_whole and self._head is None and self._awaits_continue():
                 self._connection.transport.write(CONTINUE)
-        if self._waiter is None or self._waiter.done():
-            self._waiter = asyncio.get_running_loop().create_future()
-        await self._waiter
+        news = asyncio.get_running_loop().create_future()
+        self._waiters = (*(each for each in self._waiters if not each.done()), news)
+        await news
 
     def _awaits_continue(self) -> bool:
         return self.scope["http_version"] == "1.1" and any(
@@ -156,7 +164,7 @@ class Exchange:
         self._write(body)
         if is_last:
             self.is_done = True
-            if self._waiter is not None:
+            if self._waiters:
                 self._wake()
         if connection.is_full:
             await connection.drained()

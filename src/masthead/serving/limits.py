@@ -25,7 +25,8 @@ class Limits:
     idle_seconds: float = 75.0
     """Between two requests. Proxies keep a connection for 60, and must be the first to leave it."""
     stalled_seconds: float = 60.0
-    """Without a byte taken by a peer that has more to take than fits."""
+    """Without a byte taken by a peer that has more to take than fits, and without one of a body
+    that the application waits for."""
     linger_seconds: float = 30.0
     """For a client that goes on sending after its answer."""
     last_linger_seconds: float = 2.0

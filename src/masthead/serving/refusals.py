@@ -37,6 +37,11 @@ class HeadTooSlow(Refused):
         super().__init__(408, "The request's headers did not arrive in time.")
 
 
+class BodyTooSlow(Refused):
+    def __init__(self) -> None:
+        super().__init__(408, "The request's body did not arrive in time.")
+
+
 class NoAnswer(Refused):
     """Not the peer's fault."""
 
