@@ -39,6 +39,8 @@ class Served:
         self.scopes: list[Scope] = []
         self._app = app
         self._loop = uvloop.new_event_loop()
+        self._failures: list[dict[str, Any]] = []
+        self._loop.set_exception_handler(lambda _, failure: self._failures.append(failure))
         self._thread = threading.Thread(target=self._loop.run_forever)
         self._thread.start()
         listener = socket.create_server(("127.0.0.1", 0))
@@ -123,6 +125,7 @@ class Served:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
+        assert not self._failures, "the server's own code has raised something"
 
 
 @contextmanager

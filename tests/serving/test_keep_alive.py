@@ -9,7 +9,7 @@ import pytest
 from starlette.types import Receive, Scope, Send
 from tests.serving.peer import answer, echo, request, serving, whole_body
 
-from masthead.serving.limits import MAX_PIECE, Limits
+from masthead.serving.limits import MAX_BEGUN, MAX_PIECE, Limits
 
 
 def test_a_connection_stays_for_the_next_request() -> None:
@@ -67,12 +67,41 @@ def test_endless_pipelining_is_held_back() -> None:
         assert gate.entered.wait(20)
         connection = served.only_connection()
         assert served.call(lambda: connection.is_held)
-        assert served.call(lambda: len(connection._waiting)) <= MAX_PIECE // len(request("/again"))
+        assert 0 < served.call(lambda: len(connection._waiting)) <= MAX_BEGUN
         assert len(served.paths) == 1
         gate.open()
         whole = sent // len(request("/again"))
         assert all(peer.answer().body == b"0" for _ in range(whole))
         assert served.paths == ["/again"] * whole
+
+
+@pytest.mark.parametrize("has_body", [False, True])
+def test_the_shortest_requests_are_begun_a_hundred_at_a_time(has_body: bool) -> None:
+    """Whether they come alone or with the end of another one's body."""
+    most = 0
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        nonlocal most
+        most = max(most, len(served.only_connection()._waiting))
+        await answer(send, await whole_body(receive))
+
+    with serving(app) as served, served.connect() as peer:
+        if has_body:
+            peer.send(request("/", "POST", Content_Length="8") + b"half")
+            served.wait_until(lambda: bool(served.paths))
+            peer.send(b"body" + b"GET / HTTP/1.1\r\n\r\n" * 2000)
+            assert peer.answer().body == b"halfbody"
+        else:
+            peer.send(b"GET / HTTP/1.1\r\n\r\n" * 2000)
+        assert all(peer.answer().status == 200 for _ in range(2000))
+        assert 0 < most <= MAX_BEGUN
+
+
+def test_a_body_that_looks_like_requests_is_one() -> None:
+    body = b"GET / HTTP/1.1\r\n\r\n" * 5000
+    with serving(echo) as served, served.connect() as peer:
+        peer.send(request("/a", "POST", body) + request("/b"))
+        assert [peer.answer().body for _ in range(2)] == [body, b"/b"]
 
 
 def test_a_body_that_nobody_reads_is_held_back_and_complete_in_the_end() -> None:
@@ -111,6 +140,27 @@ def test_a_chunked_body_arrives_without_its_chunks_and_trailers(pieces: int) -> 
         assert peer.answer().body == b"/next"
         names = [name for name, _ in served.scopes[0]["headers"]]
         assert names == [b"host", b"transfer-encoding"]
+
+
+@pytest.mark.parametrize(
+    "trailer",
+    [
+        b"Connection: close",
+        b"Proxy-Connection: close",
+        b"Upgrade: h2c",
+        b"Connection: upgrade\r\nUpgrade: h2c",
+        b"Content-Length: 30",
+        b"Transfer-Encoding: chunked",
+    ],
+)
+def test_a_trailer_has_no_say_about_the_connection(trailer: bytes) -> None:
+    """The answer to the request before would already have said that it stays."""
+    with serving(echo) as served, served.connect() as peer:
+        peer.send(request("/", "POST", Transfer_Encoding="chunked"))
+        peer.send(b"5\r\nhello\r\n0\r\n" + trailer + b"\r\n\r\n" + request("/next"))
+        assert peer.answer().status == 400
+        assert peer.is_closed()
+        assert served.paths == ["/"]
 
 
 def test_endless_trailers_are_refused() -> None:

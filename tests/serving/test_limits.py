@@ -64,6 +64,12 @@ class TestHeads:
                 assert is_refusal(peer.answer(), 431)
             assert served.paths == ["/a"]
 
+    def test_so_is_one_in_a_head_that_goes_on(self) -> None:
+        with serving(echo) as served, served.connect() as peer:
+            peer.send(b"GET /a HTTP/1.1\r\n" + b"x: v\r\n" * 102)
+            assert is_refusal(peer.answer(), 431)
+            assert served.paths == []
+
 
 def awaits_body(served: Served) -> bool:
     return any(each.current and each.current.awaits_body for each in served.connections)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from structlog.testing import capture_logs
 from tests.serving.peer import echo, request, serving
 
 BEHIND = request("/smuggled")
@@ -137,6 +138,38 @@ class TestUpgrades:
             assert [len(peer.answer().body), peer.answer().body] == [20_000, body]
             assert peer.is_closed()
             assert served.paths == ["/first", "/victim"]
+
+    @pytest.mark.parametrize("start", ["POST /a HTTP/1.1", "CONNECT /a HTTP/1.1"])
+    @pytest.mark.parametrize("is_second", [False, True])
+    @pytest.mark.parametrize("coding", ["identity", "chunked, identity", "xchunked", ""])
+    def test_a_body_that_has_no_end_is_refused(
+        self, coding: str, is_second: bool, start: str
+    ) -> None:
+        wish = head(*self.WISH, f"Transfer-Encoding: {coding}", start=start)
+        with capture_logs() as lines, serving(echo) as served, served.connect() as peer:
+            if is_second:
+                peer.send(request("/first") + wish + TERMINATED + BEHIND)
+                assert peer.answer().body == b"/first"
+            else:
+                peer.send(wish + TERMINATED + BEHIND)
+            got = peer.answer()
+            assert (got.status, got.headers["connection"]) == (400, "close")
+            assert peer.is_closed()
+            assert "/smuggled" not in served.paths
+        assert "connection.failed" not in [each["event"] for each in lines]
+
+    @pytest.mark.parametrize("framing", ["Content-Length: 0", "Content-Length: 4", CHUNKED])
+    @pytest.mark.parametrize("behind", [BEHIND, b"\0\1\2", b"\x81\x05hello"])
+    def test_what_is_behind_its_body_is_nobodys_fault(self, framing: str, behind: bytes) -> None:
+        body = {"Content-Length: 0": b"", "Content-Length: 4": b"body"}.get(
+            framing, b"4\r\nbody\r\n0\r\nConnection: upgrade\r\nUpgrade: h2c\r\n\r\n"
+        )
+        with capture_logs() as lines, serving(echo) as served, served.connect() as peer:
+            peer.send(head(*self.WISH, framing) + body + behind)
+            assert peer.answer().body in (b"body", b"/victim")
+            assert peer.is_closed()
+            assert served.paths == ["/victim"]
+        assert "connection.failed" not in [each["event"] for each in lines]
 
     def test_a_websocket_is_a_plain_request(self) -> None:
         wish = ("Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Key: x")

@@ -15,7 +15,7 @@ import httptools
 import structlog
 
 from masthead.serving.exchange import Exchange
-from masthead.serving.limits import MAX_PIECE
+from masthead.serving.limits import MAX_BEGUN, MAX_PIECE, SMALL_PIECE
 from masthead.serving.refusals import HeadTooLarge, Malformed, NoAnswer, Refused
 from masthead.serving.scopes import Address, Headers, scope_of
 
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 log = structlog.get_logger()
 
 _FRAMING = (b"content-length", b"transfer-encoding")
+_NO_TRAILERS = frozenset({*_FRAMING, b"connection", b"proxy-connection", b"upgrade"})
+_LINE_END = b"/1.1\r\n"
+"""Every request line that another may follow has it."""
 
 
 class Intake(asyncio.Protocol, ABC):
@@ -87,7 +90,7 @@ class Intake(asyncio.Protocol, ABC):
         """Answers `_refused`: all before it is answered."""
 
     def data_received(self, data: bytes) -> None:
-        if self.is_held or self.is_deaf or len(data) > MAX_PIECE:
+        if self.is_held or self.is_deaf or len(data) > SMALL_PIECE:
             self._take(data)
         else:
             self._feed(data)
@@ -122,24 +125,40 @@ class Intake(asyncio.Protocol, ABC):
     def _feed_on(self) -> None:
         data, begin = self._unfed, 0
         while begin < len(data) and not self.is_held and not self.is_deaf:
-            self._feed(data[begin : begin + MAX_PIECE])
-            begin += MAX_PIECE
+            piece = data[begin : begin + MAX_PIECE]
+            if piece.count(_LINE_END) >= MAX_BEGUN:
+                # The parser can't be stopped before a piece's end.
+                piece = piece[:SMALL_PIECE]
+            self._feed(piece)
+            begin += len(piece)
         self._unfed = data[begin:]
         if self.is_deaf:
             self.discarded += len(self._unfed)
             self._unfed = b""
 
     def _feed(self, data: bytes) -> None:
+        behind = None
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade as upgrade:
-            self._stay_with_http(data[upgrade.args[0] :])
+            behind = data[upgrade.args[0] :]
         except httptools.HttpParserError as error:
             self.refuse(_refusal_for(error))
+        if behind is not None:
+            # Not before: an error's cause is its context, which would be the upgrade.
+            self._stay_with_http(behind)
         if not self.is_between:
-            self._unproductive += len(data)
-            if self._unproductive > self._limits.max_head + MAX_PIECE:
-                self.refuse(HeadTooLarge())
+            self._not_yet(data)
+
+    def _not_yet(self, data: bytes) -> None:
+        """A request goes on behind what has come."""
+        limits = self._limits
+        self._unproductive += len(data)
+        if (
+            self._unproductive > limits.max_head + MAX_PIECE
+            or len(self._headers) > limits.max_headers
+        ):
+            self.refuse(HeadTooLarge())
 
     def refuse(self, refused: Refused) -> None:
         """What came can't be answered otherwise; whatever is behind it is thrown away."""
@@ -167,8 +186,10 @@ class Intake(asyncio.Protocol, ABC):
         exchange.is_whole = self.is_between = self.is_deaf = False
         self._parser = httptools.HttpRequestParser(_BodyOnly(self))
         lines = b"".join(b"%b: %b\r\n" % each for each in framing)
-        self._parser.feed_data(b"POST / HTTP/1.1\r\n%b\r\n" % lines)
-        if rest:
+        self._feed(b"POST / HTTP/1.1\r\n%b\r\n" % lines)
+        if self.is_deaf:
+            self.discarded += len(rest)
+        elif rest:
             self._feed(rest)
 
     def on_message_begin(self) -> None:
@@ -245,8 +266,10 @@ class _BodyOnly:
 
 
 class _Nowhere(Headers):
-    def append(self, _: tuple[bytes, bytes]) -> None:
-        pass
+    def append(self, header: tuple[bytes, bytes]) -> None:
+        if header[0] in _NO_TRAILERS:
+            # The parser would go by it with the next request, when this one's answer is said.
+            raise Malformed
 
 
 _NOWHERE = _Nowhere()

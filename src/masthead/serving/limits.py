@@ -7,6 +7,10 @@ from dataclasses import dataclass
 MAX_PIECE = 16 * 1024
 """Bytes that are parsed at a time. What they hold is known only afterwards, so that this much more
 than a limit may be in memory."""
+MAX_BEGUN = 100
+"""Requests that one piece may hold, which is how many can be waiting behind another."""
+SMALL_PIECE = MAX_BEGUN * len(b"GET / HTTP/1.1\r\n\r\n")
+"""Bytes that can't hold more than those."""
 
 
 @dataclass(frozen=True, slots=True)
