@@ -1,11 +1,12 @@
 """Folds SQLite's log into the file, beside the writing instead of within it.
 
 Left to itself SQLite does that in the COMMIT which makes the log too long, and everybody who
-writes waits for it. Here a thread with a connection of its own does it, twice a second while there
-is something to do. The log can only start over when all of it has been folded in; a writer that
-never rests stays ahead of the thread, so when the log has grown long the writer folds in what
-little is left, once, within its turn. Whoever folds in the last of it has to wait until the disk
-holds all that was folded in before, so the thread first goes on until it has been that one itself.
+writes waits for it. Here a thread with a connection of its own does it, once a second while there
+is something to do; the more often, the more often the same pages are written. The log can only
+start over when all of it has been folded in; a writer that never rests stays ahead of the thread,
+so when the log has grown long the writer folds in what little is left, once, within its turn.
+Whoever folds in the last of it has to wait until the disk holds all that was folded in before, so
+the thread first goes on until it has been that one itself.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ from masthead.storage.sqlite_connection import connect
 
 log = structlog.get_logger()
 
-EVERY_SECONDS = 0.5
-LONG_LOG = 16_000
-"""Pages: 64 MB."""
+EVERY_SECONDS = 1.0
+LONG_LOG = 32_000
+"""Pages: 128 MB."""
 MOST_FOLDS = 8
 """One after the other; by then a writer that still stays ahead will do so for ever."""
 
