@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
+import resource
 import socket
 import sys
 from collections.abc import Awaitable, Callable
@@ -12,6 +14,7 @@ import structlog
 
 from masthead.app import Parts, Service
 from masthead.cli.listener import BACKLOG, refuse_newcomers
+from masthead.serving.limits import Limits
 from masthead.serving.server import HttpServer
 from masthead.settings import Settings
 
@@ -20,6 +23,8 @@ log = structlog.get_logger()
 DRAIN_SECONDS = 25.0
 """How long requests in flight may take to finish; orchestrators kill after 30."""
 SWITCH_SECONDS = 0.00025
+OWN_FILES = 128
+"""Files that the service keeps for itself: databases, media, providers, receivers of webhooks."""
 
 
 def _spare_the_collector() -> None:
@@ -37,6 +42,19 @@ def _let_threads_in() -> None:
     say so. It gets it when the loop rests, or when it has waited this long: with Python's own 5 ms
     a busy loop's creates wait for their commits that much longer."""
     sys.setswitchinterval(SWITCH_SECONDS)
+
+
+def max_connections() -> int:
+    """Each of them is an open file. Once there is none left, nothing at all can be opened: neither
+    a database nor a picture. So as many are allowed as can be, and connections stay below."""
+    allowed, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    # Some systems name a maximum that they don't grant.
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+        allowed = most
+    if allowed == resource.RLIM_INFINITY:
+        return sys.maxsize
+    return max(allowed - OWN_FILES, 64)
 
 
 class Server:
@@ -62,7 +80,7 @@ class Server:
             await self._service.stop()
 
     async def _serve(self, parts: Parts, when_ready: Callable[[Parts], Awaitable[None]]) -> None:
-        server = HttpServer(self._service)
+        server = HttpServer(self._service, Limits(max_connections=max_connections()))
         await server.start(self._listener, backlog=BACKLOG)
         await when_ready(parts)
         await self._stop.wait()

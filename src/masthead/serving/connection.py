@@ -62,9 +62,11 @@ class Connection(Intake):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = transport  # type: ignore[assignment]
+        if not self.server.lets_in(self):
+            transport.close()
+            return
         self.client = address(transport.get_extra_info("peername"))
         self.own = address(transport.get_extra_info("sockname"))
-        self.server.came(self)
 
     def connection_lost(self, _: Exception | None) -> None:
         self.is_lost = self.is_deaf = True

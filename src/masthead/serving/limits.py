@@ -15,6 +15,9 @@ SMALL_PIECE = MAX_BEGUN * len(b"GET / HTTP/1.1\r\n\r\n")
 
 @dataclass(frozen=True, slots=True)
 class Limits:
+    max_connections: int = 100_000
+    """Those beyond it are closed at once. The command line sets it by the files that the process
+    may have open."""
     max_head: int = 64 * 1024
     """Bytes of a request line with its headers, and of whatever else is no body."""
     max_headers: int = 100

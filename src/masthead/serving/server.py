@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 import socket
 
+import structlog
 from starlette.types import ASGIApp
 
 from masthead.serving.connection import Connection
 from masthead.serving.limits import Limits
+
+log = structlog.get_logger()
 
 QUIET_SECONDS = 0.2
 """With no new request for this long, what the kernel had accepted has reached the service."""
@@ -24,6 +27,8 @@ class HttpServer:
         self.is_draining = False
         self._loop = asyncio.get_running_loop()
         self._connections: set[Connection] = set()
+        self._turned_away = 0
+        """Since the last look."""
         self._last_news = 0.0
         self._listening: asyncio.Server | None = None
         self._sweeping: asyncio.TimerHandle | None = None
@@ -48,10 +53,14 @@ class HttpServer:
     def looks_every(self) -> float:
         return _LOOK_SECONDS if self.is_draining else self.limits.sweep_seconds
 
-    def came(self, connection: Connection) -> None:
+    def lets_in(self, connection: Connection) -> bool:
+        if len(self._connections) >= self.limits.max_connections:
+            self._turned_away += 1
+            return False
         self._connections.add(connection)
         if self.is_draining:
             self.note_news()
+        return True
 
     def went(self, connection: Connection) -> None:
         self._connections.discard(connection)
@@ -61,14 +70,23 @@ class HttpServer:
 
     def sweep(self, now: float) -> None:
         for each in list(self._connections):
-            each.look(now)
+            try:
+                each.look(now)
+            # Whatever is wrong with one, the others' times go on.
+            except Exception:
+                log.exception("connection.failed", client=each.client)
+        if self._turned_away:
+            log.warning(
+                "server.full", connections=len(self._connections), refused=self._turned_away
+            )
+            self._turned_away = 0
 
     def _sweep_later(self) -> None:
         self._sweeping = self._loop.call_later(self.limits.sweep_seconds, self._sweep_again)
 
     def _sweep_again(self) -> None:
-        self.sweep(self._loop.time())
         self._sweep_later()
+        self.sweep(self._loop.time())
 
     async def gather(self) -> None:
         """From now on every answer asks its client to leave: without that, a busy one would send
