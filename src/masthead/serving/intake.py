@@ -126,7 +126,8 @@ class Intake(asyncio.Protocol, ABC):
         data, begin = self._unfed, 0
         while begin < len(data) and not self.is_held and not self.is_deaf:
             piece = data[begin : begin + MAX_PIECE]
-            if piece.count(_LINE_END) >= MAX_BEGUN:
+            # Most that is long is one request, whose lines end soon; counting takes its time.
+            if piece.rfind(b"\r") >= SMALL_PIECE and piece.count(_LINE_END) >= MAX_BEGUN:
                 # The parser can't be stopped before a piece's end.
                 piece = piece[:SMALL_PIECE]
             self._feed(piece)
