@@ -57,6 +57,10 @@ for the next one: the event loop prepares it while this one is being committed."
 AHEAD = 2
 """So many batches the writing process may have: it goes on with the next one by itself, however
 busy the event loop is when the first is done."""
+ENOUGH = 12
+"""Blind ones for a batch of the writing process although more are to come: these are written while
+the event loop is still busy with the others. With all of a turn in one batch the two would wait for
+each other."""
 _STEPS_PER_TICK = 25_000
 
 Commit = asyncio.Future[None]
@@ -117,7 +121,11 @@ class Writer:
         acknowledged = loop.create_future()
         self._blind.add(counted, works, letters)
         self._blind.members.append(acknowledged)
-        if self._sealing_soon is None and self._may_seal():
+        if not self._may_seal():
+            return acknowledged
+        if len(self._blind.members) >= ENOUGH and self.scribes.at_work is not None:
+            self._seal()
+        elif not self._with_scribe and self._sealing_soon is None:
             # Those whom this round of the event loop has still to wake may join before.
             self._sealing_soon = loop.call_soon(self._seal_soon)
         return acknowledged
