@@ -56,14 +56,21 @@ def test_who_comes_when_it_is_full_is_sent_away_and_the_others_stay() -> None:
     assert [each for each in lines if each["event"] == "server.full"] == [full]
 
 
+class Gone:
+    """A transport whose socket refuses to be asked."""
+
+    def is_closing(self) -> bool:
+        raise OSError
+
+
 def test_one_that_breaks_the_look_does_not_spare_the_others() -> None:
-    nothing: Any = None
+    gone: Any = Gone()
     kept: list[Any] = []
 
     def has_broken_it() -> bool:
         for each in served.connections:
             kept.append(each.transport)
-            each.transport = nothing
+            each.transport = gone
         return bool(kept)
 
     limits = Limits(sweep_seconds=0.01, head_seconds=0.2)

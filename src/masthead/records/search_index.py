@@ -51,9 +51,6 @@ which PostgreSQL allows a megabyte."""
 LARGE = 20_000
 """Texts of more characters are read away from the event loop."""
 
-READ_SECONDS = 0.001
-"""After so long over the texts the event loop has its turn."""
-
 LOOK_SECONDS = 1.0
 """How often the background looks whether anything waits."""
 
@@ -64,8 +61,6 @@ database that is free, and for a busy one it takes 2 to 100 ms."""
 COURTESY = 4
 BUSY_COURTESY = 30
 """The background rests this many times as long as a step took."""
-
-LONGEST_REST_SECONDS = 5.0
 
 DEFER_SECONDS = 600.0
 """Who has not caught up for so long goes on at the usual pace, however busy the writer is: else
@@ -127,7 +122,7 @@ class Waiting(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
-    """How much at a time, and how long a search waits for it."""
+    """How much at a time, and how long somebody waits for it."""
 
     records: int = 64
     """To be indexed in one transaction: others wait for it."""
@@ -140,6 +135,10 @@ class Bounds:
     patience_seconds: float = 2.0
     """After that a search answers from what is in the index: so it does when nothing can be
     written."""
+    read_seconds: float = 0.001
+    """After so long over the texts the event loop has its turn."""
+    longest_rest_seconds: float = 5.0
+    """Of the background."""
 
 
 USUAL = Bounds()
@@ -224,7 +223,8 @@ class SearchIndex:
         statement = self._waiting[collection.name, tenant_id is not None]
         values = statement.bind({"tenant": tenant_id, "limit": records or self.bounds.records})
         rows = await self._database.fetch(_scope(tenant_id), statement, values)
-        return _as_many_as_fit(await _read_all(collection, rows), self.bounds.characters)
+        found = await _read_all(collection, rows, self.bounds.read_seconds)
+        return _as_many_as_fit(found, self.bounds.characters)
 
     async def write(self, scope: Scope, found: Sequence[tuple[Waiting, Document]]) -> int:
         """Returns how many of them were still to be indexed."""
@@ -291,13 +291,16 @@ def _searched_rows(collection: Collection) -> Rows:
     return Rows({name: type(collection.by_name[name]).decode for name in names})
 
 
-async def _read_all(collection: Collection, rows: Sequence[Row]) -> list[tuple[Waiting, Document]]:
+async def _read_all(
+    collection: Collection, rows: Sequence[Row], seconds: float
+) -> list[tuple[Waiting, Document]]:
+    """The event loop has its turn after so many seconds."""
     found = []
     began = time.perf_counter()
     for row in rows:
         found.append(await _read(collection, row))
         # After a document that took long, or after several: the others' requests wait for this.
-        if time.perf_counter() - began >= READ_SECONDS:
+        if time.perf_counter() - began >= seconds:
             await asyncio.sleep(0)
             began = time.perf_counter()
     return found
@@ -411,7 +414,7 @@ class Indexer:
         if not step.indexed:
             return LOOK_SECONDS
         courtesy = BUSY_COURTESY if self._is_deferring else COURTESY
-        return min((ended - began) * courtesy, LONGEST_REST_SECONDS)
+        return min((ended - began) * courtesy, bounds.longest_rest_seconds)
 
     async def _rest(self, seconds: float) -> None:
         with contextlib.suppress(TimeoutError):

@@ -72,8 +72,8 @@ class HttpServer:
         for each in list(self._connections):
             try:
                 each.look(now)
-            # Whatever is wrong with one, the others' times go on.
-            except Exception:
+            # A socket that is about to go may refuse to be asked; the others' times go on.
+            except OSError:
                 log.exception("connection.failed", client=each.client)
         if self._turned_away:
             log.warning(
