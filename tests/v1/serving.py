@@ -13,6 +13,9 @@ import uvicorn
 from starlette.types import ASGIApp
 from tests.world import World, open_world
 
+from masthead.cli.listener import BACKLOG, address_of, listen
+from masthead.serving.server import HttpServer
+
 
 @asynccontextmanager
 async def unlimited_world(database_url: str, folder: Path) -> AsyncIterator[World]:
@@ -51,3 +54,16 @@ async def serving(app: ASGIApp) -> AsyncIterator[str]:
     finally:
         server.should_exit = True
         await running
+
+
+@asynccontextmanager
+async def serving_as_the_command_does(app: ASGIApp) -> AsyncIterator[str]:
+    """By the service's own HTTP server."""
+    listener = listen("127.0.0.1", 0)
+    server = HttpServer(app)
+    await server.start(listener, backlog=BACKLOG)
+    try:
+        yield address_of(listener)
+    finally:
+        await server.gather()
+        await server.end(5.0)

@@ -15,7 +15,7 @@ import pytest
 from tests.clients.node import HERE as CLIENTS
 from tests.clients.node import run_node
 from tests.databases import fresh_url
-from tests.v1.serving import serving, unlimited_world
+from tests.v1.serving import serving_as_the_command_does, unlimited_world
 
 from masthead.app import V1_TABLE
 from masthead.identity.api_keys import create_key
@@ -48,7 +48,7 @@ async def served(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterato
         await tenant.member()
         _, key = await create_key(world.parts.records, tenant.id, "all", list(SCOPES))
         world.clock.advance(seconds=1)
-        async with serving(world.http) as address:
+        async with serving_as_the_command_does(world.http) as address:
             yield Served(address, key, post["id"])
 
 
