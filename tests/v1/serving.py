@@ -66,4 +66,4 @@ async def serving_as_the_command_does(app: ASGIApp) -> AsyncIterator[str]:
         yield address_of(listener)
     finally:
         await server.gather()
-        await server.end(5.0)
+        assert await server.end(5.0) == 0
