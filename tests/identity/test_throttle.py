@@ -45,6 +45,13 @@ async def test_an_address_has_a_hundred_tries_at_any_account(app: World) -> None
     assert await admitted(app.parts.throttle, *tries) == ATTEMPTS_PER_ADDRESS
 
 
+async def test_addresses_of_one_ipv6_network_try_as_one(app: World) -> None:
+    site = f"2001:db8:{int(ids.new_id(), 36) % 0xFFFF:x}"
+    tries = [attempt(address=f"{site}:1::{n + 1:x}") for n in range(ATTEMPTS_PER_ADDRESS + 20)]
+    assert await admitted(app.parts.throttle, *tries) == ATTEMPTS_PER_ADDRESS
+    assert await admitted(app.parts.throttle, attempt(address=f"{site}:2::1")) == 1
+
+
 async def test_the_wait_ends_and_is_not_prolonged_by_trying(app: World) -> None:
     throttle, who = app.parts.throttle, attempt()
     await admitted(throttle, *[who] * ATTEMPTS_PER_ACCOUNT)

@@ -237,6 +237,15 @@ async def test_the_sixth_request_of_an_hour_is_429(
     assert (await client.post(EXPORT, json={"type": "tenant"})).status_code == 200
 
 
+async def test_addresses_of_one_ipv6_network_ask_as_one(tenant: TenantWorld) -> None:
+    for number in range(6):
+        client = outsider(tenant, address=f"2001:db8:7:1::{number + 1:x}")
+        answer = await client.post(EXPORT, json={"type": "tenant"})
+        assert answer.status_code == (429 if number == 5 else 200)
+    neighbour = outsider(tenant, address="2001:db8:7:2::1")
+    assert (await neighbour.post(EXPORT, json={"type": "tenant"})).status_code == 200
+
+
 # A deletion by somebody who is signed in
 
 

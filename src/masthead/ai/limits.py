@@ -5,7 +5,6 @@ The counters are the API's own, shared by every process.
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -15,6 +14,7 @@ from masthead import clock
 from masthead.ai.accounts import SiteAi
 from masthead.errors import RateLimited
 from masthead.identity.limit_stores import LimitStore
+from masthead.identity.networks import network_of
 from masthead.identity.rate_limits import (
     DayUsage,
     Decision,
@@ -34,8 +34,6 @@ PER_DAY = 1_000
 
 NOBODY = TenantId("-")
 """Under which what belongs to no tenant is counted; ids are never that short."""
-IPV6_PREFIX = 64
-"""One subscriber has that many addresses at least."""
 
 DAY_IS_FULL = "The site's AI quota for today is used up. It starts anew at midnight UTC."
 
@@ -52,7 +50,7 @@ class AiLimits:
     async def admit(self, address: str, tenant_id: TenantId | None, site: SiteAi) -> None:
         """Counts one call; raises RateLimited or QuotaExceeded."""
         if not site.has_key:
-            await self._count(NOBODY, f"ai:{_subscriber(address)}", PER_ADDRESS)
+            await self._count(NOBODY, f"ai:{network_of(address)}", PER_ADDRESS)
         # Calls without a tenant share the limits of one: many addresses must not cost without end.
         await self._count(tenant_id or NOBODY, "ai", _limits_of(site))
 
@@ -87,15 +85,3 @@ def _limits_of(site: SiteAi) -> Limits:
         # On somebody else's account a tenant may ask for less, never for more.
         per_minute, per_day = min(per_minute, PER_MINUTE), min(per_day, PER_DAY)
     return Limits(per_minute=per_minute, per_day=per_day)
-
-
-def _subscriber(address: str) -> str:
-    try:
-        parsed = ipaddress.ip_address(address)
-    except ValueError:
-        return address
-    if isinstance(parsed, ipaddress.IPv6Address):
-        if parsed.ipv4_mapped is not None:
-            return str(parsed.ipv4_mapped)
-        return str(ipaddress.ip_network((parsed, IPV6_PREFIX), strict=False))
-    return str(parsed)

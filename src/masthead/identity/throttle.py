@@ -18,6 +18,7 @@ from sqlalchemy import Column, PrimaryKeyConstraint, Table
 from masthead import clock
 from masthead.email_address import normal_email
 from masthead.errors import RateLimited
+from masthead.identity.networks import network_of
 from masthead.identity.tenants import superusers
 from masthead.storage import dialects
 from masthead.storage.database import EVERY_TENANT, Database, Transaction
@@ -56,7 +57,7 @@ class Attempt:
 
     @property
     def address_subject(self) -> str:
-        return _digest("address", self.address)
+        return _digest("address", network_of(self.address))
 
 
 class LoginThrottle:

@@ -1,4 +1,4 @@
-"""How often somebody who is not signed in may ask: five times an hour per tenant and address."""
+"""How often somebody who is not signed in may ask: five times an hour per tenant and network."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import msgspec
 from masthead import clock
 from masthead.errors import RateLimited
 from masthead.identity.limit_stores import LimitStore
+from masthead.identity.networks import network_of
 from masthead.ids import TenantId
 
 PER_HOUR = 5
@@ -34,7 +35,7 @@ class RequestLimit:
             return [msgspec.json.encode([*recent, now])], 0.0
 
         # A digest: the store keeps nobody's address.
-        subject = "gdpr/" + hashlib.sha256(address.encode()).hexdigest()
+        subject = "gdpr/" + hashlib.sha256(network_of(address).encode()).hexdigest()
         wait = await self._store.update(tenant_id, [subject], count)
         if wait > 0:
             raise RateLimited(
