@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import warnings
 from datetime import UTC, datetime, timedelta
@@ -10,6 +11,8 @@ from urllib.parse import quote
 
 import jwt
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 from jwt.warnings import InsecureKeyLengthWarning
 
 from masthead.identity import sessions
@@ -135,6 +138,31 @@ def test_what_is_no_token_of_ours_claims_nothing(token: str) -> None:
     assert verify(token) is None
 
 
+def _part(text: str) -> str:
+    return base64.urlsafe_b64encode(text.encode("utf-8", "replace")).decode().rstrip("=")
+
+
+def _nested(depth: int) -> str:
+    return '{"id":' + "[" * depth
+
+
+def _cookie_values() -> st.SearchStrategy[str]:
+    """Text of any kind, JSON of any kind, and tokens whose parts say anything."""
+    json_values = st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    ).map(json.dumps)
+    claims = st.dictionaries(
+        st.sampled_from(["id", "type", "collectionId", "exp", "refreshable"]),
+        st.text() | st.integers() | st.floats() | st.lists(st.none()),
+    ).map(json.dumps)
+    said = json_values | claims | st.integers(0, 2_500).map(_nested) | st.text()
+    heads = st.just('{"alg":"HS256","typ":"JWT"}') | said
+    tokens = st.builds(lambda *parts: ".".join(map(_part, parts)), heads, said, st.text())
+    wrapped = (tokens | st.text()).map(lambda text: json.dumps({"token": text}))
+    return st.text() | json_values | json_values.map(quote) | tokens | wrapped | wrapped.map(quote)
+
+
 class TestCookies:
     def test_a_cookie_is_host_only_and_out_of_scripts_reach(self) -> None:
         cookie = sessions.set_cookie(ADMIN_COOKIE, "a.b.c", lifetime=HOUR, secure=True)
@@ -172,3 +200,16 @@ class TestCookies:
     def test_a_cookie_that_was_set_can_be_read(self) -> None:
         cookie = sessions.set_cookie(MEMBER_COOKIE, issue(), lifetime=HOUR, secure=True)
         assert sessions.read_cookie(cookie.partition(";")[0], MEMBER_COOKIE) == issue()
+
+    @given(_cookie_values())
+    @example("{" + '"token":{' * 2_000)
+    @example('{"token":' + "[" * 100_000)
+    @example(quote('{"a":' * 1_500))
+    def test_any_value_is_a_token_or_none(self, value: str) -> None:
+        for name in (ADMIN_COOKIE, MEMBER_COOKIE):
+            found = sessions.read_cookie(f"{name}={value}", name)
+            if found is not None:
+                assert found.count(".") == 2
+                assert verify(found) is None
+                claims = sessions.peek(found)
+                assert claims is None or isinstance(claims, Claims)

@@ -12,6 +12,7 @@ import pytest
 from tests.world import PASSWORD, Account, TenantWorld, World, records_of
 
 from masthead.identity.throttle import ATTEMPTS_PER_ACCOUNT
+from masthead.records.collection import Record
 from masthead.schema import registry
 
 OLD_ADMIN = "/api/admins/auth-with-password"
@@ -342,6 +343,32 @@ class TestCookies:
         answer = await log_in(tenant.guest, MEMBER, member.email, **{"sec-fetch-site": "same-site"})
         assert answer.status_code == 200
         assert "set-cookie" not in answer.headers
+
+    @pytest.mark.parametrize("name", ["pb_auth", "pb_member_auth"])
+    @pytest.mark.parametrize(
+        "value",
+        [
+            '{"token":' + "[" * 3_000,
+            quote('{"a":' * 2_000),
+            "a." + base64.urlsafe_b64encode(b'{"id":' + b"[" * 2_500).decode().rstrip("=") + ".c",
+            "%00%ff%c3%28",
+            "\xff\xfe",
+        ],
+    )
+    async def test_a_broken_cookie_is_a_guests(
+        self, tenant: TenantWorld, published_post: Record, name: str, value: str
+    ) -> None:
+        sent = {b"cookie": f"{name}={value}".encode("latin-1")}
+        answer = await tenant.guest.get(POSTS, headers=sent)
+        assert (answer.status_code, answer.json()["totalItems"]) == (200, 1)
+
+    async def test_a_broken_token_in_the_header_is_a_guests(
+        self, tenant: TenantWorld, published_post: Record
+    ) -> None:
+        payload = base64.urlsafe_b64encode(b'{"id":' + b"[" * 2_500).decode().rstrip("=")
+        sent = {"authorization": f"Bearer eyJhbGciOiJIUzI1NiJ9.{payload}.c"}
+        answer = await tenant.guest.get(POSTS, headers=sent)
+        assert (answer.status_code, answer.json()["totalItems"]) == (200, 1)
 
     async def test_the_cookie_that_pocketbases_client_writes(
         self, tenant: TenantWorld, owner: Account, draft: Any

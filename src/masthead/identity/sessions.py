@@ -26,6 +26,8 @@ MEMBER_COOKIE = "pb_member_auth"
 
 _ALGORITHM = "HS256"
 _MAXIMUM_TOKEN_LENGTH = 4096
+# The JSON in a token or a cookie may be nested deeper than its reader can follow.
+_NO_TOKEN = (jwt.InvalidTokenError, ValueError, RecursionError)
 
 
 class TokenType(StrEnum):
@@ -74,7 +76,7 @@ def peek(token: str) -> Claims | None:
         return None
     try:
         return _claims(jwt.decode(token, options={"verify_signature": False}))
-    except (jwt.InvalidTokenError, ValueError):
+    except _NO_TOKEN:
         return None
 
 
@@ -129,7 +131,7 @@ def _verified(token: str, key: bytes) -> Claims | None:
         # The time is compared by the caller, with the service's own clock.
         payload = jwt.decode(token, key, algorithms=[_ALGORITHM], options={"verify_exp": False})
         return _claims(payload)
-    except (jwt.InvalidTokenError, ValueError):
+    except _NO_TOKEN:
         return None
 
 
@@ -166,6 +168,6 @@ def _token_in(value: str) -> str | None:
     if text.startswith("{"):
         try:
             text = msgspec.json.decode(text, type=_ClientCookie).token
-        except (msgspec.DecodeError, UnicodeEncodeError):
+        except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
             return None
     return text if _TOKEN.match(text) else None
