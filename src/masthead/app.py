@@ -392,4 +392,4 @@ def create_app() -> Service:
 
 
 async def _nothing_here(_scope: Scope, _receive: Receive, _send: Send) -> None:
-    raise NotFound
+    raise NotFound("There is no such address.")

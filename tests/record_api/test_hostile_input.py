@@ -118,12 +118,12 @@ async def test_a_query_that_is_too_much(owner: Account, query: str) -> None:
 @pytest.mark.parametrize(
     "path",
     [
-        "/api/nope",
+        "/api/admins/nope",
+        "/api/files",
         "/api/collections",
         "/api/collections/posts",
         "/api/collections/posts/records/",
         "/api/collections/posts/records/abcdefghij01234/more",
-        "/api/collections/../posts/records",
         "/api/collections/%2e%2e/records",
         "/api/collections/posts%00/records",
         "/nowhere",
@@ -136,5 +136,6 @@ async def test_an_address_that_leads_nowhere(owner: Account, path: str) -> None:
 
 @pytest.mark.parametrize("method", ["PUT", "OPTIONS", "TRACE", "PROPFIND"])
 async def test_a_method_that_is_none(owner: Account, method: str) -> None:
-    assert (await owner.api.request(method, POSTS)).status_code in (200, 204, 404)
+    answer = await owner.api.request(method, POSTS)
+    assert answer.status_code == (204 if method == "OPTIONS" else 404)
     assert (await owner.api.get(POSTS)).status_code == 200

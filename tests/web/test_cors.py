@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import httpx
 import pytest
-from tests.world import TenantWorld
+from tests.world import TenantWorld, records_of
 
+from masthead.records.collection import Record
 from masthead.web.cors import EXPOSED_HEADERS, allowed_origin
 
 APP = "https://app.example.com"
@@ -104,6 +105,41 @@ class TestThroughTheService:
     ) -> None:
         await tenant.settings(cors_origins=[APP])
         assert allows(await browser(other_tenant).get("/api/v1/posts")) is None
+
+    async def test_a_listed_origin_may_use_the_record_store(
+        self, tenant: TenantWorld, published_post: Record
+    ) -> None:
+        await tenant.settings(cors_origins=[APP])
+        page = browser(tenant)
+        asked = await page.options(records_of("posts", published_post["id"]), headers=PREFLIGHT)
+        assert (asked.status_code, allows(asked)) == (204, APP)
+        assert "PATCH" in asked.headers["access-control-allow-methods"]
+        listed = await page.get(records_of("posts"))
+        assert (listed.status_code, allows(listed)) == (200, APP)
+        assert listed.headers["vary"].startswith("Origin")
+        assert "access-control-allow-credentials" not in listed.headers
+        for refused, status in (
+            (await page.post(records_of("posts"), json={"title": "x"}), 401),
+            (await page.get(records_of("nope")), 404),
+            (await page.get("/api/files/media/abcdefghij01234/a.png"), 404),
+            (await page.post("/api/admins/auth-with-password", json={}), 400),
+        ):
+            assert (refused.status_code, allows(refused)) == (status, APP)
+
+    async def test_the_record_store_tells_an_unlisted_origin_nothing(
+        self, tenant: TenantWorld
+    ) -> None:
+        unlisted = await browser(tenant).options(records_of("posts"), headers=PREFLIGHT)
+        assert (unlisted.status_code, unlisted.headers["allow"]) == (204, "GET, POST, OPTIONS")
+        assert not any(name.startswith("access-control") for name in unlisted.headers)
+        await tenant.settings(cors_origins=[APP])
+        page = browser(tenant, "https://evil.example")
+        for answer in (
+            await page.options(records_of("posts"), headers=PREFLIGHT),
+            await page.get(records_of("posts")),
+        ):
+            assert allows(answer) is None
+            assert "Origin" in answer.headers["vary"]
 
     async def test_other_faces_are_left_alone(self, tenant: TenantWorld) -> None:
         await tenant.settings(cors_origins=["*"])

@@ -47,10 +47,6 @@ async def test_any_host_name_will_do(app: World, host: str) -> None:
     assert (await app.client(host).get("/api/health")).status_code == 200
 
 
-async def test_other_methods_find_nothing(app: World) -> None:
-    assert (await app.client().post("/api/health")).status_code == 404
-
-
 async def check_degraded(world: World, *, secrets: tuple[str, ...]) -> None:
     asked = Stopwatch()
     answer = await world.client().get("/api/health")

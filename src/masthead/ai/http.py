@@ -20,8 +20,7 @@ from masthead.records.engine import Records
 from masthead.settings import Settings
 from masthead.web.answers import header
 from masthead.web.bodies import decode_json_object, read_body
-from masthead.web.errors import answers_under
-from masthead.web.v1.errors import MethodNotAllowed, error_answer
+from masthead.web.v1.errors import MethodNotAllowed
 from masthead.web.visit import visit_of
 
 PREFIX = "/api/ai/"
@@ -39,7 +38,6 @@ class Services:
 
 
 def ai_routes(services: Services) -> list[Route]:
-    answers_under(PREFIX, error_answer(services.settings.error_codes))
     return [Route(f"{PREFIX}generate", _Generate(services), include_in_schema=False)]
 
 

@@ -28,8 +28,7 @@ from masthead.settings import Settings
 from masthead.site.collection import site_settings
 from masthead.web.answers import header, send_json
 from masthead.web.bodies import read_body
-from masthead.web.errors import answers_under
-from masthead.web.v1.errors import MethodNotAllowed, error_answer
+from masthead.web.v1.errors import MethodNotAllowed
 from masthead.web.visit import visit_of
 
 log = structlog.get_logger()
@@ -47,8 +46,6 @@ _LIVE_KEY = re.compile(r"[a-z]+_live_")
 
 
 def payment_routes(records: Records, directory: TenantDirectory, settings: Settings) -> list[Route]:
-    for prefix in (TENANT_PREFIX, PLATFORM_PATH):
-        answers_under(prefix, error_answer(settings.error_codes))
     inbox = Inbox(records.database)
     return [
         Route(TENANT_PREFIX + "{slug}", _TenantReceiver(records, inbox, directory, settings)),

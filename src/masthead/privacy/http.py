@@ -32,10 +32,9 @@ from masthead.storage.objects import ObjectStore
 from masthead.web import pages
 from masthead.web.answers import header, send_json
 from masthead.web.bodies import decode_json_object, read_body
-from masthead.web.errors import answers_under
 from masthead.web.files import CACHE_PRIVATELY, serve_object
 from masthead.web.pages import Page, send_page, wants_html
-from masthead.web.v1.errors import MethodNotAllowed, error_answer
+from masthead.web.v1.errors import MethodNotAllowed
 from masthead.web.visit import visit_of
 
 MAX_BODY_BYTES = 64 * 1024
@@ -58,7 +57,6 @@ class Services:
 
 
 def privacy_routes(services: Services) -> list[Route]:
-    answers_under(PREFIX + "/", error_answer(services.settings.error_codes))
     asked, linked = _Asked(services), _Linked(services)
     return [
         Route(f"{PREFIX}/export", _Methods(POST=asked.export)),

@@ -27,12 +27,12 @@ TABLE: tuple[tuple[type[MastheadError], int, str], ...] = (
 )
 
 
-async def send_error(_scope: Scope, send: Send, error: MastheadError) -> None:
+async def send_error(scope: Scope, send: Send, error: MastheadError) -> None:
     status, code = next(
         ((status, code) for kind, status, code in TABLE if isinstance(error, kind)),
         (500, "internal_error"),
     )
-    headers = []
+    headers = [*scope.get("masthead.headers", ())]
     if isinstance(error, errors.RateLimited):
         headers.append((b"retry-after", str(error.retry_after_seconds).encode()))
     body = {"status": status, "code": code, "message": str(error), "data": _data(error)}

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from masthead.errors import NotFound
 from masthead.record_api import files, records, sign_in
 from masthead.record_api.call import Call, Services, identify
 from masthead.record_api.errors import send_error
+from masthead.web.answers import RawHeaders, send_empty
 from masthead.web.errors import answers_under
 
 Handler = Callable[[Call], Awaitable[None]]
@@ -18,11 +19,13 @@ Handler = Callable[[Call], Awaitable[None]]
 RECORDS = "/api/collections/{collection}/records"
 RECORD = "/api/collections/{collection}/records/{id}"
 AUTH = "/api/collections/{collection}"
+PREFIXES = ("/api/collections", "/api/admins", "/api/files")
+"""Everything else under `/api/` answers in the public API's envelope."""
 
 
 def routes(services: Services) -> list[Route]:
-    answers_under("/api/", send_error)
-    answers_under("/", send_error)
+    for prefix in (*PREFIXES, "/"):
+        answers_under(prefix, send_error)
     return [
         _route(services, RECORDS, GET=records.list_records, POST=records.create_record),
         _route(
@@ -57,11 +60,28 @@ class _Endpoint:
     def __init__(self, services: Services, handlers: dict[str, Handler]) -> None:
         self._services = services
         self._handlers = handlers
+        self._allowed = ", ".join((*handlers, "OPTIONS")).encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if added := scope.get("masthead.headers"):
+            send = _with_headers(send, added)
         handler = self._handlers.get(scope["method"])
         if handler is None:
+            if scope["method"] == "OPTIONS":
+                await send_empty(send, 204, [(b"allow", self._allowed)])
+                return
             # PocketBase knows no 405.
             raise NotFound
         caller = await identify(self._services, scope)
         await handler(Call(self._services, scope, receive, send, caller))
+
+
+def _with_headers(send: Send, added: RawHeaders) -> Send:
+    """For pages of other origins, which the tenant lists."""
+
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            message["headers"] = [*message["headers"], *added]
+        await send(message)
+
+    return sending

@@ -2,7 +2,7 @@
 
 A pure ASGI layer inside the front door, because the tenant has to be known. A browser asks first
 without a key, so pages call the tenant's own host rather than the service's bare one. Credentials
-are never allowed: the API takes keys, not cookies.
+are never allowed: a page of another origin sends a key or a token, never a cookie.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from masthead.web.answers import RawHeaders, header, send_empty
-from masthead.web.v1.routes import PREFIX
+from masthead.web.v1.routes import PREFIX as V1
 from masthead.web.visit import visit_of
 
 METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE"
@@ -34,7 +34,7 @@ EXPOSED_HEADERS = (
     "X-Request-Id",
 )
 ANY = "*"
-PREFIXES = (PREFIX, "/api/ai/")
+PREFIXES = (V1, "/api/ai/", "/api/collections/", "/api/admins/", "/api/files/")
 
 _PREFLIGHT: RawHeaders = [
     (b"access-control-allow-methods", METHODS.encode()),
@@ -64,7 +64,7 @@ class Cors:
                     await send_empty(send, 204, [*added, *_PREFLIGHT])
                     return
                 added.append(_EXPOSED)
-            # Whoever answers sends these along, and so does the front door with a refusal.
+            # The face sends these with its answer, the front door with a refusal.
             scope["masthead.headers"] = added
         await self._app(scope, receive, send)
 

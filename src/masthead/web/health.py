@@ -11,9 +11,10 @@ from starlette.types import Receive, Scope, Send
 
 import masthead
 from masthead import clock
-from masthead.errors import NotFound, Unavailable
+from masthead.errors import Unavailable
 from masthead.storage.database import Database
 from masthead.web.answers import send_empty, send_json
+from masthead.web.v1.errors import MethodNotAllowed
 
 log = structlog.get_logger()
 
@@ -28,7 +29,7 @@ class Health:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] not in ("GET", "HEAD"):
-            raise NotFound
+            raise MethodNotAllowed(("GET", "HEAD"))
         status, body = await self._state()
         if scope["method"] == "HEAD":
             await send_empty(send, status, NO_STORE)

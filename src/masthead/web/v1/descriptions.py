@@ -59,7 +59,7 @@ class Fixed:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] not in ("GET", "HEAD"):
-            raise MethodNotAllowed(("GET",))
+            raise MethodNotAllowed(("GET", "HEAD"))
         headers = [*self._headers, *scope.get("masthead.headers", ())]
         if is_unchanged(header(scope, b"if-none-match"), self._tag):
             await send_empty(send, 304, headers)

@@ -68,6 +68,7 @@ class Endpoint:
         cache: AnswerCache,
     ) -> None:
         self._routes = routes
+        self._allowed = (*routes, "HEAD") if "GET" in routes else tuple(routes)
         self._services = services
         self._keys = keys
         self._limiter = limiter
@@ -81,7 +82,7 @@ class Endpoint:
         method = "GET" if scope["method"] == "HEAD" else scope["method"]
         route = self._routes.get(method)
         if route is None:
-            raise MethodNotAllowed(tuple(self._routes))
+            raise MethodNotAllowed(self._allowed)
         if route.scope not in key.scopes:
             raise InvalidScope(f"This key lacks the scope {route.scope}. Add it in the admin.")
         if route.is_cacheable:

@@ -27,7 +27,8 @@ def mount(
     idempotency: Idempotency,
     cache: AnswerCache,
 ) -> list[Mounted]:
-    answers_under(PREFIX, error_answer(services.settings.error_codes))
+    # Also for what belongs to no face: health, AI, data protection, payments, unknown addresses.
+    answers_under("/api/", error_answer(services.settings.error_codes))
     by_path: dict[str, dict[str, Route]] = {}
     for route in table:
         by_path.setdefault(route.path, {})[route.method] = route
