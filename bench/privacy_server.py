@@ -18,10 +18,10 @@ import uvloop
 
 from masthead import logs
 from masthead.app import Background, Parts
-from masthead.cli.listener import listen
-from masthead.cli.server import Server
 from masthead.jobs.runner import Handler, Job
 from masthead.privacy.jobs import PrivacyWork
+from masthead.serve.listener import listen
+from masthead.serve.process import ServerProcess
 from masthead.settings import Settings
 
 ENDED = "the erasing has ended"
@@ -62,7 +62,7 @@ class GatedWork(PrivacyWork):
 async def serve(port: int) -> None:
     settings = Settings.from_environ(os.environ)
     logs.configure(settings.log)
-    server = Server(settings, listen("127.0.0.1", port), with_worker=False)
+    server = ServerProcess(settings, listen("127.0.0.1", port), with_worker=False)
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGTERM, server.stop)
 

@@ -18,7 +18,7 @@ MAX_LINES = 500
 # From the top down: a module imports from its own layer and from those below it. What stands
 # directly in the package (clock, ids, errors, settings …) is the floor, unless it is named here.
 LAYERS = (
-    ("app", "cli", "demo", "installation", "schema", "serving", "__main__"),
+    ("app", "cli", "demo", "installation", "schema", "serve", "__main__"),
     ("record_api", "admin", "reader", "importers", "site_export"),
     (
         "posts",
@@ -71,7 +71,14 @@ MAY_SPEAK_SQL = (
     "cli/doctor.py",
 )
 # `AWS_*` are the object store's own, shared with every other tool that speaks S3.
-MAY_READ_ENVIRONMENT = ("settings.py", "app.py", "cli/", "__main__.py", "storage/objects.py")
+MAY_READ_ENVIRONMENT = (
+    "settings.py",
+    "app.py",
+    "cli/",
+    "serve/",
+    "__main__.py",
+    "storage/objects.py",
+)
 # Only handed through, to the endpoints of media.
 MAY_LOOK_UP = {("web/v1/call.py", "media/images")}
 

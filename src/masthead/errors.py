@@ -48,6 +48,12 @@ class TooLarge(MastheadError):
     message = "The request is larger than this service accepts."
 
 
+class BodyStalled(MastheadError):
+    """The client announced a body and stopped sending it."""
+
+    message = "The request's body stopped arriving. Send the request again."
+
+
 class Unauthenticated(MastheadError):
     message = "The request requires a valid authorization token."
 

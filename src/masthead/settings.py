@@ -219,6 +219,16 @@ class Settings:
         default="",
         default_doc="none",
     )
+    tls_cert: Path | None = _setting(
+        parse_existing_file,
+        "Certificate with its chain (PEM): the server speaks TLS itself. Needs `MASTHEAD_TLS_KEY`.",
+        default_doc="none: plain HTTP, for a proxy",
+    )
+    tls_key: Path | None = _setting(
+        parse_existing_file,
+        "The certificate's key (PEM, without a password).",
+        default_doc="none",
+    )
     log: LogFormat = _setting(
         parse_choice(LogFormat),
         "Log lines on standard error: `console` or `json`.",

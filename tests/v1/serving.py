@@ -13,8 +13,8 @@ import uvicorn
 from starlette.types import ASGIApp
 from tests.world import World, open_world
 
-from masthead.cli.listener import BACKLOG, address_of, listen
-from masthead.serving.server import HttpServer
+from masthead.serve.http_server import HttpServer
+from masthead.serve.listener import address_of, listen
 
 
 @asynccontextmanager
@@ -58,12 +58,13 @@ async def serving(app: ASGIApp) -> AsyncIterator[str]:
 
 @asynccontextmanager
 async def serving_as_the_command_does(app: ASGIApp) -> AsyncIterator[str]:
-    """By the service's own HTTP server."""
+    """By the HTTP server of `masthead serve`."""
     listener = listen("127.0.0.1", 0)
-    server = HttpServer(app)
-    await server.start(listener, backlog=BACKLOG)
+    server = HttpServer(app, listener)
+    running = asyncio.create_task(server.serve())
     try:
         yield address_of(listener)
     finally:
-        await server.gather()
-        assert await server.end(5.0) == 0
+        listener.close()
+        server.stop()  # type: ignore[no-untyped-call]
+        await running

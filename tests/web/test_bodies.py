@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 from collections.abc import Iterable
@@ -11,9 +12,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from starlette.types import Message, Scope
+from tests.loop_time import LoopTime
 
-from masthead.errors import BadRequest, TooLarge
-from masthead.web.bodies import MAX_DEPTH, ClientDisconnected, decode_json_object, read_body
+from masthead.errors import BadRequest, BodyStalled, TooLarge
+from masthead.web.bodies import (
+    MAX_DEPTH,
+    STALLED_SECONDS,
+    ClientDisconnected,
+    decode_json_object,
+    read_body,
+)
 
 
 class Client:
@@ -158,3 +166,18 @@ json_values = st.recursive(
 @given(st.dictionaries(st.sampled_from("abc"), json_values), st.booleans())
 def test_every_storable_object_survives(value: dict[str, Any], ascii_only: bool) -> None:
     assert decode_json_object(json.dumps(value, ensure_ascii=ascii_only).encode()) == value
+
+
+async def test_a_body_that_stops_arriving_is_refused_and_not_waited_for(
+    loop_time: LoopTime,
+) -> None:
+    class Stalled(Client):
+        async def __call__(self) -> Message:
+            if self.taken:
+                await asyncio.Future()
+            return await super().__call__()
+
+    reading = asyncio.create_task(read_body(scope(), Stalled([b"half"]), limit=100))
+    await loop_time.go_by(STALLED_SECONDS + 1)
+    with pytest.raises(BodyStalled):
+        await reading

@@ -16,9 +16,9 @@ import uvloop
 
 from masthead.app import Parts, build
 from masthead.cli.invocation import Invocation, command, new_app
-from masthead.cli.listener import address_of, base_url_for, listen
 from masthead.cli.opened import configure_logs, migrated
 from masthead.demo.access import DemoAccess, demo_access
+from masthead.serve.listener import address_of, base_url_for, listen
 from masthead.setting_values import Url
 from masthead.settings import Settings
 
@@ -41,7 +41,7 @@ def serve(
     configure_logs(settings)
     listener = listen(host, port)
     if not os.environ.get("MASTHEAD_BASE_URL", "").strip():
-        own = base_url_for(host, listener.getsockname()[1])
+        own = base_url_for(host, listener.getsockname()[1], _scheme(settings))
         settings = dataclasses.replace(settings, base_url=Url(own))
     if workers == 1:
         uvloop.run(_serve_alone(settings, listener, with_worker=not no_worker, demo=demo))
@@ -54,12 +54,12 @@ def serve(
 async def _serve_alone(
     settings: Settings, listener: socket.socket, *, with_worker: bool, demo: bool
 ) -> None:
-    from masthead.cli.server import Server
+    from masthead.serve.process import ServerProcess
 
     await migrated(settings)
-    server = Server(settings, listener, with_worker=with_worker)
+    server = ServerProcess(settings, listener, with_worker=with_worker)
     _on_signals(server.stop)
-    address = address_of(listener)
+    address = address_of(listener, _scheme(settings))
 
     async def say(parts: Parts) -> None:
         _say_ready(address, await demo_access(parts) if demo else None)
@@ -70,21 +70,13 @@ async def _serve_alone(
 async def _serve_together(
     settings: Settings, listener: socket.socket, count: int, *, with_worker: bool, demo: bool
 ) -> None:
-    from masthead.cli.supervisor import Orders, Supervisor
+    from masthead.serve.supervisor import Supervisor
 
     await migrated(settings)
     access = await _demo_beforehand(settings) if demo else None
-    listener.set_inheritable(True)
-    orders = Orders(
-        listener=listener.fileno(),
-        data_dir=str(settings.data_dir),
-        database_url=str(settings.database_url),
-        base_url=str(settings.base_url),
-        with_worker=with_worker,
-    )
-    supervisor = Supervisor(orders, listener, count)
+    supervisor = Supervisor(settings, listener, count, with_worker=with_worker)
     _on_signals(supervisor.stop)
-    address = address_of(listener)
+    address = address_of(listener, _scheme(settings))
     ready = asyncio.get_running_loop().create_future()
     ready.add_done_callback(lambda _: _say_ready(address, access))
     await supervisor.run(ready)
@@ -96,6 +88,10 @@ async def _demo_beforehand(settings: Settings) -> DemoAccess | None:
         return await demo_access(parts)
     finally:
         await parts.close()
+
+
+def _scheme(settings: Settings) -> str:
+    return "https" if settings.tls_cert else "http"
 
 
 def _on_signals(stop: Callable[[], None]) -> None:

@@ -19,6 +19,7 @@ TABLE: tuple[tuple[type[MastheadError], int, str], ...] = (
     (errors.Unauthenticated, 401, "unauthorized"),
     (errors.Forbidden, 403, "forbidden"),
     (errors.NotFound, 404, "not_found"),
+    (errors.BodyStalled, 408, "validation_invalid_data"),
     (errors.Conflict, 412, "conflict"),
     (errors.TooLarge, 413, "validation_invalid_data"),
     (errors.RateLimited, 429, "rate_limited"),

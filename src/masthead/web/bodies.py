@@ -5,17 +5,22 @@ Every face that takes JSON calls these two; multipart bodies are read in `multip
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
 import msgspec
 from starlette.types import Receive, Scope
 
-from masthead.errors import BadRequest, TooLarge
+from masthead.errors import BadRequest, BodyStalled, TooLarge
 from masthead.web.answers import header_lines
 
 MAX_DEPTH = 128
 """Nesting that any honest document stays under, and that recursive code below can walk."""
+
+STALLED_SECONDS = 60.0
+"""Without a byte of a body that is waited for. Otherwise half a body would hold its connection, and
+what was read of it, forever."""
 
 _INT64 = range(-(2**63), 2**63)
 
@@ -55,7 +60,11 @@ async def body_chunks(scope: Scope, receive: Receive, *, limit: int) -> AsyncIte
 
 async def _next_chunk(receive: Receive, limit: int, received: int = 0) -> tuple[bytes, bool]:
     """A part of the body, and whether it was the last."""
-    message = await receive()
+    try:
+        async with asyncio.timeout(STALLED_SECONDS):
+            message = await receive()
+    except TimeoutError:
+        raise BodyStalled from None
     if message["type"] == "http.disconnect":
         raise ClientDisconnected
     chunk: bytes = message.get("body", b"")

@@ -46,6 +46,7 @@ TABLE: tuple[tuple[type[MastheadError], int, str], ...] = (
     (errors.RateLimited, 429, "RATE_LIMITED"),
     (InvalidScope, 403, "INVALID_SCOPE"),
     (errors.TooLarge, 413, "BAD_REQUEST"),
+    (errors.BodyStalled, 408, "BAD_REQUEST"),
     (errors.StatementTimeout, 400, "BAD_REQUEST"),
     (errors.BadRequest, 400, "BAD_REQUEST"),
     (errors.Invalid, 422, "VALIDATION_ERROR"),

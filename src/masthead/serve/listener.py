@@ -49,17 +49,21 @@ def refuse_newcomers(listener: socket.socket) -> None:
         return
 
 
-def address_of(listener: socket.socket) -> str:
+def address_of(listener: socket.socket, scheme: str = "http") -> str:
     """`http://127.0.0.1:8000`, with the port that was really taken."""
     host, port = listener.getsockname()[:2]
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    return _url(scheme, host, port)
 
 
-def base_url_for(host: str, port: int) -> str:
+def base_url_for(host: str, port: int, scheme: str = "http") -> str:
     """What links start with when the operator has not said: the name a browser here would use."""
     if host in _WILDCARDS or host == "localhost" or _is_loopback(host):
-        return f"http://localhost:{port}"
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+        return f"{scheme}://localhost:{port}"
+    return _url(scheme, host, port)
+
+
+def _url(scheme: str, host: str, port: int) -> str:
+    return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
 
 
 def _is_loopback(host: str) -> bool:

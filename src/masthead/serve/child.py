@@ -1,0 +1,41 @@
+"""One of several server processes, as the supervisor starts it: `… child FD [--no-worker]`."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import sys
+
+import uvloop
+
+from masthead import logs
+from masthead.app import Parts
+from masthead.errors import MastheadError
+from masthead.serve.process import ServerProcess
+from masthead.serve.supervisor import READY
+from masthead.settings import Settings
+
+
+async def serve(descriptor: int, *, with_worker: bool) -> None:
+    settings = Settings.from_environ(os.environ)
+    logs.configure(settings.log)
+    listener = socket.socket(fileno=descriptor)
+    server = ServerProcess(settings, listener, with_worker=with_worker)
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGTERM, server.stop)
+    # The parent never writes there: it is readable when the parent has ended.
+    loop.add_reader(sys.stdin.fileno(), server.stop)
+
+    async def say_ready(_: Parts) -> None:
+        os.write(sys.stdout.fileno(), READY)
+
+    await server.run(say_ready)
+
+
+if __name__ == "__main__":
+    try:
+        uvloop.run(serve(int(sys.argv[1]), with_worker="--no-worker" not in sys.argv))
+    except MastheadError as error:
+        sys.exit(f"masthead: {error}")

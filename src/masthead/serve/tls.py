@@ -1,0 +1,35 @@
+"""The certificate of a server that speaks TLS itself, checked before anything is served."""
+
+from __future__ import annotations
+
+import ssl
+from dataclasses import dataclass
+from pathlib import Path
+
+from masthead.settings import Settings, SettingsError
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    chain: Path
+    key: Path
+
+
+def certificate_of(settings: Settings) -> Certificate | None:
+    """None without TLS. Files that don't fit together are refused here, with a sentence; the HTTP
+    server would end without one."""
+    chain, key = settings.tls_cert, settings.tls_key
+    if chain is None and key is None:
+        return None
+    if chain is None or key is None:
+        missing = "MASTHEAD_TLS_CERT" if chain is None else "MASTHEAD_TLS_KEY"
+        raise SettingsError(f"{missing} is missing: TLS needs both a certificate and its key.")
+    try:
+        # An encrypted key would ask for its password on the terminal; it gets an empty one.
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(chain, key, password=str)
+    except (ssl.SSLError, OSError) as error:
+        raise SettingsError(
+            "MASTHEAD_TLS_CERT and MASTHEAD_TLS_KEY must be a PEM certificate (with its chain) and "
+            f"its key without a password ({error.strerror or error})."
+        ) from error
+    return Certificate(chain, key)

@@ -1,0 +1,166 @@
+"""What the HTTP server of `masthead serve` promises to peers that are broken, slow or hostile."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from starlette.types import Receive, Scope, Send
+from tests.serve.peer import echo, request, serving
+
+BEHIND = request("/smuggled")
+
+
+def head(*lines: str, start: str = "POST /victim HTTP/1.1") -> bytes:
+    return "\r\n".join([start, "Host: a.example", *lines, "", ""]).encode("latin-1")
+
+
+CHUNKED = "Transfer-Encoding: chunked"
+TERMINATED = b"0\r\n\r\n"
+
+AMBIGUOUS = {
+    "TE with something around": head("Transfer-Encoding: xchunked") + TERMINATED,
+    "TE identity": head("Transfer-Encoding: identity"),
+    "TE chunked, identity": head("Transfer-Encoding: chunked, identity") + TERMINATED,
+    "TE space before the colon": head("Transfer-Encoding : chunked") + TERMINATED,
+    "TE of HTTP/1.0": head(CHUNKED, start="POST /victim HTTP/1.0") + TERMINATED,
+    "two lengths": head("Content-Length: 4", "Content-Length: 5") + b"abcde",
+    "a signed length": head("Content-Length: +4") + b"abcd",
+    "a negative length": head("Content-Length: -4") + b"abcd",
+    "a hexadecimal length": head("Content-Length: 0x4") + b"abcd",
+    "an enormous length": head("Content-Length: 99999999999999999999999") + b"abcd",
+    "a length with a gap": head("Content-Length: 1 0") + b"abcdefghij",
+    "a folded header": head("X-A: one", " two"),
+    "a space before the colon": head("X-A : one"),
+    "a header without a colon": head("X-A"),
+    "a header without a name": head(": one"),
+    "NUL in a value": head("X-A: o\0ne"),
+    "NUL in a name": head("X-\0A: one"),
+    "a bare carriage return in a value": head("X-A: one\rX-B: two"),
+    "no version": b"GET /victim\r\nHost: a.example\r\n\r\n",
+    "an old version": head(start="GET /victim HTTP/0.9"),
+    "a space in the target": head(start="GET /vic tim HTTP/1.1"),
+    "TLS": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("raw", AMBIGUOUS.values(), ids=AMBIGUOUS)
+async def test_what_two_readers_could_frame_differently_is_refused(raw: bytes) -> None:
+    async with serving(echo) as served:
+        peer = await served.send(raw + BEHIND)
+        assert (await peer.answer())[0] == 400
+        assert await peer.rest() == b""
+        assert "/smuggled" not in served.paths
+
+
+async def test_nothing_behind_a_length_beside_chunks_is_executed() -> None:
+    async with serving(echo) as served:
+        peer = await served.send(head("Content-Length: 6", CHUNKED) + TERMINATED + BEHIND)
+        await peer.rest()
+        assert "/smuggled" not in served.paths
+
+
+async def test_requests_in_a_row_are_answered_in_order() -> None:
+    async with serving(echo) as served:
+        peer = await served.send(request("/a") + request("/b", body=b"second") + request("/c"))
+        assert [(await peer.answer())[1] for _ in range(3)] == [b"/a", b"second", b"/c"]
+        peer.writer.close()
+
+
+async def test_a_huge_head_is_refused() -> None:
+    async with serving(echo) as served:
+        peer = await served.send(request("/", f"X-Long: {'v' * 200_000}"))
+        assert (await peer.answer())[0] == 431
+        assert await peer.rest() == b""
+        assert served.paths == []
+
+
+async def test_so_are_more_than_a_hundred_headers() -> None:
+    async with serving(echo) as served:
+        peer = await served.send(request("/", *["X: v"] * 101))
+        assert (await peer.answer())[0] == 431
+        await peer.rest()
+        assert served.paths == []
+
+
+@pytest.mark.parametrize("raw", [b"", b"P", b"GET / HTTP/1.1\r\nHost: a.exam"])
+async def test_a_client_that_sends_no_whole_head_is_disconnected(raw: bytes) -> None:
+    async with serving(echo, head_seconds=0.3) as served:
+        peer = await served.send(raw)
+        await peer.rest()
+        assert served.paths == []
+
+
+async def test_so_is_one_that_sends_no_further_request() -> None:
+    async with serving(echo, head_seconds=0.3) as served:
+        peer = await served.send(request("/a"))
+        assert (await peer.answer())[1] == b"/a"
+        assert await peer.rest() == b""
+
+
+async def test_an_upgrade_is_answered_as_if_it_was_not_asked_for() -> None:
+    async with serving(echo) as served:
+        asked = request("/a", "Connection: Upgrade", "Upgrade: websocket")
+        peer = await served.send(asked)
+        assert await peer.answer() == (200, b"/a")
+        peer.writer.close()
+
+
+async def test_a_body_that_nobody_reads_is_not_taken_for_the_next_request() -> None:
+    async def answers_early(scope: Scope, receive: Receive, send: Send) -> None:
+        length = (b"content-length", b"2")
+        await send({"type": "http.response.start", "status": 200, "headers": [length]})
+        await send({"type": "http.response.body", "body": b"ok"})
+
+    async with serving(answers_early) as served:
+        body = b"x" * 3_000_000 + BEHIND
+        raw = request("/upload", body=body)
+        peer = await served.send(raw[:1_000])
+        assert await peer.answer() == (200, b"ok")
+        peer.writer.write(raw[1_000:])
+        await peer.rest()
+        assert served.paths == ["/upload"]
+
+
+async def test_sending_waits_for_a_slow_reader() -> None:
+    sent = 0
+    is_waiting = asyncio.Event()
+
+    async def endless(scope: Scope, receive: Receive, send: Send) -> None:
+        nonlocal sent
+        leaving = asyncio.create_task(_left(receive))
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        while not leaving.done():
+            piece = asyncio.ensure_future(
+                send({"type": "http.response.body", "body": b"x" * 65_536, "more_body": True})
+            )
+            done, _ = await asyncio.wait({piece}, timeout=1)
+            if not done:
+                is_waiting.set()
+                await asyncio.wait({piece, leaving}, return_when=asyncio.FIRST_COMPLETED)
+            sent += 65_536
+
+    async with serving(endless) as served:
+        peer = await served.send(request("/"))
+        peer.writer.transport.pause_reading()  # type: ignore[attr-defined]
+        await asyncio.wait_for(is_waiting.wait(), 20)
+        assert sent < 64 * 1024 * 1024
+        peer.writer.transport.abort()
+
+
+async def _left(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def test_no_more_connections_are_served_than_allowed_and_waiting_ones_get_their_turn() -> (
+    None
+):
+    async with serving(echo, max_connections=2) as served:
+        idle = [await served.send(b"") for _ in range(2)]
+        waiting = await served.send(request("/waits"))
+        await asyncio.sleep(0)
+        for each in idle:
+            each.writer.close()
+        assert (await waiting.answer())[1] == b"/waits"
+        waiting.writer.close()
