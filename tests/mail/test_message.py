@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import inspect
 from datetime import UTC, datetime
-from email import message_from_string
+from email import message_from_bytes, message_from_string
+from email.header import decode_header, make_header
 from email.headerregistry import Address
 from email.message import EmailMessage
-from email.policy import default
+from email.policy import compat32, default
 from typing import Any
 
 import pytest
@@ -16,7 +18,8 @@ from hypothesis import strategies as st
 
 from masthead.email_address import is_email, normal_email
 from masthead.mail import messages
-from masthead.mail.message import Letter, Mail, compose, one_line
+from masthead.mail.headers import field, one_line
+from masthead.mail.message import Letter, Mail, compose
 from masthead.mail.rendering import FOLDER, render
 
 SENDER = Address("Masthead", addr_spec="no-reply@example.org")
@@ -38,7 +41,7 @@ def sent(**changes: Any) -> tuple[bytes, EmailMessage]:
     """A letter as bytes, and as its receiver reads them."""
     values = {"to": "reader@example.com", "subject": "Hello", "text": "Hi\n", "html": "<p>Hi</p>"}
     letter = Letter(**(values | changes))
-    raw = compose(letter, mail_id="abc", written=WRITTEN, sender=SENDER).as_bytes()
+    raw = compose(letter, mail_id="abc", written=WRITTEN, sender=SENDER).content
     read = message_from_string(raw.decode(), policy=default)
     assert isinstance(read, EmailMessage)
     return raw, read
@@ -179,6 +182,63 @@ def test_no_text_changes_who_gets_the_mail(text: str) -> None:
     assert [each.addr_spec for each in mail["to"].addresses] == ["reader@example.com"]
     assert set(mail.keys()) == PLAIN
     assert raw.isascii()
+
+
+def decoded(raw: bytes, name: str) -> str:
+    """A header as RFC 2047 has it read: unfolded, its encoded words decoded once."""
+    value = message_from_bytes(raw, policy=compat32)[name].replace("\r\n", "")
+    return str(make_header(decode_header(value)))
+
+
+def encoded_word(charset: str, kind: str, text: str) -> str:
+    octets = text.encode()
+    if kind.lower() == "b":
+        return f"=?{charset}?{kind}?{base64.b64encode(octets).decode()}?="
+    return f"=?{charset}?{kind}?{''.join(f'={each:02x}' for each in octets)}?="
+
+
+INJECTED = st.sampled_from(
+    ["\r\nBcc: eve@example.com", "\n\n<p>spam", "\rX: y", "\x00", "\u2028a: b"]
+)
+ENCODED_WORDS = st.builds(
+    encoded_word,
+    st.sampled_from(["utf-8", "UTF-8", "us-ascii", "iso-8859-1", "utf-7", "utf-16", "nosuch"]),
+    st.sampled_from("qQbB"),
+    st.text(max_size=8) | INJECTED,
+)
+FRAGMENTS = st.sampled_from(
+    ["=?", "?=", "=?utf-8", "?q?", "=0d=0a", '"', "\\", "<", ">", ",", "\r\n", " ", "Zoë", "a"]
+)
+HOSTILE_NAMES = st.lists(ENCODED_WORDS | INJECTED | FRAGMENTS, max_size=12).map("".join)
+
+
+@given(name=HOSTILE_NAMES, subject=HOSTILE_NAMES)
+def test_an_encoded_word_arrives_as_the_characters_it_is_made_of(name: str, subject: str) -> None:
+    raw, mail = sent(to_name=name, subject=subject)
+    head, _, _ = raw.partition(b"\r\n\r\n")
+    fields = [line for line in head.split(b"\r\n") if not line.startswith(b" ")]
+    assert [line.partition(b":")[0].decode() for line in fields] == [
+        "From",
+        "To",
+        "Subject",
+        "Date",
+        "Message-ID",
+        "Auto-Submitted",
+        "MIME-Version",
+        "Content-Type",
+    ]
+    assert set(mail.keys()) == PLAIN
+    assert [each.addr_spec for each in mail["to"].addresses] == ["reader@example.com"]
+    assert decoded(raw, "subject") == one_line(subject)
+    shown, address = one_line(name), "reader@example.com"
+    assert decoded(raw, "to") == (f"{shown} <{address}>" if shown else address)
+    assert body_of(mail, "plain").strip() == "Hi"
+
+
+@pytest.mark.parametrize("part", ["\r", "\n", "\r\n", "\r\n\r\n ", "\n ", "\x00", "\x7f"])
+def test_no_header_is_written_with_a_line_break_that_is_no_folding(part: str) -> None:
+    with pytest.raises(ValueError, match="Subject would hold a line break"):
+        field("Subject", f"a{part}b")
 
 
 def test_long_lines_and_every_script_travel_in_seven_bits() -> None:

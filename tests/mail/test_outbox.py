@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import stat
 from collections.abc import AsyncIterator
-from email.message import EmailMessage
 from pathlib import Path
 
 import pytest
@@ -18,6 +17,7 @@ from masthead.app import job_runner
 from masthead.caller import system
 from masthead.jobs.runner import JobRunner
 from masthead.mail.jobs import handlers
+from masthead.mail.message import ComposedMail
 from masthead.mail.messages import confirm_email
 from masthead.mail.outbox import KEPT
 from masthead.mail.transport import Transport, transport_of
@@ -128,8 +128,8 @@ class DyingRoad:
     def __init__(self, road: Transport) -> None:
         self._road = road
 
-    async def send(self, mail_id: str, message: EmailMessage) -> None:
-        await self._road.send(mail_id, message)
+    async def send(self, mail_id: str, mail: ComposedMail) -> None:
+        await self._road.send(mail_id, mail)
         raise Crash
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ssl
 from datetime import UTC, datetime
 from email.headerregistry import Address
-from email.message import EmailMessage
 from pathlib import Path
 
 import aiosmtplib
@@ -13,7 +12,7 @@ import pytest
 from tests.mail.postbox import PASSWORD, USER, Postbox
 from tests.tls import Authority, untrusted_certificate
 
-from masthead.mail.message import Letter, compose
+from masthead.mail.message import ComposedMail, Letter, compose
 from masthead.mail.smtp import AsciiOnly, NoSuchMailbox, SmtpTransport
 from masthead.setting_values import Secret, SmtpSecurity, SmtpServer
 
@@ -23,7 +22,7 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
     return Authority(tmp_path_factory.mktemp("authority"))
 
 
-def letter(to: str = "reader@example.com") -> EmailMessage:
+def letter(to: str = "reader@example.com") -> ComposedMail:
     return compose(
         Letter(to=to, subject="Hello", text="Hello\n", html="<p>Hello</p>"),
         mail_id="abc",

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import os
-from email.message import EmailMessage
 from pathlib import Path
+
+from masthead.mail.message import ComposedMail
 
 
 class MailFolder:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    async def send(self, mail_id: str, message: EmailMessage) -> None:
+    async def send(self, mail_id: str, mail: ComposedMail) -> None:
         # The date first, so that a listing is in order; a repeat replaces its own file.
-        name = f"{message['date'].datetime:%Y%m%dT%H%M%S}-{mail_id}.eml"
-        await asyncio.to_thread(_write, self._folder / name, message.as_bytes())
+        name = f"{mail.written:%Y%m%dT%H%M%S}-{mail_id}.eml"
+        await asyncio.to_thread(_write, self._folder / name, mail.content)
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -25,9 +25,9 @@ def handlers(outbox: Outbox, transport: Transport, sender: Address) -> Mapping[s
         queued = await outbox.get(job.tenant_id, job.payload["mail_id"])
         if queued is None:
             return
-        message = compose(queued.letter, mail_id=queued.id, written=queued.written, sender=sender)
+        mail = compose(queued.letter, mail_id=queued.id, written=queued.written, sender=sender)
         try:
-            await transport.send(queued.id, message)
+            await transport.send(queued.id, mail)
         except Undeliverable as error:
             log.warning("mail.undeliverable", mail_id=queued.id, reason=str(error))
         await outbox.remove(job.tenant_id, queued.id)

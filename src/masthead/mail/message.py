@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from dataclasses import field as dataclass_field
 from datetime import datetime
 from email.headerregistry import Address
 from email.message import EmailMessage
-from email.policy import SMTP, EmailPolicy
+from email.policy import SMTP
+from email.utils import format_datetime
 from typing import Any
 
 import msgspec
 
 from masthead.email_address import is_email, normal_email
-
-VERBATIM = frozenset({"message-id", "list-unsubscribe", "list-unsubscribe-post"})
+from masthead.mail.headers import address_value, field, one_line, text_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,7 @@ class Mail:
     template: str
     to: str
     subject: str
-    values: Mapping[str, Any] = field(default_factory=dict)
+    values: Mapping[str, Any] = dataclass_field(default_factory=dict)
     to_name: str = ""
     reply_to: str = ""
     unsubscribe_url: str = ""
@@ -43,61 +44,60 @@ class Letter(msgspec.Struct, frozen=True):
     unsubscribe_url: str = ""
 
 
-class _Policy(EmailPolicy):
-    """Addresses in headers stay in one piece: folding would turn long ones into encoded words,
-    which mail programs do not look for there."""
+@dataclass(frozen=True, slots=True)
+class ComposedMail:
+    """What goes over the wire, and between whom. The addresses are never read back from it."""
 
-    def fold(self, name: str, value: str) -> str:
-        if name.lower() in VERBATIM:
-            return f"{name}: {value}{self.linesep}"
-        folded: str = super().fold(name, value)
-        return folded
-
-    def fold_binary(self, name: str, value: str) -> bytes:
-        if name.lower() in VERBATIM:
-            return self.fold(name, value).encode("ascii")
-        return super().fold_binary(name, value)
+    sender: str
+    recipient: str
+    written: datetime
+    content: bytes
+    is_utf8: bool
+    """An address beyond ASCII has no other form: its header is in UTF-8 (RFC 6532), the rest in
+    7 bit."""
 
 
 # 7 bit, because not every server on the way takes more; lines end as SMTP wants them.
-POLICY = _Policy(cte_type="7bit", linesep=SMTP.linesep)
-# An address beyond ASCII has no other form: its header is in UTF-8 (RFC 6532), the rest in 7 bit.
-UTF8_POLICY = POLICY.clone(utf8=True)
+_BODY_POLICY = SMTP.clone(cte_type="7bit")
 
 
-def compose(letter: Letter, *, mail_id: str, written: datetime, sender: Address) -> EmailMessage:
-    """The same message each time: a receiver recognises one that comes again by its Message-ID."""
-    to = _address(letter.to, letter.to_name)
-    answers_to = _address(letter.reply_to) if letter.reply_to else None
-    is_ascii = all(each is None or each.addr_spec.isascii() for each in (to, answers_to))
-    message = EmailMessage(policy=POLICY if is_ascii else UTF8_POLICY)
-    message["From"] = Address(one_line(sender.display_name), addr_spec=sender.addr_spec)
-    message["To"] = to
-    if answers_to:
-        message["Reply-To"] = answers_to
-    message["Subject"] = one_line(letter.subject)
-    message["Date"] = written
-    message["Message-ID"] = f"<{mail_id}@{sender.domain}>"
-    # Nobody's holiday notice answers to it.
-    message["Auto-Submitted"] = "auto-generated"
+def compose(letter: Letter, *, mail_id: str, written: datetime, sender: Address) -> ComposedMail:
+    """The same message each time: a receiver recognises one that comes again by its Message-ID.
+
+    Raises ValueError for an address that is none, and for whatever would break a header.
+    """
+    to = _addr_spec(letter.to)
+    fields = {
+        "From": address_value(sender.addr_spec, one_line(sender.display_name)),
+        "To": address_value(to, one_line(letter.to_name)),
+        "Subject": text_value(one_line(letter.subject)),
+        "Date": format_datetime(written),
+        "Message-ID": f"<{mail_id}@{sender.domain}>",
+        # Nobody's holiday notice answers to it.
+        "Auto-Submitted": "auto-generated",
+    }
+    if letter.reply_to:
+        fields["Reply-To"] = _addr_spec(letter.reply_to)
     if letter.unsubscribe_url:
-        message["List-Unsubscribe"] = f"<{letter.unsubscribe_url}>"
-        message["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
-    message.set_content(letter.text)
-    message.add_alternative(letter.html, subtype="html")
-    message.set_boundary(f"=_{mail_id}")
-    return message
+        fields["List-Unsubscribe"] = f"<{letter.unsubscribe_url}>"
+        fields["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
+    head = "".join(field(name, value) for name, value in fields.items())
+    content = head.encode() + _body(letter, mail_id).as_bytes()
+    return ComposedMail(sender.addr_spec, to, written, content, is_utf8=not head.isascii())
 
 
-def _address(addr_spec: str, name: str = "") -> Address:
+def _body(letter: Letter, mail_id: str) -> EmailMessage:
+    """The two texts with the headers that describe them."""
+    body = EmailMessage(policy=_BODY_POLICY)
+    body.set_content(letter.text)
+    body.add_alternative(letter.html, subtype="html")
+    body.set_boundary(f"=_{mail_id}")
+    return body
+
+
+def _addr_spec(text: str) -> str:
     """Raises ValueError for what is no single plain address."""
-    normal = normal_email(addr_spec)
-    if not is_email(normal):
+    address = normal_email(text)
+    if not is_email(address):
         raise ValueError("not an e-mail address")
-    local, _, domain = normal.rpartition("@")
-    return Address(one_line(name), username=local, domain=domain)
-
-
-def one_line(text: str) -> str:
-    """Without line breaks and control characters: what people call themselves ends no header."""
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return address

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from email.message import EmailMessage
 from pathlib import Path
 
 import aiosmtplib
 
-from masthead.mail.message import UTF8_POLICY
+from masthead.mail.message import ComposedMail
 from masthead.outbound.connections import trust_of
 from masthead.setting_values import SmtpSecurity, SmtpServer
 
@@ -51,14 +50,14 @@ class SmtpTransport:
         self._own_name = own_name
         self._timeout_seconds = timeout_seconds
 
-    async def send(self, mail_id: str, message: EmailMessage) -> None:
+    async def send(self, mail_id: str, mail: ComposedMail) -> None:
         async with self._client() as client:
             try:
                 await client.sendmail(
-                    message["from"].addresses[0].addr_spec,
-                    [each.addr_spec for each in message["to"].addresses],
-                    message.as_bytes(),
-                    mail_options=_UTF8_OPTIONS if message.policy is UTF8_POLICY else (),
+                    mail.sender,
+                    [mail.recipient],
+                    mail.content,
+                    mail_options=_UTF8_OPTIONS if mail.is_utf8 else (),
                 )
             except aiosmtplib.SMTPException as error:
                 final = _final(error)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from email.message import EmailMessage
 from typing import Protocol
 
 from masthead.mail.files import MailFolder
+from masthead.mail.message import ComposedMail
 from masthead.mail.smtp import SmtpTransport
 from masthead.settings import Settings
 
 
 class Transport(Protocol):
-    async def send(self, mail_id: str, message: EmailMessage) -> None:
+    async def send(self, mail_id: str, mail: ComposedMail) -> None:
         """Returns when the mail is in safe hands; raises otherwise, and is then tried again.
 
         Raises `Undeliverable` where trying again is no use.

@@ -1,0 +1,79 @@
+"""The header fields of a mail, written out by hand.
+
+Python's own header classes read what they are given: on 3.11 and 3.12 they decode an encoded word
+that stands in a name (`=?utf-8?q?x=0d=0aBcc:…?=`) and write its line breaks into the mail. Here a
+text is only ever encoded. What the receiver decodes is what was given.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+import textwrap
+from collections.abc import Iterator
+
+FOLD = "\r\n "
+MAX_LINE = 66
+"""Characters to fold after, where there is a blank: with the name in front, a line of 78."""
+MAX_PLAIN = 500
+"""Characters of a text that is written as it is: without a blank it is one line, of 998 at most."""
+WORD_BYTES = 45
+"""As base64 they make an encoded word of 72 characters; RFC 2047 allows 75."""
+
+_PLAIN_TEXT = re.compile(r"[\x21-\x7e]+(?: [\x21-\x7e]+)*")
+# RFC 5322's atoms: everything else would have to be quoted.
+_PLAIN_PHRASE = re.compile(r"[\w!#$%&'*+/=?^`{|}~-]+(?: [\w!#$%&'*+/=?^`{|}~-]+)*", re.ASCII)
+_FOLDED = re.compile(r"[^\x00-\x1f\x7f]+(?:\r\n [^\x00-\x1f\x7f]+)*")
+
+
+def field(name: str, value: str) -> str:
+    """One header field. Raises ValueError for a value that would end it or hide in it."""
+    if value and not _FOLDED.fullmatch(value):
+        raise ValueError(f"the header {name} would hold a line break or a control character")
+    return f"{name}: {value}\r\n"
+
+
+def text_value(text: str) -> str:
+    """For a subject and the like."""
+    return _folded(text) if not text or _is_plain(text, _PLAIN_TEXT) else _encoded(text)
+
+
+def address_value(addr_spec: str, name: str = "") -> str:
+    if not name:
+        return addr_spec
+    phrase = _folded(name) if _is_plain(name, _PLAIN_PHRASE) else _encoded(name)
+    return f"{phrase} <{addr_spec}>"
+
+
+def one_line(text: str) -> str:
+    """Without line breaks and control characters: what people call themselves ends no header."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+
+
+def _is_plain(text: str, plain: re.Pattern[str]) -> bool:
+    # What looks like an encoded word would be decoded at the other end.
+    return len(text) <= MAX_PLAIN and "=?" not in text and plain.fullmatch(text) is not None
+
+
+def _folded(text: str) -> str:
+    lines = textwrap.wrap(text, MAX_LINE, break_long_words=False, break_on_hyphens=False)
+    return FOLD.join(lines)
+
+
+def _encoded(text: str) -> str:
+    """Encoded words (RFC 2047); the blanks between them belong to none."""
+    return FOLD.join(
+        f"=?utf-8?b?{base64.b64encode(piece.encode()).decode()}?=" for piece in _pieces(text)
+    )
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """Whole characters: half of one in a word is not valid."""
+    piece, size = "", 0
+    for character in text:
+        octets = len(character.encode())
+        if size + octets > WORD_BYTES:
+            yield piece
+            piece, size = "", 0
+        piece, size = piece + character, size + octets
+    yield piece
