@@ -22,7 +22,10 @@ from tests.privacy.asked import (
 from tests.world import Account, TenantWorld, World, records_of
 
 from masthead import clock
+from masthead.caller import Caller, Kind
+from masthead.errors import RateLimited
 from masthead.identity.sessions import ADMIN_COOKIE
+from masthead.privacy.limits import MEMBERS, OWNERS, RequestLimit
 from masthead.setting_values import GdprHeaderAuth
 
 BROWSER = {"accept": "text/html,application/xhtml+xml"}
@@ -246,6 +249,65 @@ async def test_addresses_of_one_ipv6_network_ask_as_one(tenant: TenantWorld) -> 
     assert (await neighbour.post(EXPORT, json={"type": "tenant"})).status_code == 200
 
 
+@pytest.mark.parametrize("path", [EXPORT, DELETE])
+async def test_a_members_session_mails_the_member_alone_in_the_sites_own_name(
+    path: str, tenant: TenantWorld, member: Account, app: World
+) -> None:
+    words = "=?utf-8?q?x=0d=0aBcc:=20eve=40example.com?= Buy now"
+    asked = member_deletion(member.id) | {"notify_email": "eve@example.com", "blog_name": words}
+    assert (await member.api.post(path, json=asked)).status_code in (200, 202)
+    mail = await only_mail(app, tenant.id)
+    assert mail.to == member.email
+    site = await app.parts.sites.of(tenant.id)
+    assert site.name in mail.letter.subject
+    assert "Buy now" not in mail.letter.subject + mail.letter.text + mail.letter.html
+
+
+async def test_a_member_who_goes_on_asking_is_429_and_no_one_else_is(
+    tenant: TenantWorld, owner: Account, member: Account, app: World
+) -> None:
+    asked = {"type": "member", "member_id": member.id}
+    for _ in range(MEMBERS.per_caller):
+        assert (await member.api.post(EXPORT, json=asked)).status_code == 200
+    for path in (EXPORT, DELETE):
+        answer = await member.api.post(path, json=member_deletion(member.id))
+        assert (answer.status_code, error_code(answer)) == (429, "RATE_LIMITED")
+        assert int(answer.headers["retry-after"]) <= 3600
+    assert len(await mails_of(app, tenant.id)) == MEMBERS.per_caller
+    another = await tenant.member()
+    own = {"type": "member", "member_id": another.id}
+    assert (await another.api.post(EXPORT, json=own)).status_code == 200
+    assert (await owner.api.post(EXPORT, json=asked)).status_code == 200
+    app.clock.advance(hours=1)
+    assert (await member.api.post(EXPORT, json=asked)).status_code == 200
+
+
+async def test_an_owner_who_goes_on_asking_is_429(
+    tenant: TenantWorld, owner: Account, member: Account
+) -> None:
+    asked = {"type": "member", "member_id": member.id, "notify_email": "eve@example.com"}
+    for _ in range(OWNERS.per_caller):
+        assert (await owner.api.post(EXPORT, json=asked)).status_code == 200
+    answer = await owner.api.post(EXPORT, json=asked)
+    assert (answer.status_code, error_code(answer)) == (429, "RATE_LIMITED")
+    own = {"type": "member", "member_id": member.id}
+    assert (await member.api.post(EXPORT, json=own)).status_code == 200
+
+
+async def test_all_members_of_a_site_are_limited_together(tenant: TenantWorld, app: World) -> None:
+    limit = RequestLimit(app.parts.limit_store, app.clock)
+    for number in range(MEMBERS.per_site):
+        await limit.admit(tenant.id, caller(Kind.MEMBER, tenant, number), "")
+    with pytest.raises(RateLimited):
+        await limit.admit(tenant.id, caller(Kind.MEMBER, tenant, MEMBERS.per_site), "")
+    await limit.admit(tenant.id, caller(Kind.OWNER, tenant, 0), "")
+    await limit.admit(tenant.id, None, "203.0.113.11")
+
+
+def caller(kind: Kind, tenant: TenantWorld, number: int) -> Caller:
+    return Caller(kind, tenant.id, f"account{number}", "", "blog_members")
+
+
 # A deletion by somebody who is signed in
 
 
@@ -351,17 +413,38 @@ async def test_by_header_alone_nothing_changes_until_the_owner_confirms(
     assert "Click here" not in mail.letter.text + mail.letter.html + mail.letter.subject
 
     app.clock.advance(days=10)
-    confirmed = await app.client().get(mail.link("/confirm"))
+    confirmed = await app.client().post(mail.link("/confirm"))
     assert confirmed.status_code == 200
     assert confirmed.json() == {"request_id": body["request_id"], "status": "queued"}
     assert await is_read_only(tenant)
     stored = await request_of(app, body["request_id"])
     assert stored["grace_until"] == clock.to_text(app.clock() + timedelta(days=30))
-    assert (await app.client().get(mail.link("/confirm"))).status_code == 200
+    assert (await app.client().post(mail.link("/confirm"))).status_code == 200
 
     assert (await app.client().get(mail.link("/cancel"))).json()["status"] == "cancelled"
     assert not await is_read_only(tenant)
-    assert (await app.client().get(mail.link("/confirm"))).status_code == 404
+    for method in ("GET", "POST"):
+        assert (await app.client().request(method, mail.link("/confirm"))).status_code == 404
+
+
+@pytest.mark.parametrize("accept", ["*/*", "application/json", "text/html", ""])
+async def test_a_confirm_link_that_is_only_opened_changes_nothing(
+    accept: str, tenant: TenantWorld, owner: Account, app: World
+) -> None:
+    body = (await outsider(tenant).post(DELETE, json=deletion(tenant))).json()
+    link = (await only_mail(app, tenant.id)).link("/confirm")
+    seen = await app.client().get(link, headers={"accept": accept})
+    assert seen.status_code == 200
+    assert not (await request_of(app, body["request_id"]))["confirmed_at"]
+    assert not await is_read_only(tenant)
+    if accept != "text/html":
+        awaiting = {"request_id": body["request_id"], "status": "awaiting_confirmation"}
+        assert seen.json() == awaiting
+    await app.client().post(link)
+    again = await app.client().get(link, headers={"accept": accept})
+    assert "<form" not in again.text
+    if accept != "text/html":
+        assert again.json() == {"request_id": body["request_id"], "status": "queued"}
 
 
 async def test_a_deletion_that_nobody_confirmed_is_dropped(
@@ -383,7 +466,7 @@ async def test_a_members_deletion_by_header_is_the_members_to_confirm(
     await outsider(tenant).post(DELETE, json=member_deletion(member.id))
     mail = await only_mail(app, tenant.id)
     assert mail.to == member.email
-    assert (await app.client().get(mail.link("/confirm"))).status_code == 200
+    assert (await app.client().post(mail.link("/confirm"))).status_code == 200
     assert not await is_read_only(tenant)
 
 

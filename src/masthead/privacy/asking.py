@@ -51,6 +51,14 @@ class Standing:
     """Signed in, or behind a gateway that vouches for the header (`full`)."""
 
     @property
+    def speaks_for_site(self) -> bool:
+        """Whether the mails may use the caller's name for the site, and go where an owner says.
+        A member's words and addresses would make the service anybody's sender of mail."""
+        if self.session is None:
+            return self.is_trusted
+        return self.session.kind is not Kind.MEMBER
+
+    @property
     def asked_by(self) -> str:
         return "session" if self.session else "header"
 

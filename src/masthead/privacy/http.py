@@ -1,7 +1,7 @@
 """`/api/gdpr/*` (spec 4.9): asking for an export or a deletion, and what the mailed links open.
 
-Links that change something only show a button to whoever asks for a page: mail scanners open every
-link. Any other GET acts, as specified.
+Mail scanners open every link, so a GET changes nothing: it shows a button, which posts. Cancelling
+is the exception, because the specification has it so: a GET that asks for no page cancels.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ from masthead.web.visit import visit_of
 
 MAX_BODY_BYTES = 64 * 1024
 MAX_QUERY_BYTES = 2_000
+AWAITING = "awaiting_confirmation"
 
 _NO_STORE = ((b"cache-control", b"no-store"), (b"referrer-policy", b"no-referrer"))
 
@@ -68,6 +69,8 @@ def privacy_routes(services: Services) -> list[Route]:
 
 
 Handler = Callable[[Scope, Receive, Send], Awaitable[None]]
+Step = Callable[[str, str], Awaitable[Record]]
+"""What a link's request id and token open."""
 
 
 class _Methods:
@@ -157,9 +160,11 @@ class _Asked:
     async def _check(self, scope: Scope, standing: Standing, ask: Ask) -> None:
         if ask.subject == asking.MEMBER:
             await self._services.requests.member(standing.tenant.id, ask.member_id)
-        # Only what would be accepted counts; what was refused has cost the owner nothing.
-        if not standing.is_trusted:
-            await self._services.limit.admit(standing.tenant.id, visit_of(scope).address)
+        # Only what would be accepted counts; what was refused has cost the owner nothing. Whoever
+        # sets the header for others (`full`) has limits of its own.
+        if standing.session or not standing.is_trusted:
+            address = visit_of(scope).address
+            await self._services.limit.admit(standing.tenant.id, standing.session, address)
 
 
 class _Linked:
@@ -186,50 +191,53 @@ class _Linked:
 
     async def cancel(self, scope: Scope, receive: Receive, send: Send) -> None:
         requests = self._services.requests
-        await self._act(scope, receive, send, requests.deletion_by_cancel_link, requests.cancel)
+        # The specification's own GET cancels, which is harmless; a browser gets the button.
+        if scope["method"] == "POST" or not wants_html(scope):
+            await self._act(scope, receive, send, requests.cancel)
+        else:
+            await self._show(scope, send, requests.deletion_by_cancel_link, is_cancel=True)
 
     async def confirm(self, scope: Scope, receive: Receive, send: Send) -> None:
         requests = self._services.requests
-        await self._act(scope, receive, send, requests.deletion_by_confirm_link, requests.confirm)
+        if scope["method"] == "POST":
+            await self._act(scope, receive, send, requests.confirm)
+        else:
+            await self._show(scope, send, requests.deletion_by_confirm_link, is_cancel=False)
 
-    async def _act(
-        self,
-        scope: Scope,
-        receive: Receive,
-        send: Send,
-        look: Callable[[str, str], Awaitable[Record]],
-        act: Callable[[str, str], Awaitable[Record]],
-    ) -> None:
+    async def _act(self, scope: Scope, receive: Receive, send: Send, act: Step) -> None:
         if scope["method"] == "POST":
             await read_body(scope, receive, limit=MAX_BODY_BYTES)
-        elif wants_html(scope):
-            await self._show(scope, send, look)
-            return
-        try:
-            request = await act(*_link(scope))
-        except MastheadError as error:
-            if not wants_html(scope):
-                raise
-            await pages.send_error(scope, send, error)
+        request = await self._taken(scope, send, act)
+        if request is None:
             return
         if wants_html(scope):
             await send_page(scope, send, await self._page(request, has_button=False))
         else:
             await send_json(send, 200, _state(request), _NO_STORE)
 
-    async def _show(
-        self, scope: Scope, send: Send, look: Callable[[str, str], Awaitable[Record]]
-    ) -> None:
-        """A page with a button; looking changes nothing."""
-        try:
-            request = await look(*_link(scope))
-        except MastheadError as error:
-            await pages.send_error(scope, send, error)
+    async def _show(self, scope: Scope, send: Send, look: Step, *, is_cancel: bool) -> None:
+        """A page with a button, or the state to a program; looking changes nothing."""
+        request = await self._taken(scope, send, look)
+        if request is None:
             return
-        is_cancel = scope["path"].endswith("/cancel")
-        await send_page(
-            scope, send, await self._page(request, has_button=True, is_cancel=is_cancel)
-        )
+        is_waiting = not request["confirmed_at"]
+        if wants_html(scope):
+            has_button = is_cancel or is_waiting
+            page = await self._page(request, has_button=has_button, is_cancel=is_cancel)
+            await send_page(scope, send, page)
+        else:
+            state = {"status": AWAITING} if is_waiting else {}
+            await send_json(send, 200, _state(request) | state, _NO_STORE)
+
+    async def _taken(self, scope: Scope, send: Send, step: Step) -> Record | None:
+        """None where a browser has been shown why the link does not work."""
+        try:
+            return await step(*_link(scope))
+        except MastheadError as error:
+            if not wants_html(scope):
+                raise
+            await pages.send_error(scope, send, error)
+            return None
 
     async def _page(self, request: Record, *, has_button: bool, is_cancel: bool = False) -> Page:
         site = await self._services.requests.site(TenantId(request["tenant_id"]))

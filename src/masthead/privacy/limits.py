@@ -1,21 +1,41 @@
-"""How often somebody who is not signed in may ask: five times an hour per tenant and network."""
+"""How often data-protection requests are taken, because each of them sends a mail.
+
+Counted by account, or by network where nobody is signed in, and by site: one member can't fill a
+mailbox, and many together can't make the service a sender of mail. Members, owners and strangers
+are counted apart, so that none of them uses up what another one needs.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import msgspec
 
 from masthead import clock
+from masthead.caller import Caller, Kind
 from masthead.errors import RateLimited
 from masthead.identity.limit_stores import LimitStore
 from masthead.identity.networks import network_of
 from masthead.ids import TenantId
 
-PER_HOUR = 5
 HOUR_SECONDS = 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """Exports and deletions together, in any hour."""
+
+    name: str
+    per_caller: int
+    per_site: int
+
+
+STRANGERS = Allowance("network", 5, 100)
+MEMBERS = Allowance("member", 20, 200)
+OWNERS = Allowance("owner", 60, 200)
 
 
 class RequestLimit:
@@ -23,21 +43,40 @@ class RequestLimit:
         self._store = store
         self._clock = now
 
-    async def admit(self, tenant_id: TenantId, address: str) -> None:
-        """Counts exports and deletions together; raises RateLimited instead of a sixth."""
+    async def admit(self, tenant_id: TenantId, session: Caller | None, address: str) -> None:
+        """Counts a request, or raises RateLimited."""
+        allowance, caller = STRANGERS, network_of(address)
+        if session is not None:
+            allowance, caller = MEMBERS if session.kind is Kind.MEMBER else OWNERS, session.id
         now = self._clock().timestamp()
 
         def count(states: Sequence[bytes]) -> tuple[list[bytes], float]:
-            known: list[float] = msgspec.json.decode(states[0]) if states[0] else []
-            recent = [moment for moment in known if moment > now - HOUR_SECONDS]
-            if len(recent) >= PER_HOUR:
-                return [states[0]], recent[0] + HOUR_SECONDS - now
-            return [msgspec.json.encode([*recent, now])], 0.0
+            recent = [_recent(state, now) for state in states]
+            most = (allowance.per_caller, allowance.per_site)
+            waits = [
+                known[0] + HOUR_SECONDS - now
+                for known, limit in zip(recent, most, strict=True)
+                if len(known) >= limit
+            ]
+            if waits:
+                return list(states), max(waits)
+            return [msgspec.json.encode([*known, now]) for known in recent], 0.0
 
-        # A digest: the store keeps nobody's address.
-        subject = "gdpr/" + hashlib.sha256(network_of(address).encode()).hexdigest()
-        wait = await self._store.update(tenant_id, [subject], count)
+        wait = await self._store.update(tenant_id, _subjects(allowance, caller), count)
         if wait > 0:
             raise RateLimited(
-                max(math.ceil(wait), 1), "Five requests an hour are taken from here. Wait a while."
+                max(math.ceil(wait), 1),
+                f"{allowance.per_caller} requests an hour are taken from one {allowance.name}, "
+                f"and {allowance.per_site} from all of a site. Wait a while.",
             )
+
+
+def _recent(state: bytes, now: float) -> list[float]:
+    known: list[float] = msgspec.json.decode(state) if state else []
+    return [moment for moment in known if moment > now - HOUR_SECONDS]
+
+
+def _subjects(allowance: Allowance, caller: str) -> list[str]:
+    # A digest: the store keeps nobody's address.
+    digest = hashlib.sha256(caller.encode()).hexdigest()
+    return [f"gdpr/{allowance.name}/{digest}", f"gdpr/{allowance.name}"]

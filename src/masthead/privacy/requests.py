@@ -67,7 +67,7 @@ class Requests:
         return found[0]
 
     async def addressees(self, request: Record) -> list[Addressee]:
-        """The owner of the site or the member concerned, and whom a signed-in caller named."""
+        """The owner of the site or the member concerned, and whom a signed-in owner named."""
         tenant_id = TenantId(request["tenant_id"])
         if request["subject"] == MEMBER:
             people = await self._records.find(
@@ -251,8 +251,8 @@ class Requests:
 
 
 def told_name(standing: Standing, ask: Ask) -> str:
-    """A stranger's words have no place in a mail to the owner."""
-    return ask.blog_name if standing.is_trusted else ""
+    """What the mails call the site; '' is the site's own name."""
+    return ask.blog_name if standing.speaks_for_site else ""
 
 
 def _common(kind: str, standing: Standing, ask: Ask) -> dict[str, Any]:
@@ -261,7 +261,7 @@ def _common(kind: str, standing: Standing, ask: Ask) -> dict[str, Any]:
         "subject": ask.subject,
         "member_id": ask.member_id,
         "asked_by": standing.asked_by,
-        "notify_email": ask.notify_email if standing.session else "",
+        "notify_email": ask.notify_email if standing.session and standing.speaks_for_site else "",
     }
 
 

@@ -1,0 +1,137 @@
+"""Mail scanners open every link they find: whatever the service mails, that changes nothing."""
+
+from __future__ import annotations
+
+import re
+from email.message import EmailMessage
+from html import unescape
+from urllib.parse import urlsplit
+
+from tests.mail.offices import Office, everything, text_of
+from tests.privacy.asked import DELETE, EXPORT, deletion, member_deletion, outsider
+from tests.world import Account, TenantWorld, records_of
+
+from masthead.caller import system
+from masthead.mail.message import Mail
+from masthead.mail.rendering import FOLDER
+from masthead.members.unsubscribe import Unsubscribe
+
+SUBJECTS = {
+    "confirm_email": "Confirm your e-mail address for ",
+    "email_in_use": "You already have an account at ",
+    "email_changed": "Your e-mail address at ",
+    "privacy_export_ready": "Your data from ",
+    "privacy_deletion": "Confirm the deletion of ",
+    "privacy_receipt": "Your data at ",
+}
+"""How the subject of each template's mail begins."""
+NEWSLETTER = "A newsletter"
+ACCEPTS = ("text/html", "text/html,*/*;q=0.8", "*/*", "application/json", "image/*", "")
+CHANGED_BY_CANCELLING = {
+    # The request, the site that can be written again, and what moves with every write.
+    "gdpr_requests",
+    "site_settings",
+    "tenant_states",
+    "events",
+    "jobs",
+}
+
+
+def links_in(mail: EmailMessage) -> set[str]:
+    headers = " ".join(str(value) for value in mail.values())
+    html = unescape(text_of(mail, "html"))
+    found = re.findall(r"https?://[^\s<>\"]+", f"{headers} {text_of(mail)} {html}")
+    return set(found)
+
+
+async def every_mail(office: Office, tenant: TenantWorld) -> list[EmailMessage]:
+    """One of every template at least, and a newsletter."""
+    cem = await tenant.member(email="cem@example.com")
+    await cem.api.post(DELETE, json=member_deletion(cem.id))
+    office.world.clock.advance(days=31)
+    await office.send()
+    ana = await tenant.member(email="ana@example.com", newsletter=True)
+    bob = await tenant.member(email="bob@example.com")
+    owner = await tenant.owner()
+    await change_addresses(office, tenant, ana, bob)
+    await queue_newsletter(tenant, ana)
+    await owner.api.post(EXPORT, json={"type": "tenant"})
+    await ana.api.post(DELETE, json=member_deletion(ana.id))
+    await outsider(tenant).post(DELETE, json=deletion(tenant))
+    mails = await office.mails()
+    templates = {path.stem for path in FOLDER.glob("*.txt")} - {"base"}
+    assert set(SUBJECTS) == templates
+    for beginning in (*SUBJECTS.values(), NEWSLETTER):
+        assert any(mail["subject"].startswith(beginning) for mail in mails), beginning
+    return mails
+
+
+async def change_addresses(office: Office, tenant: TenantWorld, ana: Account, bob: Account) -> None:
+    own = records_of("blog_members", ana.id)
+    await ana.api.patch(own, json={"email": bob.email})
+    await bob.api.patch(records_of("blog_members", bob.id), json={"email": "b2@example.com"})
+    confirming = await office.mail_to("b2@example.com")
+    (confirm,) = (link for link in links_in(confirming) if "token=" in link)
+    assert (await tenant.guest.post(confirm)).status_code == 200
+    await ana.api.patch(own, json={"email": "a2@example.com"})
+
+
+async def queue_newsletter(tenant: TenantWorld, to: Account) -> None:
+    parts = tenant.world.parts
+    site = await parts.sites.of(tenant.id)
+    leave = Unsubscribe(parts.records, parts.keyring)
+    newsletter = Mail(
+        "email_in_use",
+        to.email,
+        NEWSLETTER,
+        {"site_name": site.name, "site_url": site.url},
+        unsubscribe_url=leave.url(site.url, tenant.id, to.email),
+    )
+    async with parts.records.unit(system(tenant.id)) as unit:
+        await parts.mail.queue(unit, newsletter)
+
+
+def is_specified_to_act(link: str, accept: str) -> bool:
+    """Cancelling alone, and only where no page was asked for."""
+    return urlsplit(link).path.endswith("/cancel") and "text/html" not in accept
+
+
+async def test_a_link_of_a_mail_that_is_only_opened_changes_nothing(office: Office) -> None:
+    world = office.world
+    tenant = await world.new_tenant()
+    mails = await every_mail(office, tenant)
+    links = sorted(set().union(*(links_in(mail) for mail in mails)))
+    assert {re.sub(r"/[a-z0-9]{15}\b", "/ID", urlsplit(link).path) for link in links} == {
+        "",
+        "/member/confirm-email",
+        "/member/unsubscribe",
+        "/api/gdpr/export/ID",
+        "/api/gdpr/delete/ID/cancel",
+        "/api/gdpr/delete/ID/confirm",
+    }
+    before = await everything(world)
+    for link in links:
+        for accept in ACCEPTS:
+            for method in ("GET", "HEAD"):
+                if method == "GET" and is_specified_to_act(link, accept):
+                    continue
+                answer = await world.client(tenant.host).request(
+                    method, link, headers={"accept": accept}
+                )
+                assert answer.status_code < 500
+                assert answer.headers["content-type"]
+                assert await everything(world) == before, (method, link, accept)
+
+
+async def test_opening_a_cancel_link_for_no_page_does_no_more_than_cancel(office: Office) -> None:
+    world = office.world
+    tenant = await world.new_tenant()
+    links = set().union(*(links_in(mail) for mail in await every_mail(office, tenant)))
+    before = await everything(world)
+    for link in links:
+        if is_specified_to_act(link, "*/*"):
+            await world.client(tenant.host).get(link, headers={"accept": "*/*"})
+    after = await everything(world)
+    changed = {name for name in after if after[name] != before[name]}
+    assert "gdpr_requests" in changed
+    assert changed <= CHANGED_BY_CANCELLING
