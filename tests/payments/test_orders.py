@@ -103,6 +103,26 @@ class TestCheckouts:
         order = await processor.one("orders", payment_id="pi_2")
         assert (order["status"], order["items"][0]["product_id"]) == ("paid", product["id"])
 
+    @pytest.mark.parametrize("missing", ["left out", "null"])
+    async def test_without_a_subtotal_the_total_pays_for_a_product(
+        self, processor: Processor, missing: str
+    ) -> None:
+        values = {"name": "Book", "price": 1900, "currency": "USD"}
+        product = await processor.tenant.create("products", values)
+        checkout = bought(metadata={"product_id": product["id"]}, amount_subtotal=None)
+        if missing == "left out":
+            del checkout["data"]["object"]["amount_subtotal"]
+        await processor.send(checkout)
+        assert (await processor.one("orders"))["status"] == "paid"
+        assert await order_events(processor) == ["order.paid"]
+
+    async def test_a_total_below_the_price_pays_nothing_without_a_subtotal_either(
+        self, processor: Processor
+    ) -> None:
+        product = await processor.tenant.create("products", {"name": "Book", "price": 2000})
+        await processor.send(bought(metadata={"product_id": product["id"]}, amount_subtotal=None))
+        assert (await processor.one("orders"))["status"] == "pending"
+
     async def test_ids_of_another_tenant_mean_nothing(self, processor: Processor) -> None:
         other = await processor.world.new_tenant("other")
         theirs = await other.create("orders", {"email": "their@example.com", "total": 1900})

@@ -57,7 +57,7 @@ class Checkout:
     payment: str
     """The payment intent; the session itself where nothing was to be paid."""
     subtotal: int
-    """Before discounts and taxes."""
+    """Before discounts and taxes; the total where the processor does not send it."""
     total: int
     currency: str
     items: tuple[Item, ...]
@@ -111,6 +111,7 @@ def read_checkout(subject: Payload) -> Checkout:
     details = _object(subject.get("customer_details"))
     subscription = _id(subject.get("subscription"))
     email = details.get("email") or subject.get("customer_email")
+    subtotal = subject.get("amount_subtotal")
     return Checkout(
         session,
         _text(subject.get("mode")) or ("subscription" if subscription else "payment"),
@@ -120,7 +121,7 @@ def read_checkout(subject: Payload) -> Checkout:
         _text(details.get("name"))[:MAX_NAME],
         subscription,
         _id(subject.get("payment_intent")) or session,
-        _amount(subject.get("amount_subtotal")),
+        _amount(subtotal if type(subtotal) is int else subject.get("amount_total")),
         _amount(subject.get("amount_total")),
         _text(subject.get("currency")).lower()[:3],
         _line_items(subject),
