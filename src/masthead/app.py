@@ -23,6 +23,7 @@ from masthead.ai.ledger import Ledger
 from masthead.ai.limits import AiLimits
 from masthead.ai.open_streams import OpenStreams
 from masthead.comments.v1 import routes as comment_table
+from masthead.commerce.jobs import mark_abandoned
 from masthead.errors import NotFound
 from masthead.events.log import EventLog
 from masthead.identity.accounts import Accounts
@@ -190,6 +191,7 @@ def job_runner(parts: Parts) -> JobRunner:
         Chore("limits.sweep", hourly, parts.limit_store.sweep),
         Chore("idempotency.sweep", hourly, parts.idempotency.sweep),
         Chore("webhooks.sweep", hourly, partial(_sweep_webhooks, parts)),
+        Chore("carts.abandon", timedelta(minutes=1), partial(mark_abandoned, parts.records)),
         Chore("payments.reconcile", timedelta(days=1), Reconciliation(parts.records, tables).run),
         Chore("mail.sweep", hourly, parts.mail.sweep),
         Chore("email_changes.sweep", hourly, parts.email_changes.sweep),

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.world import TenantWorld
+from tests.world import TenantWorld, records_of
 
 from masthead.errors import Invalid
 from masthead.posts.editor import MAX_DEPTH, MAX_HTML, MAX_NODES, render
@@ -277,12 +277,47 @@ class TestSaving:
         record = await tenant.update(collection, record["id"], update)
         assert record["content_html"] == "<b>Mine"
 
-    async def test_html_sent_alone_takes_the_older_document_away(
+    async def test_html_sent_alone_leaves_the_document(
         self, tenant: TenantWorld, collection: str
     ) -> None:
         record = await tenant.create(collection, {"title": "T", "content_json": HELLO})
         record = await tenant.update(collection, record["id"], {"content_html": "<p>New"})
-        assert (record["content_html"], record["content_json"]) == ("<p>New", None)
+        assert (record["content_html"], record["content_json"]) == ("<p>New", HELLO)
+
+    @pytest.mark.parametrize("nothing", [{"ops": [1]}, {"type": "doc"}, "text", 5, []])
+    async def test_a_document_that_renders_to_nothing_leaves_the_html(
+        self, tenant: TenantWorld, collection: str, nothing: Any
+    ) -> None:
+        record = await tenant.create(collection, {"title": "T", "content_html": "<p>Mine"})
+        record = await tenant.update(collection, record["id"], {"content_json": nothing})
+        assert (record["content_html"], record["content_json"]) == ("<p>Mine", nothing)
+        assert record["content_source"] == "json"
+
+    async def test_the_newer_text_is_known(self, tenant: TenantWorld, collection: str) -> None:
+        record = await tenant.create(collection, {"title": "T"})
+        newer = [record["content_source"]]
+        for change in (
+            {"content_json": HELLO},
+            {"title": "New"},
+            {"content_html": "<p>New"},
+            {"content_html": "<p>Newer", "content_json": HELLO},
+            {"content_json": doc(paragraph("Bye"))},
+            {"content_html": "<p>Both", "content_json": HELLO},
+            {"content_json": None},
+        ):
+            record = await tenant.update(collection, record["id"], change)
+            newer.append(record["content_source"])
+        assert newer == ["html", "json", "json", "html", "html", "json", "json", "html"]
+
+    async def test_the_newer_text_is_for_the_owner_to_read_and_the_engine_to_set(
+        self, tenant: TenantWorld, collection: str
+    ) -> None:
+        values = {"title": "T", "content_json": HELLO, "status": "published"}
+        record = await tenant.create(collection, values)
+        owner, path = await tenant.owner(), records_of(collection, record["id"])
+        answer = await owner.api.patch(path, json={"content_source": "html"})
+        assert answer.json()["content_source"] == "json"
+        assert "content_source" not in (await tenant.guest.get(path)).json()
 
     async def test_taking_the_document_away_keeps_the_text(
         self, tenant: TenantWorld, collection: str

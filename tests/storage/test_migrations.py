@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
+from datetime import timedelta
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from alembic import command
 from tests.databases import create_tables, empty_postgres_url
 from tests.storage import notebook
 
+from masthead import clock
 from masthead.errors import Unavailable
 from masthead.schema import metadata
 from masthead.storage.migrate import HEAD, NewerDatabase, migrate, revision_of
@@ -68,8 +70,18 @@ def _sqlite_schema(path: Path) -> dict[str, list[Any]]:
 
 
 def _parts(sql: str) -> list[str]:
-    """The lines of a definition; the order of a table's constraints means nothing."""
-    return sorted(re.sub(r"\s+", " ", line).strip(" ,") for line in sql.splitlines())
+    """What stands between a definition's outer commas; the order of a table's columns and
+    constraints means nothing."""
+    parts, depth = [""], 0
+    for character in re.sub(r"\s+", " ", sql):
+        depth += {"(": 1, ")": -1}.get(character, 0)
+        if (character == "," and depth == 1) or (character == "(" and depth == 1):
+            parts.append("")
+        elif character == ")" and depth == 0:
+            parts.append(")")
+        else:
+            parts[-1] += character
+    return sorted(part.strip() for part in parts)
 
 
 async def _postgres_schema(url: str) -> dict[str, list[Any]]:
@@ -249,6 +261,53 @@ async def test_leases_are_carried_over_by_0005(engine: str, tmp_path: Path) -> N
     assert kept == [
         (each, *DELIVERIES_BEFORE_0005[each][:2]) for each in sorted(DELIVERIES_BEFORE_0005)
     ]
+
+
+CARTS_BEFORE_0007 = {
+    # id: status, items, hours since the last change
+    "fresh": ("open", '[{"name": "Pen"}]', 2),
+    "old": ("open", '[{"name": "Pen"}]', 30),
+    "bare": ("open", "[]", 2),
+    "paid": ("paid", '[{"name": "Pen"}]', 2),
+    "given-up": ("abandoned", '[{"name": "Pen"}]', 2),
+}
+
+
+async def test_0007_knows_which_carts_wait_and_which_text_is_newer(
+    engine: str, tmp_path: Path
+) -> None:
+    url = empty_url(engine, tmp_path)
+    await _migrate_to("0006", url)
+    await _run(url, "INSERT INTO tenants (tenant_id, id, slug, name) VALUES ('t', 't', 't', 'T')")
+    changed = {
+        hours: clock.to_text(clock.now() - timedelta(hours=hours))
+        for _, _, hours in CARTS_BEFORE_0007.values()
+    }
+    for cart_id, (status, items, hours) in CARTS_BEFORE_0007.items():
+        await _run(
+            url,
+            "INSERT INTO carts (tenant_id, id, email, items, status, updated) VALUES "
+            f"('t', '{cart_id}', 'a@example.com', '{items}', '{status}', '{changed[hours]}')",
+        )
+    for post_id, document in (("both", "'{}'"), ("html", "NULL")):
+        await _run(
+            url,
+            "INSERT INTO posts (tenant_id, id, slug, content_json, tags) VALUES "
+            f"('t', '{post_id}', '{post_id}', {document}, '[]')",
+        )
+
+    await migrate(url)
+
+    carts = await _read(url, "SELECT id, idle_since, abandoned_at FROM carts ORDER BY id")
+    assert carts == [
+        ("bare", "", ""),
+        ("fresh", changed[2], ""),
+        ("given-up", "", changed[2]),
+        ("old", "", ""),
+        ("paid", "", ""),
+    ]
+    posts = await _read(url, "SELECT id, content_source FROM posts ORDER BY id")
+    assert posts == [("both", "json"), ("html", "html")]
 
 
 def test_head_is_the_newest_revision() -> None:

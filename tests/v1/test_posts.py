@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 from tests.v1.keys import key_client
-from tests.world import TenantWorld
+from tests.world import TenantWorld, records_of
 
 POSTS = "/api/v1/posts"
 SUMMARY = {
@@ -15,7 +15,9 @@ SUMMARY = {
     "title",
     "slug",
     "status",
+    "visibility",
     "excerpt",
+    "featured_image",
     "tags",
     "published_at",
     "created",
@@ -46,7 +48,9 @@ class TestCreate:
         assert post["status"] == "draft"
         assert post["tags"] == []
         assert post["content_html"] == ""
-        for name in ("excerpt", "published_at", "content_json", "seo_title", "seo_description"):
+        assert post["visibility"] == "public"
+        empty = {"excerpt", "featured_image", "published_at", "content_json"}
+        for name in empty | {"seo_title", "seo_description"}:
             assert post[name] is None
 
     async def test_a_published_post_is_stamped(
@@ -72,9 +76,20 @@ class TestCreate:
         assert answer.json()["error"]["details"].keys() == {"slug"}
 
     async def test_unknown_fields_are_ignored(self, api: httpx.AsyncClient) -> None:
-        post = await created(api, visibility="paid", nonsense=1, id="abcdefghij12345")
+        post = await created(api, nonsense=1, id="abcdefghij12345")
         assert post["id"] != "abcdefghij12345"
-        assert "visibility" not in post
+        assert "nonsense" not in post
+
+    @pytest.mark.parametrize("visibility", ["members", "paid"])
+    async def test_a_post_sent_as_for_members_is_never_public(
+        self, tenant: TenantWorld, api: httpx.AsyncClient, visibility: str
+    ) -> None:
+        picture = "https://example.com/lamp.jpg"
+        post = await created(api, status="published", visibility=visibility, featured_image=picture)
+        assert (post["visibility"], post["featured_image"]) == (visibility, picture)
+        assert (await tenant.guest.get(records_of("posts", post["id"]))).status_code == 404
+        listed = (await api.get(POSTS)).json()["items"][0]
+        assert (listed["visibility"], listed["featured_image"]) == (visibility, picture)
 
     @pytest.mark.parametrize(
         ("field", "good", "bad"),
@@ -85,6 +100,12 @@ class TestCreate:
             ("content_json", [None, {"a": 1}, [], "text", 5], []),
             ("excerpt", ["", None, "x" * 500], ["x" * 501, 5]),
             ("status", ["draft", "published"], ["", "nope", None, 5, "Published"]),
+            ("visibility", ["public", "members", "paid"], ["", "nope", None, 5, "Paid"]),
+            (
+                "featured_image",
+                [None, "/media/a.png", "https://example.com/a.png"],
+                ["", 5, "a.png", "javascript:alert(1)", "//example.com/a.png"],
+            ),
             ("tags", [[], ["a"], ["a", "b"]], [None, "a", [1], [""], [None], {}]),
             ("seo_title", ["", None, "x" * 60], ["x" * 61, 5]),
             ("seo_description", ["", None, "x" * 160], ["x" * 161, 5]),
@@ -120,6 +141,31 @@ class TestChange:
         assert data["slug"] == post["slug"]
         assert data["excerpt"] == "short"
         assert data["tags"] == ["a"]
+
+    async def test_visibility_and_picture_change_and_stay(self, api: httpx.AsyncClient) -> None:
+        post = await created(api, visibility="paid", featured_image="/media/a.png")
+        path = f"{POSTS}/{post['id']}"
+        kept = (await api.patch(path, json={"title": "New"})).json()["data"]
+        assert (kept["visibility"], kept["featured_image"]) == ("paid", "/media/a.png")
+        change = {"visibility": "members", "featured_image": None}
+        changed = (await api.patch(path, json=change)).json()["data"]
+        assert (changed["visibility"], changed["featured_image"]) == ("members", None)
+        assert (await api.get(path)).json()["visibility"] == "members"
+
+    async def test_the_two_texts_change_each_alone(
+        self, tenant: TenantWorld, api: httpx.AsyncClient
+    ) -> None:
+        document = {"type": "doc", "content": [{"type": "paragraph"}]}
+        post = await created(api, content_json=document, content_html="<p>One</p>")
+        path = f"{POSTS}/{post['id']}"
+        html = (await api.patch(path, json={"content_html": "<p>Two</p>"})).json()["data"]
+        assert (html["content_html"], html["content_json"]) == ("<p>Two</p>", document)
+        other = (await api.patch(path, json={"content_json": {"ops": []}})).json()["data"]
+        assert (other["content_html"], other["content_json"]) == ("<p>Two</p>", {"ops": []})
+        owner = await tenant.owner()
+        record = (await owner.api.get(records_of("posts", post["id"]))).json()
+        assert record["content_source"] == "json"
+        assert "content_source" not in other
 
     async def test_null_clears_what_may_be_empty(self, api: httpx.AsyncClient) -> None:
         post = await created(api, excerpt="short", seo_title="seo")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from masthead.records.collection import Change, Collection, Counter, Event, Index, Record
+from masthead.records.collection import Change, Collection, Counter, Event, Index, Record, Save
+from masthead.records.fields.base import Access
 from masthead.records.fields.documents import Json
 from masthead.records.fields.relation import Relation
 from masthead.records.fields.text import Email, Slug, Text
@@ -67,9 +68,30 @@ def gift_card_events(change: Change) -> Iterator[Event]:
         )
 
 
+def stamp_cart(save: Save) -> Mapping[str, Any]:
+    """A change is activity, except that the cart is given up. `idle_since` is what the worker goes
+    by: a cart that it may mark one day has it, and no other."""
+    cart = save.new
+    is_abandoned = cart["status"] == "abandoned"
+    last_activity = cart["last_activity"]
+    if not last_activity or ("last_activity" not in save.given and not is_abandoned):
+        last_activity = save.now
+    abandoned_at = cart["abandoned_at"] or (save.now if is_abandoned else "")
+    may_be_abandoned = cart["status"] == "open" and cart["items"] and not abandoned_at
+    return {
+        "last_activity": last_activity,
+        "abandoned_at": abandoned_at,
+        "idle_since": last_activity if may_be_abandoned else "",
+    }
+
+
 def cart_events(change: Change) -> Iterator[Event]:
-    """The worker marks a cart abandoned; the mark is what makes it happen once."""
-    if change.became("status", "abandoned"):
+    """Once per cart: a cart that is opened again keeps its `abandoned_at`."""
+    if (
+        change.new
+        and change.new["abandoned_at"]
+        and not (change.old and change.old["abandoned_at"])
+    ):
         cart = change.record
         yield Event(
             "cart.abandoned",
@@ -77,7 +99,7 @@ def cart_events(change: Change) -> Iterator[Event]:
                 "cart_id": cart["id"],
                 "email": cart["email"],
                 "items": cart["items"],
-                "last_activity": cart["last_activity"] or None,
+                "last_activity": cart["last_activity"],
                 "tenant_id": cart["tenant_id"],
             },
         )
@@ -128,10 +150,18 @@ carts = Collection(
         Json(name="items"),
         Select(name="status", values=("open", "paid", "abandoned"), default="open"),
         Date(name="last_activity"),
+        Date(name="abandoned_at", read=Access.ENGINE, write=Access.ENGINE),
+        Date(name="idle_since", read=Access.ENGINE, write=Access.ENGINE),
     ),
+    before_save=stamp_cart,
     events=cart_events,
     counters=(Counter(by=("status",)),),
-    indexes=(Index(("status", "last_activity")), Index(("email",))),
+    indexes=(
+        Index(("status", "last_activity")),
+        Index(("email",)),
+        # Of all tenants, for the worker.
+        Index(("idle_since",), across_tenants=True, skip_empty="idle_since"),
+    ),
 )
 
 gift_cards = Collection(

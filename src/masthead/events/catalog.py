@@ -167,7 +167,7 @@ _CART = (
     Fact("cart_id", "The cart's id.", "c9v7b5n3m1l9k7j", shows="id"),
     Fact("email", "Whom to remind.", "mira@example.com"),
     Fact("items", "What lies in it, as the record holds it.", _ITEMS.example),
-    Fact("last_activity", "When it was last touched.", "2026-11-13T08:02:11.000Z", nullable=True),
+    Fact("last_activity", "When it was last touched.", "2026-11-13T08:02:11.000Z"),
     _TENANT,
 )
 _GIFT_CARD = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from masthead.posts.content import keep_content_together
+from masthead.posts.content import CONTENT_SOURCE, follow_content
 from masthead.records.collection import Change, Collection, Event, Save
 from masthead.records.fields.documents import Json
 from masthead.records.fields.text import Slug, Text
@@ -13,7 +13,7 @@ from masthead.records.publication import PUBLISHED_AT, STATUS, stamp_publication
 
 
 def before_save(save: Save) -> Mapping[str, Any]:
-    return {**stamp_publication(save), **keep_content_together(save)}
+    return {**stamp_publication(save), **follow_content(save)}
 
 
 def page_events(change: Change) -> Iterator[Event]:
@@ -38,6 +38,7 @@ pages = Collection(
         Slug(name="slug", source="title"),
         Text(name="content_html", max=5_000_000),
         Json(name="content_json"),
+        CONTENT_SOURCE,
         STATUS,
         PUBLISHED_AT,
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from masthead.posts.content import keep_content_together
+from masthead.posts.content import CONTENT_SOURCE, follow_content
 from masthead.records.collection import (
     Change,
     Collection,
@@ -37,7 +37,7 @@ PUBLIC = (
 
 
 def before_save(save: Save) -> Mapping[str, Any]:
-    return {**stamp_publication(save), **keep_content_together(save)}
+    return {**stamp_publication(save), **follow_content(save)}
 
 
 def _payload(record: Record) -> dict[str, Any]:
@@ -72,6 +72,7 @@ posts = Collection(
         Slug(name="slug", source="title"),
         Text(name="content_html", max=5_000_000),
         Json(name="content_json"),
+        CONTENT_SOURCE,
         Text(name="excerpt", max=500),
         STATUS,
         Select(name="visibility", values=("public", "members", "paid"), default="public"),

@@ -10,13 +10,25 @@ from masthead.web.v1.parameters import Parameter
 from masthead.web.v1.routes import delete, get, list_of, patch, post, put
 from masthead.web.v1.schema import Body, View
 
-NULLABLE = frozenset({"excerpt", "published_at", "seo_title", "seo_description"})
+NULLABLE = frozenset({"excerpt", "featured_image", "published_at", "seo_title", "seo_description"})
 
 SUMMARY = View(
     "PostSummary",
     posts,
-    ("id", "title", "slug", "status", "excerpt", "tags", "published_at", "created", "updated"),
-    nullable=NULLABLE & {"excerpt", "published_at"},
+    (
+        "id",
+        "title",
+        "slug",
+        "status",
+        "visibility",
+        "excerpt",
+        "featured_image",
+        "tags",
+        "published_at",
+        "created",
+        "updated",
+    ),
+    nullable=NULLABLE & {"excerpt", "featured_image", "published_at"},
 )
 POST = View(
     "Post",
@@ -32,6 +44,8 @@ FIELDS = (
     "content_json",
     "excerpt",
     "status",
+    "visibility",
+    "featured_image",
     "tags",
     "seo_title",
     "seo_description",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
@@ -259,6 +260,18 @@ class Records:
         rows = await self.database.fetch(scope, statement, statement.bind(values))
         to_record = decoded(collection).record
         return [to_record(row) for row in rows]
+
+    async def due(
+        self, collection: Collection, name: str, until: datetime, limit: int
+    ) -> dict[TenantId, list[str]]:
+        """For the worker: the ids of records of all tenants whose date `name` is set and not later
+        than `until`, the earliest first. The collection has an index for it."""
+        statement = self._writes.due(collection, name, limit)
+        bound = statement.bind({"until": clock.to_text(until)})
+        found: dict[TenantId, list[str]] = {}
+        for tenant_id, record_id in await self.database.fetch(EVERY_TENANT, statement, bound):
+            found.setdefault(TenantId(tenant_id), []).append(record_id)
+        return found
 
     def reveal(self, collection: Collection, record: Record, name: str) -> str:
         """The plain text of a secret field, for the code that has to use it."""

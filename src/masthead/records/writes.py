@@ -78,6 +78,19 @@ class Writes:
 
         return self._remember(("pointing", collection.name, name), build)
 
+    def due(self, collection: Collection, name: str, limit: int) -> Statement:
+        def build() -> sa.Select[Any]:
+            c = self._tables[collection.name].c
+            return (
+                sa.select(c.tenant_id, c.id)
+                .where(not_empty(c[name]), c[name] <= sa.bindparam("until"))
+                .order_by(c[name])
+                # In the text: for a parameter PostgreSQL plans to read a tenth of the table.
+                .limit(sa.literal_column(str(limit)))
+            )
+
+        return self._remember(("due", collection.name, name, limit), build)
+
     def is_taken(self, collection: Collection, name: str) -> Statement:
         def build() -> sa.Select[Any]:
             table = self._tables[collection.name]

@@ -60,9 +60,13 @@ fields: dict[str, dict[str, str]] = {
         "left out; one that is taken is refused.",
         "content_html": "The text as HTML. Sanitized whenever it is shown.",
         "content_json": "The rich-text editor's document. When it comes without `content_html`, "
-        "the HTML is rendered from it. A post without it can't be reopened in the editor.",
+        "the HTML is rendered from it. A change of `content_html` alone leaves it as it is.",
         "excerpt": "A teaser for lists.",
         "status": "Publishing stamps `published_at`; a move back to draft clears it.",
+        "visibility": "Who may read it once it is published: everybody, members, or paying "
+        "members.",
+        "featured_image": "The address of the picture above the post and in lists: an http(s) "
+        "URL or a path of the site.",
         "tags": "In the order given; repeated ones are dropped.",
         "published_at": "Stamped when the post becomes published.",
         "seo_title": "The title for search engines.",
@@ -157,6 +161,8 @@ examples: dict[str, dict[str, Any]] = {
         },
         "excerpt": "Notes from a winter on the point.",
         "status": "published",
+        "visibility": "public",
+        "featured_image": "https://coast.example.com/media/5f8h1j3k6l9m2n4/lamp_room.jpg",
         "tags": ["coast", "winter"],
         "published_at": "2026-11-14T09:30:00.123Z",
         "seo_title": "",
