@@ -141,6 +141,35 @@ def test_nesting_is_allowed_up_to_the_limit() -> None:
         decode_json_object(nested(MAX_DEPTH + 1))
 
 
+def many(inner: str, count: int = 30_000) -> bytes:
+    """Enough of them that they are counted before they are read."""
+    return f'{{"a": [{", ".join([inner] * count)}]}}'.encode()
+
+
+def test_many_values_are_refused_before_they_are_read() -> None:
+    with pytest.raises(BadRequest, match="more than 500,000 values"):
+        # It is not even JSON: nothing has read that far.
+        decode_json_object(b'{"a": [' + b"[]," * 500_000)
+    assert len(decode_json_object(many("[1]"))["a"]) == 30_000
+
+
+def test_marks_within_texts_are_no_values() -> None:
+    text = '[{,"\\' * 200_000
+    assert decode_json_object(json.dumps({"text": text}).encode()) == {"text": text}
+    with pytest.raises(BadRequest, match="not valid JSON"):
+        decode_json_object(b'{"text": "' + b"[" * 30_000)
+
+
+@pytest.mark.parametrize("depth", [MAX_DEPTH - 2, MAX_DEPTH - 1])
+def test_nesting_is_the_same_among_many_values(depth: int) -> None:
+    raw = many("[" * depth + "]" * depth, 300)
+    if depth + 2 <= MAX_DEPTH:
+        assert len(decode_json_object(raw)["a"]) == 300
+    else:
+        with pytest.raises(BadRequest, match="nested deeper"):
+            decode_json_object(raw)
+
+
 def test_nesting_counts_objects_and_lists_not_what_they_hold() -> None:
     inner = b"[" * (MAX_DEPTH - 1) + b'1, "x"' + b"]" * (MAX_DEPTH - 1)
     assert decode_json_object(b'{"a": ' + inner + b', "b": [[]]}')

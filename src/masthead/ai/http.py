@@ -19,7 +19,7 @@ from masthead.ids import TenantId
 from masthead.records.engine import Records
 from masthead.settings import Settings
 from masthead.web.answers import header
-from masthead.web.bodies import decode_json_object, read_body
+from masthead.web.bodies import SMALL_FORM_VALUES, decode_json_object, read_body
 from masthead.web.v1.errors import MethodNotAllowed
 from masthead.web.visit import visit_of
 
@@ -88,4 +88,4 @@ async def _body(scope: Scope, receive: Receive) -> dict[str, Any]:
         raw = await read_body(scope, receive, limit=MAX_BODY_BYTES)
     except TooLarge as error:
         raise BadRequest(str(error)) from error
-    return decode_json_object(raw)
+    return decode_json_object(raw, max_values=SMALL_FORM_VALUES)

@@ -18,13 +18,12 @@ from masthead.members.email_change import EmailChanges
 from masthead.members.unsubscribe import Unsubscribe
 from masthead.site.address import Site, Sites
 from masthead.web import pages
-from masthead.web.bodies import read_body
+from masthead.web.bodies import read_small_form
 from masthead.web.errors import answers_under
 from masthead.web.pages import Page, send_page
 from masthead.web.visit import visit_of
 
 MAX_QUERY_BYTES = 4_000
-MAX_BODY_BYTES = 64 * 1024
 
 BAD_LINK = "This link is not complete. Open it from the mail again, or copy all of it."
 
@@ -52,7 +51,7 @@ class _MailedLink:
         if acts:
             # One-click mail programs send `List-Unsubscribe=One-Click`, the page's form nothing;
             # the proof is in the address either way (RFC 8058).
-            await read_body(scope, receive, limit=MAX_BODY_BYTES)
+            await read_small_form(scope, receive)
         site = await self._sites.of(tenant_id)
         page = await self._answer(tenant_id, site, _query(scope["query_string"]), acts)
         await send_page(scope, send, page)

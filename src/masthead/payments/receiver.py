@@ -65,9 +65,11 @@ class _Receiver:
     async def _authentic(
         self, scope: Scope, receive: Receive, secret: str, now: datetime
     ) -> PaymentEvent:
-        raw_body = await read_body(scope, receive, limit=MAX_BODY_BYTES)
         sent = {name: header(scope, name.encode()) for name in READERS}
         headers = {name: value for name, value in sent.items() if value is not None}
+        if not headers:
+            raise BadRequest("The request has no signature. Send one with the payload.")
+        raw_body = await read_body(scope, receive, limit=MAX_BODY_BYTES)
         if not is_authentic(headers, secret, raw_body, int(now.timestamp())):
             raise BadRequest("The signature does not fit the payload, the secret or the time.")
         return read_event(raw_body, now)

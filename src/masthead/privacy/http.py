@@ -31,13 +31,12 @@ from masthead.settings import Settings
 from masthead.storage.objects import ObjectStore
 from masthead.web import pages
 from masthead.web.answers import header, send_json
-from masthead.web.bodies import decode_json_object, read_body
+from masthead.web.bodies import SMALL_FORM_VALUES, decode_json_object, read_small_form
 from masthead.web.files import CACHE_PRIVATELY, serve_object
 from masthead.web.pages import Page, send_page, wants_html
 from masthead.web.v1.errors import MethodNotAllowed
 from masthead.web.visit import visit_of
 
-MAX_BODY_BYTES = 64 * 1024
 MAX_QUERY_BYTES = 2_000
 AWAITING = "awaiting_confirmation"
 
@@ -206,7 +205,7 @@ class _Linked:
 
     async def _act(self, scope: Scope, receive: Receive, send: Send, act: Step) -> None:
         if scope["method"] == "POST":
-            await read_body(scope, receive, limit=MAX_BODY_BYTES)
+            await read_small_form(scope, receive)
         request = await self._taken(scope, send, act)
         if request is None:
             return
@@ -271,7 +270,8 @@ def _words(
 
 
 async def _body(scope: Scope, receive: Receive) -> dict[str, object]:
-    return decode_json_object(await read_body(scope, receive, limit=MAX_BODY_BYTES))
+    raw = await read_small_form(scope, receive)
+    return decode_json_object(raw, max_values=SMALL_FORM_VALUES)
 
 
 def _link(scope: Scope) -> tuple[str, str]:

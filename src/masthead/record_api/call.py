@@ -21,10 +21,17 @@ from masthead.records.engine import Records, in_tenant
 from masthead.settings import Settings
 from masthead.storage.objects import ObjectStore
 from masthead.web.answers import header
-from masthead.web.bodies import decode_json_object, read_body
+from masthead.web.bodies import (
+    SMALL_FORM_VALUES,
+    decode_json_object,
+    read_body,
+    read_small_form,
+)
 from masthead.web.visit import Visit, visit_of
 
 MAX_JSON_BYTES = 8 * 1024 * 1024
+MAX_OWN_BYTES = 64 * 1024
+"""Of a caller who is no administrator: the only record of theirs to change is their account."""
 
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
@@ -71,10 +78,17 @@ class Call:
     def is_multipart(self) -> bool:
         return (header(self.scope, b"content-type") or "").lower().startswith("multipart/")
 
+    @property
+    def max_body(self) -> int:
+        return MAX_JSON_BYTES if self.caller.is_admin else MAX_OWN_BYTES
+
     async def json(self) -> dict[str, Any]:
-        raw = await read_body(self.scope, self.receive, limit=MAX_JSON_BYTES)
-        # PocketBase's clients refresh a session with an empty body.
+        raw = await read_body(self.scope, self.receive, limit=self.max_body)
         return decode_json_object(raw) if raw.strip() else {}
+
+    async def small_json(self) -> dict[str, Any]:
+        raw = await read_small_form(self.scope, self.receive)
+        return decode_json_object(raw, max_values=SMALL_FORM_VALUES) if raw.strip() else {}
 
 
 async def identify(services: Services, scope: Scope) -> Caller:

@@ -7,7 +7,7 @@ from typing import Any
 
 from masthead import ids
 from masthead.caller import Caller, Kind
-from masthead.errors import BadRequest, Invalid, NotFound, Problem
+from masthead.errors import Invalid, NotFound, Problem
 from masthead.identity.accounts import new_credentials
 from masthead.ids import TenantId
 from masthead.media.upload import file_field, store_upload
@@ -50,7 +50,8 @@ async def create_record(call: Call) -> None:
     call.records.check_may_create(call.caller, collection)
     read_view_parameters(call.scope["query_string"])
     async with AsyncExitStack() as stack:
-        given, uploads = await _read_body(call, collection, stack)
+        takes_files = file_field(collection) is not None
+        given, uploads = await _read_body(call, collection, stack, takes_files=takes_files)
         caller = await _in_named_tenant(call, collection, given)
         try:
             record = await _create(call, caller, collection, given, uploads)
@@ -61,12 +62,10 @@ async def create_record(call: Call) -> None:
 
 async def update_record(call: Call) -> None:
     collection = call.collection()
-    call.records.check_may_update(call.caller, collection)
+    call.records.check_may_update(call.caller, collection, call.record_id)
     read_view_parameters(call.scope["query_string"])
     async with AsyncExitStack() as stack:
-        given, uploads = await _read_body(call, collection, stack)
-        if uploads:
-            raise BadRequest("A file can't be replaced. Upload a new one and delete this one.")
+        given, _ = await _read_body(call, collection, stack, takes_files=False)
         try:
             record = await _update(call, collection, given)
         except Invalid as error:
@@ -139,7 +138,7 @@ async def _check_may_set_password(
     caller = call.caller
     is_own = caller.id == call.record_id and caller.collection == collection.name
     if not is_own:
-        call.records.check_may_update(caller, collection)
+        call.records.check_may_update(caller, collection, call.record_id)
         if not caller.is_admin:
             raise NotFound
         return
@@ -168,12 +167,20 @@ async def _update_own(
 
 
 async def _read_body(
-    call: Call, collection: Collection, stack: AsyncExitStack
+    call: Call, collection: Collection, stack: AsyncExitStack, *, takes_files: bool
 ) -> tuple[dict[str, Any], list[Upload]]:
     if not call.is_multipart:
         return _with_modifiers(collection, await call.json()), []
-    limit = call.services.settings.max_upload + FORM_OVERHEAD
-    form = await stack.enter_async_context(read_form(call.scope, call.receive, limit=limit))
+    limit = call.max_body
+    refusal = ""
+    if takes_files:
+        limit = call.services.settings.max_upload + FORM_OVERHEAD
+    elif file_field(collection):
+        refusal = "A file can't be replaced. Upload a new one and delete this one."
+    else:
+        refusal = "Records of this collection hold no files. Send values only."
+    reading = read_form(call.scope, call.receive, limit=limit, no_files=refusal)
+    form = await stack.enter_async_context(reading)
     return _with_modifiers(collection, form_to_object(form)), form.files
 
 

@@ -53,7 +53,7 @@ async def file_token(call: Call) -> None:
 
 
 async def _sign_in(call: Call, collection: Collection, *, with_admin: bool) -> None:
-    given = await call.json()
+    given = await call.small_json()
     identity, password = given.get("identity"), given.get("password")
     blank = {
         name: REQUIRED

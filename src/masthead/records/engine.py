@@ -15,7 +15,7 @@ from masthead.caller import Caller, Kind
 from masthead.errors import BadRequest, Forbidden, NotFound, Unauthenticated
 from masthead.ids import TenantId
 from masthead.keyring import KeyRing
-from masthead.records.access import allow
+from masthead.records.access import allow, allow_record
 from masthead.records.collection import Collection, Record, Registry
 from masthead.records.expand import Expansion, expand_records
 from masthead.records.fields.base import Access
@@ -167,9 +167,9 @@ class Records:
         if collection.made_by:
             raise Forbidden(f"Such a record is made by {collection.made_by}.")
 
-    def check_may_update(self, caller: Caller, collection: Collection) -> None:
-        """Refuses before a large body is read or a password hashed."""
-        allow(caller, collection.rules.update)
+    def check_may_update(self, caller: Caller, collection: Collection, record_id: str) -> None:
+        """Refuses before a body is read or a password hashed."""
+        allow_record(caller, collection.rules.update, record_id)
 
     async def create(
         self,

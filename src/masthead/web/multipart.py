@@ -118,12 +118,15 @@ class Form:
 
 
 @asynccontextmanager
-async def read_form(scope: Scope, receive: Receive, *, limit: int) -> AsyncIterator[Form]:
+async def read_form(
+    scope: Scope, receive: Receive, *, limit: int, no_files: str = ""
+) -> AsyncIterator[Form]:
     """The form in a request of at most `limit` bytes; its files live as long as the context.
+    Where `no_files` says why there must be none, one is refused before any of it is stored.
 
     Raises BadRequest for what is no complete multipart form, TooLarge as soon as a limit is passed.
     """
-    reader = _Reader(_boundary(scope))
+    reader = _Reader(_boundary(scope), no_files)
     try:
         async for chunk in body_chunks(scope, receive, limit=limit):
             reader.feed(chunk)
@@ -183,8 +186,9 @@ def _boundary(scope: Scope) -> bytes:
 class _Reader:
     """Collects the parser's callbacks into a form. Callbacks can't await, so `flush` follows."""
 
-    def __init__(self, boundary: bytes) -> None:
+    def __init__(self, boundary: bytes, no_files: str) -> None:
         self.form = Form()
+        self._no_files = no_files
         self._parts = 0
         self._field_bytes = 0
         self._is_complete = False
@@ -258,6 +262,8 @@ class _Reader:
         self._count_field_bytes(len(options[b"name"]))
         # A file input left empty sends an empty file name: that is a field without a value.
         if filename := options.get(b"filename"):
+            if self._no_files:
+                raise BadRequest(self._no_files)
             self._upload = Upload(
                 self._field_name,
                 filename.decode("utf-8", "replace"),
