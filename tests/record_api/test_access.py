@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.world import Account, TenantWorld, World, records_of
+from tests.world import PASSWORD, Account, TenantWorld, World, records_of
 
 from masthead.records.collection import Record
 from masthead.schema import registry
@@ -263,3 +263,78 @@ class TestOperators:
         settings_path = records_of("site_settings", settings["id"])
         for sent in ({"custom_domain": "evil.example"}, {"read_only_mode": True}):
             assert (await owner.api.patch(settings_path, json=sent)).status_code == 403
+
+
+class TestTheSameIdInSeveralTenants:
+    """Tenants choose ids, so an id alone may name a record of each."""
+
+    @pytest.fixture
+    async def namesakes(self, tenant: TenantWorld, other_tenant: TenantWorld) -> str:
+        post = await tenant.published(title="mine")
+        await other_tenant.published(id=post["id"], title="theirs")
+        record_id: str = post["id"]
+        return record_id
+
+    @pytest.mark.parametrize("method", ["GET", "PATCH", "DELETE"])
+    async def test_an_operator_has_to_name_the_tenant(
+        self, app: World, operator: Account, tenant: TenantWorld, namesakes: str, method: str
+    ) -> None:
+        body = {"title": "changed"} if method == "PATCH" else None
+        answer = await operator.api.request(method, f"{POSTS}/{namesakes}", json=body)
+        assert (answer.status_code, answer.json()["code"]) == (400, "validation_invalid_data")
+        assert "x-tenant-id" in answer.json()["message"]
+        named = {"x-tenant-id": tenant.id}
+        done = await operator.api.request(method, f"{POSTS}/{namesakes}", json=body, headers=named)
+        assert done.status_code in (200, 204)
+
+    async def test_the_other_tenants_record_stays_as_it_is(
+        self,
+        app: World,
+        operator: Account,
+        tenant: TenantWorld,
+        other_tenant: TenantWorld,
+        namesakes: str,
+    ) -> None:
+        visiting = app.client(tenant.host, token=operator.token)
+        assert (await visiting.delete(f"{POSTS}/{namesakes}")).status_code == 204
+        kept = await other_tenant.guest.get(f"{POSTS}/{namesakes}")
+        assert kept.json()["title"] == "theirs"
+
+    async def test_what_is_expanded_is_of_the_same_tenant(
+        self,
+        operator: Account,
+        tenant: TenantWorld,
+        other_tenant: TenantWorld,
+        namesakes: str,
+    ) -> None:
+        for each, words in ((tenant, "to mine"), (other_tenant, "to theirs")):
+            comment = {"post_id": namesakes, "author_name": "A", "body": words}
+            await each.create("comments", comment)
+        wanted = {
+            "filter": f"post_id = '{namesakes}'",
+            "expand": "post_id.comments_via_post_id,tenant_id",
+        }
+        items = (await operator.api.get(records_of("comments"), params=wanted)).json()["items"]
+        assert len(items) == 2
+        for item in items:
+            post = item["expand"]["post_id"]
+            assert item["body"] == f"to {post['title']}"
+            assert [each["id"] for each in post["expand"]["comments_via_post_id"]] == [item["id"]]
+            assert item["expand"]["tenant_id"]["id"] == item["tenant_id"] == post["tenant_id"]
+
+    async def test_a_guests_expansion_shows_no_tenant(
+        self, app: World, tenant: TenantWorld, namesakes: str
+    ) -> None:
+        wanted = {"filter": f"id = '{namesakes}'", "expand": "tenant_id,comments_via_post_id"}
+        items = (await app.client().get(POSTS, params=wanted)).json()["items"]
+        assert sorted(item["title"] for item in items) == ["mine", "theirs"]
+        assert not any("tenant_id" in item for item in items)
+
+    async def test_an_operator_signs_in_whoever_has_the_same_id(
+        self, app: World, operator: Account, tenant: TenantWorld
+    ) -> None:
+        namesake = await tenant.owner(id=operator.id)
+        account = {"identity": operator.email, "password": PASSWORD}
+        path = "/api/collections/_superusers/auth-with-password"
+        signed_in = await app.client().post(path, json=account)
+        assert signed_in.json()["record"]["email"] == operator.email != namesake.email

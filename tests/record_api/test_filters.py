@@ -393,3 +393,38 @@ async def test_a_filter_that_looks_through_long_texts_holds_nobody_up(
     assert answer.json()["totalItems"] == 0
     # Each look takes some tenths of a second: a loop that was held up meanwhile has hardly turned.
     assert turns > 20
+
+
+@pytest.mark.parametrize("name", ["id", "email", "collectionName", "collectionId", "tenant_id"])
+async def test_of_a_guest_nothing_is_known(tenant: TenantWorld, name: str) -> None:
+    await tenant.published(title="a")
+    assert await titles(tenant.guest, f"@request.auth.{name} = ''") == "a"
+    assert await titles(tenant.guest, f"@request.auth.{name} > ''") == ""
+
+
+async def test_a_member_is_of_the_tenant(tenant: TenantWorld, member: Account) -> None:
+    await tenant.published(title="a")
+    assert await titles(member.api, f"@request.auth.tenant_id = '{tenant.id}'") == "a"
+    assert await titles(member.api, f"@request.auth.id = '{member.id}'") == "a"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "@request.auth.password_hash",
+        "@request.auth.token_key",
+        "@request.auth.tenant_id.name",
+        "@request.headers.host",
+        "@request.query.filter",
+        "@request.body.title",
+        "@request.method",
+        "@request.context",
+        "@collection.tenants.id",
+    ],
+)
+async def test_nothing_else_of_a_request_is_known(
+    tenant: TenantWorld, owner: Account, name: str
+) -> None:
+    for api in (tenant.guest, owner.api):
+        answer = await api.get(POSTS, params={"filter": f"{name} != ''"})
+        assert (answer.status_code, answer.json()["code"]) == (400, "validation_invalid_data")

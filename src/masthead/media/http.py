@@ -20,6 +20,7 @@ from masthead.web.visit import visit_of
 
 THUMBED = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 MAX_QUERY_BYTES = 2_000
+MAX_NAMESAKES = 5
 
 _MARKUP = frozenset({"text/html", "application/xml"})
 
@@ -46,11 +47,15 @@ async def serve_file(services: Services, scope: Scope, send: Send, collection: C
     if field is None or not ids.is_id(record_id):
         raise NotFound
     found = await services.records.find(
-        collection, {"id": record_id}, tenant_id=visit_of(scope).tenant_id
+        collection,
+        {"id": record_id},
+        tenant_id=visit_of(scope).tenant_id,
+        limit=MAX_NAMESAKES,
     )
-    if not found or found[0][field.name] != name:
+    # On the bare host several tenants may have a file of this id.
+    record = next((each for each in found if each[field.name] == name), None)
+    if record is None:
         raise NotFound
-    record = found[0]
     key = file_key(record["tenant_id"], collection, record["id"], name)
     wanted = _wanted(scope["query_string"])
     size = wanted.get("thumb", "")

@@ -8,10 +8,12 @@ from masthead.errors import Invalid, NotFound, Unauthenticated
 from masthead.identity.accounts import SignedIn, session_lifetime
 from masthead.identity.sessions import ADMIN_COOKIE, MEMBER_COOKIE, set_cookie
 from masthead.identity.tenants import superusers
+from masthead.ids import TenantId
 from masthead.record_api.call import Call, is_own_request
 from masthead.record_api.parameters import read_view_parameters
 from masthead.record_api.records import shown
 from masthead.records.collection import Collection
+from masthead.records.engine import in_tenant
 from masthead.records.fields.base import REQUIRED
 from masthead.web.answers import send_json
 
@@ -79,9 +81,11 @@ async def _answer(
     call: Call, collection: Collection, signed_in: SignedIn, *, with_admin: bool
 ) -> None:
     wanted = read_view_parameters(call.scope["query_string"])
-    record = await call.records.get(
-        signed_in.caller, collection, signed_in.caller.id, expand=wanted.expand
-    )
+    caller = signed_in.caller
+    if caller.tenant_id is None:
+        # An operator's account is the platform's; tenants may have accounts of the same id.
+        caller = in_tenant(caller, TenantId(""))
+    record = await call.records.get(caller, collection, caller.id, expand=wanted.expand)
     record = shown(collection, record, None)
     body: dict[str, Any] = {"token": signed_in.token, "record": record}
     if with_admin:

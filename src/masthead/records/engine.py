@@ -122,6 +122,7 @@ class Records:
             _with_relations(collection, wanted.names, expansion),
             wanted.after is not None,
             bool(terms),
+            _needs_tenant(caller, expansion),
         )
         found = self._search_values(caller, collection, wanted, terms) if terms else None
         is_complete = not terms or await self.search_index.catch_up(
@@ -147,7 +148,13 @@ class Records:
         _check_id(record_id)
         expansion = Expansion.parse(expand)
         names = _with_relations(collection, names, expansion)
-        shape = Shape(collection.name, access, caller.tenant_id is not None, names=names)
+        shape = Shape(
+            collection.name,
+            access,
+            caller.tenant_id is not None,
+            names=names,
+            with_tenant=_needs_tenant(caller, expansion),
+        )
         prepared = self._queries.one(shape)
         values: dict[str, Any] = {"id": record_id, "tenant": caller.tenant_id}
         Context(caller, self.clock()).fill(prepared.statement.names, values)
@@ -156,6 +163,8 @@ class Records:
         )
         if not rows:
             raise NotFound
+        if len(rows) > 1:
+            raise _several_tenants()
         record = prepared.rows.record(rows[0])
         if expansion:
             await expand_records(self, caller, collection, [record], expansion)
@@ -294,11 +303,16 @@ class Records:
         keys: Sequence[str],
         limit: int,
     ) -> list[Record]:
-        """The records a caller may see whose field `by` holds one of the keys."""
+        """The records a caller may see whose field `by` holds one of the keys.
+
+        Without a tenant they are of any tenant and hold their `tenant_id`, seen or not: several
+        tenants may have a record of the same id.
+        """
         if not caller.is_admin and collection.rules.read is None:
             return []
         # A tenant's own row is found by id; it is in the same scope as everything of the tenant.
-        shape = Shape(collection.name, access_of(caller), caller.tenant_id is not None)
+        has_tenant = caller.tenant_id is not None
+        shape = Shape(collection.name, access_of(caller), has_tenant, with_tenant=not has_tenant)
         prepared = self._queries.some(shape, by)
         values: dict[str, Any] = {
             "tenant": caller.tenant_id,
@@ -405,9 +419,11 @@ class Records:
             return caller
         if not caller.is_platform:
             raise _no_tenant(caller)
-        found = await self.find(collection, {"id": record_id})
+        found = await self.find(collection, {"id": record_id}, limit=2)
         if not found:
             raise NotFound
+        if len(found) > 1:
+            raise _several_tenants()
         return in_tenant(caller, TenantId(found[0]["tenant_id"]))
 
 
@@ -431,6 +447,18 @@ def _no_tenant(caller: Caller) -> Exception:
     if caller.kind is Kind.GUEST:
         return Unauthenticated()
     return BadRequest("Say which tenant: use its host name or the x-tenant-id header.")
+
+
+def _several_tenants() -> BadRequest:
+    """Tenants choose ids: only their own tenant tells two records of the same id apart."""
+    return BadRequest(
+        "Several tenants have a record of this id. Say which tenant: use its host name or the"
+        " x-tenant-id header."
+    )
+
+
+def _needs_tenant(caller: Caller, expansion: Expansion | None) -> bool:
+    return expansion is not None and caller.tenant_id is None
 
 
 def _scope(caller: Caller) -> Scope:

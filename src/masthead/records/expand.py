@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from masthead.errors import BadRequest
-from masthead.records.collection import Collection, Record
+from masthead.records.collection import TENANT_ID, Collection, Record
 from masthead.records.fields.relation import Relation
 from masthead.records.query import access_of
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 MAX_DEPTH = 6
 MAX_PATHS = 50
 MAX_CHARACTERS = 3_500
-MAX_BACK_RELATED = 1_000
+MAX_RELATED = 1_000
 """How many records one back-relation brings in all; more are for a list of their own."""
 
 
@@ -52,7 +52,24 @@ async def expand_records(
     items: Sequence[Record],
     expansion: Expansion,
 ) -> None:
-    """Adds `expand` to the items in place. Unknown, hidden and locked relations are left out."""
+    """Adds `expand` to the items in place. Unknown, hidden and locked relations are left out.
+
+    For a caller without a tenant the items hold their `tenant_id`, which is taken out again where
+    the caller may not read it.
+    """
+    await _expand_all(records, caller, collection, items, expansion)
+    if caller.tenant_id is None and access_of(caller) < TENANT_ID.read:
+        for item in items:
+            del item["tenant_id"]
+
+
+async def _expand_all(
+    records: Records,
+    caller: Caller,
+    collection: Collection,
+    items: Sequence[Record],
+    expansion: Expansion,
+) -> None:
     for name, deeper in expansion.steps.items():
         relation = collection.by_name.get(name)
         if isinstance(relation, Relation):
@@ -75,11 +92,14 @@ async def _expand_forward(
     if not keys:
         return
     target = records.registry[relation.to]
-    found = await records.related(caller, target, "id", keys, len(keys))
+    # Without a tenant several records may have the same id.
+    limit = len(keys) if caller.tenant_id is not None else MAX_RELATED
+    found = await records.related(caller, target, "id", keys, limit)
+    by_id = {(_home(caller, record), record["id"]): record for record in found}
+    homes = [_home(caller, item) for item in items]
     await _go_deeper(records, caller, target, found, deeper)
-    by_id = {record["id"]: record for record in found}
-    for item in items:
-        record = by_id.get(item.get(relation.name, ""))
+    for home, item in zip(homes, items, strict=True):
+        record = by_id.get((home, item.get(relation.name, "")))
         if record is not None:
             _add(item, relation.name, record)
 
@@ -93,14 +113,19 @@ async def _expand_backward(
     deeper: Expansion,
 ) -> None:
     keys = [item["id"] for item in items]
-    found = await records.related(caller, source, relation.name, keys, MAX_BACK_RELATED)
-    await _go_deeper(records, caller, source, found, deeper)
-    grouped: dict[str, list[Record]] = {}
+    found = await records.related(caller, source, relation.name, keys, MAX_RELATED)
+    grouped: dict[tuple[str, str], list[Record]] = {}
     for record in found:
-        grouped.setdefault(record[relation.name], []).append(record)
+        grouped.setdefault((_home(caller, record), record[relation.name]), []).append(record)
+    await _go_deeper(records, caller, source, found, deeper)
     for item in items:
-        if item["id"] in grouped:
-            _add(item, f"{source.name}_via_{relation.name}", grouped[item["id"]])
+        if related := grouped.get((_home(caller, item), item["id"])):
+            _add(item, f"{source.name}_via_{relation.name}", related)
+
+
+def _home(caller: Caller, record: Record) -> str:
+    """The tenant within which ids name one record; where the caller has one, all are in it."""
+    return record["tenant_id"] if caller.tenant_id is None else ""
 
 
 async def _go_deeper(
@@ -113,8 +138,7 @@ async def _go_deeper(
     for record in found:
         record["collectionId"] = collection.id
         record["collectionName"] = collection.name
-    if deeper.steps and found:
-        await expand_records(records, caller, collection, found, deeper)
+    await expand_records(records, caller, collection, found, deeper)
 
 
 def _add(item: Record, name: str, value: Record | list[Record]) -> None:

@@ -13,7 +13,7 @@ from sqlalchemy.sql.selectable import FromClause
 
 from masthead import clock
 from masthead.caller import Caller, Kind
-from masthead.records.collection import Collection, Record, Registry, collection_id
+from masthead.records.collection import TENANT_ID, Collection, Record, Registry, collection_id
 from masthead.records.fields.base import Access, Decoder, Field
 from masthead.records.filter.ast import Expression, conjuncts
 from masthead.records.filter.parser import ParsedFilter, parse
@@ -54,6 +54,9 @@ class Shape:
     names: frozenset[str] | None = None
     after: bool = False
     search: bool = False
+    with_tenant: bool = False
+    """Reads `tenant_id` too, whether or not the caller may see it: what is expanded without a
+    tenant has to stay in each record's own."""
 
 
 class Rows:
@@ -131,6 +134,9 @@ class Context:
 
     def _auth(self, name: str) -> str:
         caller = self._caller
+        if caller.kind is Kind.GUEST:
+            # A guest's tenant is the host's, whose id a guest can't read anywhere else either.
+            return ""
         match name:
             case "id":
                 return caller.id
@@ -285,6 +291,8 @@ class Queries:
 
     def fields(self, shape: Shape) -> tuple[Field, ...]:
         readable = self._registry[shape.collection].readable(shape.access)
+        if shape.with_tenant and TENANT_ID not in readable:
+            readable = (*readable, TENANT_ID)
         if shape.names is None:
             return readable
         # The id is always read: expanding needs it.
