@@ -103,7 +103,7 @@ class PocketBase:
 def serving(folder: Path) -> Iterator[PocketBase]:
     port = process.free_port()
     with process.running(
-        _command(folder, "serve", f"--http=127.0.0.1:{port}"), port, _log(folder)
+        command(folder, "serve", f"--http=127.0.0.1:{port}"), port, _log(folder)
     ) as server:
         keys = folder / _KEYS
         yield PocketBase(port, server.pid, json.loads(keys.read_text()) if keys.exists() else {})
@@ -115,7 +115,7 @@ def build(folder: Path, posts: Iterable[data.Post]) -> None:
     Through the API each post would be created "now", so that the order of the lists would be
     left to chance; the rows are exactly those the API would have stored."""
     subprocess.run(
-        _command(folder, "superuser", "upsert", _EMAIL, _PASSWORD), check=True, capture_output=True
+        command(folder, "superuser", "upsert", _EMAIL, _PASSWORD), check=True, capture_output=True
     )
     with serving(folder) as server:
         signed = {"Authorization": server.token}
@@ -143,7 +143,7 @@ def _make_key(port: int, signed: dict[str, str], tenant: str) -> str:
     )
 
 
-def _command(folder: Path, *arguments: str) -> list[str]:
+def command(folder: Path, *arguments: str) -> list[str]:
     binary = Path(sys.executable).with_name("pocketbase")
     beside = {"dir": folder, "hooksDir": folder / "hooks", "migrationsDir": folder / "migrations"}
     return [str(binary), *arguments, *(f"--{name}={path}" for name, path in beside.items())]

@@ -17,10 +17,12 @@ from masthead.records.collection import TENANT_ID, Collection, Record, Registry,
 from masthead.records.fields.base import Access, Decoder, Field
 from masthead.records.filter.ast import Expression, conjuncts
 from masthead.records.filter.parser import ParsedFilter, parse
+from masthead.records.joins import Place
 from masthead.records.listed import asks_for_item, joined, listed_values
+from masthead.records.operands import Slot
 from masthead.records.sorting import SortKey
 from masthead.records.totals import TotalPlan, plan_total
-from masthead.records.where import Place, Slot, WhereCompiler
+from masthead.records.where import WhereCompiler
 from masthead.storage import dialects, full_text
 from masthead.storage.database import Database, Row, Statement
 

@@ -12,8 +12,8 @@ import sqlalchemy as sa
 from masthead.records.collection import Collection, Counter
 from masthead.records.fields.values import Select
 from masthead.records.filter.ast import Comparison, Expression, Identifier, Literal, Macro
+from masthead.records.operands import as_text
 from masthead.records.tables import record_counts
-from masthead.records.where import as_text
 from masthead.storage import dialects
 
 

@@ -8,8 +8,8 @@ enters; so no filter, sort or total can tell what a list would not show.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import sqlalchemy as sa
@@ -21,7 +21,6 @@ from masthead.records.collection import TENANT_ID, Collection, Registry
 from masthead.records.fields.base import Access, Field
 from masthead.records.fields.relation import Relation
 from masthead.records.fields.text import Text
-from masthead.records.fields.values import read_moment
 from masthead.records.filter.ast import (
     And,
     Comparison,
@@ -31,60 +30,30 @@ from masthead.records.filter.ast import (
     Literal,
     Macro,
     Or,
+    conjuncts,
 )
 from masthead.records.filter.ast import Operand as Node
 from masthead.records.filter.parser import parse
+from masthead.records.joins import Group, Joins, Place, grouped
 from masthead.records.listed import asks_for_item, has_item, item_rows
+from masthead.records.operands import (
+    Coerce,
+    Operand,
+    Slot,
+    as_flag,
+    as_moment,
+    as_number,
+    as_pattern,
+    as_text,
+)
 from masthead.storage import dialects
 
 AUTH_NAMES = ("id", "email", "collectionName", "collectionId", "tenant_id")
 LONG_TEXT = 10_000
 """Characters. A longer field is looked through away from the event loop: SQLite counts a whole
 LIKE as one step, and one that nearly matches everywhere takes seconds on a megabyte."""
+_CAST_TO_TEXT = ("number", "json", "list")
 NUMBER_MACROS = frozenset({"second", "minute", "hour", "weekday", "day", "month", "year"})
-
-Coerce = Callable[[Any], Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Slot:
-    """A parameter whose value is the filter's literal of that position."""
-
-    parameter: str
-    position: int
-    coerce: Coerce
-
-
-@dataclass(frozen=True, slots=True)
-class Operand:
-    """One side of a comparison: SQL and how it compares."""
-
-    sql: ColumnElement[Any] | None
-    kind: str
-    nullable: bool = False
-    rows: tuple[FromClause, ...] = ()
-    """Further tables that a path through a back-relation needs: then there are many values."""
-    joins: tuple[ColumnElement[bool], ...] = ()
-    literal: Any = None
-    is_long: bool = False
-    position: int = -1
-    """Which of the filter's text and number literals this is; -1 for anything else."""
-
-    @property
-    def is_literal(self) -> bool:
-        return self.sql is None
-
-    @property
-    def is_blank(self) -> bool:
-        return self.is_literal and self.literal in (None, "") and self.literal is not False
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where names are looked up: a collection and the (aliased) table that stands for it."""
-
-    collection: Collection
-    table: FromClause
 
 
 class WhereCompiler:
@@ -101,10 +70,11 @@ class WhereCompiler:
         """Looks through long texts or documents."""
         self._position = 0
         self._constant = False
+        self._joins = Joins()
 
     def filter(self, expression: Expression, place: Place) -> ColumnElement[bool]:
         """A client's filter: literals become slots, visibility is the caller's."""
-        return self._expression(expression, place)
+        return self._whole(expression, place)
 
     def rule(self, collection: Collection, table: FromClause) -> ColumnElement[bool] | None:
         """The collection's read rule on that table; None where the caller needs none."""
@@ -118,7 +88,7 @@ class WhereCompiler:
         access, constant = self.access, self._constant
         self.access, self._constant = Access.PLATFORM, True
         try:
-            return self._expression(parse(rule), place)
+            return self._whole(parse(rule), place)
         finally:
             self.access, self._constant = access, constant
 
@@ -127,13 +97,28 @@ class WhereCompiler:
     ) -> ColumnElement[Any]:
         operand = self._path(path, place)
         self.is_slow |= operand.is_long
-        if operand.rows or operand.sql is None:
+        if operand.is_many or operand.sql is None:
             raise BadRequest(f"Can't sort by {_shown(path)}: it has many values.")
         key = operand.sql.desc() if descending else operand.sql.asc()
-        if not operand.nullable:
+        if not (operand.nullable or operand.may_be_missing):
             return key
         # An empty value comes before all others on either database.
         return key.nulls_last() if descending else key.nulls_first()
+
+    def _whole(self, expression: Expression, place: Place) -> ColumnElement[bool]:
+        """A filter or rule. Conditions over the same back-relation are about the same joined row,
+        as in PocketBase; the others stay apart, where indexes can serve them."""
+        outer, alone, groups = self._joins, list[ColumnElement[bool]](), list[Group]()
+        for part in conjuncts(expression):
+            self._joins = Joins(known=[each.joins for each in groups])
+            condition = self._expression(part, place)
+            if self._joins:
+                groups = grouped(groups, Group(self._joins, [condition]))
+            else:
+                alone.append(condition)
+        self._joins = outer
+        joined = (each.joins.any_row(sa.and_(*each.conditions), place) for each in groups)
+        return sa.and_(*alone, *joined)
 
     def _expression(self, node: Expression, place: Place) -> ColumnElement[bool]:
         if isinstance(node, And):
@@ -145,15 +130,17 @@ class WhereCompiler:
     def _comparison(self, node: Comparison, place: Place) -> ColumnElement[bool]:
         if asks_for_item(place.collection, node):
             return self._item(node, place)
+        position = self._position
         left = self._operand(node.left, place)
         right = self._operand(node.right, place)
         any_match = node.op.startswith("?")
         op = node.op.removeprefix("?")
-        rows = (*left.rows, *right.rows)
-        if any_match or not rows:
-            test = self._over_elements(left, op, right, any_match)
-            return _exists(rows, (*left.joins, *right.joins), test, place) if rows else test
-        return self._for_all(left, op, right, place)
+        test = self._over_elements(left, op, right, any_match)
+        if any_match or not (left.is_many or right.is_many):
+            return test
+        # The literals are those that were just counted.
+        self._position = position
+        return sa.and_(test, sa.not_(self._any_failing(node, op, place)))
 
     def _item(self, node: Comparison, place: Place) -> ColumnElement[bool]:
         assert isinstance(node.left, Identifier)
@@ -163,14 +150,16 @@ class WhereCompiler:
             return item_rows(self.driving[1], place.collection, field, value)
         return has_item(place.collection, place.table, field, value)
 
-    def _for_all(self, left: Operand, op: str, right: Operand, place: Place) -> ColumnElement[bool]:
-        """Without `?` every value must match; for a negation none at all is a match, too."""
-        rows, joins = (*left.rows, *right.rows), (*left.joins, *right.joins)
-        test = self._test(left, op, right)
-        none_fails = sa.not_(_exists(rows, joins, sa.not_(test), place))
-        if op in ("!=", "!~"):
-            return none_fails
-        return sa.and_(_exists(rows, joins, test, place), none_fails)
+    def _any_failing(self, node: Comparison, op: str, place: Place) -> ColumnElement[bool]:
+        """Without `?` every value must match, each of one side with each of the other: these are
+        rows of their own. A comparison with nothing is no failure."""
+        outer = self._joins
+        self._joins = Joins()
+        left = self._operand(node.left, place)
+        left_joins, self._joins = self._joins, Joins()
+        right = self._operand(node.right, place)
+        rows, self._joins = left_joins.beside(self._joins), outer
+        return rows.any_row(sa.not_(self._test(left, op, right)), place)
 
     def _over_elements(
         self, left: Operand, op: str, right: Operand, any_match: bool
@@ -214,7 +203,7 @@ class WhereCompiler:
 
     def _path(self, path: tuple[str, ...], place: Place) -> Operand:
         """Walks `post_id.title` or `comments_via_post_id.body` to the column at its end."""
-        origin, walk = place, _Walk()
+        origin, walk = place, _Walk(self._is_many(path, place))
         for index, name in enumerate(path[:-1]):
             step = self._step(place, name, path, walk)
             if step is None:
@@ -223,32 +212,50 @@ class WhereCompiler:
         field = self._field(place, path[-1], path)
         column = place.table.c[field.name]
         operand = Operand(column, field.kind, _is_nullable(field), is_long=_is_long(field))
-        return _at_end(operand, origin, walk)
+        return _at_end(operand, origin, place, walk)
+
+    def _is_many(self, path: tuple[str, ...], place: Place) -> bool:
+        collection = place.collection
+        for name in path[:-1]:
+            field = collection.by_name.get(name)
+            if not isinstance(field, Relation):
+                return self.registry.back_relation(collection, name) is not None
+            collection = self.registry[field.to]
+        return False
 
     def _step(self, place: Place, name: str, path: tuple[str, ...], walk: _Walk) -> Place | None:
         field = place.collection.by_name.get(name)
+        walk.path = (*walk.path, name)
         if isinstance(field, Relation) and field.read <= self.access:
-            return self._forward(place, field, self._enter(field.to, path), walk)
+            return self._forward(place, field, path, walk)
         back = self.registry.back_relation(place.collection, name)
         if back is None or back[1].read > self.access:
             return None
-        return self._backward(place, back[1], self._enter(back[0].name, path), walk)
+        return self._backward(place, *back, path, walk)
 
-    def _forward(self, place: Place, relation: Relation, target: Place, walk: _Walk) -> Place:
+    def _forward(
+        self, place: Place, relation: Relation, path: tuple[str, ...], walk: _Walk
+    ) -> Place:
+        target = self._enter(relation.to, path)
         conditions = [target.table.c.id == place.table.c[relation.name]]
         if relation is not TENANT_ID:
             conditions.append(target.table.c.tenant_id == place.table.c.tenant_id)
-        self._join(target, conditions, walk)
-        return target
+        return self._join(target, conditions, walk)
 
-    def _backward(self, place: Place, relation: Relation, target: Place, walk: _Walk) -> Place:
+    def _backward(
+        self,
+        place: Place,
+        source: Collection,
+        relation: Relation,
+        path: tuple[str, ...],
+        walk: _Walk,
+    ) -> Place:
+        target = self._enter(source.name, path)
         conditions = [
             target.table.c.tenant_id == place.table.c.tenant_id,
             target.table.c[relation.name] == place.table.c.id,
         ]
-        walk.is_many = True
-        self._join(target, conditions, walk)
-        return target
+        return self._join(target, conditions, walk)
 
     def _enter(self, name: str, path: tuple[str, ...]) -> Place:
         collection = self.registry[name]
@@ -256,10 +263,18 @@ class WhereCompiler:
             raise _unknown(path)
         return Place(collection, self.tables[name].alias())
 
-    def _join(self, target: Place, conditions: list[ColumnElement[bool]], walk: _Walk) -> None:
+    def _join(self, target: Place, conditions: list[ColumnElement[bool]], walk: _Walk) -> Place:
+        if walk.is_many and (known := self._joins.find(walk.path)):
+            return known.place
         rule = self.rule(target.collection, target.table)
-        walk.rows.append(target.table)
-        walk.joins.extend(conditions if rule is None else [*conditions, rule])
+        if rule is not None:
+            conditions.append(rule)
+        if walk.is_many:
+            self._joins.add(walk.path, target, sa.and_(*conditions))
+        else:
+            walk.rows.append(target.table)
+            walk.conditions.extend(conditions)
+        return target
 
     def _field(self, place: Place, name: str, path: tuple[str, ...]) -> Field:
         field = place.collection.by_name.get(name)
@@ -284,7 +299,7 @@ class WhereCompiler:
         sql = dialects.json_path_text(place.table.c[field.name], sa.literal(inside))
         # The whole document is parsed for it.
         self.is_slow |= _is_long(field)
-        return _at_end(Operand(sql, "text", nullable=True), origin, walk)
+        return _at_end(Operand(sql, "text", nullable=True), origin, place, walk)
 
     def _test(self, left: Operand, op: str, right: Operand) -> ColumnElement[bool]:
         if op in ("~", "!~"):
@@ -313,6 +328,8 @@ class WhereCompiler:
         # Where an empty value can't match anyway the bare column keeps its index usable.
         plain = op == "=" and not (left.is_blank or right.is_blank)
         plain = plain and (left.is_literal or right.is_literal)
+        if op in ("=", "!=") and not plain:
+            left, right = _empty_where_missing(left), _empty_where_missing(right)
         return _compare(self._text(left, moments, plain), op, self._text(right, moments, plain))
 
     def _flag_test(self, left: Operand, op: str, right: Operand) -> ColumnElement[bool]:
@@ -325,18 +342,18 @@ class WhereCompiler:
         self, operand: Operand, moments: bool = False, plain: bool = False
     ) -> ColumnElement[Any]:
         if operand.is_literal:
-            return self._parameter(operand, _as_moment if moments else as_text, sa.Text())
+            return self._parameter(operand, as_moment if moments else as_text, sa.Text())
         assert operand.sql is not None
         sql = operand.sql
         if operand.kind == "flag":
             return sa.case((sql.is_(sa.true()), "true"), else_="false")
-        if operand.kind in ("number", "json", "list"):
+        if operand.kind in _CAST_TO_TEXT:
             sql = sa.cast(sql, sa.Text())
         return sa.func.coalesce(sql, "") if operand.nullable and not plain else sql
 
     def _number(self, operand: Operand) -> ColumnElement[Any]:
         if operand.is_literal:
-            return self._parameter(operand, _as_number, dialects.Real())
+            return self._parameter(operand, as_number, dialects.Real())
         assert operand.sql is not None
         if operand.kind == "number":
             return operand.sql
@@ -354,11 +371,11 @@ class WhereCompiler:
             return sa.false()
         if isinstance(operand.literal, bool):
             return sa.true() if operand.literal else sa.false()
-        return self._parameter(operand, _as_flag, dialects.Flag())
+        return self._parameter(operand, as_flag, dialects.Flag())
 
     def _pattern(self, operand: Operand) -> ColumnElement[Any]:
         if operand.is_literal:
-            return self._parameter(operand, _as_pattern, sa.Text())
+            return self._parameter(operand, as_pattern, sa.Text())
         text = self._text(operand)
         for special in ("\\", "%", "_"):
             # A stored value means itself: only what the caller wrote may hold wildcards.
@@ -376,39 +393,42 @@ class WhereCompiler:
 
 
 class _Walk:
-    """The tables and conditions that a path has gathered so far."""
+    """Where a path has come to: the tables and conditions of a single value's subquery. The tables
+    of many values are in the `Joins` that all such paths share."""
 
-    def __init__(self) -> None:
+    def __init__(self, is_many: bool) -> None:
+        self.is_many = is_many
+        self.path: tuple[str, ...] = ()
         self.rows: list[FromClause] = []
-        self.joins: list[ColumnElement[bool]] = []
-        self.is_many = False
+        self.conditions: list[ColumnElement[bool]] = []
 
 
-def _at_end(operand: Operand, origin: Place, walk: _Walk) -> Operand:
-    """One value per record becomes a subquery; many stay rows for EXISTS."""
-    if not walk.rows:
+def _at_end(operand: Operand, origin: Place, place: Place, walk: _Walk) -> Operand:
+    """One value per record becomes a subquery, many are columns of the joined rows."""
+    if not walk.path or place is origin:
         return operand
-    if walk.is_many:
-        return replace(operand, nullable=True, rows=tuple(walk.rows), joins=tuple(walk.joins))
     assert operand.sql is not None
-    value = sa.select(operand.sql).select_from(*walk.rows).where(*walk.joins)
-    return replace(operand, sql=value.correlate(origin.table).scalar_subquery(), nullable=True)
+    sql: ColumnElement[Any] = operand.sql
+    nullable = operand.nullable and operand.kind in _CAST_TO_TEXT
+    if operand.nullable and not nullable:
+        # Of a record that is there, no value is the empty one.
+        sql = sa.func.coalesce(sql, "")
+        if walk.is_many:
+            sql = sa.case((place.table.c.id.is_not(None), sql))
+    if not walk.is_many:
+        value = sa.select(sql).select_from(*walk.rows).where(*walk.conditions)
+        sql = value.correlate(origin.table).scalar_subquery()
+    return replace(operand, sql=sql, nullable=nullable, may_be_missing=True, is_many=walk.is_many)
+
+
+def _empty_where_missing(operand: Operand) -> Operand:
+    return replace(operand, nullable=True) if operand.may_be_missing else operand
 
 
 def _not_by_index(operand: Operand) -> Operand:
     if operand.sql is None:
         return operand
     return replace(operand, sql=dialects.not_by_index(operand.sql))
-
-
-def _exists(
-    rows: tuple[FromClause, ...],
-    joins: tuple[ColumnElement[bool], ...],
-    test: ColumnElement[bool],
-    place: Place,
-) -> ColumnElement[bool]:
-    found: sa.Select[Any] = sa.select(sa.literal_column("1")).select_from(*rows).where(*joins, test)
-    return sa.exists(found.correlate(place.table))
 
 
 def _compare(left: ColumnElement[Any], op: str, right: ColumnElement[Any]) -> ColumnElement[bool]:
@@ -466,34 +486,3 @@ def _unknown(path: tuple[str, ...]) -> BadRequest:
 
 def _shown(path: tuple[str, ...]) -> str:
     return ".".join(path)[:60]
-
-
-def as_text(value: Any) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    # NUL can't be stored, so it can't be found either; PostgreSQL would refuse the parameter.
-    return str(value).replace("\x00", "\ufffd")
-
-
-def _as_moment(value: Any) -> str:
-    written = as_text(value)
-    return read_moment(written) or written
-
-
-def _as_pattern(value: Any) -> str:
-    return dialects.like_pattern(as_text(value))
-
-
-def _as_number(value: Any) -> float | None:
-    try:
-        return None if value in (None, "") else float(value)
-    except (ValueError, OverflowError):
-        return None
-
-
-def _as_flag(value: Any) -> bool | None:
-    return {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}.get(
-        str(value).lower()
-    )

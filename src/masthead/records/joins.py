@@ -1,0 +1,91 @@
+"""The rows that a filter looks at beyond the record itself: paths through back-relations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.sql import ColumnElement
+from sqlalchemy.sql.selectable import FromClause
+
+from masthead.records.collection import Collection
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where names are looked up: a collection and the (aliased) table that stands for it."""
+
+    collection: Collection
+    table: FromClause
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    place: Place
+    condition: ColumnElement[bool]
+
+
+class Joins:
+    """The tables that paths through back-relations lead to, each joined once per path.
+
+    Outer joins: a record to which nothing is related has one row, and it is empty.
+    """
+
+    def __init__(self, known: Iterable[Joins] = ()) -> None:
+        self._by_path: dict[tuple[str, ...], Join] = {}
+        self._others: list[Join] = []
+        self._known = tuple(known)
+
+    def __bool__(self) -> bool:
+        return bool(self._by_path)
+
+    def find(self, path: tuple[str, ...]) -> Join | None:
+        for each in (self, *self._known):
+            if path in each._by_path:
+                return self._by_path.setdefault(path, each._by_path[path])
+        return None
+
+    def add(self, path: tuple[str, ...], place: Place, condition: ColumnElement[bool]) -> None:
+        self._by_path[path] = Join(place, condition)
+
+    def shares(self, other: Joins) -> bool:
+        return not self._by_path.keys().isdisjoint(other._by_path)
+
+    def merged(self, other: Joins) -> Joins:
+        both = Joins()
+        both._by_path = self._by_path | other._by_path
+        return both
+
+    def beside(self, other: Joins) -> Joins:
+        """Each row of the one with each row of the other, the same paths too."""
+        both = Joins()
+        both._by_path = self._by_path
+        both._others = list(other._by_path.values())
+        return both
+
+    def any_row(self, test: ColumnElement[bool], place: Place) -> ColumnElement[bool]:
+        rows: FromClause = sa.select(sa.literal_column("1").label("one")).subquery()
+        for each in (*self._by_path.values(), *self._others):
+            rows = rows.outerjoin(each.place.table, each.condition)
+        found: sa.Select[Any] = sa.select(sa.literal_column("1")).select_from(rows).where(test)
+        return sa.exists(found.correlate(place.table))
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Conditions of a conjunction that are about the same joined rows."""
+
+    joins: Joins
+    conditions: list[ColumnElement[bool]]
+
+
+def grouped(groups: list[Group], new: Group) -> list[Group]:
+    apart = []
+    for each in groups:
+        if each.joins.shares(new.joins):
+            new = Group(each.joins.merged(new.joins), [*each.conditions, *new.conditions])
+        else:
+            apart.append(each)
+    return [*apart, new]

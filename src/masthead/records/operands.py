@@ -1,0 +1,80 @@
+"""The sides of a comparison: what each compares as, and how a literal becomes a value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy.sql import ColumnElement
+
+from masthead.records.fields.values import read_moment
+from masthead.storage import dialects
+
+Coerce = Callable[[Any], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A parameter whose value is the filter's literal of that position."""
+
+    parameter: str
+    position: int
+    coerce: Coerce
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """One side of a comparison: SQL and how it compares."""
+
+    sql: ColumnElement[Any] | None
+    kind: str
+    nullable: bool = False
+    """The column holds NULL where PocketBase would hold an empty value."""
+    may_be_missing: bool = False
+    """NULL where a path leads to no record: equal to the empty text, and to no order or pattern."""
+    is_many: bool = False
+    """Through a back-relation: the value of each row that the statement joins for it."""
+    literal: Any = None
+    is_long: bool = False
+    position: int = -1
+    """Which of the filter's text and number literals this is; -1 for anything else."""
+
+    @property
+    def is_literal(self) -> bool:
+        return self.sql is None
+
+    @property
+    def is_blank(self) -> bool:
+        return self.is_literal and self.literal in (None, "") and self.literal is not False
+
+
+def as_text(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    # NUL can't be stored, so it can't be found either; PostgreSQL would refuse the parameter.
+    return str(value).replace("\x00", "\ufffd")
+
+
+def as_moment(value: Any) -> str:
+    written = as_text(value)
+    return read_moment(written) or written
+
+
+def as_pattern(value: Any) -> str:
+    return dialects.like_pattern(as_text(value))
+
+
+def as_number(value: Any) -> float | None:
+    try:
+        return None if value in (None, "") else float(value)
+    except (ValueError, OverflowError):
+        return None
+
+
+def as_flag(value: Any) -> bool | None:
+    return {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}.get(
+        str(value).lower()
+    )
