@@ -46,14 +46,6 @@ tallies = sa.Table(
     sa.Column("total", Integer, nullable=False),
 )
 
-numbers = sa.Table(
-    "numbers",
-    metadata,
-    sa.Column("tenant_id", Text, primary_key=True),
-    sa.Column("number", Integer, nullable=False),
-    sa.Column("mark", Integer, server_default="0"),
-)
-
 
 @dataclass(frozen=True)
 class Notebook:
@@ -69,11 +61,6 @@ class Notebook:
     likes: Statement
     count: Statement
     totals: Statement
-    count_up: Statement
-    mark: Statement
-    mark_one: Statement
-    number_without_mark: Statement
-    number: Statement
 
     async def ids_of(self, scope: Scope) -> list[str]:
         return [row[0] for row in await self.db.fetch(scope, self.ids, (scope,))]
@@ -81,10 +68,6 @@ class Notebook:
     async def likes_of(self, scope: Scope, note_id: str) -> int:
         rows = await self.db.fetch(scope, self.likes, (scope, note_id))
         return int(rows[0][0])
-
-    async def number_of(self, scope: Scope) -> int:
-        rows = await self.db.fetch(scope, self.number, (scope,))
-        return int(rows[0][0]) if rows else 0
 
 
 def new_url(engine: str, tmp_path: Path) -> str:
@@ -113,21 +96,6 @@ async def open_notebook(url: str, *, statement_seconds: float = 5.0) -> Notebook
         likes=db.compile(sa.select(notes.c.likes).where(one_note)),
         count=db.compile(upsert_add(tallies, ("tenant_id", "name"), "total")),
         totals=db.compile(sa.select(tallies.c.name, tallies.c.total).order_by(tallies.c.name)),
-        count_up=db.compile(
-            upsert_add(numbers, ("tenant_id",), "number").returning(
-                numbers.c.number, numbers.c.mark
-            )
-        ),
-        mark=db.compile(sa.update(numbers).values(mark=numbers.c.number)),
-        mark_one=db.compile(
-            sa.update(numbers).where(numbers.c.tenant_id == tenant).values(mark=numbers.c.number)
-        ),
-        number_without_mark=db.compile(
-            numbers.insert().values(
-                tenant_id=sa.bindparam("tenant_id"), number=sa.bindparam("number"), mark=sa.null()
-            )
-        ),
-        number=db.compile(sa.select(numbers.c.number).where(numbers.c.tenant_id == tenant)),
     )
 
 

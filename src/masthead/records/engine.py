@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -24,21 +24,14 @@ from masthead.records.filter.parser import ParsedFilter, parse_cached
 from masthead.records.filter.shape import shape as shape_of
 from masthead.records.kept import Kept
 from masthead.records.new_record import NewRecord
-from masthead.records.open_unit import FanOut, OpenUnit
 from masthead.records.query import Context, PreparedTotal, Queries, Shape, access_of, decoded
 from masthead.records.rotation import Rotated, Rotation
 from masthead.records.search import document_key, prefix_of, read_query
 from masthead.records.search_index import SearchIndex
 from masthead.records.sorting import SortKey, parse_sort
-from masthead.records.unit import ENCRYPTION_PURPOSE, Parts, secret_context
+from masthead.records.unit import ENCRYPTION_PURPOSE, Parts, Unit, WrittenEvent, secret_context
 from masthead.records.writes import Writes
-from masthead.storage.database import (
-    EVERY_TENANT,
-    Database,
-    Overtaken,
-    Scope,
-    scope_of,
-)
+from masthead.storage.database import EVERY_TENANT, Database, Scope, scope_of
 from masthead.storage.full_text import Term, search_values
 
 MAX_OFFSET = 2**53
@@ -75,6 +68,9 @@ class Page:
     def total_pages(self) -> int:
         return -1 if self.total < 0 else -(-self.total // self.per_page)
 
+
+FanOut = Callable[[Unit, Sequence[WrittenEvent]], Awaitable[bool]]
+"""Returns whether there was something to queue."""
 
 Inquiry = Callable[[Mapping[str, Any]], Awaitable[None]]
 """Raises `Invalid` where the given values can't be taken."""
@@ -191,11 +187,6 @@ class Records:
         await self._inquire(collection, given)
         _require_tenant(caller)
         checked = NewRecord.checked(caller, collection, given)
-        blind = self._blind_unit(caller, collection, checked)
-        if blind is not None:
-            with suppress(Overtaken):
-                async with blind as unit:
-                    return await unit.store(collection, checked, stamped=stamped)
         async with self.unit(caller) as unit:
             return await unit.store(collection, checked, stamped=stamped)
 
@@ -232,27 +223,32 @@ class Records:
         async with self.unit(caller) as unit:
             return await unit.delete(collection, record_id, expected_version=expected_version)
 
-    def unit(self, caller: Caller, *, emit_events: bool = True) -> OpenUnit:
+    @asynccontextmanager
+    async def unit(self, caller: Caller, *, emit_events: bool = True) -> AsyncIterator[Unit]:
         """Several changes of one tenant that commit together.
 
         A caller above the tenants without one changes the platform's own records. Events are left
         out only where a migration must not page every subscriber.
         """
         _require_tenant(caller)
-        transaction = self.database.transaction(scope_of(caller.tenant_id or TenantId("")))
-        return OpenUnit(self, caller, transaction, emit_events=emit_events)
+        tenant_id = caller.tenant_id or TenantId("")
+        try:
+            async with self.database.transaction(scope_of(tenant_id)) as transaction:
+                unit = Unit(transaction, caller, tenant_id, self.parts, emit_events)
+                await unit.begin()
+                yield unit
+                is_queued = await self._write_events(unit)
+        except BaseException:
+            # What the unit learnt of the tenant may belong to a version that was not committed and
+            # will be given to another change.
+            self.parts.tenants.forget(tenant_id)
+            raise
+        if is_queued and self.after_queueing is not None:
+            self.after_queueing()
 
-    def _blind_unit(
-        self, caller: Caller, collection: Collection, new: NewRecord
-    ) -> OpenUnit | None:
-        """For what can be created without a look at the database."""
-        tenant_id = caller.tenant_id
-        if tenant_id is None or not self.parts.tenants.has_known_subscribers(tenant_id):
-            return None
-        if collection.is_identity or new.needs_reading(collection):
-            return None
-        transaction = self.database.blind_transaction(tenant_id)
-        return None if transaction is None else OpenUnit(self, caller, transaction)
+    async def _write_events(self, unit: Unit) -> bool:
+        await unit.store_events()
+        return bool(unit.written and self.fan_out and await self.fan_out(unit, unit.written))
 
     async def find(
         self,

@@ -12,18 +12,14 @@ from masthead.storage.database import Row
 MAX_KNOWN = 20_000
 
 
-Subscriber = tuple[str, frozenset[str]]
-"""The id of a webhook, and the names of the events that it wants."""
-
-
 class KnownTenant:
-    __slots__ = ("identity_version", "site", "subscribers")
+    __slots__ = ("has_no_subscriber", "identity_version", "site")
 
     def __init__(self, identity_version: int, site: Site) -> None:
         self.identity_version = identity_version
         self.site = site
-        self.subscribers: tuple[Subscriber, ...] | None = None
-        """Found out by whoever looks for them."""
+        self.has_no_subscriber = False
+        """Set by the first change that looks for subscribers and finds none."""
 
 
 UNKNOWN = KnownTenant(-1, Site())
@@ -36,11 +32,6 @@ class KnownTenants:
     def get(self, tenant_id: TenantId, identity_version: int) -> KnownTenant | None:
         known = self._known.get(tenant_id)
         return known if known is not None and known.identity_version == identity_version else None
-
-    def has_known_subscribers(self, tenant_id: TenantId) -> bool:
-        """Whether it is known who they are, should there be any."""
-        known = self._known.get(tenant_id)
-        return known is not None and known.subscribers is not None
 
     def remember(self, tenant_id: TenantId, known: KnownTenant) -> None:
         if len(self._known) >= MAX_KNOWN:

@@ -28,14 +28,6 @@ class NewRecord(NamedTuple):
         allow(caller, collection.rules.create)
         return cls(chosen_id(given), *check_new(collection, given, access_of(caller)))
 
-    def needs_reading(self, collection: Collection) -> bool:
-        """Whether something in the database decides what becomes of it: is what it points at there,
-        which slug is free."""
-        fields = self.fields
-        return any(fields[each.name] for each in collection.relations) or any(
-            not fields[each.name] for each in collection.slugs
-        )
-
 
 def chosen_id(given: Mapping[str, Any]) -> str:
     """The id that a client wants its new record to have, or ''."""

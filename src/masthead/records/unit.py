@@ -6,7 +6,7 @@ hooks, the row, the outbox. A unit may hold several changes; they commit togethe
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -80,11 +80,12 @@ class Unit:
 
     async def begin(self) -> None:
         """Takes the tenant's turn to write, and learns what its settings say about writing."""
-        row = await self._tx.count_up(self._parts.writes.next_version, self.tenant_id)
+        ((self._version, identity_version),) = await self._tx.fetch(
+            self._parts.writes.next_version, (self.tenant_id, 1)
+        )
         # The time of the turn, not of the wait for it: later versions have later times.
         self._moment = self._parts.clock()
         self._now = clock.to_text(self._moment)
-        self._version, identity_version = row
         self.tenant = await self._known_tenant(identity_version)
 
     async def _known_tenant(self, identity_version: int) -> KnownTenant:
@@ -226,10 +227,6 @@ class Unit:
     async def execute(self, statement: Statement, values: Mapping[str, Any]) -> int:
         """A change of the caller's own tables that commits together with this one."""
         return await self._tx.execute(statement, statement.bind(values))
-
-    async def execute_many(self, statement: Statement, rows: Sequence[Mapping[str, Any]]) -> None:
-        """The same with several rows."""
-        await self._tx.execute_many(statement, [statement.bind(row) for row in rows])
 
     def _tenant_of(self, collection: Collection, record_id: str) -> str:
         # A tenant's own row belongs to itself, so whoever makes one has chosen its id before.

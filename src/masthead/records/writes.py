@@ -10,8 +10,8 @@ import sqlalchemy as sa
 from masthead.events.outbox import events
 from masthead.jobs.queue import jobs
 from masthead.records.collection import Collection
-from masthead.records.tables import not_empty
-from masthead.records.tenant_numbers import mark_identity, next_version
+from masthead.records.tables import not_empty, tenant_states
+from masthead.storage import dialects
 from masthead.storage.database import Database, Statement
 
 
@@ -20,9 +20,9 @@ class Writes:
         self._database = database
         self._tables = tables
         self._prepared: dict[Hashable, Statement] = {}
-        self.next_version = database.compile(next_version())
+        self.next_version = database.compile(_next_version())
         self.site = database.compile(_site(tables["site_settings"]))
-        self.mark_identity = database.compile(mark_identity())
+        self.mark_identity = database.compile(_mark_identity())
         self.event = database.compile(sa.insert(events))
         self.job = database.compile(sa.insert(jobs))
 
@@ -111,6 +111,21 @@ def _key(table: sa.Table) -> tuple[Any, Any]:
     return (
         table.c.tenant_id == sa.bindparam("key_tenant", required=True),
         table.c.id == sa.bindparam("key_id", required=True),
+    )
+
+
+def _next_version() -> Any:
+    """Takes the tenant's next version, and with it the tenant's turn to write."""
+    upsert = dialects.upsert_add(tenant_states, ("tenant_id",), "version")
+    return upsert.returning(tenant_states.c.version, tenant_states.c.identity_version)
+
+
+def _mark_identity() -> sa.Update:
+    """What is remembered of the tenant's identity is out of date from this version on."""
+    return (
+        sa.update(tenant_states)
+        .where(tenant_states.c.tenant_id == sa.bindparam("tenant"))
+        .values(identity_version=tenant_states.c.version)
     )
 
 

@@ -62,14 +62,6 @@ class Transaction(Protocol):
         """
         ...
 
-    async def count_up(self, statement: Statement, key: str) -> Row:
-        """Adds one to the number of the key and returns its row, which begins with that number.
-
-        The statement takes the key and what to add, and is the only one in the service for its
-        table that does: an embedded database may give the number out from memory.
-        """
-        ...
-
     async def execute_many(
         self, statement: Statement, rows: Sequence[Sequence[object]]
     ) -> None: ...
@@ -115,25 +107,11 @@ class Database(Protocol):
 
     def transaction(self, scope: Scope) -> AbstractAsyncContextManager[Transaction]: ...
 
-    def blind_transaction(self, key: str) -> AbstractAsyncContextManager[Transaction] | None:
-        """One that counts up the key's number, inserts and reads nothing, or None where that is no
-        gain at this moment.
-
-        It needs no turn, and whether all went well is only known at its end, which then raises
-        `Overtaken`, also instead of an error within; so does whatever would have to read. Then
-        nothing has happened, and an ordinary transaction says what is the matter.
-        """
-        ...
-
     async def ping(self) -> None:
         """Returns when the database answers, raises `Unavailable` within two seconds otherwise."""
         ...
 
     async def close(self) -> None: ...
-
-
-class Overtaken(Exception):
-    """What a blind transaction took for granted does not hold."""
 
 
 class UniqueViolation(Exception):

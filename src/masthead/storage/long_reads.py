@@ -71,9 +71,6 @@ class _LongReads:
     def transaction(self, scope: Scope) -> AbstractAsyncContextManager[Transaction]:
         return self._database.transaction(scope)
 
-    def blind_transaction(self, key: str) -> AbstractAsyncContextManager[Transaction] | None:
-        return self._database.blind_transaction(key)
-
     async def ping(self) -> None:
         await self._database.ping()
 

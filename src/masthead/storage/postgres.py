@@ -99,9 +99,6 @@ class PostgresDatabase:
             rows: list[Row] = await self.ask(connection, connection.fetch(statement.text, *values))
         return rows
 
-    def blind_transaction(self, key: str) -> None:
-        """Each transaction has a connection of its own here, and waits for no turn."""
-
     @asynccontextmanager
     async def transaction(self, scope: Scope) -> AsyncIterator[Transaction]:
         async with self._connection(scope) as connection:
@@ -256,10 +253,6 @@ class PostgresTransaction:
         await self._ready_for(statement)
         status: str = await self._ask(self._connection.execute(statement.text, *values))
         return int(status.rpartition(" ")[2])
-
-    async def count_up(self, statement: Statement, key: str) -> Row:
-        (row,) = await self.fetch(statement, (key, 1))
-        return row
 
     async def execute_many(self, statement: Statement, rows: Sequence[Sequence[object]]) -> None:
         await self._ready_for(statement)

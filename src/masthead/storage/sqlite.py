@@ -78,9 +78,6 @@ class SqliteDatabase:
     def transaction(self, scope: Scope) -> AbstractAsyncContextManager[Transaction]:
         return self._writer.transaction()
 
-    def blind_transaction(self, key: str) -> AbstractAsyncContextManager[Transaction] | None:
-        return self._writer.blind_transaction(key)
-
     def data_version(self) -> int:
         """A number that changes whenever anyone commits, in this process or another."""
         try:

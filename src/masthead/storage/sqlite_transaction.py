@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING
 
 from masthead.errors import Unavailable
 from masthead.storage.database import Row, Statement
-from masthead.storage.sqlite_blind import Acknowledgement
 from masthead.storage.sqlite_connection import code_of, translated
 from masthead.storage.sqlite_deferred import Deferred, in_one
 
 if TYPE_CHECKING:
-    from masthead.storage.sqlite_writer import Writer
+    from masthead.storage.sqlite_writer import Acknowledgement, Writer
 
 INLINE_ROWS = 100
 """More of them are written in a thread."""
@@ -32,8 +31,6 @@ class SqliteTransaction:
         self._writer = writer
         self._connection = writer.connection
         self._deferred = Deferred()
-        self._counted: list[str] = []
-        """The keys of the numbers that were counted up."""
         self._failure: Exception | None = None
 
     async def __aenter__(self) -> SqliteTransaction:
@@ -54,8 +51,6 @@ class SqliteTransaction:
     ) -> None:
         acknowledged = self._finish() if error is None else None
         if acknowledged is None:
-            for key in self._counted:
-                self._writer.numbers.forget(key)
             self._writer.undo()
         self._writer.pass_on()
         failure, self._failure = self._failure, RuntimeError("the transaction has ended")
@@ -70,7 +65,6 @@ class SqliteTransaction:
             if self._meets_deferred(statement.text):
                 await self._write_deferred()
             if not statement.text.startswith("SELECT"):
-                self._writer.numbers.heed(statement.text, values)
                 return self._connection.execute(statement.text, values).fetchall()
             return await self._read(statement, values)
         except sqlite3.Error as error:
@@ -83,19 +77,10 @@ class SqliteTransaction:
         try:
             if self._meets_deferred(statement.text):
                 await self._write_deferred()
-            self._writer.numbers.heed(statement.text, values)
             if not slow:
                 return self._connection.execute(statement.text, values).rowcount
             run = partial(self._connection.execute, statement.text, values)
             return (await self._writer.in_thread(run)).rowcount
-        except sqlite3.Error as error:
-            raise self._spoiled_by(error) from error
-
-    async def count_up(self, statement: Statement, key: str) -> Row:
-        self._check()
-        self._counted.append(key)
-        try:
-            return self._writer.count_up(statement, key)
         except sqlite3.Error as error:
             raise self._spoiled_by(error) from error
 
@@ -104,7 +89,6 @@ class SqliteTransaction:
         try:
             if self._meets_deferred(statement.text):
                 await self._write_deferred()
-            self._writer.numbers.heed(statement.text, ())
             if len(rows) > INLINE_ROWS:
                 run = partial(self._connection.executemany, statement.text, rows)
                 await self._writer.in_thread(run)

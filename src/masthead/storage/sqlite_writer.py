@@ -26,44 +26,22 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-import structlog
-
 from masthead.errors import Unavailable
 from masthead.storage.cancelling import completed
-from masthead.storage.database import Overtaken, Row, Statement
-from masthead.storage.deferred import table_of
-from masthead.storage.scribe_process import File, Order, Stale, write
-from masthead.storage.sqlite_blind import (
-    Acknowledgement,
-    BlindBatch,
-    BlindTransaction,
-    Counted,
-    Numbers,
-    Trust,
-    Work,
-)
+from masthead.storage.database import Row, Statement
 from masthead.storage.sqlite_checkpoints import FOLD, Checkpoints
 from masthead.storage.sqlite_connection import BUSY, code_of, connect, translated
 from masthead.storage.sqlite_deferred import Deferred
-from masthead.storage.sqlite_scribe import Scribes
 from masthead.storage.sqlite_transaction import INLINE_ROWS, SqliteTransaction
-
-log = structlog.get_logger()
 
 MAX_BATCH = 64
 MIN_BATCH = 8
 """So many may join whoever opens a batch; more only if they wait already. Those who come later are
 for the next one: the event loop prepares it while this one is being committed."""
-AHEAD = 2
-"""So many batches the writing process may have: it goes on with the next one by itself, however
-busy the event loop is when the first is done."""
-ENOUGH = 12
-"""Blind ones for a batch of the writing process although more are to come: these are written while
-the event loop is still busy with the others. With all of a turn in one batch the two would wait for
-each other."""
 _STEPS_PER_TICK = 25_000
 
-Commit = asyncio.Future[None]
+Acknowledgement = asyncio.Future[BaseException | None]
+"""Done once the commit is; its result is what made the commit fail."""
 Result = TypeVar("Result")
 
 
@@ -91,44 +69,9 @@ class Writer:
         self._early = Deferred()
         """Of earlier ones in the batch, but written within the savepoint of the present one."""
         self._closing_soon: asyncio.Handle | None = None
-        self._is_committing = False
-        self.numbers = Numbers()
-        self._trust = Trust()
-        self._blind = BlindBatch()
-        self._is_closed = False
-        # Right away, not when it is first needed: another file may stand there by then, or none.
-        self.scribes = Scribes(File.at(str(path.resolve())), patience_seconds)
-        self._sealing_soon: asyncio.Handle | None = None
-        self._with_scribe = 0
-        """Batches. As long as there are any, it is nobody else's turn."""
 
     def transaction(self) -> SqliteTransaction:
         return SqliteTransaction(self)
-
-    def blind_transaction(self, key: str) -> BlindTransaction | None:
-        # Nobody overtakes those who wait, and who may join a batch at once does that.
-        is_somebody_at_it = self._is_taken and not self._is_committing
-        if is_somebody_at_it or self._called or self._waiting or self._closing_soon is not None:
-            return None
-        if not self._trust or self._blind.is_full or self._is_closed:
-            return None
-        if self.numbers.get(key) is None:
-            return None
-        return BlindTransaction(self)
-
-    def join(self, counted: Counted, works: Sequence[Work], letters: int) -> Acknowledgement:
-        loop = asyncio.get_running_loop()
-        acknowledged = loop.create_future()
-        self._blind.add(counted, works, letters)
-        self._blind.members.append(acknowledged)
-        if not self._may_seal():
-            return acknowledged
-        if len(self._blind.members) >= ENOUGH and self.scribes.at_work is not None:
-            self._seal()
-        elif not self._with_scribe and self._sealing_soon is None:
-            # Those whom this round of the event loop has still to wake may join before.
-            self._sealing_soon = loop.call_soon(self._seal_soon)
-        return acknowledged
 
     async def ping(self, seconds: float) -> None:
         """Returns once a transaction could be made; readers don't notice another writer's lock."""
@@ -142,11 +85,9 @@ class Writer:
         with suppress(Unavailable):
             async with self.transaction():
                 pass  # everyone before has been acknowledged once this one is
-        self._is_closed = True
         if self._closing_soon is not None:
             self._closing_soon.cancel()  # there is nothing in the batch
         try:
-            await self.scribes.close()
             await self._checkpoints.close()
         finally:
             self._thread.shutdown()
@@ -157,7 +98,7 @@ class Writer:
         if task is not None and task is self._owner:
             raise RuntimeError("a transaction inside a transaction would wait for itself")
         # Nobody overtakes those who were called and have not come round yet.
-        if self._is_taken or self._called or self._waiting or self._blind.members:
+        if self._is_taken or self._called or self._waiting:
             await self._wait_for_turn()
         self._is_taken = True
         self._turns += 1
@@ -196,11 +137,6 @@ class Writer:
             self._lose_batch(error)
             return
         self._deferred.add_all(self._early.take())
-
-    def count_up(self, statement: Statement, key: str) -> Row:
-        row: Row = self.connection.execute(statement.text, (key, 1)).fetchall()[0]
-        self.numbers.put(table_of(statement.text), key, row)
-        return row
 
     def pass_on(self) -> None:
         self._owner = None
@@ -281,10 +217,6 @@ class Writer:
         return bool(self._called)
 
     def _open_batch(self) -> None:
-        if self._blind.members:
-            # They have come before all who wait.
-            self._seal()
-            return
         waiting = len(self._called) + len(self._waiting)
         self._room = min(max(waiting, MIN_BATCH), MAX_BATCH)
         self._turns = 0
@@ -301,111 +233,35 @@ class Writer:
             self._roll_back()
             self._open_batch()
             return
-        self._in_commit_thread(batch, partial(self._write, self._deferred.take()))
-
-    def _may_seal(self) -> bool:
-        """Else it is sealed when they are through."""
-        if self._with_scribe:
-            return self._with_scribe < AHEAD
-        return not self._is_taken and not self.connection.in_transaction
-
-    def _seal_soon(self) -> None:
-        self._sealing_soon = None
-        if self._blind.members and self._may_seal():
-            self._seal()
-
-    def _seal(self) -> None:
-        batch, self._blind = self._blind, BlindBatch()
-        try:
-            orders = batch.orders()
-            commit = self._by_scribe(orders)
-        # A fault of ours, whatever it is: those who wait behind must not wait for ever.
-        except Exception as error:
-            log.exception("writer.batch_failed")
-            self._disturbed()
-            _acknowledge(batch.members, error)
-            self._go_on_writing()
-            return
-        if commit is not None:
-            self._with_scribe += 1
-            self._commit_by(commit, partial(self._written_by_scribe, batch.members))
-        elif self._with_scribe:
-            # Not past those: it waits until they are through.
-            self._blind = batch
-        else:
-            self._in_commit_thread(batch.members, partial(self._write_orders, orders))
-
-    def _by_scribe(self, orders: list[Order]) -> Commit | None:
-        commit = self.scribes.write(orders, FOLD if self._checkpoints.is_log_long else "")
-        if commit is not None:
-            self._checkpoints.is_log_long = False
-        return commit
-
-    def _in_commit_thread(self, batch: list[Acknowledgement], work: Callable[[], None]) -> None:
+        self._is_taken = True
         loop = asyncio.get_running_loop()
-        commit = loop.run_in_executor(self._thread, self._run_and_fold, work)
-        self._commit_by(commit, partial(self._committed, batch))
-
-    def _commit_by(self, commit: Commit, then: Callable[[Commit], None]) -> None:
-        self._is_taken = self._is_committing = True
-        commit.add_done_callback(then)
+        commit = loop.run_in_executor(self._thread, self._write, self._deferred.take())
+        commit.add_done_callback(partial(self._committed, batch))
 
     def _write(self, deferred: Deferred) -> None:
         deferred.run(self.connection)
         self.connection.execute("COMMIT")
-
-    def _write_orders(self, orders: Sequence[Order]) -> None:
-        try:
-            write(self.connection, orders, self.patience_seconds)
-        except Stale as error:
-            raise Overtaken from error
-
-    def _run_and_fold(self, commit: Callable[[], None]) -> None:
-        commit()
         if self._checkpoints.is_log_long:
             self._checkpoints.is_log_long = False
             # It is committed already, whatever becomes of this.
             with suppress(sqlite3.Error):
                 self.connection.execute(FOLD).fetchone()
 
-    def _written_by_scribe(self, batch: list[Acknowledgement], commit: Commit) -> None:
-        self._with_scribe -= 1
-        self._committed(batch, commit)
-
-    def _committed(self, batch: list[Acknowledgement], commit: Commit) -> None:
+    def _committed(self, batch: list[Acknowledgement], commit: asyncio.Future[None]) -> None:
         failure = commit.exception()
-        if failure is not None:
-            self._roll_back()
-            self._disturbed()
-        else:
-            self._trust.commit_went_well()
+        if failure is None:
             self._checkpoints.after_commit()
-        if failure is not None:
+        else:
+            self._roll_back()
             # First, so that nobody goes on from what these have left in memory.
             _acknowledge(batch, failure)
-        try:
-            self._go_on_writing()
-        finally:
-            # While those are being committed who want to write, there is time to answer these.
-            _acknowledge(batch, failure)
-
-    def _go_on_writing(self) -> None:
-        if not self._with_scribe:
-            self._is_taken = self._is_committing = False
-            self._open_batch()
-        elif self._blind.members:
-            self._seal()
-
-    def _disturbed(self) -> None:
-        """What is known of the numbers does not hold, nor does what was built on it."""
-        self._trust.was_disappointed()
-        self.numbers.forget_all()
-        batch, self._blind = self._blind, BlindBatch()
-        _acknowledge(batch.members, Overtaken())
+        self._is_taken = False
+        self._open_batch()
+        # While those are being called who want to write, there is time to answer these.
+        _acknowledge(batch, failure)
 
     def _lose_batch(self, failure: Exception) -> None:
         self._roll_back()
-        self._disturbed()
         self._deferred.take()
         self._early.take()
         batch, self._finished = self._finished, []

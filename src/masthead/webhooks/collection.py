@@ -47,14 +47,13 @@ webhook_subscriptions = Collection(
         TextList(name="events", required=True, values=EVENT_NAMES),
         Secret(name="secret", write=Access.ENGINE, max=500),
         # The three below are written by the delivery worker, past the engine: they are no change
-        # of the tenant's content, and must not empty its caches. Only the last one tells who
-        # subscribes, so that the worker says so.
+        # of the tenant's content, and must not empty its caches.
         Number(name="failure_count", write=Access.ENGINE),
         Date(name="last_delivery_at", write=Access.ENGINE),
         Date(name="disabled_at", write=Access.ENGINE),
     ),
     made_by="POST /api/v1/webhooks, which shows the signing secret once",
-    # Changes of a tenant remember who subscribes.
+    # Changes of a tenant remember that it has no subscriber.
     is_identity=True,
 )
 

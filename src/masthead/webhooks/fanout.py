@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import msgspec
 import sqlalchemy as sa
 
 from masthead import ids
-from masthead.ids import TenantId
-from masthead.records.known_tenants import Subscriber
 from masthead.records.unit import Unit, WrittenEvent
 from masthead.storage import dialects
 from masthead.storage.database import Database, Statement
 from masthead.webhooks.collection import PENDING, webhook_deliveries, webhook_subscriptions
-from masthead.webhooks.statements import remembers_subscribers
 from masthead.webhooks.tables import webhook_lanes
 
 ROWS_AT_ONCE = (64, 16, 4, 1)
@@ -28,53 +26,34 @@ class Wanted(NamedTuple):
 
 
 class Fanout:
-    """Called by the engine once per unit, with all events the unit has written.
-
-    On SQLite, where one writes at a time, the subscribers are remembered under the tenant's
-    identity version, and nothing is read here: so that a create may be blind."""
+    """Called by the engine once per unit, with all events the unit has written."""
 
     def __init__(self, database: Database, tables: Mapping[str, sa.Table]) -> None:
         compile_ = database.compile
         deliveries = tables[webhook_deliveries.name]
         self._subscribers = compile_(_subscribers(tables[webhook_subscriptions.name]))
-        self._remembers = remembers_subscribers(database)
-        self._delivery = compile_(sa.insert(deliveries))
-        self._lane = compile_(_open_lanes(1))
         self._deliver = {n: compile_(_deliveries(deliveries, n)) for n in ROWS_AT_ONCE}
         self._open_lanes = {n: compile_(_open_lanes(n)) for n in ROWS_AT_ONCE}
         # PostgreSQL can do both in one round trip, which counts: the tenant's other writers wait.
         both = _deliveries(deliveries, 1).add_cte(_open_lanes(1).cte("opened"))
-        self._deliver_one = None if self._remembers else compile_(both)
+        self._deliver_one = None if database.name == "sqlite" else compile_(both)
 
     async def __call__(self, unit: Unit, written: Sequence[WrittenEvent]) -> bool:
         """Whether anything was queued."""
+        if unit.tenant.has_no_subscriber:
+            return False
+        rows = await unit.fetch(self._subscribers, {"tenant": unit.tenant_id})
+        # Only that there are none is remembered: a worker disables one without a new version.
+        unit.tenant.has_no_subscriber = not rows
         wanted = [
             Wanted(webhook_id, event)
-            for webhook_id, names in await self._known_subscribers(unit)
+            for webhook_id, names in rows
             for event in written
-            if event.name in names
+            if event.name in _listed(names)
         ]
-        if not wanted:
-            return False
-        await (self._insert if self._remembers else self._queue)(unit, wanted)
-        return True
-
-    async def _known_subscribers(self, unit: Unit) -> tuple[Subscriber, ...]:
-        known = unit.tenant.subscribers
-        if known is None:
-            rows = await unit.fetch(self._subscribers, {"tenant": unit.tenant_id})
-            known = tuple((webhook_id, _listed(names)) for webhook_id, names in rows)
-            # Elsewhere only that there are none: a worker disables them without telling.
-            if self._remembers or not known:
-                unit.tenant.subscribers = known
-        return known
-
-    async def _insert(self, unit: Unit, wanted: Sequence[Wanted]) -> None:
-        rows = [_row(unit.tenant_id, each) for each in wanted]
-        await unit.execute_many(self._delivery, rows)
-        lane = {"tenant": unit.tenant_id, "now": wanted[0].event.created}
-        lanes = dict.fromkeys(each.webhook_id for each in wanted)
-        await unit.execute_many(self._lane, [{**lane, "webhook_0": each} for each in lanes])
+        if wanted:
+            await self._queue(unit, wanted)
+        return bool(wanted)
 
     async def _queue(self, unit: Unit, wanted: Sequence[Wanted]) -> None:
         # All events of a unit happened at the same moment.
@@ -87,26 +66,9 @@ class Fanout:
         await _run(unit, self._open_lanes, same, [{"webhook": lane} for lane in lanes])
 
 
+@lru_cache(maxsize=1_000)
 def _listed(names: str) -> frozenset[str]:
     return frozenset(msgspec.json.decode(names))
-
-
-def _row(tenant_id: TenantId, wanted: Wanted) -> dict[str, Any]:
-    now = wanted.event.created
-    return {
-        "tenant_id": tenant_id,
-        "id": ids.new_log_id(),
-        "webhook_id": wanted.webhook_id,
-        "event": wanted.event.name,
-        "event_id": wanted.event.id,
-        "state": PENDING,
-        "attempts": 0,
-        "last_status": None,
-        "next_attempt_at": now,
-        "created": now,
-        "updated": now,
-        "version": 1,
-    }
 
 
 def _delivery(wanted: Wanted) -> dict[str, str]:

@@ -311,11 +311,7 @@ class DeliveryQueue:
         await tx.execute(count, count.bind(values))
         if values["threshold"] is None or not outcome.failures:
             return False
-        is_disabled = bool(await tx.execute(sql.disable, sql.disable.bind(values)))
-        if is_disabled and sql.are_subscribers_remembered:
-            await tx.count_up(sql.next_version, lane.tenant_id)
-            await tx.execute(sql.mark_identity, sql.mark_identity.bind({"tenant": lane.tenant_id}))
-        return is_disabled
+        return bool(await tx.execute(sql.disable, sql.disable.bind(values)))
 
     async def _drop_some(self, tx: Transaction, lane: Lane, now: datetime) -> int:
         sql = self._sql.drop_some

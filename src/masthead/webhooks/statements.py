@@ -9,7 +9,6 @@ import sqlalchemy as sa
 
 from masthead.events.outbox import events
 from masthead.records.tables import not_empty
-from masthead.records.tenant_numbers import mark_identity, next_version
 from masthead.storage import dialects
 from masthead.storage.database import Database
 from masthead.webhooks.collection import (
@@ -38,17 +37,9 @@ def _at_most(count: int) -> sa.ColumnElement[int]:
     return sa.literal_column(str(count))
 
 
-def remembers_subscribers(database: Database) -> bool:
-    """Where one writes at a time, a worker that disables one can tell all the others of it. On
-    PostgreSQL it would have to take the tenant's turn while it holds a lane, which whoever writes
-    takes in the other order."""
-    return database.name == "sqlite"
-
-
 class QueueStatements:
     def __init__(self, database: Database, tables: Mapping[str, sa.Table]) -> None:
         self._compile = database.compile
-        self.are_subscribers_remembered = remembers_subscribers(database)
         self._deliveries = tables[webhook_deliveries.name]
         self._subscriptions = tables[webhook_subscriptions.name]
         self._lanes()
@@ -206,8 +197,6 @@ class QueueStatements:
                 s.failure_count >= sa.bindparam("threshold", type_=sa.BigInteger()),
             ).values(disabled_at=_now)
         )
-        self.next_version = self._compile(next_version())
-        self.mark_identity = self._compile(mark_identity())
 
     def _log(self) -> None:
         d, a = self._deliveries.c, webhook_attempts.c
