@@ -112,7 +112,7 @@ def _side_by_side(
         }
         if options.only in _IDLE_MEMORY:
             time.sleep(_SETTLE_SECONDS)
-            yield _memory(_IDLE_MEMORY, servers, Target(120))
+            yield _memory(_IDLE_MEMORY, servers, Target(110))
         settings = _settings(options)
         for operation in OPERATIONS:
             if options.only not in operation.name:

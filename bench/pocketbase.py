@@ -192,7 +192,8 @@ def _post_collection(name: str, **rules: str) -> dict[str, Any]:
         "fields": [
             {"name": "tenant_id", "type": "text", "required": True},
             {"name": "title", "type": "text", "required": True, "max": 200},
-            {"name": "slug", "type": "text", "required": True, "pattern": "^[a-z0-9-]+$"},
+            # Not required: a post may be created from its title alone. Nothing makes its slug here.
+            {"name": "slug", "type": "text", "pattern": "^[a-z0-9-]+$"},
             {"name": "status", "type": "select", "values": ["draft", "published"], **choices},
             {
                 "name": "visibility",
