@@ -34,6 +34,8 @@ COMMANDS = {
     "asyncapi": "Prints the AsyncAPI description of all events.",
     "import": "Imports posts, members and pictures from another platform.",
     "export-site": "Writes a tenant's content in formats that others import.",
+    "backup": "Writes database, media and secrets into one archive.",
+    "restore": "Restores a backup into an empty installation.",
     "doctor": "Checks the installation and says what to fix.",
 }
 """Each is the module of the same name beside this one, a hyphen being an underscore there."""

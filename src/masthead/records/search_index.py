@@ -90,6 +90,14 @@ def forget_words() -> sa.Delete:
     return sa.delete(search_queue).where(*_equal(search_queue, *_KEY))
 
 
+def queue_all_words(table: sa.Table, collection: Collection) -> sa.Insert:
+    """For an index that is empty: every record of the collection waits."""
+    kind: sa.ColumnElement[Any] = sa.literal_column(f"'{collection.name}'")
+    never_indexed: sa.ColumnElement[Any] = sa.literal_column("-1")
+    every = sa.select(table.c.tenant_id, kind, table.c.id, never_indexed)
+    return sa.insert(search_queue).from_select((*_KEY, "version"), every)
+
+
 def _take_words() -> sa.Delete:
     """An entry, unless it has changed or somebody else has it in hand.
 

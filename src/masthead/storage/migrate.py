@@ -30,7 +30,7 @@ async def migrate(url: str) -> str:
         if path is None:
             await _migrate_postgres(url)
         else:
-            await asyncio.to_thread(_migrate_sqlite, path)
+            await asyncio.to_thread(sqlite_schema, path)
     return HEAD
 
 
@@ -39,7 +39,7 @@ async def revision_of(url: str) -> str | None:
     path = sqlite_path(url)
     if path is not None:
         return _sqlite_revision(path)
-    connection = await _connect(url)
+    connection = await postgres_connection(url)
     try:
         return await _postgres_revision(connection)
     finally:
@@ -68,32 +68,38 @@ async def _postgres_revision(connection: Any) -> str | None:
     return revision
 
 
-def _migrate_sqlite(path: Path) -> None:
+def sqlite_schema(path: Path, revision: str = "head") -> None:
+    """Brings the file to a revision."""
     from masthead.storage.migrations.run import upgrade_sqlite
 
     try:
-        upgrade_sqlite(path)
+        upgrade_sqlite(path, revision)
     except sqlite3.Error as error:
         raise translated(error) from error
 
 
 async def _migrate_postgres(url: str) -> None:
-    from masthead.storage.migrations.run import postgres_script
-    from masthead.storage.row_security import create_role
-
-    connection = await _connect(url)
+    connection = await postgres_connection(url)
     try:
         async with connection.transaction():
-            await connection.execute("SELECT pg_advisory_xact_lock($1)", _LOCK_KEY)
-            revision = await _postgres_revision(connection)
-            if revision != HEAD:
-                await connection.execute(create_role())
-                await connection.execute(postgres_script(revision))
+            await postgres_schema(connection)
     finally:
         await connection.close()
 
 
-async def _connect(url: str) -> Any:
+async def postgres_schema(connection: Any, revision: str = "head") -> None:
+    """Brings the database to a revision, within the caller's transaction."""
+    from masthead.storage.migrations.run import postgres_script
+    from masthead.storage.row_security import create_role
+
+    await connection.execute("SELECT pg_advisory_xact_lock($1)", _LOCK_KEY)
+    current = await _postgres_revision(connection)
+    if current != (HEAD if revision == "head" else revision):
+        await connection.execute(create_role())
+        await connection.execute(postgres_script(current, revision))
+
+
+async def postgres_connection(url: str) -> Any:
     import asyncpg
 
     try:

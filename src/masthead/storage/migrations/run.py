@@ -28,20 +28,20 @@ _LOCK_SECONDS = 60
 """How long a start waits for another process that is migrating the same file."""
 
 
-def upgrade_sqlite(path: Path) -> None:
+def upgrade_sqlite(path: Path, revision: str = "head") -> None:
     with sqlite_connection(path) as connection:
         config = configuration()
         config.attributes["connection"] = connection
         try:
-            command.upgrade(config, "head")
+            command.upgrade(config, revision)
         except CommandError as error:
             raise _explained(error) from error
 
 
-def postgres_script(revision: str | None) -> str:
+def postgres_script(current: str | None, revision: str = "head") -> str:
     config = configuration(StringIO())
     try:
-        command.upgrade(config, f"{revision}:head" if revision else "head", sql=True)
+        command.upgrade(config, f"{current}:{revision}" if current else revision, sql=True)
     except CommandError as error:
         raise _explained(error) from error
     assert isinstance(config.output_buffer, StringIO)

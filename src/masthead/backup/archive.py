@@ -1,0 +1,227 @@
+"""The archive of a backup: a tar file that any tar can unpack, and that shows when it is damaged.
+
+    masthead.json                  what the archive is: format, schema, tables with their columns
+    secret.key                     the root secrets, the one that writes first
+    tables/posts/000001.jsonl.gz   rows, one JSON array per line
+    objects/…                      stored files under their keys
+    SHA256SUMS                     the SHA-256 of every entry above, as `sha256sum -c` reads it
+
+`SHA256SUMS` is the last entry: an archive without it is not whole.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import tarfile
+from collections.abc import AsyncIterable, Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO, Any, BinaryIO, Final
+
+import msgspec
+
+from masthead.errors import MastheadError
+
+FORMAT: Final = 1
+HEADER: Final = "masthead.json"
+SECRETS: Final = "secret.key"
+TABLES: Final = "tables/"
+OBJECTS: Final = "objects/"
+SUMS: Final = "SHA256SUMS"
+
+CHUNK_BYTES: Final = 1024 * 1024
+_BLOCK: Final = tarfile.BLOCKSIZE
+_END: Final = bytes(2 * _BLOCK)
+
+Read = Callable[[int], None]
+"""Is called with the number of bytes that were read since the last call."""
+
+
+class DamagedArchive(MastheadError):
+    message = "The archive is damaged or not complete. Nothing was restored."
+
+
+class NotAnArchive(MastheadError):
+    message = "This file is not a backup made by `masthead backup`."
+
+
+class TableLayout(msgspec.Struct, frozen=True):
+    columns: list[str]
+    binary: list[str]
+    """Those whose values are bytes, written as Base64."""
+
+
+class Header(msgspec.Struct, frozen=True):
+    format: int
+    version: str
+    """Of Masthead."""
+    created: str
+    engine: str
+    revision: str
+    """Of the schema."""
+    tables: dict[str, TableLayout]
+
+
+class ArchiveWriter:
+    """Entries one after the other. A size has to be known before the bytes, as tar wants it."""
+
+    def __init__(self, file: BinaryIO, modified: float) -> None:
+        self._file = file
+        self._modified = int(modified)
+        # On disk, because a site may have a million files.
+        self._sums = TemporaryFile()  # noqa: SIM115 - closed by `close`
+
+    def add(self, name: str, content: bytes) -> None:
+        self._begin(name, len(content))
+        self._file.write(content)
+        self._end(name, len(content), hashlib.sha256(content).hexdigest())
+
+    async def add_stream(self, name: str, size: int, chunks: AsyncIterable[bytes]) -> None:
+        digest = hashlib.sha256()
+        written = 0
+        self._begin(name, size)
+        async for chunk in chunks:
+            digest.update(chunk)
+            self._file.write(chunk)
+            written += len(chunk)
+        if written != size:
+            raise DamagedArchive(f"{name} has {written} bytes instead of {size}. Try again.")
+        self._end(name, size, digest.hexdigest())
+
+    def finish(self) -> int:
+        """Returns the size of the whole archive."""
+        size = self._sums.tell()
+        self._begin(SUMS, size)
+        self._sums.seek(0)
+        while chunk := self._sums.read(CHUNK_BYTES):
+            self._file.write(chunk)
+        self._file.write(_padding(size) + _END)
+        return self._file.tell()
+
+    def close(self) -> None:
+        self._sums.close()
+
+    def _begin(self, name: str, size: int) -> None:
+        entry = tarfile.TarInfo(name)
+        entry.size, entry.mode, entry.mtime = size, 0o600, self._modified
+        self._file.write(entry.tobuf(tarfile.PAX_FORMAT))
+
+    def _end(self, name: str, size: int, digest: str) -> None:
+        self._file.write(_padding(size))
+        self._sums.write(_sum_line(name, digest))
+
+
+def _padding(size: int) -> bytes:
+    return bytes(-size % _BLOCK)
+
+
+def _sum_line(name: str, digest: str) -> bytes:
+    return f"{digest}  {name}\n".encode()
+
+
+@dataclass
+class Contents:
+    """What an undamaged archive holds."""
+
+    header: Header
+    secrets: str
+    bytes: int
+
+
+def read_contents(path: Path, tell: Read = lambda _: None) -> Contents:
+    """Reads all of the archive once; raises `DamagedArchive` unless every checksum is right."""
+    try:
+        return _read_contents(path, tell)
+    except (tarfile.TarError, UnicodeError, ValueError) as error:
+        raise (DamagedArchive if _starts_right(path) else NotAnArchive) from error
+
+
+def _read_contents(path: Path, tell: Read) -> Contents:
+    size = path.stat().st_size
+    sums = hashlib.sha256()
+    small: dict[str, bytes] = {}
+    for name, file, end in _entries(path):
+        if name == SUMS:
+            is_whole = _digest_of(file, tell) == sums.hexdigest() and end + len(_END) == size
+            if not is_whole:
+                raise DamagedArchive
+            header = msgspec.json.decode(small[HEADER], type=Header)
+            return Contents(header, small[SECRETS].decode().strip(), size)
+        if not small and name != HEADER:
+            raise NotAnArchive
+        if name in (HEADER, SECRETS):
+            small[name] = file.read()
+            file.seek(0)
+        sums.update(_sum_line(name, _digest_of(file, tell)))
+    raise DamagedArchive if small else NotAnArchive
+
+
+def entries(path: Path) -> Iterator[tuple[str, IO[bytes]]]:
+    """The rows and stored files of an archive that `read_contents` has read."""
+    for name, file, _ in _entries(path):
+        if name.startswith((TABLES, OBJECTS)):
+            yield name, file
+
+
+def _entries(path: Path) -> Iterator[tuple[str, IO[bytes], int]]:
+    """Each entry with its content and the place where it ends, padding included."""
+    with tarfile.open(path, "r:") as tar:
+        while (entry := tar.next()) is not None:
+            # Else it would remember every one of them.
+            tar.members.clear()  # type: ignore[attr-defined]
+            file = tar.extractfile(entry)
+            if file is None:
+                raise DamagedArchive
+            yield entry.name, file, entry.offset_data + entry.size + -entry.size % _BLOCK
+
+
+def _starts_right(path: Path) -> bool:
+    with open(path, "rb") as file:
+        return file.read(len(HEADER)) == HEADER.encode()
+
+
+def _digest_of(file: IO[bytes], tell: Read) -> str:
+    digest = hashlib.sha256()
+    while chunk := file.read(CHUNK_BYTES):
+        digest.update(chunk)
+        tell(len(chunk))
+    return digest.hexdigest()
+
+
+class RowChunks:
+    """Gathers the rows of one table and writes them in entries of bounded size."""
+
+    def __init__(self, archive: ArchiveWriter, table: str) -> None:
+        self._archive = archive
+        self._table = table
+        self._number = 0
+        self._waiting = bytearray()
+
+    def add(self, row: Any) -> None:
+        self._waiting += msgspec.json.encode(tuple(row)) + b"\n"
+        if len(self._waiting) >= CHUNK_BYTES:
+            self.flush()
+
+    def flush(self) -> None:
+        if not self._waiting:
+            return
+        self._number += 1
+        content = gzip.compress(self._waiting, compresslevel=3, mtime=0)
+        self._archive.add(f"{TABLES}{self._table}/{self._number:06}.jsonl.gz", content)
+        self._waiting.clear()
+
+
+def read_rows(file: IO[bytes], layout: TableLayout) -> list[list[Any]]:
+    places = [layout.columns.index(name) for name in layout.binary]
+    rows: list[list[Any]] = _ROWS.decode_lines(gzip.decompress(file.read()))
+    for row in rows:
+        for place in places:
+            if row[place] is not None:
+                row[place] = base64.b64decode(row[place])
+    return rows
+
+
+_ROWS: Final = msgspec.json.Decoder(list[Any])

@@ -1,0 +1,49 @@
+"""`masthead backup`: one archive of database, media and secrets while the service runs."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from masthead.backup.take import Taken, take_backup
+from masthead.cli.counting import counting
+from masthead.cli.invocation import Invocation, Shown, command, new_app
+from masthead.cli.opened import prepared_settings
+from masthead.storage.objects import open_object_store
+
+app = new_app()
+
+
+@command(app, "backup")
+async def backup(
+    invocation: Invocation, file: Annotated[Path, typer.Argument(metavar="FILE")]
+) -> Shown:
+    """Writes database, media and secrets into one archive, while the service runs.
+
+    The file is there when it is whole. It holds the root secret: store it as you would a password.
+    """
+    settings = await prepared_settings(invocation)
+    objects = open_object_store(settings.storage_url)
+    with counting("records", "media") as tell:
+        taken = await take_backup(settings, objects, file, tell)
+    if taken.missing:
+        sys.stderr.write(f"masthead: {_missing(taken)}\n")
+    data = {
+        "file": str(file),
+        "bytes": taken.bytes,
+        "records": taken.records,
+        "media": taken.media,
+    }
+    written = f"{taken.records:,} records and {taken.media:,} stored files"
+    return Shown(data, f"Wrote {written} to {file} ({taken.bytes:,} bytes).")
+
+
+def _missing(taken: Taken) -> str:
+    more = " …" if taken.missing > len(taken.first_missing) else ""
+    return (
+        f"{taken.missing:,} stored files are missing, which their records name: "
+        f"{', '.join(taken.first_missing)}{more}."
+    )

@@ -1,0 +1,116 @@
+"""All rows of a database as they are at one moment, while others go on writing.
+
+Both databases give rows in the same form (flags are booleans, JSON is text), so that what was read
+from one can be loaded into the other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+import sqlalchemy as sa
+
+from masthead.errors import Unavailable
+from masthead.storage.database import EVERY_TENANT, Row
+from masthead.storage.dialects import SQLITE, Flag, compile_statement
+from masthead.storage.sqlite_connection import connect, translated
+from masthead.storage.urls import sqlite_path
+
+ROWS_AT_ONCE: Final = 100
+"""Rows may hold a megabyte each."""
+_BUSY_SECONDS: Final = 5.0
+_CONNECT_SECONDS: Final = 5.0
+
+
+class Snapshot(Protocol):
+    def rows(self, *columns: sa.Column[Any]) -> AsyncIterator[list[Row]]:
+        """The rows of one table, some at a time, without an order."""
+        ...
+
+
+@asynccontextmanager
+async def open_snapshot(url: str) -> AsyncIterator[Snapshot]:
+    """Raises `Unavailable` when the database does not answer, here or while it is read."""
+    path = sqlite_path(url)
+    opened = _sqlite_snapshot(path) if path is not None else _postgres_snapshot(url)
+    async with opened as snapshot:
+        yield snapshot
+
+
+@asynccontextmanager
+async def _sqlite_snapshot(path: Path) -> AsyncIterator[Snapshot]:
+    try:
+        connection = connect(path, busy_seconds=_BUSY_SECONDS, query_only=True)
+    except sqlite3.Error as error:
+        raise translated(error) from error
+    try:
+        # The first read fixes the moment: until the end of the transaction no later commit shows.
+        connection.execute("BEGIN")
+        connection.execute("SELECT 1 FROM sqlite_master").fetchone()
+        yield SqliteSnapshot(connection)
+    except sqlite3.Error as error:
+        raise translated(error) from error
+    finally:
+        connection.close()
+
+
+class SqliteSnapshot:
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    async def rows(self, *columns: sa.Column[Any]) -> AsyncIterator[list[Row]]:
+        flags = [number for number, each in enumerate(columns) if isinstance(each.type, Flag)]
+        statement = compile_statement(sa.select(*columns), SQLITE)
+        cursor = await asyncio.to_thread(self._connection.execute, statement.text)
+        while found := await asyncio.to_thread(cursor.fetchmany, ROWS_AT_ONCE):
+            yield [_with_flags(row, flags) for row in found]
+
+
+def _with_flags(row: Row, flags: list[int]) -> Row:
+    values = list(row)
+    for number in flags:
+        values[number] = None if values[number] is None else bool(values[number])
+    return values
+
+
+@asynccontextmanager
+async def _postgres_snapshot(url: str) -> AsyncIterator[Snapshot]:
+    # Here, so that a command on SQLite does not load the driver.
+    import asyncpg
+
+    from masthead.storage.postgres import FAILURES
+
+    try:
+        # Without a time limit for statements: a large table takes as long as it takes.
+        connection = await asyncpg.connect(url, timeout=_CONNECT_SECONDS)
+    except FAILURES as error:
+        raise Unavailable from error
+    try:
+        async with connection.transaction(isolation="repeatable_read", readonly=True):
+            # Row-level security hides every row from a connection that does not say so.
+            await connection.execute("SELECT set_config('masthead.tenant', $1, true)", EVERY_TENANT)
+            yield PostgresSnapshot(connection)
+    except FAILURES as error:
+        if isinstance(error, OSError | asyncpg.PostgresConnectionError) or connection.is_closed():
+            raise Unavailable from error
+        raise
+    finally:
+        connection.terminate()
+
+
+class PostgresSnapshot:
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+
+    async def rows(self, *columns: sa.Column[Any]) -> AsyncIterator[list[Row]]:
+        from masthead.storage.postgres import POSTGRESQL
+
+        statement = compile_statement(sa.select(*columns), POSTGRESQL)
+        cursor = await self._connection.cursor(statement.text)
+        while found := await cursor.fetch(ROWS_AT_ONCE):
+            yield found
