@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 from tests.cli.commands import call
-from tests.databases import fresh_sqlite_url
+from tests.databases import fresh_postgres_url, fresh_sqlite_url
 
-from masthead.cli.main import COMMANDS
+import masthead
+from masthead.cli.main import COMMANDS, load
 
 CREATE = "tenant create --slug a --name A --owner-email a@b.example --owner-password password1"
 
@@ -30,6 +31,9 @@ WRONG = [
     ("settings set --tenant a coments_enabled=true", "did you mean comments_enabled?"),
     ("settings set --tenant a slug=other", "'slug' is not a site setting"),
     ("settings set --tenant a site_name", "write each setting as KEY=VALUE"),
+    (f"{CREATE} --plan pro".replace(" --owner-password password1", ""), "Missing option"),
+    ("operator create --email a@b.example", "`--password -` reads it from standard input"),
+    ("settings set --tenant a ai_api_key", "`ai_api_key=-` reads it from standard input"),
     ("serve --port 70000", "should be less than or equal to 65535"),
     ("serve --workers 0", "should be greater than or equal to 1"),
     ("worker --json", "No such option: --json"),
@@ -63,7 +67,7 @@ def test_every_command_has_help(name: str, capfd: pytest.CaptureFixture[str]) ->
 def test_the_global_options_may_stand_before_or_after(
     capfd: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    folder = str(tmp_path / "data")
+    folder = str(tmp_path)
     before = call(capfd, "--data-dir", folder, "--json", "tenant", "list")
     after = call(capfd, "tenant", "list", "--json", "--data-dir", folder)
     assert before.json == after.json == []
@@ -133,3 +137,86 @@ class TestSchema:
         outcome = call(capfd, "migrate", "--json", "--data-dir", str(tmp_path))
         assert set(outcome.json) == {"revision"}
         assert outcome.err == ""
+
+
+class TestNoInstallation:
+    """A command in the wrong folder makes no second installation there."""
+
+    @pytest.mark.parametrize(
+        "arguments",
+        [
+            "tenant list",
+            "tenant set-plan acme pro",
+            "key list --tenant acme",
+            "member create --tenant acme --email a@b.example --password x",
+            "settings get --tenant acme",
+            "deliveries list --tenant acme",
+            "export-site --format wxr --tenant acme --output x.xml",
+            "backup x.tar",
+            "worker",
+        ],
+    )
+    def test_a_command_that_needs_one_says_how_to_name_it(
+        self,
+        arguments: str,
+        capfd: pytest.CaptureFixture[str],
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        outcome = call(capfd, *arguments.split())
+        assert (outcome.code, outcome.out) == (1, "")
+        assert outcome.err == (
+            f"masthead: There is no data directory {tmp_path}/data. Name the one of your "
+            "installation with MASTHEAD_DATA_DIR or --data-dir.\n"
+        )
+        assert list(tmp_path.iterdir()) == []
+
+    @pytest.mark.parametrize(
+        "arguments",
+        [
+            ("migrate",),
+            (*CREATE.split(), "--plan", "pro"),
+            ("operator", "create", "--email", "a@b.example", "--password", "password1"),
+        ],
+    )
+    def test_one_that_begins_an_installation_makes_it(
+        self,
+        arguments: tuple[str, ...],
+        capfd: pytest.CaptureFixture[str],
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        outcome = call(capfd, *arguments)
+        assert outcome.code == 0, outcome.err
+        assert (tmp_path / "data" / "masthead.db").exists()
+
+    def test_a_database_elsewhere_needs_no_folder_when_the_secret_is_given(
+        self,
+        capfd: pytest.CaptureFixture[str],
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        url = fresh_postgres_url()
+        refused = call(capfd, "tenant", "list", "--json", "--database-url", url)
+        assert "There is no data directory" in refused.err
+        monkeypatch.setenv("MASTHEAD_SECRET_KEY", "k" * 40)
+        assert call(capfd, "tenant", "list", "--json", "--database-url", url).json == []
+
+
+def test_the_version_is_printed(capfd: pytest.CaptureFixture[str]) -> None:
+    outcome = call(capfd, "--version")
+    assert (outcome.code, outcome.out) == (0, f"masthead {masthead.__version__}\n")
+
+
+def test_every_command_about_a_tenant_names_it_alike() -> None:
+    found = 0
+    for name in COMMANDS:
+        command = load(name)
+        for inner in getattr(command, "commands", {name: command}).values():
+            named = [each for each in inner.params if "tenant" in each.name]
+            assert all(each.opts == ["--tenant", "--tenant-id"] for each in named), name
+            found += len(named)
+    assert found >= 12

@@ -13,6 +13,7 @@ from masthead import clock
 from masthead.cli.invocation import Invocation, Shown, command, new_app
 from masthead.cli.moments import moment
 from masthead.cli.opened import opened
+from masthead.cli.tenant_option import Tenant
 from masthead.identity.named import tenant_named
 from masthead.ids import TenantId
 from masthead.installation import Installation
@@ -25,7 +26,6 @@ app = new_app("Lists webhook deliveries and retries dead ones.")
 
 PAGE = 1_000
 
-Tenant = Annotated[str, typer.Option(metavar="SLUG")]
 Webhook = Annotated[str, typer.Option(metavar="ID", help="Only those of this subscription.")]
 
 

@@ -13,11 +13,9 @@ import typer
 
 from masthead.cli.invocation import Invocation, Shown, command, new_app
 from masthead.cli.opened import opened
+from masthead.cli.tenant_option import Tenant
 from masthead.identity.named import tenant_named
-from masthead.identity.tenants import tenants
 from masthead.ids import TenantId
-from masthead.records.collection import Record
-from masthead.records.engine import Records
 from masthead.site_export.content import Tell, totals
 from masthead.site_export.run import KINDS, Exported, Format, export_site
 
@@ -28,7 +26,7 @@ app = new_app()
 async def export(
     invocation: Invocation,
     form: Annotated[Format, typer.Option("--format", help="What others import.")],
-    tenant_id: Annotated[str, typer.Option(metavar="ID", help="Or the tenant's slug.")],
+    tenant: Tenant,
     output: Annotated[Path, typer.Option(metavar="PATH", help="The file to write.")],
 ) -> Shown:
     """Writes a tenant's posts, pages, members and media in a format that other platforms import.
@@ -36,15 +34,10 @@ async def export(
     Drafts and posts for members only are part of it. The file is there when it is whole.
     """
     async with opened(invocation) as installation:
-        tenant = await _tenant(installation.records, tenant_id)
-        with _progress(await totals(installation, TenantId(tenant["id"])), form) as tell:
-            exported = await export_site(installation, tenant, form, output, tell)
+        found = await tenant_named(installation.records, tenant)
+        with _progress(await totals(installation, TenantId(found["id"])), form) as tell:
+            exported = await export_site(installation, found, form, output, tell)
     return Shown(_shown(exported), _in_words(exported))
-
-
-async def _tenant(records: Records, named: str) -> Record:
-    found = await records.find(tenants, {"id": named}, tenant_id=TenantId(named))
-    return found[0] if found else await tenant_named(records, named)
 
 
 @contextmanager

@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from masthead import clock, ids
+from masthead import clock
 from masthead.cli.import_wish import Outputs, Wish
 from masthead.cli.invocation import Invocation, Shown
 from masthead.cli.opened import opened
 from masthead.errors import MastheadError
 from masthead.identity.named import tenant_named
-from masthead.identity.tenants import tenants
 from masthead.ids import TenantId
 from masthead.importers.opening import open_export
 from masthead.importers.preparing import Preparing
@@ -27,7 +26,6 @@ from masthead.importers.report import Report, errors_file, read_errors
 from masthead.importers.run import Import, Request, Watch
 from masthead.importers.runs import NewRun, RunLog, open_shell_run
 from masthead.importers.source import BadFile, Overview, Source
-from masthead.records.engine import Records
 
 if TYPE_CHECKING:
     from masthead.importers.images import Services
@@ -88,8 +86,10 @@ async def _begun(invocation: Invocation, wish: Wish) -> AsyncIterator[Begun]:
         source = open_export(wish.platform, wish.file, wish.options)
     with closing(source):
         async with opened(invocation) as installation:
-            tenant_id = await _tenant_id(installation.records, wish.tenant)
-            request = Request(tenant_id, wish.batch_size, wish.dry_run, wish.emit_events)
+            tenant = await tenant_named(installation.records, wish.tenant)
+            request = Request(
+                TenantId(tenant["id"]), wish.batch_size, wish.dry_run, wish.emit_events
+            )
             with _watched(invocation, source.overview) as watch:
                 yield Begun(installation, source, request, watch)
 
@@ -148,14 +148,6 @@ async def _run(begun: Begun, wish: Wish, outputs: Outputs, preparing: Preparing 
             _save_errors(report)
     await log.finish(report)
     return report
-
-
-async def _tenant_id(records: Records, named: str) -> TenantId:
-    if ids.is_id(named):
-        found = await records.find(tenants, {"id": named})
-        if found:
-            return TenantId(named)
-    return TenantId((await tenant_named(records, named))["id"])
 
 
 def _retried(path: Path | None) -> frozenset[str] | None:

@@ -13,6 +13,7 @@ import typer
 
 from masthead.cli.import_wish import Outputs, Wish
 from masthead.cli.invocation import Invocation, Shown, command, loading, new_app
+from masthead.cli.tenant_option import Tenant
 from masthead.importers.batch_sizes import DEFAULT_BATCH, MAX_BATCH
 from masthead.importers.preparing import prepared_early
 from masthead.importers.source import Options
@@ -20,7 +21,6 @@ from masthead.importers.source import Options
 app = new_app("Imports posts, members and pictures from another platform.")
 
 File = Annotated[Path, typer.Option("--file", metavar="PATH", help="The export: file or folder.")]
-Tenant = Annotated[str, typer.Option("--tenant-id", metavar="ID", help="The tenant's id or slug.")]
 OutputRedirects = Annotated[
     Path | None,
     typer.Option(metavar="PATH", help="Instead of ./redirects-<timestamp>.csv."),
@@ -47,7 +47,7 @@ ReportPath = Annotated[
 async def wordpress(
     invocation: Invocation,
     file: File,
-    tenant_id: Tenant,
+    tenant: Tenant,
     images_only: Annotated[
         bool, typer.Option("--images-only", help="Only copy pictures that are still missing.")
     ] = False,
@@ -72,7 +72,7 @@ async def wordpress(
         include_pages=include_pages,
         include_products=include_products,
     )
-    wish = Wish("wordpress", file, tenant_id, options, batch_size, dry_run, emit_events)
+    wish = Wish("wordpress", file, tenant, options, batch_size, dry_run, emit_events)
     if images_only or retry_errors is not None:
         with prepared_early(file) as preparing:
             with loading():
@@ -87,7 +87,7 @@ def _register(platform: str, help_text: str) -> None:
     async def work(
         invocation: Invocation,
         file: File,
-        tenant_id: Tenant,
+        tenant: Tenant,
         skip_members: SkipMembers = False,
         skip_posts: SkipPosts = False,
         include_pages: IncludePages = False,
@@ -99,7 +99,7 @@ def _register(platform: str, help_text: str) -> None:
         report: ReportPath = None,
     ) -> Shown:
         options = _both(site_url, include_pages, skip_posts, skip_members)
-        wish = Wish(platform, file, tenant_id, options, batch_size, dry_run, emit_events)
+        wish = Wish(platform, file, tenant, options, batch_size, dry_run, emit_events)
         return await _import(invocation, wish, Outputs(output_redirects, report))
 
     work.__doc__ = help_text

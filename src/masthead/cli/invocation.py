@@ -19,6 +19,7 @@ from typing import Annotated, Any
 
 import typer
 
+import masthead
 from masthead.cli.plain_values import PlainCommand, PlainGroup
 
 DataDir = Annotated[
@@ -29,6 +30,18 @@ DatabaseUrl = Annotated[
     typer.Option("--database-url", metavar="URL", help="Instead of MASTHEAD_DATABASE_URL."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object or array.")]
+
+
+def _show_version(is_asked: bool) -> None:
+    if is_asked:
+        sys.stdout.write(f"masthead {masthead.__version__}\n")
+        raise typer.Exit
+
+
+Version = Annotated[
+    bool,
+    typer.Option("--version", is_eager=True, callback=_show_version, help="Print the version."),
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +75,7 @@ def root(
     data_dir: DataDir = None,
     database_url: DatabaseUrl = None,
     as_json: AsJson = False,
+    version: Version = False,  # noqa: ARG001 - its callback has answered
 ) -> None:
     """Masthead: a self-hosted blog and membership platform with an API for everything."""
     context.obj = Invocation(data_dir, database_url, as_json)

@@ -9,6 +9,7 @@ import typer
 
 from masthead.cli.invocation import Invocation, Shown, command, new_app
 from masthead.cli.opened import opened
+from masthead.cli.tenant_option import Tenant
 from masthead.identity.api_keys import api_keys, create_key, revoke_key
 from masthead.identity.named import tenant_named
 from masthead.identity.scopes import ALIASES, SCOPES, is_scope
@@ -19,7 +20,6 @@ from masthead.records.fields.values import read_moment
 app = new_app("Creates, lists and revokes API keys.")
 
 MOST_KEYS = 10_000
-Tenant = Annotated[str, typer.Option(metavar="SLUG")]
 
 
 def known_scope(name: str) -> str:

@@ -19,6 +19,7 @@ from rich.text import Text
 from masthead.cli.invocation import Invocation, command, new_app
 from masthead.cli.moments import moment
 from masthead.cli.opened import opened
+from masthead.cli.tenant_option import Tenant
 from masthead.events.catalog import CATALOG, Category
 from masthead.events.log import EventLog, LoggedEvent
 from masthead.events.names import EVENT_NAMES
@@ -44,7 +45,7 @@ _COLOUR_OF = {kind.name: COLOURS[kind.category] for kind in CATALOG}
 @command(app, "listen")
 async def listen(
     invocation: Invocation,
-    tenant: Annotated[str, typer.Option(metavar="SLUG")],
+    tenant: Tenant,
     event: Annotated[str, typer.Option(metavar="NAME", help="Only events of this name.")] = "",
     since: Annotated[
         str, typer.Option(metavar="ISO", help="First those that happened after this moment.")

@@ -10,6 +10,8 @@ import typer
 from masthead.caller import system
 from masthead.cli.invocation import Invocation, Shown, command, new_app
 from masthead.cli.opened import opened
+from masthead.cli.secret_values import Password, new_password
+from masthead.cli.tenant_option import Tenant
 from masthead.identity.accounts import new_credentials
 from masthead.identity.named import tenant_named
 from masthead.ids import TenantId
@@ -26,14 +28,15 @@ class Tier(StrEnum):
 @command(app, "create")
 async def create(
     invocation: Invocation,
-    tenant: Annotated[str, typer.Option(metavar="SLUG")],
+    tenant: Tenant,
     email: Annotated[str, typer.Option(metavar="E")],
-    password: Annotated[str, typer.Option(metavar="P")] = "",
+    password: Password = None,
     name: Annotated[str, typer.Option(metavar="N")] = "",
     tier: Annotated[Tier, typer.Option()] = Tier.FREE,
     newsletter: Annotated[bool, typer.Option()] = False,
 ) -> Shown:
     """Makes a member. Without a password the member can't sign in until there is one."""
+    password = new_password(password, "--password", required=False)
     async with opened(invocation) as parts:
         found = await tenant_named(parts.records, tenant)
         credentials = await new_credentials({"password": password}, required=False)

@@ -18,26 +18,45 @@ class OutdatedDatabase(MastheadError):
     message = "The database has an older schema. Run `masthead migrate` first."
 
 
+class NoInstallation(MastheadError):
+    """The message names the folder."""
+
+
 class UnreachableDatabase(MastheadError):
     message = "The database can't be opened or does not answer. Check MASTHEAD_DATABASE_URL."
 
 
 @asynccontextmanager
-async def opened(invocation: Invocation) -> AsyncIterator[Installation]:
+async def opened(invocation: Invocation, *, creates: bool = False) -> AsyncIterator[Installation]:
     """As `prepared_settings` leaves it."""
-    installation = await open_installation(await prepared_settings(invocation))
+    installation = await open_installation(await prepared_settings(invocation, creates=creates))
     try:
         yield installation
     finally:
         await installation.close()
 
 
-async def prepared_settings(invocation: Invocation) -> Settings:
-    """An empty database gets its schema; an older one is left alone until someone says so."""
+async def prepared_settings(invocation: Invocation, *, creates: bool = False) -> Settings:
+    """An empty database gets its schema; an older one is left alone until someone says so.
+
+    A command that `creates` may be the first on an installation. Any other needs its folder: in
+    the wrong one it would make a new database and a new root secret.
+    """
     settings: Settings = invocation.settings()
     configure_logs(settings)
+    if not creates:
+        _require_data_dir(settings)
     await require_schema(settings)
     return settings
+
+
+def _require_data_dir(settings: Settings) -> None:
+    needs_none = settings.sqlite_path is None and settings.secret_key is not None
+    if not needs_none and not settings.data_dir.exists():
+        raise NoInstallation(
+            f"There is no data directory {settings.data_dir}. Name the one of your installation "
+            "with MASTHEAD_DATA_DIR or --data-dir"
+        )
 
 
 def configure_logs(settings: Settings) -> None:

@@ -11,6 +11,8 @@ import typer
 from masthead.caller import system
 from masthead.cli.invocation import Invocation, Shown, command, new_app
 from masthead.cli.opened import opened
+from masthead.cli.secret_values import ask_secret, read_secret
+from masthead.cli.tenant_option import Tenant
 from masthead.errors import NotFound
 from masthead.identity.named import tenant_named
 from masthead.ids import TenantId
@@ -21,7 +23,6 @@ from masthead.site.collection import site_settings
 
 app = new_app("Reads and changes a tenant's site settings.")
 
-Tenant = Annotated[str, typer.Option(metavar="SLUG")]
 SETTABLE = {each.name: each for each in site_settings.fields if not each.immutable}
 
 
@@ -31,7 +32,10 @@ async def set_settings(
     tenant: Tenant,
     changes: Annotated[list[str], typer.Argument(metavar="KEY=VALUE")],
 ) -> Shown:
-    """Changes site settings. An empty value clears one."""
+    """Changes site settings. An empty value clears one.
+
+    A secret may be `-`, which reads it from standard input, or have no value, to be asked for it.
+    """
     given = parse_changes(changes)
     async with opened(invocation) as parts:
         current = await _settings_of(parts.records, tenant)
@@ -56,12 +60,15 @@ def parse_changes(changes: Sequence[str]) -> dict[str, Any]:
     given: dict[str, Any] = {}
     for change in changes:
         name, equals, value = change.partition("=")
-        if not equals:
-            raise typer.BadParameter("write each setting as KEY=VALUE")
         if name not in SETTABLE:
             nearest = difflib.get_close_matches(name, SETTABLE, n=1, cutoff=0)[0]
             raise typer.BadParameter(f"{name!r} is not a site setting; did you mean {nearest}?")
-        given[name] = SETTABLE[name].coerce(value)
+        field = SETTABLE[name]
+        if isinstance(field, Secret):
+            value = read_secret(value, name) if equals else ask_secret(name)
+        elif not equals:
+            raise typer.BadParameter("write each setting as KEY=VALUE")
+        given[name] = field.coerce(value)
     return given
 
 

@@ -9,6 +9,7 @@ import typer
 from masthead.caller import system
 from masthead.cli.invocation import Invocation, Shown, command, new_app
 from masthead.cli.opened import opened
+from masthead.cli.secret_values import Password, new_password
 from masthead.errors import Invalid
 from masthead.identity.named import tenant_named
 from masthead.identity.plans import Plan
@@ -33,17 +34,18 @@ async def create(
     name: Annotated[str, typer.Option(metavar="N")],
     plan: Annotated[Plan, typer.Option()],
     owner_email: Annotated[str, typer.Option(metavar="E")],
-    owner_password: Annotated[str, typer.Option(metavar="P")],
+    owner_password: Password = None,
     custom_domain: Annotated[str, typer.Option(metavar="D")] = "",
 ) -> Shown:
     """Makes a tenant, its site settings and its owner."""
-    async with opened(invocation) as parts:
+    password = new_password(owner_password, "--owner-password")
+    async with opened(invocation, creates=True) as parts:
         new = NewTenant(
             slug=slug,
             name=name,
             plan=plan,
             owner_email=owner_email,
-            owner_password=owner_password,
+            owner_password=password,
             custom_domain=custom_domain,
         )
         try:

@@ -1,15 +1,26 @@
-"""A tenant by the name that a person at a terminal knows it by."""
+"""A tenant by the name that a person at a terminal knows it by: its slug, or its id."""
 
 from __future__ import annotations
 
-from masthead.errors import NotFound
+from masthead.errors import MastheadError, NotFound
 from masthead.identity.tenants import tenants
 from masthead.records.collection import Record
 from masthead.records.engine import Records
 
 
-async def tenant_named(records: Records, slug: str) -> Record:
-    found = await records.find(tenants, {"slug": slug})
+class AmbiguousTenant(MastheadError):
+    """The message says what to name instead."""
+
+
+async def tenant_named(records: Records, named: str) -> Record:
+    by_slug = await records.find(tenants, {"slug": named})
+    by_id = await records.find(tenants, {"id": named})
+    found = {each["id"]: each for each in (*by_slug, *by_id)}
     if not found:
-        raise NotFound(f"There is no tenant {slug!r}. `masthead tenant list` shows them.")
-    return found[0]
+        raise NotFound(f"There is no tenant {named!r}. `masthead tenant list` shows them.")
+    if len(found) > 1:
+        raise AmbiguousTenant(
+            f"{named!r} is the slug of one tenant and the id of another. "
+            "Name the tenant by what the other does not have."
+        )
+    return next(iter(found.values()))
