@@ -126,6 +126,9 @@ def test_marks_that_go_on_are_one_element() -> None:
     assert render(doc(content)) == "<p><strong>a<em>b</em></strong>c</p>"
 
 
+NEW_WINDOW = 'href="#x" target="_blank" rel="noopener"'
+
+
 @pytest.mark.parametrize(
     ("attrs", "expected"),
     [
@@ -137,6 +140,8 @@ def test_marks_that_go_on_are_one_element() -> None:
         ({"href": "mailto:a@b.example"}, 'href="mailto:a@b.example"'),
         ({"href": "#x", "target": "_blank"}, 'href="#x" target="_blank" rel="noopener"'),
         ({"href": "#x", "rel": "nofollow"}, 'href="#x" rel="nofollow"'),
+        ({"href": "#x", "rel": "opener nofollow"}, 'href="#x" rel="nofollow"'),
+        ({"href": "#x", "target": "_blank", "rel": "opener"}, NEW_WINDOW),
         ({"href": "#x", "target": "x", "rel": '"><script>', "onclick": "alert(1)"}, 'href="#x"'),
     ],
 )

@@ -15,7 +15,14 @@ from urllib.parse import unquote
 import nh3
 
 from masthead.importers.foreign_html import tamed
-from masthead.importers.srcset import parse_srcset, write_srcset
+from masthead.importers.srcset import parse_srcset, safe_srcset
+from masthead.records.safe_addresses import (
+    LINK_SCHEMES,
+    safe_link,
+    safe_picture,
+    safe_relation,
+    safe_source,
+)
 
 Attributes = dict[str, str]
 
@@ -75,7 +82,7 @@ _cleaner = nh3.Cleaner(
     attributes=_ATTRIBUTES,
     set_tag_attribute_values={"input": {"type": "checkbox", "disabled": ""}},
     link_rel=None,
-    url_schemes={"http", "https", "mailto", "tel", "sms", "ftp", "data"},
+    url_schemes={*LINK_SCHEMES, "data"},
     filter_style_properties={"text-align", "background-image", "background"},
 )
 
@@ -260,32 +267,18 @@ def with_background(style: str, url: str) -> str:
 
 
 def _style(value: str) -> str:
-    url = background_of(value)
-    if not url or not is_picture_address(url):
-        return ""
-    return with_background("background-image: url()", url)
-
-
-def is_picture_address(url: str) -> bool:
-    scheme = _SCHEME.match(url.strip())
-    if scheme is None or scheme[1].lower() in ("http", "https"):
-        return True
-    return _DATA_IMAGE.match(url.strip()) is not None
-
-
-_SCHEME = re.compile(r"([^/?#:]*):")
-_DATA_IMAGE = re.compile(r"data:image/", re.IGNORECASE)
+    url = safe_picture(background_of(value))
+    return with_background("background-image: url()", url) if url else ""
 
 
 def _address(name: str, key: str, value: str) -> str:
     if key == "srcset":
-        return write_srcset(
-            (url, size) for url, size in parse_srcset(value) if is_picture_address(url)
-        )
-    if value[:5].lower() != "data:":
-        return value.strip()
-    may_be_data = (name, key) in (("img", "src"), ("video", "poster"))
-    return value if may_be_data and is_picture_address(value) else ""
+        return safe_srcset(value)
+    if key == "href":
+        return safe_link(value)
+    if key == "poster" or name == "img":
+        return safe_picture(value)
+    return safe_source(value)
 
 
 def _language(value: str) -> str:
@@ -302,15 +295,11 @@ def _one_of(*values: str) -> Callable[[str], str]:
     return lambda value: value if value in values else ""
 
 
-def _relation(value: str) -> str:
-    return value if re.fullmatch(r"[A-Za-z][A-Za-z -]{0,99}", value) else ""
-
-
 _NARROWED: dict[str, Callable[[str], str]] = {
     "class": _language,
     "style": _style,
     "target": _one_of("_blank"),
-    "rel": _relation,
+    "rel": safe_relation,
     "data-type": _one_of("taskList", "taskItem"),
     "data-checked": _one_of("true", "false"),
     "dir": _one_of("ltr", "rtl", "auto"),

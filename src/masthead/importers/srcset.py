@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from masthead.records.safe_addresses import safe_picture
+
 Candidate = tuple[str, str]
 """An address and its descriptor (`300w`, `2x` or '')."""
 
@@ -32,6 +34,12 @@ def parse_srcset(text: str) -> list[Candidate]:
 
 def write_srcset(candidates: Iterable[Candidate]) -> str:
     return ", ".join(f"{url} {size}" if size else url for url, size in candidates)
+
+
+def safe_srcset(text: str) -> str:
+    """Without addresses that no picture may have."""
+    found = ((safe_picture(url), size) for url, size in parse_srcset(text))
+    return write_srcset((url, size) for url, size in found if url)
 
 
 def widest(candidates: Iterable[Candidate]) -> list[Candidate]:

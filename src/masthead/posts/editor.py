@@ -14,6 +14,7 @@ from typing import Any
 from prosemirror.model import DOMSerializer, Fragment, Mark, Node, Schema
 
 from masthead.errors import Invalid, Problem
+from masthead.records.safe_addresses import safe_link, safe_relation
 
 MAX_DEPTH = 100
 MAX_NODES = 20_000
@@ -132,7 +133,7 @@ def _link(attributes: object) -> dict[str, str | None] | None:
         return None
     target = attributes.get("target")
     target = target if target in ("_blank", "_self", "_parent", "_top") else None
-    rel = _matching(_REL, attributes.get("rel"))
+    rel = safe_relation(_text(attributes.get("rel")) or "")
     # A page opened in a new window could otherwise steer the one it came from.
     rel = rel or ("noopener" if target == "_blank" else None)
     return {"href": href, "title": _text(attributes.get("title")), "target": target, "rel": rel}
@@ -140,17 +141,9 @@ def _link(attributes: object) -> dict[str, str | None] | None:
 
 def _safe_address(value: object) -> str | None:
     """An address that can't run anything: of a known scheme, or without one."""
-    if not isinstance(value, str) or not value.strip():
-        return None
-    # Browsers pass over blanks and controls on their way to the colon.
-    scheme = _SCHEME.match(_IGNORED.sub("", value[:2_000]))
-    return value.strip() if scheme is None or scheme[1].lower() in _SCHEMES else None
+    return (safe_link(value) or None) if isinstance(value, str) else None
 
 
-_IGNORED = re.compile(r"[\x00-\x20\x7f-\xa0\u200b-\u200f\u2028-\u202f\ufeff]+")
-_SCHEME = re.compile(r"([^/?#:]*):")
-_SCHEMES = frozenset({"http", "https", "mailto", "tel", "sms", "ftp"})
-_REL = re.compile(r"[A-Za-z][A-Za-z -]{0,99}")
 _LANGUAGE = re.compile(r"[\w.+#-]{1,40}", re.ASCII)
 _DATA_PICTURE = re.compile(r"data:image/(?:png|jpeg|gif|webp|avif);base64,[A-Za-z0-9+/=\s]+")
 

@@ -20,8 +20,10 @@ from markupsafe import Markup
 
 from masthead import clock
 from masthead.importers.foreign_html import tamed
+from masthead.importers.srcset import safe_srcset
 from masthead.records.collection import Record
 from masthead.records.publication import PUBLISHED
+from masthead.records.safe_addresses import LINK_SCHEMES, safe_link, safe_picture
 from masthead.site_export.archive import Archive, file_stem, is_plain
 from masthead.site_export.content import Blog, Content
 from masthead.site_export.media_links import MediaLink
@@ -46,10 +48,8 @@ _ATTRIBUTES = {
     "audio": {"src", "controls"},
     "video": {"src", "controls", "poster", "width", "height"},
 }
-_SCHEMES = {"http", "https", "mailto", "tel", "sms", "ftp", "data"}
-_ADDRESSES = frozenset({"href", "src", "srcset", "poster"})
+_SCHEMES = {*LINK_SCHEMES, "data"}
 _ROOTED = re.compile(r"(?<![^\s,])/(?!/)")
-_BLANKS = re.compile(r"[\s\x00-\x1f]+")
 
 
 class _Line(msgspec.Struct):
@@ -141,21 +141,30 @@ class _Addresses:
 
     def changed(self, attribute: str, value: str) -> str | None:
         """None takes the attribute away."""
-        if attribute not in _ADDRESSES:
+        safe = _SAFE.get(attribute)
+        if safe is None:
             return value
+        value = safe(value)
+        if not value:
+            return None
         value = self._links.replace(value, self._known, _beside)
-        if attribute == "href":
+        if attribute in _FOLLOWED:
             return self._link(value)
         return _ROOTED.sub(f"{self._url}/", value)
 
-    def _link(self, value: str) -> str | None:
-        # A picture may be written out in its address, a page that is opened from here may not.
-        if _BLANKS.sub("", value).lower().startswith("data:"):
-            return None
+    def _link(self, value: str) -> str:
         own = self._own_text.fullmatch(value)
         if own and is_plain(own["slug"]):
             return f"../{own['kind']}/{own['slug']}.html{own['rest'] or ''}"
         return urljoin(self._url, value) if value.startswith("/") else value
+
+
+_FOLLOWED = frozenset({"href", "cite"})
+_SAFE = {
+    **dict.fromkeys(_FOLLOWED, safe_link),
+    **dict.fromkeys(("src", "poster"), safe_picture),
+    "srcset": safe_srcset,
+}
 
 
 def _beside(_link: MediaLink, item: Record) -> str:

@@ -13,6 +13,11 @@ from masthead.importers.markup import TAGS, Token, background_of, cleaned
 
 GIF = "data:image/gif;base64,R0lGODlhAQABAAAAACH5BAEKAAEALAAAAAABAAEAAAICTAEAOw=="
 
+VIDEO = '<video controls=""></video>'
+OPENED = "<video></video>"
+QUOTED = "<blockquote><q>y</q></blockquote>"
+TABLE = "<table><tbody><tr><td>y</td></tr></tbody></table>"
+
 
 def safe(html: str) -> str:
     return cleaned(html)[0]
@@ -58,6 +63,28 @@ def test_what_stays_as_it_is(html: str) -> None:
         ('<a href="javascript:alert(1)">x</a>', "<a>x</a>"),
         ('<a href="data:text/html,x">x</a>', "<a>x</a>"),
         ('<a href=" JaVaScRiPt:alert(1)">x</a>', "<a>x</a>"),
+        ('<a href=" data:text/html,x">x</a>', "<a>x</a>"),
+        ('<a href="\tdata:text/html,x">x</a>', "<a>x</a>"),
+        ('<a href="\x01data:text/html,x">x</a>', "<a>x</a>"),
+        ('<a href="&#10;data:text/html,x">x</a>', "<a>x</a>"),
+        ('<a href="&#x1;da&Tab;ta&colon;text/html,x">x</a>', "<a>x</a>"),
+        ('<a href="java\tscript:alert(1)">x</a>', "<a>x</a>"),
+        ('<a href="java&NewLine;script&colon;alert(1)">x</a>', "<a>x</a>"),
+        ('<a href=" https://a.example/">x</a>', '<a href="https://a.example/">x</a>'),
+        ('<a href="/x" rel="opener">x</a>', '<a href="/x">x</a>'),
+        (
+            '<a href="/x" target="_blank" rel="nofollow Opener">x</a>',
+            '<a href="/x" target="_blank" rel="nofollow">x</a>',
+        ),
+        ('<img src=" data:text/html;base64,AAAA">', ""),
+        ('<img srcset="\tdata:text/html,x 1x">', ""),
+        ('<video src="\tdata:text/html,x" poster=" data:text/html,x"></video>', VIDEO),
+        ('<video><source src=" data:text/html,x"><track src=" data:text/html,x"></video>', OPENED),
+        ('<audio src=" data:text/html,x"></audio>', '<audio controls=""></audio>'),
+        ('<blockquote cite=" data:text/html,x"><q cite="javascript:x">y</q></blockquote>', QUOTED),
+        ('<table background="javascript:x"><tr><td background=" data:text/html,x">y', TABLE),
+        ('<form action="javascript:x">a<input formaction="javascript:x"></form>', "a"),
+        ('<svg><a xlink:href="javascript:x">a</a></svg><math href="javascript:x">b</math>', "b"),
         ('<img src="data:text/html;base64,AAAA">', ""),
         ('<img src="javascript:alert(1)">', ""),
         ('<img src="file:///etc/passwd">', ""),
@@ -235,7 +262,8 @@ class _Opened(HTMLParser):
 _PIECES = """
 <p> </p> <div style=' background:url( text-align:center )'> " ' < > <img src= <a href= javascript:x
 <svg> </svg> <math> <style> <script> </script> <iframe <noscript> </noscript> <pre> &lt;
-&quot; &amp; <ul <li data-type=taskList> data-type=taskItem> <input <table> <td> <!-- --> <b> </b>
+&quot; &amp; href=&Tab;data:text/html,x rel=opener>
+<ul <li data-type=taskList> data-type=taskItem> <input <table> <td> <!-- --> <b> </b>
 text onclick=x data:image/png,x srcset='a data-src=z &nbsp; <h2 id=x> </h2> #x
 """
 
@@ -254,4 +282,6 @@ def test_nothing_acts_and_a_second_time_changes_nothing(html: str) -> None:
         assert not any(key.startswith("on") for key in attributes)
         for key in ("href", "src", "srcset", "poster", "style"):
             assert "javascript:" not in attributes.get(key, "")
+            assert "data:text" not in attributes.get(key, "")
+        assert "opener" not in attributes.get("rel", "").split()
     assert safe(shown) == shown
