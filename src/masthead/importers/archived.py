@@ -27,10 +27,11 @@ class Archive:
 
     def wanted_by(self, prepared: Prepared) -> list[ImageRef]:
         """What else the text needs of the archive: recordings, and files that it leads to."""
+        shown = {url for ref in prepared.images for url in ref.urls}
         return [
             ImageRef(url, (url,), (), prepared.source_id)
             for url in prepared.mentioned
-            if self.entry_of((url,))
+            if url not in shown and self.entry_of((url,))
         ]
 
     @cached_property

@@ -44,15 +44,26 @@ class ImageRef(Struct, frozen=True):
 
 def find_pictures(urls: Iterable[str], site_url: str, source_id: str = "") -> list[ImageRef]:
     """The distinct pictures behind addresses as they stand in a post."""
+    originals = {url: original_of(url, site_url) for url in dict.fromkeys(urls)}
+    known = set(originals.values())
     found: dict[str, list[str]] = {}
-    for url in dict.fromkeys(urls):
-        original = original_of(url, site_url)
+    for url, original in originals.items():
         if original:
-            found.setdefault(original, []).append(url)
+            found.setdefault(_sibling(original, known), []).append(url)
     return [
         ImageRef(original, tuple(group), _candidates(original, group, site_url), source_id)
         for original, group in found.items()
     ]
+
+
+def _sibling(original: str, known: set[str]) -> str:
+    """The picture in its full size where the same post has that, too: then a size in the name of a
+    file is one, in whatever folder it lies."""
+    if not _SIZED_FILE.search(original):
+        return original
+    path = _path_of(original)
+    full = original.replace(path, _without_size(path), 1)
+    return full if full in known else original
 
 
 def original_of(url: str, site_url: str = "") -> str:
@@ -250,7 +261,12 @@ _SCREEN_WIDTH = "w=2000"
 
 
 def _is_blog_upload(host: str, path: str) -> bool:
-    return "/wp-content/" in path or host.endswith(".files.wordpress.com")
+    is_usual = "/wp-content/" in path or host.endswith(".files.wordpress.com")
+    return is_usual or _UPLOADS_BY_MONTH.search(path) is not None
+
+
+# The folder may have another name, the months in it stay.
+_UPLOADS_BY_MONTH = re.compile(r"/(?:uploads|files)/(?:sites/[0-9]+/)?[0-9]{4}/[0-9]{2}/[^/]+\Z")
 
 
 def _without_size(path: str) -> str:
@@ -264,6 +280,7 @@ def _without_size(path: str) -> str:
 
 # Widths of one digit don't occur, but boards and tables of 2x4 do.
 _SIZED = re.compile(r"(?<=[^/])-(?:[1-9][0-9]{1,4}x[1-9][0-9]{0,4}|[1-9]x[1-9][0-9]{1,4})\Z")
+_SIZED_FILE = re.compile(r"-(?:[0-9]{1,5}x[0-9]{1,5}|scaled|rotated)\.[A-Za-z]+(?:\?|\Z)")
 _SCALED = re.compile(r"(?<=[^/])-(?:scaled|rotated)\Z")
 
 

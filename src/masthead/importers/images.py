@@ -26,7 +26,7 @@ from masthead.importers.memory import IMAGES, Item, Memory
 from masthead.media.collection import media
 from masthead.media.sniff import sniff
 from masthead.media.upload import Services as UploadServices
-from masthead.media.upload import kept_file
+from masthead.media.upload import kept_file, media_path
 from masthead.outbound.downloads import PATIENT, Downloads, Patience
 from masthead.outbound.errors import OutboundError
 from masthead.outbound.slots import HostSlots
@@ -131,9 +131,9 @@ class ImageCopier:
         found = await self._services.records.related(
             system(tenant_id), media, "id", media_ids, len(media_ids)
         )
-        urls = {record["id"]: record["url"] for record in found}
+        places = {record["id"]: _place(record) for record in found}
         self._places |= {
-            key: urls[item.record_id] for key, item in known.items() if item.record_id in urls
+            key: places[item.record_id] for key, item in known.items() if item.record_id in places
         }
 
     async def _copy_one(self, key: str, refs: Sequence[ImageRef]) -> None:
@@ -149,7 +149,8 @@ class ImageCopier:
     async def _copied(self, key: str, refs: Sequence[ImageRef]) -> str:
         original = refs[0].original_url
         if self._archive is not None:
-            urls = (url for ref in refs for url in (*ref.urls, ref.original_url))
+            # The original first: a smaller size may be packed beside it.
+            urls = (original, *(url for ref in refs for url in (*ref.candidates, *ref.urls)))
             if entry := self._archive.entry_of(urls):
                 return await self._from_archive(self._archive, key, original, entry)
         if original[:5].lower() == "data:":
@@ -209,7 +210,7 @@ class ImageCopier:
         if same:
             async with records.unit(system(tenant_id)) as unit:
                 await self._remember(unit, key, same[0])
-            return str(same[0]["url"])
+            return _place(same[0])
         async with (
             kept_file(self._services, tenant_id, media, upload) as kept,
             records.unit(system(tenant_id), emit_events=self._emit_events) as unit,
@@ -217,11 +218,17 @@ class ImageCopier:
             record = await unit.create(media, kept.values, stamped=kept.stamped)
             await self._remember(unit, key, record)
         self.copied += 1
-        return str(record["url"])
+        return _place(record)
 
     async def _remember(self, unit: Unit, key: str, record: Record) -> None:
         item = Item(media.name, record["id"], record["sha256"])
         await self._memory.remember(unit, IMAGES, {key: item})
+
+
+def _place(record: Record) -> str:
+    """Without a host: the process that imports need not know under which one the site is served,
+    and a site may change it."""
+    return media_path(record["id"], record["file"])
 
 
 class _Fetched(Upload):

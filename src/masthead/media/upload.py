@@ -149,7 +149,12 @@ async def media_url(services: Services, tenant_id: TenantId, record_id: str, nam
     base = urlsplit(services.settings.base_url)
     port = f":{base.port}" if base.port else ""
     host = f"{found[0]['slug']}.{services.settings.base_domain}{port}"
-    return f"{base.scheme}://{host}/media/{record_id}/{name}"
+    return f"{base.scheme}://{host}{media_path(record_id, name)}"
+
+
+def media_path(record_id: str, name: str) -> str:
+    """The file's address on the tenant's own site, whatever host that has."""
+    return f"/media/{record_id}/{name}"
 
 
 async def _facts(services: Services, upload: Upload) -> _Facts:

@@ -16,6 +16,7 @@ from urllib.parse import quote, urljoin, urlsplit
 from xml.sax.saxutils import quoteattr
 
 from masthead import clock
+from masthead.media.upload import media_path
 from masthead.records.collection import Record
 from masthead.records.publication import PUBLISHED
 from masthead.records.slugs import slugify
@@ -124,8 +125,9 @@ class _Writer:
         )
 
     def media(self, item: Record) -> str:
-        self._attachments[item["url"]] = self._next_number()
-        return self._attachment(item["url"], item, item["alt"])
+        address = self._media_address(item)
+        self._attachments[address] = self._next_number()
+        return self._attachment(address, item, item["alt"])
 
     def text(self, kind: str, record: Record, known: Mapping[str, Record]) -> Iterator[str]:
         """The post or page, and its picture if that is none of the tenant's media."""
@@ -160,8 +162,11 @@ class _Writer:
         for link in self._links.find(address):
             item = known.get(link.media_id)
             if item is not None and item["file"] == link.name:
-                return str(item["url"])
+                return self._media_address(item)
         return urljoin(self._blog.url, address) if address else ""
+
+    def _media_address(self, item: Record) -> str:
+        return self._blog.url + media_path(item["id"], item["file"])
 
     def _from_anywhere(self, link: MediaLink, _item: Record) -> str:
         return f"{self._blog.url}{link.path}" if link.is_relative else link.written

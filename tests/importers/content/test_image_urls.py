@@ -43,6 +43,8 @@ BUCKETEER = "https://bucketeer-1a2b.s3.amazonaws.com/public/images/5d8f.jpeg"
         (f"{UPLOADS}/-300x200.jpg", f"{UPLOADS}/-300x200.jpg"),
         (f"{UPLOADS}/paper-300x200.pdf", f"{UPLOADS}/paper-300x200.pdf"),
         (f"{SITE}/elsewhere/a-300x200.jpg", f"{SITE}/elsewhere/a-300x200.jpg"),
+        (f"{SITE}/files/2012/05/a-150x150.jpg", f"{SITE}/files/2012/05/a.jpg"),
+        (f"{SITE}/uploads/sites/3/2012/05/a-150x150.jpg", f"{SITE}/uploads/sites/3/2012/05/a.jpg"),
         # Photon, and a size behind it.
         (
             "https://i0.wp.com/old.example.com/wp-content/uploads/a-300x200.jpg?fit=640%2C480&ssl=1",
@@ -154,6 +156,16 @@ def test_a_picture_of_many_sizes_is_not_asked_for_all_day() -> None:
     (picture,) = find_pictures(urls, SITE)
     assert len(picture.urls) == 100
     assert len(picture.candidates) == MAX_CANDIDATES
+
+
+def test_a_size_beside_its_original_is_the_same_picture_in_any_folder() -> None:
+    sizes = [f"{SITE}/pictures/a-150x150.png", f"{SITE}/pictures/a-scaled.png"]
+    full, other = f"{SITE}/pictures/a.png", f"{SITE}/pictures/b-150x150.png"
+    found = find_pictures([sizes[0], other, full, sizes[1]], SITE)
+    assert [(picture.original_url, picture.urls) for picture in found] == [
+        (full, (sizes[0], full, sizes[1])),
+        (other, (other,)),
+    ]
 
 
 def test_the_name_of_a_file() -> None:
