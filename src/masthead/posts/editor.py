@@ -133,9 +133,10 @@ def _link(attributes: object) -> dict[str, str | None] | None:
         return None
     target = attributes.get("target")
     target = target if target in ("_blank", "_self", "_parent", "_top") else None
-    rel = safe_relation(_text(attributes.get("rel")) or "")
+    given = attributes.get("rel")
     # A page opened in a new window could otherwise steer the one it came from.
-    rel = rel or ("noopener" if target == "_blank" else None)
+    usual = "noopener" if target == "_blank" else None
+    rel = (safe_relation(given) if isinstance(given, str) else "") or usual
     return {"href": href, "title": _text(attributes.get("title")), "target": target, "rel": rel}
 
 

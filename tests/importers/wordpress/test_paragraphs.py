@@ -41,6 +41,8 @@ from masthead.importers.wordpress.paragraphs import linked_addresses, paragraphs
         ("<img alt='a > b' src='x'>", "<p><img alt='a > b' src='x'></p>"),
         ("1 < 2 & 3 <3", "<p>1 < 2 & 3 <3</p>"),
         ("<em>a</em>\n<strong>b</strong>", "<p><em>a</em><br />\n<strong>b</strong></p>"),
+        ("one\ntwo <em>three</em>\nfour <b>five</b> \n six",
+         "<p>one<br />\ntwo <em>three</em><br />\nfour <b>five</b><br />\n six</p>"),
         ("<br>\n<br>\n<br>\nx", "<p>x</p>"),
         ("a\n\n<span>\n\n</span>", "<p>a</p>\n<span></span>"),
     ],

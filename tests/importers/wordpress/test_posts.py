@@ -123,6 +123,28 @@ class TestFields:
         post = only_post(tmp_path, item(status="draft"))
         assert (post.status, post.published_at, post.warnings) == ("draft", "", ())
 
+    @pytest.mark.parametrize(
+        ("written", "shown"),
+        [
+            ("Hello & <world>", "Hello & <world>"),
+            ("Hello &amp; &lt;world&gt;", "Hello & <world>"),
+            ("I <3 you, a<b and a </c> d", "I <3 you, a<b and a </c> d"),
+            ("Vec<T> and <em>List</em>&lt;T>", "Vec<T> and List<T>"),
+            ("one<br/>two <B class='x'>three</B>", "one two three"),
+            ("The <button> and the <select>", "The and the"),
+            ("a<script>alert(1)</script>b<!-- c -->d", "abd"),
+            ("&#60;world&#62; &amp;amp;", "<world> &amp;"),
+            ("<" * 300, "<" * 255),
+        ],
+    )
+    def test_a_title_keeps_what_is_not_a_tag(
+        self, written: str, shown: str, tmp_path: Path
+    ) -> None:
+        terms = [("category", written[:50])]
+        post = only_post(tmp_path, item(title=written, terms=terms))
+        assert post.title == shown
+        assert post.tags[0][:10] == shown[:10]
+
     def test_no_title(self, tmp_path: Path) -> None:
         post = only_post(tmp_path, item(title=" "))
         assert (post.title, post.warnings) == ("Untitled", ("no title",))

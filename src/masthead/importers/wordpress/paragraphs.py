@@ -180,7 +180,9 @@ def _with_breaks(text: str, follows_break: bool) -> str:
         text = _ADDRESS_LINE.sub(r'<a href="\1">\1</a>', text)
     if follows_break:
         text = text.lstrip(" \t").removeprefix("\n")
-    return f"{_BREAK}\n".join(line.rstrip(" \t") for line in text.split("\n"))
+    *lines, last = text.split("\n")
+    # No break follows the last line, but perhaps a tag, and then its blank stands between words.
+    return f"{_BREAK}\n".join([*(line.rstrip(" \t") for line in lines), last])
 
 
 def _trimmed(text: str) -> str:

@@ -16,6 +16,7 @@ from masthead.importers.wordpress.body import to_html
 from masthead.importers.wordpress.dates import published_at
 from masthead.importers.wordpress.items import Item
 from masthead.importers.wordpress.texts import cut
+from masthead.importers.wordpress.titles import title_text
 from masthead.records.plain_text import plain_text
 
 THUMBNAIL: Final = "_thumbnail_id"
@@ -98,7 +99,7 @@ class Posts:
         source_id = _own_id(item) if kind is None else self._source_id(item)
         reason = self._reason_to_skip(item, post_type, kind)
         if kind is None or reason:
-            title = cut(_plain(item.get("title"), MAX_TITLE), MAX_TITLE)
+            title = cut(title_text(item.get("title"), MAX_TITLE), MAX_TITLE)
             return Skipped(kind or "post", source_id, reason, title)
         return self._post(item, kind, source_id)
 
@@ -120,8 +121,8 @@ class Posts:
         site = self._site
         warnings, self._warnings_to_come = self._warnings_to_come, []
         html = self._html(item, warnings)
-        title = _plain(item.get("title"), MAX_TITLE)
-        excerpt = cut(_plain(item.get("excerpt"), MAX_EXCERPT), MAX_EXCERPT)
+        title = title_text(item.get("title"), MAX_TITLE)
+        excerpt = cut(plain_text(item.get("excerpt"), MAX_EXCERPT), MAX_EXCERPT)
         tags = _tags(item, kind, warnings)
         values = {
             "title": title,
@@ -213,13 +214,6 @@ def _own_id(item: Item) -> str:
     return next((name[:_MAX_ID] for name in named if name), "item")
 
 
-def _plain(html: str, enough: int) -> str:
-    """Titles and excerpts are HTML in WordPress, and text here."""
-    if "<" not in html and "&" not in html:
-        return " ".join(html[: 20 * enough].split())
-    return plain_text(html, enough)
-
-
 def _limited(text: str, limit: int, name: str, warnings: list[str]) -> str:
     if len(text) > limit:
         warnings.append(f"{name} cut to {limit} characters")
@@ -230,7 +224,7 @@ def _tags(item: Item, kind: Kind, warnings: list[str]) -> tuple[str, ...]:
     domains = _PRODUCT_DOMAINS if kind == "product" else _TAG_DOMAINS
     found: dict[str, str] = {}
     for domain, text in item.categories:
-        name = _plain(text, 2 * MAX_TAG)
+        name = title_text(text, 2 * MAX_TAG)
         # WXR 1.0 has every term twice.
         if domain in domains and name:
             name = _limited(name, MAX_TAG, "a tag", warnings)
