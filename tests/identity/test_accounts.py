@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from typing import Any
+
 import pytest
+from argon2 import PasswordHasher
 from tests.world import PASSWORD, Account, TenantWorld, World
 
 from masthead.caller import Kind
@@ -49,16 +53,54 @@ async def test_a_deleted_account_has_no_sessions(
 async def test_an_address_in_two_tenants_on_the_bare_host(
     app: World, tenant: TenantWorld, other_tenant: TenantWorld
 ) -> None:
-    """The password tells them apart; where it does not, nobody is let in by chance."""
+    """The older account is meant, and no newer one gets in its way; an operator's comes first."""
     email = f"{tenant.slug}@example.com"
     mine = await tenant.owner(email=email)
+    app.clock.advance(seconds=1)
+    theirs = await other_tenant.owner(email=email)
     sign_in = app.parts.accounts.sign_in
     assert (await sign_in(superusers, None, email, PASSWORD, "192.0.2.1")).caller.id == mine.id
-    await other_tenant.owner(email=email)
-    with pytest.raises(BadRequest):
-        await sign_in(superusers, None, email, PASSWORD, "192.0.2.1")
-    at_home = await sign_in(superusers, tenant.id, email, PASSWORD, "192.0.2.1")
-    assert at_home.caller.tenant_id == tenant.id
+    for home, account in ((tenant, mine), (other_tenant, theirs)):
+        at_home = await sign_in(superusers, home.id, email, PASSWORD, "192.0.2.1")
+        assert at_home.caller.id == account.id
+    operator = await app.operator(email=email)
+    found = await sign_in(superusers, None, email, PASSWORD, "192.0.2.1")
+    assert (found.caller.id, found.caller.kind) == (operator.id, Kind.OPERATOR)
+    still = await sign_in(superusers, tenant.id, email, PASSWORD, "192.0.2.1")
+    assert still.caller.id == mine.id
+
+
+@pytest.mark.parametrize("password", [PASSWORD, "a wrong password"])
+async def test_a_sign_in_checks_one_hash_whatever_accounts_there_are(
+    app: World,
+    tenant: TenantWorld,
+    other_tenant: TenantWorld,
+    password: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    checked = []
+    verify = PasswordHasher.verify
+
+    def counted(hasher: PasswordHasher, *given: Any) -> bool:
+        checked.append(given)
+        return verify(hasher, *given)
+
+    monkeypatch.setattr(PasswordHasher, "verify", counted)
+    name = tenant.slug
+    await tenant.owner(email=f"once-{name}@example.com")
+    for each in (tenant, other_tenant):
+        await each.owner(email=f"twice-{name}@example.com")
+        await each.create("_superusers", {"email": f"no-password-{name}@example.com"})
+    for who in ("once", "twice", "no-password", "unknown"):
+        for tenant_id in (None, tenant.id):
+            checked.clear()
+            with suppress(BadRequest):
+                email = f"{who}-{name}@example.com"
+                await app.parts.accounts.sign_in(
+                    superusers, tenant_id, email, password, "192.0.2.3"
+                )
+            hashes = [given for given in checked if given[0]]
+            assert len(hashes) == 1, (who, tenant_id)
 
 
 async def test_an_account_without_a_password_cant_sign_in(app: World, tenant: TenantWorld) -> None:

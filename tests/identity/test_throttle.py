@@ -1,4 +1,4 @@
-"""Login throttling: how many tries an account and an address have, on both databases."""
+"""Login throttling: how many tries an account and a network have, on both databases."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from masthead import ids
 from masthead.errors import RateLimited
 from masthead.identity.throttle import (
     ATTEMPTS_PER_ACCOUNT,
-    ATTEMPTS_PER_ADDRESS,
+    ATTEMPTS_PER_NETWORK,
+    ATTEMPTS_PER_PLACE,
+    KNOWN_FOR,
+    LONG_WINDOW,
     WINDOW,
     Attempt,
     LoginThrottle,
@@ -21,7 +24,7 @@ from masthead.identity.throttle import (
 
 def attempt(identity: str = "", address: str = "") -> Attempt:
     """Somebody else than in any other test, as far as not said."""
-    return Attempt("", "blog_members", identity or ids.new_id(), address or ids.new_id())
+    return Attempt("blog_members", identity or ids.new_id(), address or ids.new_id())
 
 
 async def admitted(throttle: LoginThrottle, *attempts: Attempt) -> int:
@@ -33,28 +36,83 @@ async def admitted(throttle: LoginThrottle, *attempts: Attempt) -> int:
     return sum(each is None for each in answers)
 
 
-async def test_an_account_has_ten_tries_from_anywhere(app: World) -> None:
-    name = ids.new_id()
-    tries = [attempt(name) for _ in range(ATTEMPTS_PER_ACCOUNT * 2)]
-    assert await admitted(app.parts.throttle, *tries) == ATTEMPTS_PER_ACCOUNT
+async def from_many_networks(throttle: LoginThrottle, name: str) -> int:
+    """Strangers try an account from everywhere; how many of the attempts were let in."""
+    return await admitted(throttle, *[attempt(name) for _ in range(ATTEMPTS_PER_ACCOUNT + 20)])
+
+
+async def test_an_account_has_ten_tries_from_one_network(app: World) -> None:
+    who = attempt()
+    assert await admitted(app.parts.throttle, *[who] * 30) == ATTEMPTS_PER_PLACE
+    elsewhere = attempt(who.identity)
+    assert await admitted(app.parts.throttle, elsewhere) == 1
+
+
+async def test_one_network_alone_never_slows_an_account_down_for_others(app: World) -> None:
+    throttle, name = app.parts.throttle, ids.new_id()
+    await admitted(throttle, *[attempt(name, "198.51.100.1")] * (ATTEMPTS_PER_ACCOUNT * 2))
+    assert await admitted(throttle, attempt(name)) == 1
+
+
+async def test_many_networks_together_have_a_hundred_tries_an_hour(app: World) -> None:
+    throttle, name = app.parts.throttle, ids.new_id()
+    assert await from_many_networks(throttle, name) == ATTEMPTS_PER_ACCOUNT
+    with pytest.raises(RateLimited) as refused:
+        await throttle.admit(attempt(name))
+    assert refused.value.retry_after_seconds == LONG_WINDOW.total_seconds()
+    app.clock.advance(seconds=refused.value.retry_after_seconds)
+    assert await admitted(throttle, attempt(name)) == 1
+
+
+async def test_strangers_never_lock_a_network_out_that_has_signed_in_before(app: World) -> None:
+    throttle, owner = app.parts.throttle, attempt()
+    await throttle.admit(owner)
+    await throttle.succeeded(owner)
+    for _ in range(3):
+        await from_many_networks(throttle, owner.identity)
+        assert await admitted(throttle, owner) == 1
+        await throttle.succeeded(owner)
+    app.clock.advance(days=KNOWN_FOR.days, seconds=1)
+    await from_many_networks(throttle, owner.identity)
+    assert await admitted(throttle, owner) == 0
+
+
+async def test_a_password_set_by_mail_opens_the_way_for_its_network(app: World) -> None:
+    throttle, owner = app.parts.throttle, attempt()
+    await admitted(throttle, *[owner] * (ATTEMPTS_PER_PLACE + 1))
+    await from_many_networks(throttle, owner.identity)
+    await throttle.forgive(owner)
+    await from_many_networks(throttle, owner.identity)
+    assert await admitted(throttle, owner) == 1
+
+
+async def test_a_sign_in_from_a_known_network_gives_strangers_no_tries_back(app: World) -> None:
+    throttle, owner = app.parts.throttle, attempt()
+    for _ in range(2):
+        await throttle.admit(owner)
+        await throttle.succeeded(owner)
+    await from_many_networks(throttle, owner.identity)
+    await throttle.admit(owner)
+    await throttle.succeeded(owner)
+    assert await admitted(throttle, attempt(owner.identity)) == 0
 
 
 async def test_an_address_has_a_hundred_tries_at_any_account(app: World) -> None:
     place = ids.new_id()
-    tries = [attempt(address=place) for _ in range(ATTEMPTS_PER_ADDRESS + 20)]
-    assert await admitted(app.parts.throttle, *tries) == ATTEMPTS_PER_ADDRESS
+    tries = [attempt(address=place) for _ in range(ATTEMPTS_PER_NETWORK + 20)]
+    assert await admitted(app.parts.throttle, *tries) == ATTEMPTS_PER_NETWORK
 
 
 async def test_addresses_of_one_ipv6_network_try_as_one(app: World) -> None:
     site = f"2001:db8:{int(ids.new_id(), 36) % 0xFFFF:x}"
-    tries = [attempt(address=f"{site}:1::{n + 1:x}") for n in range(ATTEMPTS_PER_ADDRESS + 20)]
-    assert await admitted(app.parts.throttle, *tries) == ATTEMPTS_PER_ADDRESS
+    tries = [attempt(address=f"{site}:1::{n + 1:x}") for n in range(ATTEMPTS_PER_NETWORK + 20)]
+    assert await admitted(app.parts.throttle, *tries) == ATTEMPTS_PER_NETWORK
     assert await admitted(app.parts.throttle, attempt(address=f"{site}:2::1")) == 1
 
 
 async def test_the_wait_ends_and_is_not_prolonged_by_trying(app: World) -> None:
     throttle, who = app.parts.throttle, attempt()
-    await admitted(throttle, *[who] * ATTEMPTS_PER_ACCOUNT)
+    await admitted(throttle, *[who] * ATTEMPTS_PER_PLACE)
     app.clock.advance(seconds=60)
     with pytest.raises(RateLimited) as refused:
         await throttle.admit(who)
@@ -66,16 +124,16 @@ async def test_the_wait_ends_and_is_not_prolonged_by_trying(app: World) -> None:
 async def test_a_clock_that_was_ahead_locks_nobody_out(app: World) -> None:
     throttle, who = app.parts.throttle, attempt()
     app.clock.advance(days=400)
-    await admitted(throttle, *[who] * ATTEMPTS_PER_ACCOUNT)
+    await admitted(throttle, *[who] * ATTEMPTS_PER_PLACE)
     app.clock.advance(days=-400)
-    assert await admitted(throttle, *[who] * (ATTEMPTS_PER_ACCOUNT + 1)) == ATTEMPTS_PER_ACCOUNT
+    assert await admitted(throttle, *[who] * (ATTEMPTS_PER_PLACE + 1)) == ATTEMPTS_PER_PLACE
 
 
 async def test_a_right_password_costs_nothing_and_wipes_nothing_out(app: World) -> None:
     throttle, who = app.parts.throttle, attempt()
-    await admitted(throttle, *[who] * (ATTEMPTS_PER_ACCOUNT - 1))
+    await admitted(throttle, *[who] * (ATTEMPTS_PER_PLACE - 1))
     await throttle.succeeded(who)
-    assert await admitted(throttle, *[who] * ATTEMPTS_PER_ACCOUNT) == 2
+    assert await admitted(throttle, *[who] * ATTEMPTS_PER_PLACE) == 2
 
 
 @pytest.mark.parametrize("spelling", [str.upper, " {} ".format, "\t{}".format])
@@ -83,22 +141,16 @@ async def test_another_spelling_of_an_address_is_the_same_account(
     app: World, spelling: Callable[[str], str]
 ) -> None:
     name = ids.new_id()
-    tries = [attempt(spelling(name) if n % 2 else name) for n in range(ATTEMPTS_PER_ACCOUNT * 2)]
-    assert await admitted(app.parts.throttle, *tries) == ATTEMPTS_PER_ACCOUNT
-
-
-async def test_an_administrator_has_no_further_tries_on_other_hosts(app: World) -> None:
-    name = ids.new_id()
+    place = ids.new_id()
     tries = [
-        Attempt(f"tenant{n}", "_superusers", name, ids.new_id())
-        for n in range(ATTEMPTS_PER_ACCOUNT * 2)
+        attempt(spelling(name) if n % 2 else name, place) for n in range(ATTEMPTS_PER_PLACE * 2)
     ]
-    assert await admitted(app.parts.throttle, *tries) == ATTEMPTS_PER_ACCOUNT
+    assert await admitted(app.parts.throttle, *tries) == ATTEMPTS_PER_PLACE
 
 
 async def test_what_is_over_is_swept_and_what_is_not_stays(app: World) -> None:
     throttle, who = app.parts.throttle, attempt()
-    await admitted(throttle, *[who] * ATTEMPTS_PER_ACCOUNT)
+    await admitted(throttle, *[who] * ATTEMPTS_PER_PLACE)
     await throttle.sweep()
     assert await admitted(throttle, who) == 0
     app.clock.advance(minutes=16)

@@ -47,7 +47,7 @@ async def test_every_spelling_signs_in(tenant: TenantWorld, reader: Account, spe
 
 
 def test_other_spellings_are_no_more_guesses() -> None:
-    subjects = {Attempt("t", "blog_members", each, "").account_subject for each in SPELLINGS}
+    subjects = {Attempt("blog_members", each, "").account_subject for each in SPELLINGS}
     assert len(subjects) == 1
 
 

@@ -11,7 +11,7 @@ import httpx
 import pytest
 from tests.world import PASSWORD, Account, TenantWorld, World, records_of
 
-from masthead.identity.throttle import ATTEMPTS_PER_ACCOUNT
+from masthead.identity.throttle import ATTEMPTS_PER_ACCOUNT, ATTEMPTS_PER_PLACE
 from masthead.records.collection import Record
 from masthead.schema import registry
 
@@ -146,13 +146,52 @@ class TestLogin:
     async def test_too_many_failures_have_to_wait(
         self, app: World, tenant: TenantWorld, member: Account
     ) -> None:
+        guest = tenant.guest
         for _ in range(10):
-            assert (await log_in(tenant.guest, MEMBER, member.email, "no")).status_code == 400
-        answer = await log_in(tenant.guest, MEMBER, member.email)
+            assert (await log_in(guest, MEMBER, member.email, "no")).status_code == 400
+        answer = await log_in(guest, MEMBER, member.email)
         assert (answer.status_code, answer.json()["code"]) == (429, "rate_limited")
         assert 0 < int(answer.headers["retry-after"]) <= 15 * 60
         app.clock.advance(seconds=int(answer.headers["retry-after"]))
-        assert (await log_in(tenant.guest, MEMBER, member.email)).status_code == 200
+        assert (await log_in(guest, MEMBER, member.email)).status_code == 200
+
+    @pytest.mark.parametrize("path", [ADMIN, MEMBER])
+    async def test_a_strangers_failures_do_not_lock_the_right_password_out(
+        self, tenant: TenantWorld, owner: Account, member: Account, path: str
+    ) -> None:
+        account, stranger = owner if path == ADMIN else member, tenant.guest
+        for _ in range(ATTEMPTS_PER_PLACE + 5):
+            await log_in(stranger, path, account.email, "no")
+        assert (await log_in(stranger, path, account.email)).status_code == 429
+        assert (await log_in(tenant.guest, path, account.email)).status_code == 200
+
+    @pytest.mark.parametrize("path", [ADMIN, MEMBER])
+    async def test_strangers_everywhere_do_not_lock_out_who_has_signed_in_before(
+        self, tenant: TenantWorld, owner: Account, member: Account, path: str
+    ) -> None:
+        account, home = owner if path == ADMIN else member, tenant.guest
+        assert (await log_in(home, path, account.email)).status_code == 200
+        for _ in range(ATTEMPTS_PER_ACCOUNT):
+            # Too long for any password, so that nothing has to be hashed.
+            assert (await log_in(tenant.guest, path, account.email, "x" * 2000)).status_code == 400
+        refused = await log_in(tenant.guest, path, account.email)
+        assert refused.status_code == 429
+        assert "by mail" in refused.json()["message"]
+        assert (await log_in(home, path, account.email)).status_code == 200
+
+    @pytest.mark.parametrize("exists", [True, False])
+    async def test_an_account_has_one_count_whatever_host_is_asked(
+        self, app: World, tenant: TenantWorld, other_tenant: TenantWorld, exists: bool
+    ) -> None:
+        """Also one that does not exist: another count would tell."""
+        email = f"{tenant.slug}@example.com"
+        if exists:
+            await tenant.member(email=email)
+        place = f"198.51.100.{int(exists) + 7}"
+        for number in range(ATTEMPTS_PER_PLACE + 3):
+            host = ("localhost", tenant.host, other_tenant.host)[number % 3]
+            answer = await log_in(app.client(host, address=place), MEMBER, email, "x" * 2000)
+            assert answer.status_code == (400 if number < ATTEMPTS_PER_PLACE else 429)
 
 
 class TestTokens:
@@ -218,12 +257,12 @@ class TestTokens:
     ) -> None:
         path = records_of("blog_members", member.id)
         sent = {"password": "another password", "passwordConfirm": "another password"}
-        for _ in range(ATTEMPTS_PER_ACCOUNT):
+        for _ in range(ATTEMPTS_PER_PLACE):
             wrong = await member.api.patch(path, json=sent | {"oldPassword": "wrong"})
             assert wrong.status_code == 400
         right = await member.api.patch(path, json=sent | {"oldPassword": PASSWORD})
         assert right.status_code == 429
-        assert (await log_in(tenant.guest, MEMBER, member.email)).status_code == 429
+        assert (await log_in(member.api, MEMBER, member.email)).status_code == 429
 
     async def test_an_owner_may_reset_a_members_password(
         self, tenant: TenantWorld, owner: Account, member: Account

@@ -27,10 +27,11 @@ ADMIN_SESSION = timedelta(days=1)
 MEMBER_SESSION = timedelta(days=14)
 FILE_TOKEN = timedelta(minutes=3)
 MAX_NAMESAKES = 5
-"""How many accounts of one e-mail are tried where the host does not say which tenant is meant."""
+"""How many accounts of one id a token is compared with."""
 MAX_VERIFIED = 10_000
 
 FAILED = "Failed to authenticate. Check the e-mail address and the password."
+FAILED_ON_BARE_HOST = f"{FAILED} With accounts at several sites, sign in at the site's own address."
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +72,13 @@ class Accounts:
         password: str,
         address: str,
     ) -> SignedIn:
-        attempt = Attempt(tenant_id or "", collection.name, identity, address)
+        attempt = Attempt(collection.name, identity, address)
         await self._throttle.admit(attempt)
-        account = await self._matching(collection, tenant_id, normal_email(identity), password)
-        if account is None:
-            raise BadRequest(FAILED)
+        account = await self.find(collection, tenant_id, identity)
+        # One hash is checked, whatever there is: the time it takes tells nothing about accounts.
+        known = account["password_hash"] if account else ""
+        if not await passwords.verify_password(known, password) or account is None:
+            raise BadRequest(FAILED if tenant_id else FAILED_ON_BARE_HOST)
         await self._throttle.succeeded(attempt)
         await self._renew_hash(collection, account, password)
         return self._signed_in(collection, account)
@@ -152,7 +155,7 @@ class Accounts:
 
         Counted as a sign-in: whoever has found an open session may not guess on with it.
         """
-        attempt = Attempt(caller.tenant_id or "", collection.name, caller.email, address)
+        attempt = Attempt(collection.name, caller.email, address)
         await self._throttle.admit(attempt)
         account = await self._account_of(collection, caller)
         if account is None or not await passwords.verify_password(
@@ -178,31 +181,21 @@ class Accounts:
         found = await self._records.find(collection, {"id": caller.id}, tenant_id=tenant_id)
         return found[0] if found else None
 
-    async def _matching(
-        self, collection: Collection, tenant_id: TenantId | None, email: str, password: str
-    ) -> Record | None:
-        candidates = await self._candidates(collection, tenant_id, email)
-        if not candidates:
-            # An unknown address takes as long as a wrong password.
-            await passwords.verify_dummy(password)
-            return None
-        matching = [
-            each
-            for each in candidates
-            if await passwords.verify_password(each["password_hash"], password)
-        ]
-        return matching[0] if len(matching) == 1 else None
-
-    async def _candidates(
+    async def find(
         self, collection: Collection, tenant_id: TenantId | None, email: str
-    ) -> list[Record]:
-        if tenant_id is None:
-            return await self._records.find(collection, {"email": email}, limit=MAX_NAMESAKES)
-        found = await self._records.find(collection, {"email": email}, tenant_id=tenant_id)
-        if not found and collection is superusers:
-            # Operators sign in on any tenant's host.
-            found = await self._records.find(collection, {"email": email}, tenant_id=TenantId(""))
-        return found
+    ) -> Record | None:
+        """The one account that an e-mail address means where the host names this tenant, or none.
+
+        Operators sign in on any host. Where the host names no tenant, the oldest account is meant:
+        nobody can get in its way by making another one of the same address.
+        """
+        equals = {"email": normal_email(email)}
+        found = await self._records.find(collection, equals, tenant_id=tenant_id)
+        if collection is superusers:
+            # Looked for in any case, so that it takes as long for every address.
+            operators = await self._records.find(collection, equals, tenant_id=TenantId(""))
+            found = found or operators if tenant_id else operators or found
+        return found[0] if found else None
 
     async def _renew_hash(self, collection: Collection, account: Record, password: str) -> None:
         """Hashes made with weaker parameters are replaced while the password is at hand."""

@@ -58,15 +58,10 @@ async def hash_password(password: str) -> str:
 
 
 async def verify_password(password_hash: str, password: str) -> bool:
-    """False, and no faster, also for an account that has no hash."""
+    """False, and no faster, also for an account that has no hash or does not exist (`''`)."""
     if len(password) > MAXIMUM_LENGTH or not _is_text(password):
         return False
     return await _in_thread(lambda: _matches(password_hash, _normal(password)))
-
-
-async def verify_dummy(password: str) -> None:
-    """Takes as long as a verification, so that a login does not tell which accounts exist."""
-    await verify_password(_DUMMY, password)
 
 
 def needs_rehash(password_hash: str) -> bool:
