@@ -26,6 +26,7 @@ LAYERS = (
         "comments",
         "media",
         "members",
+        "password_reset",
         "site",
         "commerce",
         "webhooks",

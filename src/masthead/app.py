@@ -50,6 +50,8 @@ from masthead.members.unsubscribe import Unsubscribe
 from masthead.members.v1 import routes as member_table
 from masthead.outbound.client import OutboundClient
 from masthead.outbound.streams import OutboundStreams
+from masthead.password_reset.http import reset_routes
+from masthead.password_reset.resets import PasswordResets
 from masthead.payments.receiver import payment_routes
 from masthead.payments.reconcile import Reconciliation
 from masthead.posts.v1 import routes as post_table
@@ -114,6 +116,7 @@ class Parts:
     sites: Sites
     mail: Outbox
     email_changes: EmailChanges
+    resets: PasswordResets
     privacy: Privacy
     imports: ImportWork
 
@@ -138,6 +141,7 @@ async def build(settings: Settings, now: clock.Clock = clock.now) -> Parts:
     directory = TenantDirectory(records, site_settings, versions)
     sites, objects = installation.sites, installation.objects
     mail = Outbox(database, keyring, settings, now)
+    accounts = Accounts(records, keyring, throttle, versions)
     return Parts(
         settings=settings,
         database=database,
@@ -147,7 +151,7 @@ async def build(settings: Settings, now: clock.Clock = clock.now) -> Parts:
         records=records,
         versions=versions,
         directory=directory,
-        accounts=Accounts(records, keyring, throttle, versions),
+        accounts=accounts,
         throttle=throttle,
         keys=ApiKeys(records, directory, versions),
         limit_store=open_limit_store(settings.redis_url, database, settings.data_dir, now),
@@ -162,6 +166,7 @@ async def build(settings: Settings, now: clock.Clock = clock.now) -> Parts:
         sites=sites,
         mail=mail,
         email_changes=EmailChanges(records, mail, sites),
+        resets=PasswordResets(records, accounts, throttle, mail, sites, settings),
         privacy=build_privacy(records, objects, mail, sites, settings),
         imports=ImportWork(),
     )
@@ -178,6 +183,7 @@ def job_handlers(parts: Parts) -> Mapping[str, Handler]:
     return {
         **media_jobs.handlers(parts.records, parts.objects),
         **mail_jobs.handlers(parts.mail, transport_of(settings), settings.mail_from),
+        **parts.resets.handlers(),
         **parts.privacy.work.handlers(),
         **parts.imports.handlers(parts),
     }
@@ -258,6 +264,7 @@ def http_app(parts: Parts) -> FrontDoor:
         parts.images,
         parts.settings,
         parts.email_changes,
+        parts.resets,
     )
     revision = build_revision(os.environ.get("SOURCE_REVISION", ""))
     faces = Dispatch(
@@ -273,6 +280,7 @@ def http_app(parts: Parts) -> FrontDoor:
             *member_routes(
                 Unsubscribe(parts.records, parts.keyring), parts.email_changes, parts.sites
             ),
+            *reset_routes(parts.resets),
             Route("/api/health", Health(parts.database, revision, parts.records.clock)),
         ],
         otherwise=_nothing_here,

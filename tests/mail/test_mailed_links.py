@@ -23,6 +23,7 @@ SUBJECTS = {
     "privacy_export_ready": "Your data from ",
     "privacy_deletion": "Confirm the deletion of ",
     "privacy_receipt": "Your data at ",
+    "reset_password": "Choose a new password for ",
 }
 """How the subject of each template's mail begins."""
 NEWSLETTER = "A newsletter"
@@ -55,6 +56,8 @@ async def every_mail(office: Office, tenant: TenantWorld) -> list[EmailMessage]:
     owner = await tenant.owner()
     await change_addresses(office, tenant, ana, bob)
     await queue_newsletter(tenant, ana)
+    reset = "/api/collections/blog_members/request-password-reset"
+    await tenant.guest.post(reset, json={"email": ana.email})
     await owner.api.post(EXPORT, json={"type": "tenant"})
     await ana.api.post(DELETE, json=member_deletion(ana.id))
     await outsider(tenant).post(DELETE, json=deletion(tenant))
@@ -104,6 +107,7 @@ async def test_a_link_of_a_mail_that_is_only_opened_changes_nothing(office: Offi
     assert {re.sub(r"/[a-z0-9]{15}\b", "/ID", urlsplit(link).path) for link in links} == {
         "",
         "/member/confirm-email",
+        "/member/reset-password",
         "/member/unsubscribe",
         "/api/gdpr/export/ID",
         "/api/gdpr/delete/ID/cancel",

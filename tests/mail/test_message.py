@@ -260,6 +260,9 @@ MAILS: list[Mail] = [
     messages.email_changed(
         **SITE, to="old@example.com", to_name="<b>Eve</b>", new_email="new@example.com"
     ),
+    messages.reset_password(
+        **SITE, to="me@example.com", link="https://x.example/?token=a&b=<", minutes=15
+    ),
 ]
 
 

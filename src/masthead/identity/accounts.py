@@ -26,6 +26,7 @@ from masthead.records.versions import TenantVersions
 ADMIN_SESSION = timedelta(days=1)
 MEMBER_SESSION = timedelta(days=14)
 FILE_TOKEN = timedelta(minutes=3)
+RESET_LINK = timedelta(minutes=15)
 MAX_NAMESAKES = 5
 """How many accounts of one id a token is compared with."""
 MAX_VERIFIED = 10_000
@@ -181,6 +182,30 @@ class Accounts:
         found = await self._records.find(collection, {"id": caller.id}, tenant_id=tenant_id)
         return found[0] if found else None
 
+    def reset_token(self, collection: Collection, account: Record) -> str:
+        """For a link to a new password. It ends with the password and with the address it is
+        mailed to."""
+        marked = {**account, "token_key": _reset_key(account)}
+        return self._issue(collection, marked, TokenType.PASSWORD_RESET, RESET_LINK)
+
+    async def by_reset_token(self, collection: Collection, token: str) -> Record | None:
+        claims = sessions.peek(token)
+        if claims is None or claims.collection_id != collection.id or not ids.is_id(claims.id):
+            return None
+        # As with sessions: tenants may choose ids, the key decides.
+        found = await self._records.find(collection, {"id": claims.id}, limit=MAX_NAMESAKES)
+        return next((each for each in found if self.is_reset_token(token, each)), None)
+
+    def is_reset_token(self, token: str, account: Record) -> bool:
+        claims = sessions.verify(
+            self._keyring,
+            token,
+            _reset_key(account),
+            token_type=TokenType.PASSWORD_RESET,
+            now=self._records.clock,
+        )
+        return claims is not None
+
     async def find(
         self, collection: Collection, tenant_id: TenantId | None, email: str
     ) -> Record | None:
@@ -223,6 +248,10 @@ class Accounts:
             lifetime=lifetime,
             now=self._records.clock,
         )
+
+
+def _reset_key(account: Record) -> str:
+    return f"{account['token_key']} {account['email']}"
 
 
 def session_lifetime(collection: Collection) -> timedelta:

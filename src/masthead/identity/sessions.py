@@ -34,6 +34,8 @@ class TokenType(StrEnum):
     AUTH = "auth"
     FILE = "file"
     """Opens protected files by a query parameter; short-lived, and good for nothing else."""
+    PASSWORD_RESET = "passwordReset"  # noqa: S105  (a name)
+    """In a mailed link: sets a new password, once."""
 
 
 @dataclass(frozen=True, slots=True)

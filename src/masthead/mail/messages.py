@@ -1,4 +1,4 @@
-"""Mails to members: each is a function here, and a pair of templates of the same name.
+"""Mails to accounts: each is a function here, and a pair of templates of the same name.
 
 What reaches an address that nobody has confirmed yet holds no word that its sender could choose.
 """
@@ -36,4 +36,20 @@ def email_changed(*, site_name: str, site_url: str, to: str, to_name: str, new_e
         f"Your e-mail address at {site_name} was changed",
         {"site_name": site_name, "site_url": site_url, "name": to_name, "new_email": new_email},
         to_name=to_name,
+    )
+
+
+def reset_password(*, site_name: str, site_url: str, to: str, link: str, minutes: int) -> Mail:
+    """To an account's own address: its way in when the password is lost or locked."""
+    return Mail(
+        "reset_password",
+        to,
+        f"Choose a new password for {site_name}",
+        {
+            "site_name": site_name,
+            "site_url": site_url,
+            "email": to,
+            "link": link,
+            "minutes": minutes,
+        },
     )

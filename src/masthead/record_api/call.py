@@ -16,6 +16,7 @@ from masthead.identity.sessions import ADMIN_COOKIE, MEMBER_COOKIE, read_cookie
 from masthead.identity.tenants import superusers
 from masthead.media.images import ImagePool
 from masthead.members.email_change import EmailChanges
+from masthead.password_reset.resets import PasswordResets
 from masthead.records.collection import Collection
 from masthead.records.engine import Records, in_tenant
 from masthead.settings import Settings
@@ -44,6 +45,7 @@ class Services:
     images: ImagePool
     settings: Settings
     email_changes: EmailChanges
+    resets: PasswordResets
 
 
 class Call:

@@ -38,6 +38,8 @@ def routes(services: Services) -> list[Route]:
         _route(services, f"{AUTH}/auth-with-password", POST=sign_in.auth_with_password),
         _route(services, f"{AUTH}/auth-refresh", POST=sign_in.auth_refresh),
         _route(services, f"{AUTH}/auth-methods", GET=sign_in.auth_methods),
+        _route(services, f"{AUTH}/request-password-reset", POST=sign_in.request_password_reset),
+        _route(services, f"{AUTH}/confirm-password-reset", POST=sign_in.confirm_password_reset),
         _route(services, "/api/admins/auth-with-password", POST=sign_in.admin_auth_with_password),
         _route(services, "/api/admins/auth-refresh", POST=sign_in.admin_auth_refresh),
         _route(services, "/api/files/token", POST=sign_in.file_token),

@@ -14,8 +14,10 @@ from masthead.record_api.parameters import read_view_parameters
 from masthead.record_api.records import shown
 from masthead.records.collection import Collection
 from masthead.records.engine import in_tenant
-from masthead.records.fields.base import REQUIRED
-from masthead.web.answers import send_json
+from masthead.records.fields.base import REQUIRED, FieldError
+from masthead.web.answers import send_empty, send_json
+
+INVALID = "An error occurred while validating the submitted data."
 
 
 async def auth_with_password(call: Call) -> None:
@@ -46,6 +48,32 @@ async def auth_methods(call: Call) -> None:
     await send_json(call.send, 200, body)
 
 
+async def request_password_reset(call: Call) -> None:
+    """204 whether there is such an account or not."""
+    collection = _auth_collection(call)
+    given = await call.small_json()
+    try:
+        email: str = collection.by_name["email"].check(given.get("email"))
+    except FieldError as error:
+        raise Invalid({"email": error.problem}, INVALID) from None
+    if not email:
+        raise Invalid({"email": REQUIRED}, INVALID)
+    await call.services.resets.request(collection, call.visit.tenant_id, email, call.visit.address)
+    await send_empty(call.send)
+
+
+async def confirm_password_reset(call: Call) -> None:
+    collection = _auth_collection(call)
+    given = await call.small_json()
+    token = given.get("token")
+    if not isinstance(token, str) or not token:
+        raise Invalid({"token": REQUIRED}, INVALID)
+    await call.services.resets.confirm(
+        collection, call.visit.tenant_id, token, given, call.visit.address
+    )
+    await send_empty(call.send)
+
+
 async def file_token(call: Call) -> None:
     collection = call.records.registry.find(call.caller.collection)
     token = await call.services.accounts.file_token(collection, call.caller) if collection else None
@@ -63,7 +91,7 @@ async def _sign_in(call: Call, collection: Collection, *, with_admin: bool) -> N
         if not isinstance(value, str) or not value
     }
     if blank or not isinstance(identity, str) or not isinstance(password, str):
-        raise Invalid(blank, "An error occurred while validating the submitted data.")
+        raise Invalid(blank, INVALID)
     signed_in = await call.services.accounts.sign_in(
         collection, call.visit.tenant_id, identity, password, call.visit.address
     )

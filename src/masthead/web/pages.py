@@ -24,8 +24,18 @@ _HERE = Path(__file__).parent
 
 
 @dataclass(frozen=True, slots=True)
+class Input:
+    """A line to fill in; `autocomplete` is what a browser's password store goes by."""
+
+    name: str
+    label: str
+    kind: str
+    autocomplete: str
+
+
+@dataclass(frozen=True, slots=True)
 class Page:
-    """One heading, a few sentences, at most one button."""
+    """One heading, a few sentences, at most one button and what it sends."""
 
     outcome: str
     """What a program that asked for JSON is told instead."""
@@ -35,6 +45,7 @@ class Page:
     site_name: str = ""
     site_url: str = ""
     status: int = 200
+    inputs: tuple[Input, ...] = ()
 
 
 # The first matching row answers.

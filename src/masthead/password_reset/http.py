@@ -1,0 +1,100 @@
+"""The page that a link to a new password opens: `/member/reset-password`, `/admin/reset-password`.
+
+Opening it shows a form; the POST sets the password.
+"""
+
+from __future__ import annotations
+
+from urllib.parse import parse_qs
+
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from masthead.errors import BadRequest, Invalid, NotFound
+from masthead.identity.tenants import superusers
+from masthead.ids import TenantId
+from masthead.members.collection import blog_members
+from masthead.password_reset.resets import ADMIN_PATH, MEMBER_PATH, PasswordResets
+from masthead.records.collection import Collection, Record
+from masthead.site.address import Site
+from masthead.web import pages
+from masthead.web.bodies import read_small_form
+from masthead.web.errors import answers_under
+from masthead.web.pages import Input, Page, send_page
+from masthead.web.visit import visit_of
+
+PASSWORDS = (
+    Input("password", "New password", "password", "new-password"),
+    Input("passwordConfirm", "The same again", "password", "new-password"),
+)
+BAD_FORM = "The form could not be read. Open the link from the mail again."
+
+
+def reset_routes(resets: PasswordResets) -> list[Route]:
+    answers_under("/admin/", pages.send_error)
+    return [
+        Route(ADMIN_PATH, _ResetPage(resets, superusers)),
+        Route(MEMBER_PATH, _ResetPage(resets, blog_members)),
+    ]
+
+
+class _ResetPage:
+    def __init__(self, resets: PasswordResets, collection: Collection) -> None:
+        self._resets = resets
+        self._collection = collection
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        visit = visit_of(scope)
+        if scope["method"] not in ("GET", "HEAD", "POST"):
+            raise NotFound
+        token = _texts(scope["query_string"]).get("token", "")
+        account = await self._resets.find(self._collection, visit.tenant_id, token)
+        site = await self._resets.site_of(TenantId(account["tenant_id"]))
+        page = _form(site, account)
+        if scope["method"] == "POST":
+            given = _texts(await read_small_form(scope, receive))
+            # A form always sends the second field: one that is missing was left out on purpose.
+            given.setdefault("passwordConfirm", "")
+            try:
+                await self._resets.confirm(
+                    self._collection, visit.tenant_id, token, given, visit.address
+                )
+                page = _done(site, account)
+            except Invalid as error:
+                page = _form(site, account, _sentence(error))
+        await send_page(scope, send, page)
+
+
+def _form(site: Site, account: Record, problem: str = "") -> Page:
+    text = (
+        f"For {account['email']} at {site.name}.",
+        "It ends every session: you sign in again with the new password.",
+    )
+    return Page(
+        "invalid" if problem else "ready",
+        "Choose a new password",
+        (problem, *text) if problem else text,
+        "Set this password",
+        site.name,
+        site.url,
+        status=400 if problem else 200,
+        inputs=PASSWORDS,
+    )
+
+
+def _done(site: Site, account: Record) -> Page:
+    text = f"{account['email']} signs in at {site.name} with the new password from now on."
+    return Page("changed", "Your password is set", (text,), "", site.name, site.url)
+
+
+def _sentence(error: Invalid) -> str:
+    labels = {each.name: each.label for each in PASSWORDS}
+    return " ".join(f"{labels[name]}: {each.message}" for name, each in error.problems.items())
+
+
+def _texts(raw: bytes) -> dict[str, str]:
+    try:
+        found = parse_qs(raw.decode("latin-1"), errors="replace", max_num_fields=16)
+    except ValueError as error:
+        raise BadRequest(BAD_FORM) from error
+    return {name: values[-1] for name, values in found.items()}
