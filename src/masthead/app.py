@@ -85,6 +85,7 @@ from masthead.web.v1.descriptions import description_routes
 from masthead.web.v1.event_description import event_description_routes
 from masthead.web.v1.idempotency import Idempotency
 from masthead.web.v1.mount import mount as mount_v1
+from masthead.webhooks import jobs as webhook_jobs
 from masthead.webhooks.actions import check_url
 from masthead.webhooks.collection import webhook_subscriptions
 from masthead.webhooks.deliver import DeliveryWorker
@@ -185,6 +186,7 @@ def job_handlers(parts: Parts) -> Mapping[str, Handler]:
         **mail_jobs.handlers(parts.mail, transport_of(settings), settings.mail_from),
         **parts.resets.handlers(),
         **parts.privacy.work.handlers(),
+        **webhook_jobs.handlers(parts.records, parts.mail, parts.sites),
         **parts.imports.handlers(parts),
     }
 

@@ -15,6 +15,9 @@ from masthead.caller import system
 from masthead.mail.message import Mail
 from masthead.mail.rendering import FOLDER
 from masthead.members.unsubscribe import Unsubscribe
+from masthead.webhooks.actions import subscribe
+from masthead.webhooks.collection import webhook_subscriptions
+from masthead.webhooks.queue import TELL_DISABLED
 
 SUBJECTS = {
     "confirm_email": "Confirm your e-mail address for ",
@@ -24,6 +27,7 @@ SUBJECTS = {
     "privacy_deletion": "Confirm the deletion of ",
     "privacy_receipt": "Your data at ",
     "reset_password": "Choose a new password for ",
+    "webhook_disabled": "A webhook of ",
 }
 """How the subject of each template's mail begins."""
 NEWSLETTER = "A newsletter"
@@ -58,6 +62,7 @@ async def every_mail(office: Office, tenant: TenantWorld) -> list[EmailMessage]:
     await queue_newsletter(tenant, ana)
     reset = "/api/collections/blog_members/request-password-reset"
     await tenant.guest.post(reset, json={"email": ana.email})
+    await disable_webhook(tenant)
     await owner.api.post(EXPORT, json={"type": "tenant"})
     await ana.api.post(DELETE, json=member_deletion(ana.id))
     await outsider(tenant).post(DELETE, json=deletion(tenant))
@@ -77,6 +82,16 @@ async def change_addresses(office: Office, tenant: TenantWorld, ana: Account, bo
     (confirm,) = (link for link in links_in(confirming) if "token=" in link)
     assert (await tenant.guest.post(confirm)).status_code == 200
     await ana.api.patch(own, json={"email": "a2@example.com"})
+
+
+async def disable_webhook(tenant: TenantWorld) -> None:
+    """As the worker does it when deliveries keep failing."""
+    values = {"name": "Hook", "url": "https://hooks.example/in", "events": ["post.created"]}
+    async with tenant.world.parts.records.unit(system(tenant.id)) as unit:
+        hook, _ = await subscribe(unit, values)
+        stamped = {"disabled_at": hook["created"], "failure_count": 5}
+        await unit.update(webhook_subscriptions, hook["id"], {}, stamped=stamped)
+        await unit.enqueue(TELL_DISABLED, {"webhook_id": hook["id"]})
 
 
 async def queue_newsletter(tenant: TenantWorld, to: Account) -> None:

@@ -296,12 +296,12 @@ def test_the_operators_networks_are_picked_out_of_a_hosts_addresses() -> None:
     [
         (443, True, True),
         (8443, True, True),
-        (80, False, True),
-        (8080, False, True),
-        (22, False, False),
-        (25, False, False),
-        (6379, False, False),
-        (9443, False, False),
+        (80, True, True),
+        (8080, True, True),
+        (6379, True, False),
+        (9443, True, False),
+        (65535, True, False),
+        *((port, False, False) for port in (0, 1, 22, 25, 53, 465, 587, 993, 6000, 6667, 10080)),
     ],
 )
 def test_ports(port: int, webhooks: bool, images: bool) -> None:

@@ -91,12 +91,12 @@ async def test_an_address_is_refused_where_the_socket_is_opened(
     assert receiver.connections == 0
 
 
-async def test_another_port_is_open_only_on_the_operators_networks(
+async def test_a_bad_port_is_open_only_on_the_operators_networks(
     strict_client: OutboundClient, client: OutboundClient, names: NameServer, receiver: Receiver
 ) -> None:
     names.tell("far.hooks.test", ["8.8.8.8"])
     for one in (strict_client, client):
-        error = await failure(one, "https://far.hooks.test:9443/")
+        error = await failure(one, "https://far.hooks.test:6667/")
         assert (error.kind, "port" in error.message) == (Kind.REFUSED_ADDRESS, True)
     assert (await client.post(receiver.url(), b"{}", {})).status == 200
 

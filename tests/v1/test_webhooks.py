@@ -130,6 +130,10 @@ async def test_every_field_is_needed(api: httpx.AsyncClient, missing: str) -> No
         ("url", "https://localhost/in"),
         ("url", "https://user:password@hooks.example/in"),
         ("url", "https://93.184.216.34:22/in"),
+        ("url", "https://hooks.example:25/in"),
+        ("url", "https://v°😍"),
+        ("url", "https://v°.example/in"),
+        ("url", "https://xn--a.example/in"),
     ],
 )
 async def test_what_is_not_accepted(api: httpx.AsyncClient, name: str, value: Any) -> None:
@@ -139,9 +143,16 @@ async def test_what_is_not_accepted(api: httpx.AsyncClient, name: str, value: An
     assert problems(changed) == {name}
 
 
-async def test_a_host_without_an_address_is_accepted(api: httpx.AsyncClient) -> None:
-    made = await subscribed(api, url="https://not-there-yet.invalid:8443/in")
-    assert made["url"] == "https://not-there-yet.invalid:8443/in"
+@pytest.mark.parametrize("port", [443, 8443, 3000, 9443, 65535])
+async def test_a_host_without_an_address_is_accepted_on_every_good_port(
+    api: httpx.AsyncClient, port: int
+) -> None:
+    url = f"https://not-there-yet.invalid:{port}/in"
+    assert (await subscribed(api, url=url))["url"] == url
+
+
+async def test_a_host_name_in_any_script_is_accepted(api: httpx.AsyncClient) -> None:
+    await subscribed(api, url="https://bücher.invalid/in")
 
 
 async def test_changing_a_subscription(api: httpx.AsyncClient) -> None:
@@ -152,7 +163,19 @@ async def test_changing_a_subscription(api: httpx.AsyncClient) -> None:
     shown = changed.json()["data"]
     assert (shown["name"], shown["events"]) == ("New name", ["comment.posted"])
     assert shown["url"] == made["url"]
-    assert problems(await api.patch(path, json={"disabled": True})) == {"disabled"}
+    assert problems(await api.patch(path, json={"disabled": 1})) == {"disabled"}
+
+
+async def test_pausing_and_going_on(api: httpx.AsyncClient, tenant: TenantWorld) -> None:
+    made = await subscribed(api)
+    path = f"{PATH}/{made['id']}"
+    paused = (await api.patch(path, json={"disabled": True})).json()["data"]
+    assert paused["disabled_at"] == clock.to_text(tenant.world.clock())
+    tenant.world.clock.advance(hours=1)
+    again = (await api.patch(path, json={"disabled": True, "name": "New"})).json()["data"]
+    assert (again["disabled_at"], again["name"]) == (paused["disabled_at"], "New")
+    enabled = (await api.patch(path, json={"disabled": False})).json()["data"]
+    assert enabled["disabled_at"] is None
 
 
 async def test_enabling_under_a_condition_that_does_not_hold_changes_nothing(

@@ -228,12 +228,25 @@ async def test_nothing_is_sent_before_its_time(hooks: Hooks) -> None:
 
 
 @pytest.mark.parametrize("policy", [A, B, CUSTOM], ids=["a", "b", "custom"])
-async def test_a_receiver_that_is_gone_is_left_alone(hooks: Hooks, policy: RetryPolicy) -> None:
+async def test_410_is_a_failure_like_any_other(hooks: Hooks, policy: RetryPolicy) -> None:
     subscription = await hooks.subscribe()
     hooks.receiver.default = answer(410)
     await hooks.tenant.post()
-    await hooks.deliver(policy)
+    attempts = await hooks.deliver_to_the_end(policy)
+    assert len(attempts) == 1 + len(policy.delays_seconds)
+    found = await hooks.subscription(subscription["id"])
+    assert (found["failure_count"], found["disabled_at"]) == (1, "")
+
+
+async def test_the_last_delivery_is_the_last_attempt_whatever_came_of_it(hooks: Hooks) -> None:
+    subscription = await hooks.subscribe()
+    hooks.receiver.next(answer(500))
     await hooks.tenant.post()
-    assert await hooks.deliver(policy) == 0
-    assert [each.state for each in await hooks.deliveries()] == ["dead"]
-    assert (await hooks.subscription(subscription["id"]))["disabled_at"]
+    await hooks.deliver()
+    failed = await hooks.subscription(subscription["id"])
+    assert failed["last_delivery_at"] == clock.to_text(hooks.clock())
+    assert failed["failure_count"] == 0
+    hooks.clock.advance(minutes=2)
+    await hooks.deliver()
+    succeeded = await hooks.subscription(subscription["id"])
+    assert succeeded["last_delivery_at"] == clock.to_text(hooks.clock())

@@ -9,6 +9,7 @@ from tests.tls import answer
 from tests.webhooks.hooks import PATH, A, B, Hooks
 
 from masthead import clock
+from masthead.app import job_runner
 from masthead.caller import system
 from masthead.posts.collection import posts
 from masthead.setting_values import RetryPolicy
@@ -84,12 +85,12 @@ async def test_a_custom_policy_disables_when_it_says(hooks: Hooks) -> None:
 async def disabled_with_pending(hooks: Hooks) -> str:
     """A subscription that is disabled while two of its deliveries wait for their retry."""
     subscription = await hooks.subscribe()
-    hooks.receiver.next(answer(500), answer(500), answer(410))
+    hooks.receiver.next(answer(500), answer(500), answer(500))
     await hooks.tenant.post()
     await hooks.tenant.post()
     await hooks.deliver()
     await hooks.tenant.post()
-    await hooks.deliver()
+    await hooks.deliver(RetryPolicy((), disable_after=1))
     assert await hooks.states() == ["dead", "dropped", "dropped"]
     return str(subscription["id"])
 
@@ -118,17 +119,77 @@ async def test_enabled_again_it_starts_with_new_events(hooks: Hooks) -> None:
 
 
 async def test_an_attempt_under_way_does_not_bring_back_what_was_dropped(hooks: Hooks) -> None:
-    """Two fail at the same time, and the one that is recorded first disables."""
+    """The last attempt of one fails at the same time as the first of another, and disables."""
     subscription = await hooks.subscribe()
-    policy = RetryPolicy((60,), disable_after=None)
-    hooks.receiver.next(answer(500), answer(410))
-    await hooks.tenant.post()
+    policy = RetryPolicy((60,), disable_after=1)
+    hooks.receiver.default = answer(500)
     await hooks.tenant.post()
     await hooks.deliver(policy)
+    hooks.clock.advance(seconds=70)
+    await hooks.tenant.post()
+    await hooks.deliver(policy)
+    hooks.receiver.default = answer(200)
     await hooks.api.patch(f"{PATH}/{subscription['id']}", json={"disabled": False})
     hooks.clock.advance(hours=1)
     assert await hooks.deliver(policy) == 0
     assert sorted(await hooks.states()) == ["dead", "dropped"]
+
+
+async def test_a_paused_subscription_gets_nothing_and_its_pending_ones_stop(hooks: Hooks) -> None:
+    subscription = await hooks.subscribe()
+    path = f"{PATH}/{subscription['id']}"
+    hooks.receiver.next(answer(500))
+    await hooks.tenant.post(title="Pending")
+    await hooks.deliver()
+    await hooks.api.patch(path, json={"disabled": True})
+    await hooks.tenant.post(title="Missed")
+    hooks.clock.advance(hours=12)
+    assert await hooks.deliver() == 0
+    assert await hooks.states() == ["dropped"]
+    await hooks.api.patch(path, json={"disabled": False})
+    await hooks.tenant.post(title="New")
+    assert await hooks.deliver() == 1
+    assert b'"New"' in hooks.receiver.requests[-1].body
+
+
+async def test_a_plan_without_webhooks_plans_no_deliveries(hooks: Hooks) -> None:
+    subscription = await hooks.subscribe()
+    await hooks.tenant.post(title="Before")
+    await hooks.tenant.update("tenants", hooks.tenant.id, {"plan": "free"})
+    await hooks.tenant.post(title="On Free")
+    await hooks.tenant.update("tenants", hooks.tenant.id, {"plan": "pro"})
+    await hooks.tenant.post(title="After")
+    assert await hooks.deliver() == 2
+    sent = b" ".join(each.body for each in hooks.receiver.requests)
+    assert b'"Before"' in sent
+    assert b'"After"' in sent
+    assert b'"On Free"' not in sent
+    shown = (await hooks.api.get(f"{PATH}/{subscription['id']}")).json()
+    assert shown["disabled_at"] is None
+    polled = (await hooks.api.get(f"{PATH}/events")).json()["items"]
+    assert "On Free" in [each["data"]["title"] for each in polled]
+
+
+async def test_the_owner_is_mailed_when_a_subscription_is_disabled(hooks: Hooks) -> None:
+    owner = await hooks.tenant.owner(email="owner@example.com")
+    subscription = await hooks.subscribe()
+    hooks.receiver.default = answer(500)
+    await exhaust(hooks, B, 5)
+    jobs = job_runner(hooks.world.parts)
+    while await jobs.run_due():
+        pass
+    folder = hooks.world.parts.settings.data_dir / "mail"
+    mails = [path.read_text() for path in folder.glob("*.eml")]
+    (mail,) = (each for each in mails if subscription["id"] in each)
+    assert f"To: {owner.email}" in mail
+    assert "A webhook of" in mail
+
+
+async def test_a_pause_is_no_reason_for_a_mail(hooks: Hooks) -> None:
+    await hooks.tenant.owner()
+    subscription = await hooks.subscribe()
+    await hooks.api.patch(f"{PATH}/{subscription['id']}", json={"disabled": True})
+    assert await job_runner(hooks.world.parts).run_due() == 0
 
 
 @pytest.mark.parametrize("wait", [timedelta(), timedelta(minutes=2)], ids=["due", "later"])

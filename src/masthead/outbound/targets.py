@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from ipaddress import IPv6Address, ip_address
 
+import idna
 from yarl import URL
 
 from masthead.outbound.addresses import Address, is_allowed, is_listed
@@ -25,14 +26,28 @@ class Rules:
     """What one kind of call may reach."""
 
     schemes: frozenset[str]
-    ports: frozenset[int]
-    """Other ports are open only on networks that the operator has listed."""
+    ports: frozenset[int] | None = None
+    """None is every port but the bad ones. Other ports are open only on networks that the operator
+    has listed."""
 
 
-WEBHOOKS = Rules(frozenset({"https"}), frozenset({443, 8443}))
+# The Fetch standard's "bad ports": what listens there speaks another protocol, and may take a
+# request for commands of its own.
+# fmt: off
+BAD_PORTS = frozenset((
+    0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101,
+    102, 103, 104, 109, 110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389,
+    427, 465, 512, 513, 514, 515, 526, 530, 531, 532, 540, 548, 554, 556, 563, 587, 601, 636,
+    989, 990, 993, 995, 1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061, 6000, 6566, 6665,
+    6666, 6667, 6668, 6669, 6679, 6697, 10080,
+))
+# fmt: on
+
+WEBHOOKS = Rules(frozenset({"https"}))
 IMAGES = Rules(frozenset({"http", "https"}), frozenset({80, 443, 8080, 8443}))
 
 NOT_A_URL = "Must be a full URL, such as https://example.com/hook."
+NOT_A_HOST_NAME = "The host can't be a host name. Use one such as example.com."
 
 _AUTHORITY = re.compile(r"[A-Za-z]+://([^/?#]*)")
 _LABEL = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
@@ -96,7 +111,9 @@ def check_reach(url: URL, rules: Rules, allow: Sequence[Network]) -> None:
 
 def check_port(port: int, rules: Rules) -> None:
     """For hosts that are not on the operator's own networks, or not known to be."""
-    if port not in rules.ports:
+    if rules.ports is None and port in BAD_PORTS:
+        raise refused(f"This service does not call port {port}; use another, such as 443.")
+    if rules.ports is not None and port not in rules.ports:
         ports = ", ".join(map(str, sorted(rules.ports)))
         raise refused(f"This service does not call this port; use one of {ports}.")
 
@@ -125,5 +142,17 @@ def _check_name(host: str) -> None:
     if _NUMBER.match(name.rpartition(".")[2]):
         # 2130706433, 0x7f.1, 0177.0.0.1, 127.1 and 127.0.0.1. are all 127.0.0.1 to some resolver.
         raise refused("An address must be written as four decimal numbers, such as 192.0.2.1.")
-    if not _NAME.match(name):
-        raise refused(NOT_A_URL)
+    if not _NAME.match(name) or not all(map(_is_registrable, name.split("."))):
+        raise refused(NOT_A_HOST_NAME)
+
+
+def _is_registrable(label: str) -> bool:
+    """Of what stands behind `xn--` only IDNA 2008 says whether it can be in a name. The URL parser
+    falls back to IDNA 2003 and takes more."""
+    if not label.startswith("xn--"):
+        return True
+    try:
+        idna.ulabel(label)
+    except idna.IDNAError:
+        return False
+    return True

@@ -15,7 +15,7 @@ from masthead import clock, ids
 from masthead.caller import system
 from masthead.email_address import is_email, normal_email
 from masthead.errors import NotFound
-from masthead.identity.tenants import superusers, tenants
+from masthead.identity.owners import owner_of
 from masthead.ids import TenantId
 from masthead.mail.outbox import Outbox
 from masthead.members.collection import blog_members
@@ -74,21 +74,14 @@ class Requests:
                 blog_members, {"id": request["member_id"]}, tenant_id=tenant_id
             )
         else:
-            people = await self._owner(tenant_id)
+            owner = await owner_of(self._records, tenant_id)
+            people = [owner] if owner else []
         found = [Addressee(each["email"], each.get("name", "")) for each in people]
         extra = request["notify_email"]
         if extra and extra not in (each.email for each in found):
             found.append(Addressee(extra))
         # What an older version or an import let in must not keep anybody from being erased.
         return [each for each in found if is_email(normal_email(each.email))]
-
-    async def _owner(self, tenant_id: TenantId) -> list[Record]:
-        """Nobody, when the tenant has been erased a moment ago."""
-        found = await self._records.find(tenants, {"id": tenant_id}, tenant_id=tenant_id)
-        # Without a named owner the first administrator is the one.
-        named = [each["owner_id"] for each in found if each["owner_id"]]
-        by = {"id": named[0]} if named else {}
-        return await self._records.find(superusers, by, tenant_id=tenant_id)
 
     async def site(self, tenant_id: TenantId, blog_name: str = "") -> Site:
         site = await self._sites.of(tenant_id)

@@ -38,8 +38,6 @@ UNREADABLE_WAITS = timedelta(minutes=1)
 RECORDED_AT_ONCE = 256
 RECORD_AGAIN_SECONDS = 0.5
 LEASE_MARGIN = timedelta(seconds=1)
-GONE = 410
-"""The receiver wants no more deliveries: its subscription is disabled at once."""
 
 log = structlog.get_logger()
 
@@ -281,8 +279,6 @@ class DeliveryWorker:
                 jitter=random.random(),  # noqa: S311
                 retry_after=sent.retry_after,
             )
-            if sent.status == GONE:
-                again = None
             state = PENDING if again else DEAD
         return Result(
             ids.new_log_id(),
@@ -295,7 +291,6 @@ class DeliveryWorker:
             now,
             state,
             again,
-            is_gone=sent.status == GONE,
         )
 
     async def _give_back(self, unsent: Sequence[Ready]) -> None:

@@ -10,6 +10,8 @@ import msgspec
 import sqlalchemy as sa
 
 from masthead import ids
+from masthead.identity.plans import Plan
+from masthead.identity.tenants import tenants
 from masthead.records.unit import Unit, WrittenEvent
 from masthead.storage import dialects
 from masthead.storage.database import Database, Statement
@@ -31,7 +33,9 @@ class Fanout:
     def __init__(self, database: Database, tables: Mapping[str, sa.Table]) -> None:
         compile_ = database.compile
         deliveries = tables[webhook_deliveries.name]
-        self._subscribers = compile_(_subscribers(tables[webhook_subscriptions.name]))
+        self._subscribers = compile_(
+            _subscribers(tables[webhook_subscriptions.name], tables[tenants.name])
+        )
         self._deliver = {n: compile_(_deliveries(deliveries, n)) for n in ROWS_AT_ONCE}
         self._open_lanes = {n: compile_(_open_lanes(n)) for n in ROWS_AT_ONCE}
         # PostgreSQL can do both in one round trip, which counts: the tenant's other writers wait.
@@ -105,10 +109,14 @@ def _in_steps(rows: Sequence[Mapping[str, str]]) -> Iterator[Sequence[Mapping[st
             start += step
 
 
-def _subscribers(table: sa.Table) -> sa.Select[Any]:
-    s = table.c
+def _subscribers(subscriptions: sa.Table, tenants_table: sa.Table) -> sa.Select[Any]:
+    """None while the tenant's plan has no webhooks: its subscriptions wait for a better one."""
+    s, t = subscriptions.c, tenants_table.c
+    has_webhooks = sa.exists().where(
+        t.id == s.tenant_id, t.plan.in_([plan.value for plan in Plan if plan.has_api])
+    )
     found = sa.select(s.id, s.events).where(
-        s.tenant_id == sa.bindparam("tenant"), s.disabled_at == ""
+        s.tenant_id == sa.bindparam("tenant"), s.disabled_at == "", has_webhooks
     )
     # Lanes are locked in this order by everybody.
     return found.order_by(s.id)

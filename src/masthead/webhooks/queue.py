@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
+import msgspec
 import sqlalchemy as sa
 
-from masthead import clock
+from masthead import clock, ids
 from masthead.ids import TenantId
 from masthead.storage.database import EVERY_TENANT, Database, Transaction
 from masthead.webhooks.collection import DEAD, DELIVERED, PENDING
@@ -21,6 +22,7 @@ from masthead.webhooks.delivery_log import DeliveryLog
 from masthead.webhooks.retention import Retention
 from masthead.webhooks.statements import CLAIM_SIZES, DROPPED_AT_ONCE, QueueStatements
 
+TELL_DISABLED = "webhooks.tell_disabled"
 LEASE = timedelta(seconds=30)
 """What a dead worker held is tried again after it. Nothing is sent with less of it left than an
 attempt may take, so two workers never have the same delivery under way."""
@@ -67,8 +69,6 @@ class Result:
     at: datetime
     state: str
     next_attempt_at: datetime | None
-    is_gone: bool = False
-    """The receiver wants no more: its subscription is disabled."""
 
 
 class DeliveryQueue:
@@ -98,8 +98,8 @@ class DeliveryQueue:
     async def subscriptions(self, lanes: Collection[Lane]) -> dict[Lane, Subscription]:
         """Those that are there and not disabled."""
         sql = self._sql.subscriptions
-        ids = self._database.list_value([lane.webhook_id for lane in lanes])
-        rows = await self._database.fetch(EVERY_TENANT, sql, sql.bind({"ids": ids}))
+        wanted = self._database.list_value([lane.webhook_id for lane in lanes])
+        rows = await self._database.fetch(EVERY_TENANT, sql, sql.bind({"ids": wanted}))
         return {
             Lane(TenantId(tenant_id), webhook_id): Subscription(url, secret)
             for tenant_id, webhook_id, url, secret in rows
@@ -305,13 +305,16 @@ class DeliveryQueue:
             **_key(lane),
             "failures": outcome.failures,
             "now": clock.to_text(outcome.at),
-            "threshold": 0 if outcome.is_gone else disable_after,
+            "threshold": disable_after,
         }
         count = sql.count_anew if outcome.has_success else sql.count_on
         await tx.execute(count, count.bind(values))
-        if values["threshold"] is None or not outcome.failures:
+        if disable_after is None or not outcome.failures:
             return False
-        return bool(await tx.execute(sql.disable, sql.disable.bind(values)))
+        if not await tx.execute(sql.disable, sql.disable.bind(values)):
+            return False
+        await tx.execute(sql.enqueue, sql.enqueue.bind(_notice(lane, values["now"])))
+        return True
 
     async def _drop_some(self, tx: Transaction, lane: Lane, now: datetime) -> int:
         sql = self._sql.drop_some
@@ -335,25 +338,22 @@ class _Look:
 @dataclass(slots=True)
 class _Outcome:
     """What some results, in their order, mean for the subscription: `failure_count` is the number
-    of consecutive exhausted deliveries, and any success starts it over (spec 3.4 as decided)."""
+    of consecutive exhausted deliveries, and any success starts it over (spec 3.4 as decided);
+    `last_delivery_at` is the time of the last attempt, whatever came of it."""
 
     at: datetime
     failures: int = 0
     has_success: bool = False
-    is_gone: bool = False
 
 
 def _outcomes(results: Iterable[Result]) -> dict[Lane, _Outcome]:
     outcomes: dict[Lane, _Outcome] = {}
     for result in results:
-        if result.state == PENDING:
-            continue
         outcome = outcomes.setdefault(result.delivery.lane, _Outcome(result.at))
         outcome.at = result.at
-        outcome.is_gone |= result.is_gone
         if result.state == DELIVERED:
             outcome.has_success, outcome.failures = True, 0
-        else:
+        elif result.state == DEAD:
             outcome.failures += 1
     return outcomes
 
@@ -368,6 +368,22 @@ def _due_again(results: Iterable[Result]) -> dict[Lane, str]:
             lane = result.delivery.lane
             due[lane] = min(due.get(lane, moment), moment)
     return due
+
+
+def _notice(lane: Lane, now: str) -> dict[str, Any]:
+    """The job that tells the owner that a subscription was disabled."""
+    return {
+        "tenant_id": lane.tenant_id,
+        "id": ids.new_id(),
+        "kind": TELL_DISABLED,
+        "payload": msgspec.json.encode({"webhook_id": lane.webhook_id}).decode(),
+        "run_at": now,
+        "attempts": 0,
+        "leased_until": "",
+        "failed_at": "",
+        "error": "",
+        "created": now,
+    }
 
 
 def _attempt(result: Result) -> dict[str, Any]:

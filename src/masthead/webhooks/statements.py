@@ -8,6 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from masthead.events.outbox import events
+from masthead.jobs.queue import jobs
 from masthead.records.tables import not_empty
 from masthead.storage import dialects
 from masthead.storage.database import Database
@@ -191,6 +192,7 @@ class QueueStatements:
                 last_delivery_at=_now,
             )
         )
+        self.enqueue = self._compile(sa.insert(jobs))
         self.disable = self._compile(
             change.where(
                 s.disabled_at == "",

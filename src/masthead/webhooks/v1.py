@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -14,7 +14,7 @@ from masthead.events.log import LoggedEvent
 from masthead.events.names import EVENT_NAMES
 from masthead.records.collection import Record
 from masthead.records.engine import ListRequest
-from masthead.web.v1.call import Call, invalid
+from masthead.web.v1.call import Call
 from masthead.web.v1.parameters import Parameter
 from masthead.web.v1.routes import Route, Shape, delete
 from masthead.web.v1.schema import Body, View
@@ -104,9 +104,9 @@ async def create_subscription(call: Call) -> dict[str, Any]:
 async def update_subscription(call: Call) -> Record:
     values = dict(call.body)
     disabled = values.pop("disabled", None)
-    if disabled is True:
-        raise invalid("disabled", "Can only be set to false. Delete a webhook to stop it.")
-    stamped = ENABLED if disabled is False else None
+    stamped: Mapping[str, Any] | None = ENABLED if disabled is False else None
+    if disabled and not (await call.get(webhook_subscriptions))["disabled_at"]:
+        stamped = {"disabled_at": clock.to_text(call.records.clock())}
     return await call.update(webhook_subscriptions, values, stamped=stamped)
 
 
@@ -207,7 +207,7 @@ routes = (
         Shape.DATA,
         view=SUBSCRIPTION,
         body=UPDATE,
-        summary="Change a subscription, or enable it again",
+        summary="Change a subscription, pause it or enable it again",
         tag="webhooks",
     ),
     delete("/webhooks/{id}", delete_subscription, scope=WRITE, summary="Unsubscribe"),
