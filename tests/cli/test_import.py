@@ -86,6 +86,22 @@ def count(masthead: Masthead, tenant_id: str, table: str) -> int:
     return int(masthead.inside(look))
 
 
+def test_a_dry_run_writes_the_report_that_was_asked_for(
+    masthead: Masthead, wxr: Path, folder: Path
+) -> None:
+    tenant = masthead.tenant()
+    given = ("import", "wordpress", "--file", str(wxr), "--tenant-id", tenant["tenant_id"])
+    dry = masthead.json(*given, "--dry-run", "--report", "preview.json")
+    preview = json.loads(Path("preview.json").read_text())
+    assert [path.name for path in folder.iterdir()] == ["preview.json"]
+    assert count(masthead, tenant["tenant_id"], "posts") == 0
+    assert {name: preview[name] for name in dry} == dry
+    assert preview["skipped"]["posts"] == {"page": 1}
+    masthead.json(*given, "--report", "done.json")
+    done = json.loads(Path("done.json").read_text())
+    assert done["posts"] == preview["posts"]
+
+
 def test_the_summary_is_what_the_contract_says(masthead: Masthead, wxr: Path, folder: Path) -> None:
     tenant = masthead.tenant()
     given = ("import", "wordpress", "--file", str(wxr), "--tenant-id", tenant["tenant_id"])

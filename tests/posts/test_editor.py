@@ -62,6 +62,7 @@ NODES = [
         "<div><p>x</p></div></li></ul>",
     ),
     (node("horizontalRule"), "<hr>"),
+    (node("paywall"), '<hr class="paywall">'),
     (node("paragraph", text("a"), node("hardBreak"), text("b")), "<p>a<br>b</p>"),
     (
         node("image", src="https://a.example/a.png?x=1&y=2", alt='"><script>', title="T"),

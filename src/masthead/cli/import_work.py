@@ -186,5 +186,5 @@ def _save_errors(report: Report) -> None:
 
 
 def _save_report(report: Report, path: Path | None) -> None:
-    if path is not None and not report.dry_run:
+    if path is not None:
         write_whole(path, msgspec.json.format(msgspec.json.encode(report.full())) + b"\n")

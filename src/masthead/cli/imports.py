@@ -25,7 +25,7 @@ OutputRedirects = Annotated[
     Path | None,
     typer.Option(metavar="PATH", help="Instead of ./redirects-<timestamp>.csv."),
 ]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would happen, write nothing.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would happen, change nothing.")]
 BatchSize = Annotated[
     int, typer.Option(metavar="N", min=1, max=MAX_BATCH, help="Posts per transaction.")
 ]

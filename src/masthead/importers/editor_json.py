@@ -24,7 +24,7 @@ from masthead.importers.editor_parts import (
     span_of,
 )
 from masthead.importers.image_urls import original_of
-from masthead.importers.markup import HEADINGS, VOID, Attributes, Token
+from masthead.importers.markup import HEADINGS, PAYWALL_CLASS, VOID, Attributes, Token
 from masthead.importers.srcset import parse_srcset
 
 MAX_DEPTH = 100
@@ -271,8 +271,9 @@ class _Converter:
 
     def _rule(self, name: str, attributes: Attributes) -> Ending:
         self._block(name)
-        known(name, attributes)
-        self._blocks.append(self._node("horizontalRule"))
+        known(name, attributes, ("class",))
+        is_paywall = attributes.get("class") == PAYWALL_CLASS
+        self._blocks.append(self._node("paywall" if is_paywall else "horizontalRule"))
         return None
 
     def _open_code(self, name: str, attributes: Attributes) -> Ending:

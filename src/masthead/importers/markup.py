@@ -35,6 +35,8 @@ class Token(NamedTuple):
 
 
 VOID = frozenset({"br", "hr", "img", "input", "source", "track", "col", "wbr"})
+PAYWALL_CLASS = "paywall"
+"""Of the rule at which the part of a text begins that its visibility is about."""
 HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _BLOCKS = (
     "address article aside blockquote dd details div dl dt figcaption figure footer h1 h2 h3 h4 h5"
@@ -60,6 +62,7 @@ _ATTRIBUTES = {
     "colgroup": {"span"},
     "details": {"open"},
     "dfn": {"title"},
+    "hr": {"class"},
     "img": {"src", "srcset", "sizes", "alt", "title", "width", "height"},
     "input": {"checked"},
     "li": {"value", "data-type", "data-checked"},
@@ -173,11 +176,13 @@ class _Reading:
         align = _alignment(name, given)
         kept: Attributes = {}
         for key, value in given.items():
-            narrow = _NARROWED.get(key)
+            narrow = _paywall if name == "hr" and key == "class" else _NARROWED.get(key)
             if narrow is not None:
                 value = narrow(value)
             elif key in ("id", "name"):
-                value = self._anchor(name, value)
+                # A link within the text, such as a note's number, is one end of a pair.
+                is_pair = name == "a" and given.get("href", "")[:1] == "#"
+                value = self._anchor(name, value, is_pair=is_pair)
             elif key in _ADDRESSES:
                 value = _address(name, key, value)
             if value or key in _MAY_BE_EMPTY:
@@ -194,9 +199,9 @@ class _Reading:
             kept.setdefault("controls", "")
         return kept
 
-    def _anchor(self, name: str, value: str) -> str:
+    def _anchor(self, name: str, value: str, *, is_pair: bool) -> str:
         """Headings keep theirs, because others may link to a chapter."""
-        is_wanted = value in self._targets or name in HEADINGS
+        is_wanted = is_pair or value in self._targets or name in HEADINGS
         return value if is_wanted and len(value) <= 200 else ""
 
     def _is_idle(self, name: str, kept: Attributes) -> bool:
@@ -279,6 +284,10 @@ def _address(name: str, key: str, value: str) -> str:
     if key == "poster" or name == "img":
         return safe_picture(value)
     return safe_source(value)
+
+
+def _paywall(value: str) -> str:
+    return PAYWALL_CLASS if PAYWALL_CLASS in value.split() else ""
 
 
 def _language(value: str) -> str:

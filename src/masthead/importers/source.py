@@ -20,6 +20,9 @@ class BadFile(MastheadError):
 
 Kind = Literal["post", "page", "product"]
 
+PAYWALL = '<hr class="paywall">'
+"""Stands in a text where the part begins that only those see whom its visibility lets in."""
+
 
 class SourcePost(Struct, frozen=True):
     """A post, page or product as the other platform had it, with the body already HTML.

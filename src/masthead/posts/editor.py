@@ -74,7 +74,7 @@ class _Builder:
             return _figure(attributes, inside, is_inline)
         if is_inline:
             return inside
-        if name == "horizontalRule":
+        if name in _RULES:
             return [_schema.nodes[name].create(), *inside]
         if name in _BLOCKS:
             return [_schema.nodes[name].create(_BLOCKS[name](attributes), inside)]
@@ -271,6 +271,7 @@ _BLOCKS: dict[str, Callable[[Attributes], Attributes]] = {
     "tableHeader": _cell,
     "tableCell": _cell,
 }
+_RULES = frozenset({"horizontalRule", "paywall"})
 _TEXT_BLOCKS = frozenset({"paragraph", "heading", "codeBlock", "figure"})
 
 # From the outermost to the innermost, where several stand on one text.
@@ -374,6 +375,8 @@ _SPECIFICATION: Any = {
         },
         "taskItem": {**_block("li"), "attrs": _attributes("checked"), "toDOM": _task},
         "horizontalRule": _leaf("hr", group="block"),
+        # Where the part begins that only those see whom the post's visibility lets in.
+        "paywall": {"group": "block", "toDOM": lambda _: ["hr", {"class": "paywall"}]},
         "table": {**_block("table"), "toDOM": lambda _: ["table", ["tbody", 0]]},
         "tableRow": _block("tr"),
         "tableHeader": _table_cell("th"),

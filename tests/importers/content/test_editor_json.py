@@ -46,6 +46,7 @@ _STRICT: Any = {
         "taskList": _block("taskItem+"),
         "taskItem": {"content": "paragraph block*", "attrs": _attributes("checked")},
         "horizontalRule": {"group": "block"},
+        "paywall": {"group": "block"},
         "table": _block("tableRow+"),
         "tableRow": {"content": "(tableCell | tableHeader)+"},
         "tableCell": {"content": "block+", "attrs": _attributes("colspan", "rowspan")},
@@ -374,6 +375,7 @@ _LEAVES = st.one_of(
         lambda text: _node("codeBlock", [_text_node(text, [])] if text else [], language="py")
     ),
     st.just({"type": "horizontalRule"}),
+    st.just({"type": "paywall"}),
     st.builds(
         lambda caption, more: _node("figure", caption, src="https://a.example/p.png", **more),
         _INLINE_NODES,

@@ -41,6 +41,7 @@ def safe(html: str) -> str:
         '<p style="text-align: center">middle</p>',
         '<div style="background-image: url(https://a.example/b,c.jpg)">cover</div>',
         '<p lang="he" dir="rtl">שלום</p>',
+        '<p>Before</p><hr class="paywall"><p>After</p><hr>',
         '<details open=""><summary>More</summary><p>x</p></details>',
         '<a href="https://a.example/?a=1&amp;b=2" title="t" target="_blank" rel="nofollow">x</a>',
         '<a href="mailto:a@example.com">x</a><a href="/relative">y</a>',
@@ -97,6 +98,7 @@ def test_what_stays_as_it_is(html: str) -> None:
         ('<p class="wp-block" data-attrs="{}" id="p1">x</p>', "<p>x</p>"),
         ('<form action="/x"><input type="password">a<button>b</button></form>', "a"),
         ('<input type="checkbox">', ""),
+        ('<hr class="wp-block-separator">', "<hr>"),
         (
             '<ul data-type="taskList"><li data-type="taskItem">a</li></ul><input><ul><li><input>',
             '<ul data-type="taskList"><li data-type="taskItem">a</li></ul><ul><li></li></ul>',

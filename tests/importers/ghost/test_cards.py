@@ -9,6 +9,7 @@ import pytest
 from masthead.importers.ghost.card_html import simplified
 from masthead.importers.ghost.cards import render_card
 from masthead.importers.ghost.markdown import MAX_LENGTH, render_markdown
+from masthead.importers.source import PAYWALL
 
 SPAN = '<span style="white-space: pre-wrap;">Words</span>'
 HEADER = {"header": SPAN, "subheader": "Sub", "buttonText": "Go", "buttonUrl": "/go"}
@@ -97,7 +98,7 @@ PRODUCT_HTML = (
         ("signup", {"header": "Join"}, ""),
         ("email", {"html": "<p>Hi {first_name}</p>"}, ""),
         ("email-cta", {"html": "<p>Hi</p>"}, ""),
-        ("paywall", {}, ""),
+        ("paywall", {}, PAYWALL),
         ("unheard-of", {}, None),
     ],
 )

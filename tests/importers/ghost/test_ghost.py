@@ -13,9 +13,9 @@ import pytest
 
 from masthead.importers.ghost import links
 from masthead.importers.ghost.bodies import NO_ADDRESS, UNREADABLE
-from masthead.importers.ghost.posts import UNDATED
+from masthead.importers.ghost.posts import UNDATED, WALLED
 from masthead.importers.ghost.reader import GhostSource, open_ghost
-from masthead.importers.source import BadFile, Options, Skipped, SourceMember, SourcePost
+from masthead.importers.source import PAYWALL, BadFile, Options, Skipped, SourceMember, SourcePost
 
 Table = list[dict[str, Any]]
 LEXICAL = json.dumps(
@@ -171,6 +171,19 @@ def test_bodies(
 def test_visibility(given: str | None, visibility: str, export: Export) -> None:
     (post,) = export.posts(row(visibility=given))
     assert post.visibility == visibility
+
+
+@pytest.mark.parametrize("visibility", ["public", "members", "paid"])
+def test_the_end_of_a_public_preview_is_marked_where_there_is_one(
+    visibility: str, export: Export
+) -> None:
+    html = "<p>Teaser</p><!--members-only--><p>More</p>"
+    (post,) = export.posts(row(visibility=visibility, html=html))
+    if visibility == "public":
+        assert (post.html, post.warnings) == ("<p>Teaser</p><p>More</p>", ())
+    else:
+        assert post.html == f"<p>Teaser</p>{PAYWALL}<p>More</p>"
+        assert post.warnings == (WALLED,)
 
 
 @pytest.mark.parametrize(

@@ -68,7 +68,7 @@ NESTED = element("listitem", element("list", element("listitem", words("in")), l
             {"type": "codeblock", "code": "a<b", "language": "c"},
             '<pre><code class="language-c">a&lt;b</code></pre>',
         ),
-        ({"type": "paywall"}, ""),
+        ({"type": "paywall"}, '<hr class="paywall">'),
         # A part of somebody's own making keeps its words.
         (element("plugin-box", element("paragraph", words("kept"))), "<p>kept</p>"),
     ],

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from masthead.importers.source import BadFile, Options, Skipped, SourceMember, SourcePost
-from masthead.importers.substack.posts import RECORDING, SCHEDULED, UNDATED
+from masthead.importers.source import PAYWALL, BadFile, Options, Skipped, SourceMember, SourcePost
+from masthead.importers.substack.posts import RECORDING, SCHEDULED, UNDATED, WALLED
 from masthead.importers.substack.reader import MAX_HTML, NO_HTML, NO_ROW, open_substack
 
 HEADER = "post_id,post_date,is_published,email_sent_at,type,audience,title,subtitle,podcast_url\n"
@@ -77,6 +77,15 @@ def test_audiences(audience: str, visibility: str, folder: Path) -> None:
     add(folder, f"1.a,{DATE},TRUE,,newsletter,{audience},A,,")
     (post,) = posts(folder)
     assert post.visibility == visibility
+
+
+@pytest.mark.parametrize("audience", ["everyone", "only_free", "only_paid"])
+def test_a_paywall_in_a_text_is_told_and_makes_the_post_paid(audience: str, folder: Path) -> None:
+    html = '<p>Teaser.</p><div class="paywall-jump"></div><p>Paid part.</p>'
+    add(folder, f"1.a,{DATE},TRUE,,newsletter,{audience},A,,", html)
+    (post,) = posts(folder)
+    assert post.html == f"<p>Teaser.</p>{PAYWALL}<p>Paid part.</p>"
+    assert (post.visibility, post.warnings) == ("paid", (WALLED,))
 
 
 def test_drafts_have_no_date_and_maybe_no_address(folder: Path) -> None:

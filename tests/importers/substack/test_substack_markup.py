@@ -8,7 +8,10 @@ from typing import Any
 
 import pytest
 
+from masthead.importers.markup import cleaned as sanitized
 from masthead.importers.substack.markup import LEFT_OUT, cleaned
+
+WALLED = '<p>a</p><hr class="paywall"><p>b</p>'
 
 
 def embed(name: str, data: dict[str, Any], inside: str = "", tag: str = "div") -> str:
@@ -42,7 +45,7 @@ def captioned(target: str | None = None) -> str:
     [
         ("", ""),
         ("<p>Words</p>", "<p>Words</p>"),
-        ('<p>a</p><div class="paywall-jump"></div><p>b</p>', "<p>a</p><p>b</p>"),
+        ('<p>a</p><div class="paywall-jump"></div><p>b</p>', WALLED),
         ('<p>a</p><div class="subscription-widget-wrap"><form>Join</form></div>', "<p>a</p>"),
         ("<div><hr></div>", "<hr>"),
         ("<div>Loose <b>words</b></div>", "<p>Loose <b>words</b></p>"),
@@ -145,3 +148,45 @@ def test_a_recording_that_only_substack_has_is_missed() -> None:
 def test_hostile_html_is_cheap_and_loses_no_words(html: str) -> None:
     clean, _ = cleaned(html)
     assert ("kept" in clean) == ("kept" in html)
+
+
+def note(number: int, anchor: str = "", address: str = "") -> str:
+    return (
+        f'<p>Text<a class="footnote-anchor" id="footnote-anchor-{number}{anchor}" '
+        f'href="{address}#footnote-{number}{anchor}" target="_self">{number}</a></p>'
+        f'<div class="footnote"><a id="footnote-{number}{anchor}" class="footnote-number" '
+        f'href="{address}#footnote-anchor-{number}{anchor}">{number}</a>'
+        f'<div class="footnote-content"><p>Note {number}.</p></div></div>'
+    )
+
+
+@pytest.mark.parametrize(
+    ("anchor", "address"),
+    [
+        ("", ""),
+        ("-160", ""),
+        ("", "https://letters.substack.com/p/hello"),
+        ("", "/p/hello?utm_source=x"),
+    ],
+)
+def test_footnotes_lead_there_and_back_in_every_post(anchor: str, address: str) -> None:
+    html, _ = cleaned(note(1, anchor, address) + note(2, anchor, address), "160", "hello")
+    stored, _ = sanitized(html)
+    for number in (1, 2):
+        there, back = f"footnote-{number}-160", f"footnote-anchor-{number}-160"
+        assert f'<a id="{back}" href="#{there}">{number}</a>' in stored
+        assert f'<p><a id="{there}" href="#{back}">{number}</a> Note {number}.</p>' in stored
+
+
+def test_a_note_whose_reference_is_missing_keeps_its_place() -> None:
+    html, _ = cleaned(
+        '<div class="footnote"><a id="footnote-1" href="#footnote-anchor-1">1</a>'
+        "<p>Note.</p></div>",
+        "7",
+    )
+    assert 'id="footnote-1-7"' in sanitized(html)[0]
+
+
+def test_links_to_notes_of_other_posts_stay() -> None:
+    link = '<p><a href="https://letters.substack.com/p/other#footnote-1">there</a></p>'
+    assert cleaned(link, "160", "hello")[0] == link

@@ -13,6 +13,7 @@ from masthead.importers.ghost.card_html import simplified
 from masthead.importers.ghost.lexical import render_lexical
 from masthead.importers.ghost.markdown import render_markdown
 from masthead.importers.ghost.mobiledoc import render_mobiledoc
+from masthead.importers.source import PAYWALL
 
 ADDRESS: Final = "__GHOST_URL__"
 NO_ADDRESS: Final = (
@@ -20,8 +21,10 @@ NO_ADDRESS: Final = (
     "give it with --site-url to fetch the images."
 )
 UNREADABLE: Final = "The editor's document can't be read; the plain text was taken instead."
-# Where a card begins and ends, and where the part for members does.
-_MARKERS: Final = re.compile(r"<!--\s*(?:kg-card-(?:begin|end):[^<>]{0,60}|members-only)\s*-->")
+# Where a card begins and ends.
+_MARKERS: Final = re.compile(r"<!--\s*kg-card-(?:begin|end):[^<>]{0,60}\s*-->")
+# Where the part for members begins.
+_MEMBERS_ONLY: Final = re.compile(r"<!--\s*members-only\s*-->")
 _BLANK_LINES: Final = re.compile(r"\n\s*\n")
 
 Render = Callable[[object], tuple[str, frozenset[str]]]
@@ -53,7 +56,7 @@ def at_address(text: str, site_url: str) -> str:
 
 
 def _of_html(html: str, _: list[str]) -> str:
-    return simplified(_MARKERS.sub("", html)).strip()
+    return simplified(_MEMBERS_ONLY.sub(PAYWALL, _MARKERS.sub("", html))).strip()
 
 
 def _of_document(render: Render) -> Callable[[str, list[str]], str]:

@@ -13,6 +13,7 @@ from html import escape
 from typing import Any, Final
 
 from masthead.importers.ghost.markdown import render_markdown
+from masthead.importers.source import PAYWALL
 
 Card = Mapping[str, Any]
 
@@ -219,6 +220,10 @@ def _rule(_: Card) -> str:
     return "<hr>"
 
 
+def _paywall(_: Card) -> str:
+    return PAYWALL
+
+
 def _nothing(_: Card) -> str:
     return ""
 
@@ -248,6 +253,6 @@ _CARDS: Final[Mapping[str, Callable[[Card], str]]] = {
     "signup": _nothing,
     "email": _nothing,
     "email-cta": _nothing,
-    "paywall": _nothing,
+    "paywall": _paywall,
     "transistor": _nothing,
 }

@@ -9,11 +9,12 @@ from urllib.parse import quote, urlsplit
 from masthead.importers.dates import utc_text
 from masthead.importers.ghost.bodies import ADDRESS, NO_ADDRESS, at_address, body_of
 from masthead.importers.ghost.links import Links, key, text
-from masthead.importers.source import Kind, Options, Skipped, SourcePost
+from masthead.importers.source import PAYWALL, Kind, Options, Skipped, SourcePost
 
 UNTITLED: Final = "(Untitled)"
 SHOWN: Final = 200
 """Characters of a title in a report."""
+WALLED: Final = "It has a public preview: the place where that ends is marked in its text."
 UNDATED: Final = "The date of publication is missing or can't be read."
 _STATUS: Final[Mapping[str, Any]] = {"published": "published", "draft": "draft"}
 _NOT_IMPORTED: Final = {"scheduled": "scheduled", "sent": "sent by e-mail only"}
@@ -43,6 +44,12 @@ def _post(
     meta = links.meta(row_id)
     status = _STATUS[text(row.get("status"))]
     html, warnings = body_of(row)
+    visibility = _VISIBILITY.get(text(row.get("visibility")), "paid")
+    if visibility == "public":
+        # Ghost shows all of a public post, whatever was marked in it before.
+        html = html.replace(PAYWALL, "")
+    elif PAYWALL in html:
+        warnings.append(WALLED)
     image = text(row.get("feature_image")) or text(row.get("image"))
     if not options.site_url and ADDRESS in html + image:
         warnings.append(NO_ADDRESS)
@@ -59,7 +66,7 @@ def _post(
         html=at_address(html, options.site_url),
         excerpt=text(row.get("custom_excerpt")),
         status=status,
-        visibility=_VISIBILITY.get(text(row.get("visibility")), "paid"),
+        visibility=visibility,
         published_at=published_at,
         tags=links.tags(row_id),
         featured_image=at_address(image, options.site_url),

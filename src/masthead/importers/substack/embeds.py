@@ -13,6 +13,8 @@ from typing import Any, Final
 
 from lxml.html import HtmlElement
 
+from masthead.importers.source import PAYWALL
+
 Data = Mapping[str, Any]
 Embed = Callable[[HtmlElement, Data], str | None]
 
@@ -140,9 +142,11 @@ def _footnote(element: HtmlElement, _: Data) -> None:
         first.insert(0, number)
 
 
+def _paywall(_: HtmlElement, __: Data) -> str:
+    return PAYWALL
+
+
 _DROPPED: Final = (
-    "paywall-jump",
-    "paywall",
     "subscription-widget",
     "subscription-widget-wrap",
     "subscription-widget-wrap-editor",
@@ -175,6 +179,8 @@ _EMBEDS: Final[Mapping[str, Embed]] = {
     **dict.fromkeys(_DROPPED, _nothing),
     **dict.fromkeys(_PLAYERS, _linked),
     **dict.fromkeys(sorted(NATIVE), _nothing),
+    "paywall-jump": _paywall,
+    "paywall": _paywall,
     "button-wrapper": _button,
     "image2": _picture_link,
     "image-link": _picture_link,

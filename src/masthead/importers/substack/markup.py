@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -23,14 +24,16 @@ _BLOCKS: Final = frozenset(
 )
 
 
-def cleaned(html: str) -> tuple[str, list[str]]:
-    """The HTML, and what was lost on the way to it."""
+def cleaned(html: str, number: str = "", slug: str = "") -> tuple[str, list[str]]:
+    """The HTML, and what was lost on the way to it. The post's number and slug tell its own
+    footnotes from those of other posts."""
     root = parsed(html)
     if root is None:
         return html, []
     warnings = _replace_embeds(root)
     _keep_one_image(root)
     _drop_attributes(root)
+    _pair_footnotes(root, number, slug)
     _drop_wrappers(root)
     return inner_html(root).strip(), warnings
 
@@ -75,8 +78,28 @@ def _keep_one_image(root: HtmlElement) -> None:
 
 def _drop_attributes(root: HtmlElement) -> None:
     for element in root.iterdescendants():
-        for name in set(element.attrib) - _KEPT:
+        is_paywall = element.tag == "hr" and element.get("class") == "paywall"
+        for name in set(element.attrib) - (_KEPT | {"class"} if is_paywall else _KEPT):
             del element.attrib[name]
+
+
+def _pair_footnotes(root: HtmlElement, number: str, slug: str) -> None:
+    """Substack counts the notes of each post from one, but several posts may stand on a page."""
+    own_address = re.compile(rf"(?:https?://[^/?#]+)?/p/{re.escape(slug)}/?(?:\?[^#]*)?(?=#)")
+    for element in root.iterdescendants():
+        if _FOOTNOTE.fullmatch(element.get("id", "")):
+            element.set("id", _numbered(element.get("id"), number))
+        href = element.get("href", "")
+        target = own_address.sub("", href, count=1) if slug else href
+        if target[:1] == "#" and _FOOTNOTE.fullmatch(target[1:]):
+            element.set("href", "#" + _numbered(target[1:], number))
+
+
+def _numbered(anchor: str, number: str) -> str:
+    return anchor if not number or anchor.endswith(f"-{number}") else f"{anchor}-{number}"
+
+
+_FOOTNOTE: Final = re.compile(r"footnote-(?:anchor-)?[\w-]{1,50}")
 
 
 def _drop_wrappers(root: HtmlElement) -> None:

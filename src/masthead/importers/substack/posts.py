@@ -9,12 +9,15 @@ from urllib.parse import quote
 
 from masthead.importers.dates import utc_text
 from masthead.importers.member_csv import Row, is_yes
-from masthead.importers.source import Kind, SourcePost
+from masthead.importers.source import PAYWALL, Kind, SourcePost
 from masthead.importers.substack.markup import cleaned
 
 UNTITLED: Final = "Untitled"
 SCHEDULED: Final = "It was scheduled, and is a draft now."
 RECORDING: Final = "The recording stays at its old address."
+WALLED: Final = (
+    "It has a paywall inside: it is for paying members now, and the place is marked in its text."
+)
 UNDATED: Final = "The date of publication is missing or can't be read."
 _LONGEST_ID: Final = 100
 _SHOWN: Final = 200
@@ -55,7 +58,12 @@ def post_of(row: Row, kind: Kind, html: str) -> SourcePost:
     number, slug = number_and_slug(row["post_id"])
     is_published = is_yes(row.get("is_published", ""))
     published_at = utc_text(row.get("post_date", ""))
-    body, warnings = cleaned(html)
+    body, warnings = cleaned(html, number, slug)
+    visibility = _VISIBILITY.get(row.get("audience", "").strip().lower(), "paid")
+    if PAYWALL in body:
+        # The text after it was never for everyone, whatever the list of posts says.
+        visibility = "paid"
+        warnings.append(WALLED)
     recording = row.get("podcast_url", "").strip()
     if recording.lower().startswith(("http://", "https://")):
         body = f'<figure><audio controls src="{escape(recording)}"></audio></figure>{body}'
@@ -72,7 +80,7 @@ def post_of(row: Row, kind: Kind, html: str) -> SourcePost:
         html=body,
         excerpt=_line(row.get("subtitle", "")),
         status="published" if is_published else "draft",
-        visibility=_VISIBILITY.get(row.get("audience", "").strip().lower(), "paid"),
+        visibility=visibility,
         published_at=published_at if is_published else "",
         old_path=f"/p/{quote(slug, safe='')}" if slug else "",
         warnings=tuple(warnings),
