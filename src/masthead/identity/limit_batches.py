@@ -47,8 +47,12 @@ class Batches:
             task = asyncio.create_task(self._run(key))
             self._running.add(task)
             task.add_done_callback(self._running.discard)
-        result: Result = await waiting.result
-        return result
+        try:
+            result: Result = await waiting.result
+            return result
+        finally:
+            # Else this frame, which is in an exception's traceback, would keep the exception.
+            del waiting
 
     async def finish(self) -> None:
         """Returns when nothing is under way."""
@@ -74,10 +78,16 @@ class Batches:
         try:
             results = await self._exclusively(*key, change)
         except Exception as error:
-            for each in batch:
-                if not each.result.done():
-                    each.result.set_exception(error)
+            _fail(batch, error)
+            # The traceback has the frames that know the batch, which would keep the exception.
+            batch.clear()
             return
         for each, result in zip(batch, results, strict=True):
             if not each.result.done():
                 each.result.set_result(result)
+
+
+def _fail(batch: Sequence[_Waiting], error: Exception) -> None:
+    for each in batch:
+        if not each.result.done():
+            each.result.set_exception(error)

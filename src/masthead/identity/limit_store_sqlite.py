@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -40,6 +40,7 @@ _SWEEP = "DELETE FROM counters WHERE used_at < ?"
 
 Result = TypeVar("Result")
 Change = Callable[[Sequence[bytes]], tuple[Sequence[bytes], Result]]
+_Outcome = tuple[Any, Exception | None]
 
 
 @dataclass(slots=True)
@@ -73,8 +74,12 @@ class SqliteLimitStore:
         self._waiting.append(waiting)
         if self._turn is None:
             self._turn = loop.call_soon(self._count_waiting)
-        result: Result = await waiting.result
-        return result
+        try:
+            result: Result = await waiting.result
+            return result
+        finally:
+            # Else this frame, which is in an exception's traceback, would keep the exception.
+            del waiting
 
     async def sweep(self) -> None:
         deadline = time.monotonic() + PATIENCE_SECONDS
@@ -110,6 +115,8 @@ class SqliteLimitStore:
         except Exception as error:
             self._roll_back()
             _fail(batch, translated(error) if isinstance(error, sqlite3.Error) else error)
+            # The traceback has the frames that know the batch, which would keep the exception.
+            batch.clear()
 
     def _next_batch(self) -> list[_Waiting]:
         batch, self._waiting = self._waiting[:MAX_BATCH], self._waiting[MAX_BATCH:]
@@ -118,17 +125,16 @@ class SqliteLimitStore:
         # Whoever was cancelled meanwhile is not counted.
         return [each for each in batch if not each.result.done()]
 
-    def _count(self, batch: Sequence[_Waiting]) -> None:
+    def _count(self, batch: list[_Waiting]) -> None:
         states = self._current_states({name for each in batch for name in each.names})
         changed: dict[str, bytes] = {}
-        outcomes = [_outcome(each, states, changed) for each in batch]
+        outcomes = list(map(partial(_outcome, states, changed), batch))
         self._write(changed)
         self._connection.execute("COMMIT")
-        for each, (result, failure) in zip(batch, outcomes, strict=True):
-            if failure is None:
-                each.result.set_result(result)
-            else:
-                each.result.set_exception(failure)
+        # Nothing is left here that knows a failure: this frame is behind those of its traceback,
+        # and what refers to itself stays in memory until a collection.
+        while batch:
+            _settle(batch.pop(0), outcomes.pop(0))
 
     def _has_begun(self) -> bool:
         for _ in range(QUICK_ATTEMPTS):
@@ -179,19 +185,26 @@ class SqliteLimitStore:
                 self._connection.execute("ROLLBACK")
 
 
-def _outcome(
-    waiting: _Waiting, states: dict[str, bytes], changed: dict[str, bytes]
-) -> tuple[Any, Exception | None]:
+def _outcome(states: dict[str, bytes], changed: dict[str, bytes], waiting: _Waiting) -> _Outcome:
     before = [states[name] for name in waiting.names]
     try:
         after, result = waiting.change(before)
     # What a change raises is its caller's alone.
     except Exception as error:
+        del waiting  # for the same reason
         return None, error
     for name, old, new in zip(waiting.names, before, after, strict=True):
         if new != old:
             states[name] = changed[name] = new
     return result, None
+
+
+def _settle(waiting: _Waiting, outcome: _Outcome) -> None:
+    result, failure = outcome
+    if failure is None:
+        waiting.result.set_result(result)
+    else:
+        waiting.result.set_exception(failure)
 
 
 def _fail(waiting: Sequence[_Waiting], error: Exception) -> None:

@@ -169,7 +169,11 @@ class JobRunner:
             if not work.done():
                 work.cancel()
                 await asyncio.wait({work})
-        work.result()
+        try:
+            work.result()
+        finally:
+            # Else this frame, which is in the traceback, would keep the exception.
+            del work
 
     async def _do_chores_forever(self) -> None:
         """Beside the jobs, however long those take."""

@@ -63,7 +63,7 @@ class SmtpTransport:
                 final = _final(error)
                 if final is None:
                     raise
-                raise final from error
+                raise final() from error
 
     def _client(self) -> aiosmtplib.SMTP:
         server = self._server
@@ -81,17 +81,17 @@ class SmtpTransport:
         )
 
 
-def _final(error: aiosmtplib.SMTPException) -> Undeliverable | None:
+def _final(error: aiosmtplib.SMTPException) -> type[AsciiOnly | NoSuchMailbox] | None:
     """Why the mail can't ever be sent; None where it may work later."""
     # Of all that sending asks for, only this is an extension.
     if isinstance(error, aiosmtplib.SMTPNotSupported):
-        return AsciiOnly()
+        return AsciiOnly
     if isinstance(error, aiosmtplib.SMTPRecipientsRefused):
         if all(_says(each, _UNKNOWN) for each in error.recipients):
-            return NoSuchMailbox()
-        return AsciiOnly() if all(_says(each, _ASCII_ONLY) for each in error.recipients) else None
+            return NoSuchMailbox
+        return AsciiOnly if all(_says(each, _ASCII_ONLY) for each in error.recipients) else None
     if isinstance(error, aiosmtplib.SMTPResponseException) and _says(error, _ASCII_ONLY):
-        return AsciiOnly()
+        return AsciiOnly
     return None
 
 

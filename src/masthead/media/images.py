@@ -10,10 +10,10 @@ from __future__ import annotations
 import asyncio
 import io
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import BinaryIO, ParamSpec, TypeVar
 
@@ -44,13 +44,39 @@ class BadImage(Exception):
     """Not a picture we can read: another format, broken, cut off, or too large to decode."""
 
 
+@dataclass(slots=True)
+class _Turns:
+    """Of one tenant: who is at work, and how many are there with those who wait."""
+
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    inside: int = 0
+
+
 class ImagePool:
     """A few threads for picture work: a burst of it blocks no loop and fills no memory."""
 
     def __init__(self, *, threads: int = 2, waiting: int = 64) -> None:
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="images")
+        self._waiting = waiting
         self._room = threads + waiting
         self._inside = 0
+        self._turns: dict[str, _Turns] = {}
+
+    @asynccontextmanager
+    async def turn(self, tenant_id: str) -> AsyncIterator[None]:
+        """One of a tenant at a time, so that none holds all the threads and all the memory that
+        decoding takes; Unavailable when too many wait already."""
+        turns = self._turns.setdefault(tenant_id, _Turns())
+        if turns.inside > self._waiting:
+            raise Unavailable
+        turns.inside += 1
+        try:
+            async with turns.lock:
+                yield
+        finally:
+            turns.inside -= 1
+            if not turns.inside:
+                del self._turns[tenant_id]
 
     async def run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Runs `work` in a thread; Unavailable when too much is waiting already.
@@ -69,6 +95,10 @@ class ImagePool:
                 if not job.cancel():
                     await asyncio.wait([running])
                 raise
+            finally:
+                # An exception's traceback has this frame, and by the decoder's frames the picture.
+                # If this frame had the exception too, all of it would stay until a collection.
+                del job, running
         finally:
             self._inside -= 1
 
@@ -229,6 +259,9 @@ def _opened(file: BinaryIO, formats: tuple[str, ...]) -> Iterator[Image.Image]:
         yield image
     except BadImage:
         raise
+    except MemoryError as error:
+        # Of the machine, not of the file: another time it may do.
+        raise Unavailable from error
     except Exception as error:
         # Decoders raise whatever their parsing runs into (OSError, SyntaxError, struct.error,
         # IndexError, zlib.error, Pillow's bomb errors ...); to us it's one fact about the file.

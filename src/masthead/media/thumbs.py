@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import tempfile
+from datetime import timedelta
 from typing import BinaryIO, cast
 
+from masthead import clock
 from masthead.errors import NotFound
 from masthead.media.images import BadImage, ImagePool, ThumbSpec, make_thumb, parse_thumb
 from masthead.media.jobs import THUMBS
 from masthead.storage.objects import ObjectStore
 
 IN_MEMORY = 1024 * 1024
+NO_THUMB = b""
+"""Kept in a thumb's place where the picture could not be decoded: it is not tried for every caller.
+It goes with the file, and another file has another name."""
+FAILED_FOR = timedelta(days=1)
 
 
 async def thumb_key(store: ObjectStore, pool: ImagePool, key: str, size: str) -> str:
@@ -19,18 +25,31 @@ async def thumb_key(store: ObjectStore, pool: ImagePool, key: str, size: str) ->
     assert spec is not None
     folder, _, name = key.rpartition("/")
     kept = f"{folder}/{THUMBS}{name}/{spec}_{name}"
+    if (known := await _known(store, key, kept)) is not None:
+        return known
+    async with pool.turn(key.partition("/")[0]):
+        # Again: whoever had the turn before may have asked for the same.
+        if (known := await _known(store, key, kept)) is not None:
+            return known
+        try:
+            thumb = await _make(store, pool, key, spec)
+        except BadImage:
+            thumb = NO_THUMB
+        await store.put(kept, thumb)
+        await _check_original(store, key, kept)
+    return kept if thumb else key
+
+
+async def _known(store: ObjectStore, key: str, kept: str) -> str | None:
+    """The answer as far as it was found before; None if nobody has tried, or long ago."""
     try:
-        await store.head(kept)
-        return kept
+        found = await store.head(kept)
     except NotFound:
-        pass
-    try:
-        thumb = await _make(store, pool, key, spec)
-    except BadImage:
-        return key
-    await store.put(kept, thumb)
-    await _check_original(store, key, kept)
-    return kept
+        return None
+    if found.size:
+        return kept
+    # A later version of the decoder may read what this one can't.
+    return key if clock.now() - found.last_modified < FAILED_FOR else None
 
 
 async def _check_original(store: ObjectStore, key: str, kept: str) -> None:

@@ -34,7 +34,11 @@ class SystemLookup:
             task = asyncio.create_task(self._run(host))
             self._running[host] = task
             task.add_done_callback(lambda done: self._finish(host, done))
-        return await asyncio.shield(task)
+        try:
+            return await asyncio.shield(task)
+        finally:
+            # Else this frame, which is in an exception's traceback, would keep the exception.
+            del task
 
     async def close(self) -> None:
         tasks = list(self._running.values())
@@ -59,26 +63,36 @@ def addresses_of(host: str) -> Sequence[Address]:
 
 
 async def _in_own_thread(function: Callable[[], Sequence[Address]]) -> Sequence[Address]:
-    loop = asyncio.get_running_loop()
-    future: asyncio.Future[Sequence[Address]] = loop.create_future()
+    future: asyncio.Future[Sequence[Address]] = asyncio.get_running_loop().create_future()
+    threading.Thread(target=_run, args=(function, future), name="lookup", daemon=True).start()
+    try:
+        return await future
+    finally:
+        del future  # as above
 
-    def settle(result: Sequence[Address] | None, error: Exception | None) -> None:
-        if future.done():
-            return
-        if error is not None:
-            future.set_exception(error)
-        else:
-            future.set_result(result or ())
 
-    def run() -> None:
-        result, error = None, None
-        try:
-            result = function()
-        except (OSError, UnicodeError) as raised:
-            error = raised if isinstance(raised, OSError) else OSError(str(raised))
-        # The loop may be gone by the time a stuck lookup ends.
-        with contextlib.suppress(RuntimeError):
-            loop.call_soon_threadsafe(settle, result, error)
+def _run(
+    function: Callable[[], Sequence[Address]], future: asyncio.Future[Sequence[Address]]
+) -> None:
+    result: Sequence[Address] = ()
+    error = None
+    try:
+        result = function()
+    except (OSError, UnicodeError) as raised:
+        error = raised if isinstance(raised, OSError) else OSError(str(raised))
+        # What was tried is no secret, and the traceback would keep this frame and the future.
+        error.__traceback__ = None
+    # The loop may be gone by the time a stuck lookup ends.
+    with contextlib.suppress(RuntimeError):
+        future.get_loop().call_soon_threadsafe(_settle, future, result, error)
 
-    threading.Thread(target=run, name="lookup", daemon=True).start()
-    return await future
+
+def _settle(
+    future: asyncio.Future[Sequence[Address]], result: Sequence[Address], error: OSError | None
+) -> None:
+    if future.done():
+        return
+    if error is not None:
+        future.set_exception(error)
+    else:
+        future.set_result(result)

@@ -11,6 +11,7 @@ import math
 import socket
 import ssl
 from collections.abc import Callable, Sequence
+from copy import copy
 from typing import cast
 
 from aiohappyeyeballs import AddrInfoType, start_connection
@@ -103,7 +104,8 @@ class Wire(asyncio.Protocol):
             return
         if not self._waiting:
             if self._has_ended:
-                self._stop(self._failure)
+                # A copy: one that has been raised would keep the wire by its traceback.
+                self._stop(copy(self._failure))
             return
         data, self._waiting = self._waiting[:MAX_PIECE_BYTES], self._waiting[MAX_PIECE_BYTES:]
         if self._is_paused and self._transport is not None and not self._waiting:

@@ -22,3 +22,7 @@ async def completed(work: Awaitable[Result]) -> Result:
         if not running.cancelled():
             running.exception()  # looked at, so that the event loop does not report it as lost
         raise
+    finally:
+        # An exception's traceback has this frame. If the frame had the future, and the future has
+        # the exception, all three and whatever else they hold would stay until a collection.
+        del work, running

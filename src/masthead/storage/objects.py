@@ -145,6 +145,9 @@ class ObjectStore:
             if source.failure is not None:
                 raise source.failure from None
             raise
+        finally:
+            # Its traceback leads back to the source, which would keep both.
+            source.failure = None
 
     async def get(
         self, key: str, *, byte_range: tuple[int, int | None] | None = None

@@ -53,11 +53,13 @@ class SqliteTransaction:
         if acknowledged is None:
             self._writer.undo()
         self._writer.pass_on()
-        failure, self._failure = self._failure, RuntimeError("the transaction has ended")
+        try:
+            if acknowledged is None and error is None:
+                self._check()
+        finally:
+            self._failure = RuntimeError("the transaction has ended")
         if acknowledged is not None:
             await _durable(acknowledged)
-        elif error is None and failure is not None:
-            raise failure
 
     async def fetch(self, statement: Statement, values: Sequence[object] = ()) -> list[Row]:
         self._check()

@@ -35,4 +35,8 @@ async def send_error(scope: Scope, send: Send, error: MastheadError) -> None:
         if scope["path"].startswith(prefix):
             await answer(scope, send, error)
             return
-    raise error
+    try:
+        raise error
+    finally:
+        # Else this frame, which is in the traceback, would keep the exception.
+        del error

@@ -58,20 +58,19 @@ class FrontDoor:
         except ClientDisconnected:
             return
         except MastheadError as error:
-            await self._refuse(scope, answer, error)
+            # Too late for another status: cutting the connection is the only honest answer left.
+            if answer.status != NO_ANSWER:
+                raise
+            await errors.send_error(scope, answer.send, error)
         # One of the service's three outermost edges: nothing a request does may take it down.
         except Exception:
             log.exception("request.failed", request_id=request_id, path=scope["path"])
-            await self._refuse(scope, answer, errors.InternalError())
+            if answer.status != NO_ANSWER:
+                raise errors.InternalError from None
+            await errors.send_error(scope, answer.send, errors.InternalError())
         finally:
             if scope["path"] != HEALTH:
                 _log_answer(scope, visit, request_id, answer.status, perf_counter() - began)
-
-    async def _refuse(self, scope: Scope, answer: _Answer, error: MastheadError) -> None:
-        if answer.status != NO_ANSWER:
-            # Too late for another status: cutting the connection is the only honest answer left.
-            raise error
-        await errors.send_error(scope, answer.send, error)
 
     async def _visit(self, scope: Scope, request_id: str) -> Visit:
         trusted = self._settings.trusted_proxies

@@ -1,0 +1,169 @@
+"""An exception that has been dealt with is gone, whatever it crossed on its way."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import pytest
+from obstore.store import MemoryStore
+from structlog.testing import capture_logs
+from tests.garbage import nothing_stays_of
+from tests.world import Account, TenantWorld, World, records_of
+
+from masthead.caller import system
+from masthead.errors import MastheadError
+from masthead.identity.limit_batches import Batches
+from masthead.identity.limit_store_sqlite import SqliteLimitStore
+from masthead.ids import TenantId
+from masthead.jobs.runner import Job, JobRunner
+from masthead.outbound.lookup import SystemLookup
+from masthead.outbound.turns import Turns
+from masthead.outbound.wire import Wire
+from masthead.storage.cancelling import completed
+from masthead.storage.database import EVERY_TENANT, Statement, UniqueViolation
+from masthead.storage.objects import ObjectStore
+
+TENANT = TenantId("t" * 15)
+MULTIPART = {"content-type": "multipart/form-data; boundary=x"}
+
+
+class Broken(Exception):
+    pass
+
+
+def broken(*_: Any) -> Any:
+    raise Broken
+
+
+async def test_work_that_must_be_completed() -> None:
+    async with nothing_stays_of(Broken):
+        for _ in range(3):
+            with suppress(Broken):
+                await completed(asyncio.to_thread(broken))
+            with suppress(Broken):
+                await completed(asyncio.get_running_loop().run_in_executor(None, broken))
+
+
+async def test_a_name_that_nobody_has() -> None:
+    lookup = SystemLookup()
+
+    async def look_up() -> None:
+        with suppress(OSError):
+            await lookup("x" * 70 + ".example")
+
+    async with nothing_stays_of(OSError, UnicodeError):
+        await asyncio.gather(look_up(), look_up())
+        # The thread's own end.
+        await asyncio.to_thread(int)
+    await lookup.close()
+
+
+async def test_a_counter_that_fails(tmp_path: Path) -> None:
+    store = SqliteLimitStore(tmp_path / "limits.db")
+
+    async def count() -> None:
+        with suppress(Broken):
+            await store.update(TENANT, ["a"], broken)
+
+    async with nothing_stays_of(Broken):
+        await asyncio.gather(count(), count())
+    await store.close()
+
+
+async def test_a_batch_of_counters_whose_store_fails() -> None:
+    async def exclusively(*_: Any) -> list[Any]:
+        raise Broken
+
+    batches = Batches(exclusively)
+
+    async def count() -> None:
+        with suppress(Broken):
+            await batches.update(TENANT, ["a"], broken)
+
+    async with nothing_stays_of(Broken):
+        await asyncio.gather(count(), count(), count())
+        await batches.finish()
+
+
+async def test_a_connection_that_is_reset() -> None:
+    async def reset() -> None:
+        wire = Wire(Turns())
+        wire.connection_lost(ConnectionResetError(104, "reset"))
+        with suppress(ConnectionResetError):
+            await wire.pour(lambda _: True)
+
+    async with nothing_stays_of(ConnectionResetError):
+        await reset()
+
+
+async def test_an_upload_that_breaks_off() -> None:
+    store = ObjectStore(MemoryStore())
+
+    async def chunks() -> AsyncIterator[bytes]:
+        yield bytes(9_000_000)
+        raise Broken
+
+    async def put() -> None:
+        with suppress(Broken):
+            await store.put("t/a", chunks())
+
+    async with nothing_stays_of(Broken):
+        await put()
+
+
+async def test_a_statement_that_fails(app: World) -> None:
+    text = "INSERT INTO mails (tenant_id, id, recipient, content, created) VALUES ({})"
+    statement = Statement(text.format("'t', 'm', '', '', ''"), (), {})
+
+    async def fail(*, slow: bool) -> None:
+        async with app.parts.database.transaction(EVERY_TENANT) as tx:
+            for _ in range(2):
+                await tx.execute(statement, slow=slow)
+
+    async def fail_unnoticed() -> None:
+        async with app.parts.database.transaction(EVERY_TENANT) as tx:
+            for _ in range(2):
+                with suppress(UniqueViolation):
+                    await tx.execute(statement)
+
+    async with nothing_stays_of(UniqueViolation, sqlite3.Error, asyncpg.PostgresError):
+        for failing in (fail(slow=False), fail(slow=True), fail_unnoticed()):
+            with pytest.raises(UniqueViolation):
+                await failing
+
+
+async def test_a_job_that_fails(app: World, tenant: TenantWorld) -> None:
+    async def work(_job: Job) -> None:
+        raise Broken
+
+    runner = JobRunner(app.parts.database, {"broken": work}, app.clock)
+    async with nothing_stays_of(Broken):
+        async with app.parts.records.unit(system(tenant.id)) as unit:
+            await unit.enqueue("broken", {})
+        # Not shown on the terminal, for which the frames' values would be gathered.
+        with capture_logs():
+            assert await runner.run_due() == 1
+
+
+async def test_requests_that_are_refused(tenant: TenantWorld, owner: Account) -> None:
+    posts = records_of("posts")
+    async with nothing_stays_of(MastheadError, Broken):
+        for answer in (
+            await tenant.guest.get(f"{posts}/nosuchpost00000"),
+            await tenant.guest.get("/api/v1/posts"),
+            await tenant.guest.get("/nowhere"),
+            await tenant.guest.post(posts, json={}),
+            await owner.api.post(posts, json={}),
+            await owner.api.post(posts, content=b"{"),
+            await owner.api.get(posts, params={"filter": "nonsense"}),
+            await owner.api.post(records_of("media"), content=b"x", headers=MULTIPART),
+            await owner.api.post(records_of("media"), files={"file": ("a.svg", b"<svg")}),
+        ):
+            assert 400 <= answer.status_code < 500, answer.text
+            del answer
