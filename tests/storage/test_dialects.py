@@ -12,6 +12,7 @@ from tests.storage.notebook import ANN, Notebook, notes
 
 from masthead.storage.dialects import (
     any_of,
+    contained_text,
     contains_text,
     insert_missing,
     json_any,
@@ -20,6 +21,8 @@ from masthead.storage.dialects import (
     json_path_text,
     json_text_list_contains,
     like_pattern,
+    long_text_contains,
+    long_text_like,
     random_order,
     upsert_add,
     upsert_set,
@@ -161,6 +164,28 @@ async def test_like_folds_ascii_letters_only(notebook: Notebook) -> None:
         assert await matching(notebook, test, like_pattern(typed)) == expected
     assert await matching(notebook, test, like_pattern("k\\s")) == ["3"]
     assert await matching(notebook, test, like_pattern("%slash\\")) == []
+
+
+async def test_long_texts_are_looked_through_as_short_ones_are(notebook: Notebook) -> None:
+    texts = ["ÄPFEL 50%", "a_c", "abc", "back\\slash", "", "aXbXc ÄXÖ", "aaab"]
+    async with notebook.db.transaction(ANN) as tx:
+        for number, slug in enumerate(texts):
+            await tx.execute(notebook.add, (ANN, str(number), slug))
+    short, contains = contains_text(notes.c.slug, VALUE), long_text_contains(notes.c.slug, VALUE)
+    for typed in ("pfel", "äpfel", "50\\%", "A_C", "k\\s", "", "c", "ä", "Ä", "AAB", "x"):
+        found = await matching(notebook, short, like_pattern(typed))
+        assert await matching(notebook, contains, contained_text(typed)) == found, typed
+        assert await matching(notebook, sa.not_(contains), contained_text(typed)) == (
+            await matching(notebook, sa.not_(short), like_pattern(typed))
+        )
+    like = long_text_like(notes.c.slug, VALUE)
+    for pattern in (
+        *("%", "A%C", "a%", "%c", "%a%b%", "a_c", "_%_", "%_x_%", "%Ä_ö", "%\\%", "%\\", "%b"),
+        *("a%b%c %", "____%", "%__b", "", "_", "a\\_%", "%ab%bc%", "%a%a%a%b"),
+    ):
+        asked = like_pattern(pattern) if "%" in pattern else pattern
+        found = await matching(notebook, short, asked)
+        assert await matching(notebook, like, asked) == found, pattern
 
 
 async def test_text_is_ordered_by_code_point(notebook: Notebook) -> None:

@@ -9,7 +9,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
-from tests.storage.notebook import ANN, Notebook, new_url, open_notebook
+from tests.storage.notebook import ANN, BOB, Notebook, new_url, open_notebook
 
 from masthead.errors import StatementTimeout, Unavailable
 from masthead.storage.database import Statement, UniqueViolation
@@ -51,7 +51,28 @@ async def add_many(notebook: Notebook, prefix: str, count: int) -> list[BaseExce
     return await asyncio.gather(*adding, return_exceptions=True)
 
 
+# Few steps, each of them long: texts of 40 MB, made and lengthened.
+FEW_STEPS = Statement("SELECT length(replace(hex(zeroblob(20000000)), '0', '00'))", (), {})
+
+
 class TestReads:
+    async def test_the_limit_holds_for_a_read_of_few_long_steps(self, tmp_path: Path) -> None:
+        db = await open_database(new_url("sqlite", tmp_path), statement_seconds=0.02)
+        with pytest.raises(StatementTimeout):
+            await db.fetch(ANN, FEW_STEPS, slow=True)
+        await db.close()
+
+    async def test_one_tenant_leaves_threads_to_the_others(self, sqlite: Notebook) -> None:
+        hostile = [asyncio.create_task(sqlite.db.fetch(ANN, ENDLESS, slow=True)) for _ in range(20)]
+        await asyncio.sleep(0)
+        assert await sqlite.db.fetch(BOB, LONG, slow=True) == [(500_000,)]
+        assert not any(each.done() for each in hostile)
+        for each in hostile:
+            each.cancel()
+        await asyncio.gather(*hostile, return_exceptions=True)
+        # What waited and was given up holds no place either.
+        assert await sqlite.db.fetch(ANN, LONG, slow=True) == [(500_000,)]
+
     async def test_a_long_read_is_finished_without_holding_the_loop(self, sqlite: Notebook) -> None:
         turns = 0
 

@@ -8,8 +8,16 @@ from typing import Any
 
 from sqlalchemy.sql import ColumnElement
 
+from masthead.records.fields.base import Field
+from masthead.records.fields.text import Text
 from masthead.records.fields.values import read_moment
 from masthead.storage import dialects
+
+LONG_TEXT = 300
+"""Characters. A longer field is looked through away from the event loop, and not with LIKE: on
+SQLite one that nearly matches everywhere takes seconds on a megabyte, all in a single step."""
+DOCUMENT = 10_000
+"""Characters. To read a longer field takes a while, whatever it is compared with."""
 
 Coerce = Callable[[Any], Any]
 
@@ -45,8 +53,26 @@ class Operand:
         return self.sql is None
 
     @property
+    def has_wildcard(self) -> bool:
+        return isinstance(self.literal, str) and dialects.has_wildcard(self.literal)
+
+    @property
     def is_blank(self) -> bool:
         return self.is_literal and self.literal in (None, "") and self.literal is not False
+
+
+def is_nullable(field: Field) -> bool:
+    return field.kind in ("relation", "json") or bool(getattr(field, "nullable", False))
+
+
+def is_long(field: Field) -> bool:
+    if isinstance(field, Text):
+        return field.max > LONG_TEXT
+    return field.kind in ("json", "list")
+
+
+def is_document(field: Field) -> bool:
+    return field.kind == "json" or (isinstance(field, Text) and field.max > DOCUMENT)
 
 
 def as_text(value: Any) -> str:
@@ -65,6 +91,10 @@ def as_moment(value: Any) -> str:
 
 def as_pattern(value: Any) -> str:
     return dialects.like_pattern(as_text(value))
+
+
+def as_contained(value: Any) -> str:
+    return dialects.contained_text(as_text(value))
 
 
 def as_number(value: Any) -> float | None:

@@ -20,7 +20,6 @@ from masthead.errors import BadRequest
 from masthead.records.collection import TENANT_ID, Collection, Registry
 from masthead.records.fields.base import Access, Field
 from masthead.records.fields.relation import Relation
-from masthead.records.fields.text import Text
 from masthead.records.filter.ast import (
     And,
     Comparison,
@@ -40,18 +39,19 @@ from masthead.records.operands import (
     Coerce,
     Operand,
     Slot,
+    as_contained,
     as_flag,
     as_moment,
     as_number,
     as_pattern,
     as_text,
+    is_document,
+    is_long,
+    is_nullable,
 )
 from masthead.storage import dialects
 
 AUTH_NAMES = ("id", "email", "collectionName", "collectionId", "tenant_id")
-LONG_TEXT = 10_000
-"""Characters. A longer field is looked through away from the event loop: SQLite counts a whole
-LIKE as one step, and one that nearly matches everywhere takes seconds on a megabyte."""
 _CAST_TO_TEXT = ("number", "json", "list")
 NUMBER_MACROS = frozenset({"second", "minute", "hour", "weekday", "day", "month", "year"})
 
@@ -211,7 +211,8 @@ class WhereCompiler:
             place = step
         field = self._field(place, path[-1], path)
         column = place.table.c[field.name]
-        operand = Operand(column, field.kind, _is_nullable(field), is_long=_is_long(field))
+        self.is_slow |= is_document(field)
+        operand = Operand(column, field.kind, is_nullable(field), is_long=is_long(field))
         return _at_end(operand, origin, place, walk)
 
     def _is_many(self, path: tuple[str, ...], place: Place) -> bool:
@@ -298,19 +299,31 @@ class WhereCompiler:
             raise _unknown(path) from None
         sql = dialects.json_path_text(place.table.c[field.name], sa.literal(inside))
         # The whole document is parsed for it.
-        self.is_slow |= _is_long(field)
+        self.is_slow |= is_document(field)
         return _at_end(Operand(sql, "text", nullable=True), origin, place, walk)
 
     def _test(self, left: Operand, op: str, right: Operand) -> ColumnElement[bool]:
         if op in ("~", "!~"):
-            self.is_slow |= left.is_long or right.is_long
-            contains = dialects.contains_text(self._text(left), self._pattern(right))
+            contains = self._contains(left, right)
             return sa.not_(contains) if op == "!~" else contains
         if {left.kind, right.kind} == {"flag"} or "flag" in (left.kind, right.kind):
             return self._flag_test(left, op, right)
         if "number" in (left.kind, right.kind) and _both_may_be_numbers(left, right):
             return self._number_test(left, op, right)
         return self._text_test(left, op, right)
+
+    def _contains(self, left: Operand, right: Operand) -> ColumnElement[bool]:
+        self.is_slow |= left.is_long or right.is_long
+        text = self._text(left)
+        if not left.is_long:
+            return dialects.contains_text(text, self._pattern(right))
+        if right.is_long or right.has_wildcard:
+            return dialects.long_text_like(text, self._pattern(right))
+        if right.is_literal:
+            return dialects.long_text_contains(
+                text, self._parameter(right, as_contained, sa.Text())
+            )
+        return dialects.long_text_contains(text, self._text(right))
 
     def _number_test(self, left: Operand, op: str, right: Operand) -> ColumnElement[bool]:
         a, b = self._number(left), self._number(right)
@@ -447,14 +460,6 @@ def _compare(left: ColumnElement[Any], op: str, right: ColumnElement[Any]) -> Co
         case _:
             result = left <= right
     return result
-
-
-def _is_nullable(field: Field) -> bool:
-    return field.kind in ("relation", "json") or bool(getattr(field, "nullable", False))
-
-
-def _is_long(field: Field) -> bool:
-    return field.kind == "json" or (isinstance(field, Text) and field.max > LONG_TEXT)
 
 
 def _both_may_be_numbers(left: Operand, right: Operand) -> bool:

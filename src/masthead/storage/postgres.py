@@ -29,6 +29,7 @@ from masthead.storage.database import (
 )
 from masthead.storage.deferred import Deferred
 from masthead.storage.dialects import compile_statement
+from masthead.storage.fair_share import FairShare
 from masthead.storage.row_security import ROLE
 
 # The base dialect, not a driver's: drivers' dialects cast every parameter (`$1::INTEGER`), which
@@ -68,14 +69,15 @@ async def open_postgres(
             "jit": "off",
         },
     )
-    return PostgresDatabase(pool)
+    return PostgresDatabase(pool, reads_per_tenant=max(pool_size * 2 // 3, 1))
 
 
 class PostgresDatabase:
     name = "postgresql"
 
-    def __init__(self, pool: Any) -> None:
+    def __init__(self, pool: Any, *, reads_per_tenant: int) -> None:
         self._pool = pool
+        self._share = FairShare(reads_per_tenant)
         self._indexes: dict[str, tuple[str, ...]] = {}
 
     def compile(self, statement: ClauseElement) -> Statement:
@@ -95,8 +97,16 @@ class PostgresDatabase:
         *,
         slow: bool = False,  # the server has processes of its own for that
     ) -> list[Row]:
-        async with self._connection(scope) as connection:
-            rows: list[Row] = await self.ask(connection, connection.fetch(statement.text, *values))
+        try:
+            await self._share.enter(scope, PATIENCE_SECONDS)
+        except TimeoutError as error:
+            raise Unavailable from error
+        try:
+            async with self._connection(scope) as connection:
+                work = connection.fetch(statement.text, *values)
+                rows: list[Row] = await self.ask(connection, work)
+        finally:
+            self._share.leave(scope)
         return rows
 
     @asynccontextmanager

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import threading
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -21,14 +22,20 @@ from sqlalchemy.sql import ClauseElement
 from masthead.errors import StatementTimeout, Unavailable
 from masthead.storage.database import Row, Scope, Statement, Transaction
 from masthead.storage.dialects import SQLITE, compile_statement
+from masthead.storage.fair_share import FairShare
 from masthead.storage.sqlite_connection import BUSY, code_of, connect, translated
 from masthead.storage.sqlite_writer import Writer
 
 READER_THREADS = 4
+THREADS_PER_TENANT = 2
 PING_SECONDS = 1.5
-_STEPS_PER_TICK = 25_000
-"""SQLite counts the steps of a prepared statement over all of its runs, so the first tick may come
-at any moment of a run; the second one is at least this far, about half a millisecond, into it."""
+_STEPS_PER_TICK = 500
+_MAX_TICKS = 100
+"""About a millisecond of ordinary steps. SQLite counts the steps of a prepared statement over all
+of its runs, so the first tick may come at any moment of a run."""
+_MAX_SECONDS = 0.002
+"""For steps that are not ordinary, such as a LIKE."""
+_STEPS_PER_CHECK = 25_000
 
 
 def open_sqlite(path: Path, *, statement_seconds: float = 5.0) -> SqliteDatabase:
@@ -48,6 +55,8 @@ class SqliteDatabase:
         self._reader = connect(path, busy_seconds=0, query_only=True)
         self._reader.set_progress_handler(self._tick, _STEPS_PER_TICK)
         self._ticks = 0
+        self._started = 0.0
+        self._share = FairShare(THREADS_PER_TENANT)
         self._threads = ThreadPoolExecutor(READER_THREADS, thread_name_prefix="sqlite-reader")
         self._idle: list[sqlite3.Connection] = []
         self._file = _identity(path)
@@ -60,19 +69,19 @@ class SqliteDatabase:
 
     async def fetch(
         self,
-        scope: Scope,  # no row-level security here; the statement holds the tenant
+        scope: Scope,  # for a fair share of the threads; the statement itself holds the tenant
         statement: Statement,
         values: Sequence[object] = (),
         *,
         slow: bool = False,
     ) -> list[Row]:
         if slow:
-            return await self._fetch_in_thread(statement, values)
+            return await self._fetch_in_thread(scope, statement, values)
         try:
             return self._read(statement.text, values)
         except sqlite3.Error as error:
             if code_of(error) in _TRY_IN_THREAD:
-                return await self._fetch_in_thread(statement, values)
+                return await self._fetch_in_thread(scope, statement, values)
             raise translated(error) from error
 
     def transaction(self, scope: Scope) -> AbstractAsyncContextManager[Transaction]:
@@ -101,20 +110,40 @@ class SqliteDatabase:
 
     def _read(self, text: str, values: Sequence[object]) -> list[Row]:
         self._ticks = 0
+        self._started = time.monotonic()
         return self._reader.execute(text, values).fetchall()
 
     def _tick(self) -> bool:
         self._ticks += 1
-        return self._ticks > 1
+        return self._ticks > _MAX_TICKS or time.monotonic() - self._started > _MAX_SECONDS
 
-    async def _fetch_in_thread(self, statement: Statement, values: Sequence[object]) -> list[Row]:
-        read = _TimedRead(statement, values, time.monotonic() + self._statement_seconds)
-        loop = asyncio.get_running_loop()
+    async def _fetch_in_thread(
+        self, scope: Scope, statement: Statement, values: Sequence[object]
+    ) -> list[Row]:
+        deadline = time.monotonic() + self._statement_seconds
         try:
-            return await loop.run_in_executor(self._threads, self._run, read)
+            await self._share.enter(scope, self._statement_seconds)
+        except TimeoutError as error:
+            raise StatementTimeout from error
+        try:
+            return await self._in_thread(_TimedRead(statement, values, deadline))
+        finally:
+            self._share.leave(scope)
+
+    async def _in_thread(self, read: _TimedRead) -> list[Row]:
+        loop = asyncio.get_running_loop()
+        alarm = loop.call_later(read.deadline - time.monotonic(), read.stop)
+        running = loop.run_in_executor(self._threads, self._run, read)
+        try:
+            return await asyncio.shield(running)
         except asyncio.CancelledError:
-            read.deadline = 0.0
+            read.stop()
+            # The thread is free, and with it the tenant's share, only when the read has ended.
+            await asyncio.wait([running])
+            running.exception()
             raise
+        finally:
+            alarm.cancel()
 
     def _run(self, read: _TimedRead) -> list[Row]:
         connection = self._take_connection()
@@ -143,21 +172,42 @@ _TRY_IN_THREAD = BUSY | {sqlite3.SQLITE_INTERRUPT}
 
 
 class _TimedRead:
-    """A read in a thread; setting `deadline` back stops it."""
+    """A read in a thread, which ends at its deadline or when `stop` is called."""
 
     def __init__(self, statement: Statement, values: Sequence[object], deadline: float) -> None:
-        self.statement = statement
-        self.values = values
         self.deadline = deadline
+        self._statement = statement
+        self._values = values
+        self._lock = threading.Lock()
+        self._connection: sqlite3.Connection | None = None
 
     def run(self, connection: sqlite3.Connection) -> list[Row]:
-        if self._is_late():
-            raise StatementTimeout
-        connection.set_progress_handler(self._is_late, _STEPS_PER_TICK)
+        # An interruption before the first step is lost; this is looked at again and again.
+        connection.set_progress_handler(self._is_late, _STEPS_PER_CHECK)
+        self._use(connection)
         try:
-            return connection.execute(self.statement.text, self.values).fetchall()
+            if self._is_late():
+                raise StatementTimeout
+            rows = connection.execute(self._statement.text, self._values).fetchall()
         except sqlite3.Error as error:
             raise translated(error) from error
+        finally:
+            self._use(None)
+        # The last row may have taken long: the limit holds whether it was interrupted or not.
+        if self._is_late():
+            raise StatementTimeout
+        return rows
+
+    def stop(self) -> None:
+        """Between two rows, however few steps that takes."""
+        self.deadline = 0.0
+        with self._lock:
+            if self._connection is not None:
+                self._connection.interrupt()
+
+    def _use(self, connection: sqlite3.Connection | None) -> None:
+        with self._lock:
+            self._connection = connection
 
     def _is_late(self) -> bool:
         return time.monotonic() > self.deadline

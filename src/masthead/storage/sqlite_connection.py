@@ -8,6 +8,7 @@ from pathlib import Path
 
 from masthead.errors import StatementTimeout, Unavailable
 from masthead.storage.database import ForeignKeyViolation, UniqueViolation
+from masthead.storage.sqlite_patterns import REFUSAL, add_like
 
 _SETTINGS = (
     # An acknowledged write survives a power cut: the log is synced at each commit.
@@ -54,6 +55,7 @@ def connect(path: Path, *, busy_seconds: float, query_only: bool) -> sqlite3.Con
         check_same_thread=False,
         cached_statements=512,
     )
+    add_like(connection)
     connection.execute("PRAGMA journal_mode = WAL")
     for setting in _SETTINGS:
         connection.execute(setting)
@@ -71,7 +73,7 @@ def code_of(error: sqlite3.Error) -> int:
 def translated(error: sqlite3.Error) -> Exception:
     """The storage-level meaning of an error, or the error itself when it is a programming fault."""
     code = code_of(error)
-    if code == sqlite3.SQLITE_INTERRUPT:
+    if code == sqlite3.SQLITE_INTERRUPT or str(error) == REFUSAL:
         return StatementTimeout()
     if code in _BROKEN:
         return Unavailable()

@@ -15,6 +15,7 @@ from masthead.records.filter.ast import (
     Macro,
     Operand,
 )
+from masthead.storage.dialects import has_wildcard
 
 Values: TypeAlias = tuple[str | int | float, ...]
 
@@ -22,8 +23,9 @@ Values: TypeAlias = tuple[str | int | float, ...]
 def shape(expression: Expression) -> tuple[Hashable, Values]:
     """The expression with a slot for each text and number, and their values from left to right.
 
-    A slot keeps the kind of its value (`text`, `empty`, `integer`, `float`), because the empty
-    text compares as null does and a database column takes the two kinds of number differently.
+    A slot keeps the kind of its value (`text`, `pattern`, `empty`, `integer`, `float`), because the
+    empty text compares as null does, a text with a wildcard is looked for in another way than one
+    without, and a database column takes the two kinds of number differently.
     Booleans, nulls and macros belong to the shape and are not among the values.
     """
     values: list[str | int | float] = []
@@ -54,5 +56,7 @@ def _of_literal(value: LiteralValue, values: list[str | int | float]) -> Hashabl
         return "true" if value else "false"
     values.append(value)
     if isinstance(value, str):
-        return "text" if value else "empty"
+        if not value:
+            return "empty"
+        return "pattern" if has_wildcard(value) else "text"
     return "integer" if isinstance(value, int) else "float"
