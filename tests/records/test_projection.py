@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from tests.work import at_most
 
 from masthead.errors import BadRequest
+from masthead.records.plain_text import plain_text
 from masthead.records.projection import Excerpt, Projection
 
 RECORD = {
@@ -153,6 +154,30 @@ def test_hostile_html_is_read_quickly(piece: str) -> None:
     # A linear pass takes some hundredths of a second, a quadratic one minutes.
     with at_most(2):
         Excerpt(1_000_000).of(piece * 20_000)
+
+
+@pytest.mark.parametrize("piece", ["<", "<b>", "&lt;", "a<b>", " \t", "<!---->"])
+def test_the_excerpts_of_an_answer_are_bounded_together(piece: str) -> None:
+    projection = Projection.parse("body:excerpt(9999999)")
+    assert projection is not None
+    with pytest.raises(BadRequest, match="too long to make"), at_most(20):
+        projection.apply_all([{"body": piece * (5_000_000 // len(piece))}])
+    short = [{"body": piece * 50}] * 1_000
+    assert len(projection.apply_all(short)) == 1_000
+
+
+def test_a_long_text_costs_what_its_excerpt_needs() -> None:
+    projection = Projection.parse("body:excerpt(200)")
+    assert projection is not None
+    records = [{"body": f"<p>{'some words ' * 10_000}</p>"}] * 1_000
+    assert projection.apply_all(records)[0] == {"body": ("some words " * 20)[:200].strip()}
+
+
+@given(st.text(alphabet="ab &amp;#38x \n"), st.integers(1, 40))
+def test_a_text_is_read_alike_in_pieces_and_whole(text: str, length: int) -> None:
+    html = "a" * 500 + text + "b" * 600
+    whole = plain_text(html, 10_000)
+    assert plain_text(html, 480 + length).startswith(whole[: 480 + length].rstrip(" "))
 
 
 @given(st.text() | st.text(alphabet="<>/!-ab \"'&#;p"), st.integers(1, 50))

@@ -14,10 +14,10 @@ from masthead.media.upload import file_field, store_upload
 from masthead.members.email_change import new_address
 from masthead.record_api.call import Call
 from masthead.record_api.parameters import read_list_parameters, read_view_parameters
+from masthead.record_api.showing import all_shown, shown
 from masthead.records.collection import Collection, Record
 from masthead.records.engine import in_tenant
 from masthead.records.fields.base import REQUIRED
-from masthead.records.projection import Projection
 from masthead.records.validation import Add, Remove
 from masthead.web.answers import send_empty, send_json
 from masthead.web.multipart import Upload, form_to_object, read_form
@@ -29,7 +29,7 @@ async def list_records(call: Call) -> None:
     collection = call.collection()
     wanted = read_list_parameters(call.scope["query_string"])
     page = await call.records.page(call.caller, collection, wanted.request)
-    items = [shown(collection, item, wanted.projection) for item in page.items]
+    items = await all_shown(collection, page.items, wanted.projection)
     body = {
         "page": page.page,
         "perPage": page.per_page,
@@ -78,18 +78,12 @@ async def delete_record(call: Call) -> None:
     await send_empty(call.send)
 
 
-def shown(collection: Collection, record: Record, projection: Projection | None) -> Record:
-    record["collectionId"] = collection.id
-    record["collectionName"] = collection.name
-    return projection.apply(record) if projection else record
-
-
 async def _viewed(call: Call, collection: Collection, caller: Caller, record_id: str) -> Record:
     wanted = read_view_parameters(call.scope["query_string"])
     record = await call.records.get(
         caller, collection, record_id, expand=wanted.expand, names=wanted.names
     )
-    return shown(collection, record, wanted.projection)
+    return await shown(collection, record, wanted.projection)
 
 
 async def _written(call: Call, collection: Collection, caller: Caller, record: Record) -> Record:
@@ -98,7 +92,7 @@ async def _written(call: Call, collection: Collection, caller: Caller, record: R
     if wanted.expand or not caller.is_admin:
         return await _viewed(call, collection, caller, record["id"])
     seen = call.records.as_seen_by(caller, collection, record)
-    return shown(collection, seen, wanted.projection)
+    return await shown(collection, seen, wanted.projection)
 
 
 async def _create(

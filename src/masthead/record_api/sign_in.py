@@ -11,7 +11,7 @@ from masthead.identity.tenants import superusers
 from masthead.ids import TenantId
 from masthead.record_api.call import Call, is_own_request
 from masthead.record_api.parameters import read_view_parameters
-from masthead.record_api.records import shown
+from masthead.record_api.showing import projected, shown
 from masthead.records.collection import Collection
 from masthead.records.engine import in_tenant
 from masthead.records.fields.base import REQUIRED, FieldError
@@ -114,12 +114,12 @@ async def _answer(
         # An operator's account is the platform's; tenants may have accounts of the same id.
         caller = in_tenant(caller, TenantId(""))
     record = await call.records.get(caller, collection, caller.id, expand=wanted.expand)
-    record = shown(collection, record, None)
+    record = await shown(collection, record, None)
     body: dict[str, Any] = {"token": signed_in.token, "record": record}
     if with_admin:
         body["admin"] = record
     if wanted.projection:
-        body = wanted.projection.apply(body)
+        (body,) = await projected([body], wanted.projection)
     headers = [(b"cache-control", b"no-store")]
     if is_own_request(call.scope):
         headers.append((b"set-cookie", _cookie(call, collection, signed_in).encode()))

@@ -11,6 +11,8 @@ import re
 from html import unescape
 from typing import Final
 
+from masthead.errors import BadRequest
+
 # fmt: off
 _HIDDEN_TAGS: Final = frozenset({
     "head", "style", "script", "iframe", "applet", "object", "svg", "picture", "dialog",
@@ -30,14 +32,16 @@ _RAW_END: Final = {
 # A tag or comment that never ends takes the rest of the document with it, as in a browser.
 _PIECE: Final = re.compile(
     r"""
-      (?P<text>[^<]++)
+      (?P<text>(?:[^<]++|<(?![A-Za-z!?/]))++)
     | <!--.*?(?:-->|\Z)
     | <(?P<end>/?)(?P<tag>[A-Za-z][^\s/>]*+)(?:[^>"']++|"[^"]*+(?:"|\Z)|'[^']*+(?:'|\Z))*+(?:>|\Z)
     | <[!?/][^>]*+(?:>|\Z)
-    | (?P<sign><)
     """,
     re.VERBOSE | re.DOTALL,
 )
+_PIECE_COST: Final = 20
+_SHORT: Final = 512
+_LONGEST_REFERENCE: Final = 40
 _BLANKS: Final = re.compile(r"[ \t\n\f\r]+")
 _NOT_SINGLE: Final = ("  ", "\n", "\t", "\f", "\r")
 _REFERENCE: Final = re.compile(
@@ -45,7 +49,26 @@ _REFERENCE: Final = re.compile(
 )
 
 
-def plain_text(html: str, enough: int) -> str:
+class Budget:
+    """How much may be read, in characters of text; a tag counts as some of them.
+
+    Four million take about a second, so that all excerpts of an answer share one of these."""
+
+    __slots__ = ("_left",)
+
+    def __init__(self, characters: int = 4_000_000) -> None:
+        self._left = characters
+
+    def spend(self, characters: int) -> None:
+        self._left -= characters + _PIECE_COST
+        if self._left < 0:
+            raise BadRequest(
+                "These excerpts take too long to make. "
+                "Ask for shorter ones, for fewer records or for the whole field."
+            )
+
+
+def plain_text(html: str, enough: int, budget: Budget | None = None) -> str:
     """The text with single blanks, trimmed; reading stops soon after `enough` characters."""
     reader = _Reader()
     position = 0
@@ -54,8 +77,16 @@ def plain_text(html: str, enough: int) -> str:
         if piece is None:
             break
         position = piece.end()
+        if piece["text"]:
+            # It may be long, and only its beginning wanted.
+            wanted = max(_SHORT, 2 * (enough - reader.length))
+            position = _text_end(html, piece.start(), position, wanted)
+        if budget:
+            budget.spend(position - piece.start() if piece["text"] else 0)
+        if piece["text"]:
+            reader.text(html[piece.start() : position])
+            continue
         if piece["tag"] is None:
-            reader.text(piece["text"] or piece["sign"] or "")
             continue
         tag = piece["tag"].lower()
         if piece["end"]:
@@ -66,6 +97,15 @@ def plain_text(html: str, enough: int) -> str:
             raw_end = _RAW_END[tag].search(html, position)
             position = raw_end.start() if raw_end else len(html)
     return "".join(reader.pieces).strip()
+
+
+def _text_end(html: str, start: int, end: int, wanted: int) -> int:
+    """Where to stop within a text so that no character reference is cut in two."""
+    stop = start + wanted
+    if stop >= end:
+        return end
+    reference = html.rfind("&", max(start + 1, stop - _LONGEST_REFERENCE), stop)
+    return reference if reference > 0 else stop
 
 
 class _Reader:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from masthead.errors import BadRequest
-from masthead.records.plain_text import plain_text
+from masthead.records.plain_text import Budget, plain_text
 
 MAX_CHARACTERS: Final = 3_500
 MAX_FIELDS: Final = 200
@@ -31,10 +31,10 @@ class Excerpt:
     length: int
     with_ellipsis: bool = False
 
-    def of(self, value: object) -> object:
+    def of(self, value: object, budget: Budget | None = None) -> object:
         if not isinstance(value, str):
             return value
-        text = plain_text(value, self.length)
+        text = plain_text(value, self.length, budget)
         if len(text) <= self.length:
             return text
         return text[: self.length].strip() + ("..." if self.with_ellipsis else "")
@@ -48,32 +48,33 @@ class _Level:
     whole: bool = False
     excerpt: Excerpt | None = None
 
-    def pick(self, value: object) -> object:
+    def pick(self, value: object, budget: Budget) -> object:
         if self.whole:
-            return self.excerpt.of(value) if self.excerpt else value
+            return self.excerpt.of(value, budget) if self.excerpt else value
         if isinstance(value, Mapping):
-            return self.pick_parts(value)
+            return self.pick_parts(value, budget)
         if isinstance(value, list):
-            return [self.pick(item) for item in value]
+            return [self.pick(item, budget) for item in value]
         return value
 
-    def pick_parts(self, record: Mapping[str, object]) -> dict[str, object]:
+    def pick_parts(self, record: Mapping[str, object], budget: Budget) -> dict[str, object]:
         rest = self.parts.get("*")
         picked = {}
         for name, value in record.items():
             part = self.parts.get(name, rest)
             if part is not None:
-                picked[name] = part.pick(value)
+                picked[name] = part.pick(value, budget)
         return picked
 
 
 class Projection:
     """A parsed `fields` parameter. Built by `parse`, then applied to each record of an answer."""
 
-    __slots__ = ("_root",)
+    __slots__ = ("_root", "has_excerpts")
 
-    def __init__(self, root: _Level) -> None:
+    def __init__(self, root: _Level, *, has_excerpts: bool) -> None:
         self._root = root
+        self.has_excerpts = has_excerpts
 
     @classmethod
     def parse(cls, text: str) -> Projection | None:
@@ -81,7 +82,7 @@ class Projection:
         if len(text) > MAX_CHARACTERS:
             raise BadRequest(f"The fields parameter is over {MAX_CHARACTERS} characters.")
         root = _Level()
-        wanted, position = 0, 0
+        wanted, position, has_excerpts = 0, 0, False
         while position < len(text):
             match = _FIELD.match(text, position)
             if match is None:
@@ -94,10 +95,16 @@ class Projection:
             if wanted > MAX_FIELDS:
                 raise BadRequest(f"Ask for at most {MAX_FIELDS} fields.")
             _add(root, path.split("."), _excerpt(modifier) if modifier else None)
-        return cls(root) if wanted else None
+            has_excerpts = has_excerpts or bool(modifier)
+        return cls(root, has_excerpts=has_excerpts) if wanted else None
 
     def apply(self, record: Mapping[str, object]) -> dict[str, object]:
-        return self._root.pick_parts(record)
+        return self._root.pick_parts(record, Budget())
+
+    def apply_all(self, records: Sequence[Mapping[str, object]]) -> list[dict[str, object]]:
+        """Their excerpts share one budget. Raises `BadRequest` when it is used up."""
+        budget = Budget()
+        return [self._root.pick_parts(record, budget) for record in records]
 
     def top_level_names(self) -> frozenset[str] | None:
         """The fields of the record itself that `apply` looks at; None when it is all of them."""
