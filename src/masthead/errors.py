@@ -54,6 +54,16 @@ class BodyStalled(MastheadError):
     message = "The request's body stopped arriving. Send the request again."
 
 
+class AnswerTooLarge(BadRequest):
+    """What was asked for is there and may be read, but is too much for one answer."""
+
+    def __init__(self, max_bytes: int) -> None:
+        super().__init__(
+            f"The answer would have more than {max_bytes:,} bytes. Ask for fewer records "
+            "(`perPage`), or only for the fields that you need (`fields`)."
+        )
+
+
 class Unauthenticated(MastheadError):
     message = "The request requires a valid authorization token."
 

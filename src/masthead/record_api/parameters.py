@@ -14,6 +14,8 @@ from masthead.records.projection import Projection
 DEFAULT_PER_PAGE = 30
 MAX_PER_PAGE = 1_000
 MAX_QUERY_BYTES = 16_000
+MAX_ANSWER_BYTES = 32 * 1024 * 1024
+"""Of the records in an answer: a thousand posts of 32 KiB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,7 @@ def _list_parameters(query_string: bytes) -> ListParameters:
             expand=given.get("expand", ""),
             names=projection.top_level_names() if projection else None,
             skip_total=given.get("skipTotal", "").lower() in ("1", "true", "t"),
+            max_bytes=MAX_ANSWER_BYTES,
         ),
         projection,
     )
@@ -95,5 +98,5 @@ def _number(given: dict[str, str], name: str, default: int) -> int:
     return number if number >= 1 else default
 
 
-_PLAIN = ListParameters(ListRequest(), None)
+_PLAIN = ListParameters(ListRequest(max_bytes=MAX_ANSWER_BYTES), None)
 _WHOLE = ViewParameters("", None)

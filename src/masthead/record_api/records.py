@@ -13,7 +13,12 @@ from masthead.ids import TenantId
 from masthead.media.upload import file_field, store_upload
 from masthead.members.email_change import new_address
 from masthead.record_api.call import Call
-from masthead.record_api.parameters import read_list_parameters, read_view_parameters
+from masthead.record_api.large_answers import check_size, in_pieces, send_pieces
+from masthead.record_api.parameters import (
+    MAX_ANSWER_BYTES,
+    read_list_parameters,
+    read_view_parameters,
+)
 from masthead.record_api.showing import all_shown, shown
 from masthead.records.collection import Collection, Record
 from masthead.records.engine import in_tenant
@@ -23,26 +28,35 @@ from masthead.web.answers import send_empty, send_json
 from masthead.web.multipart import Upload, form_to_object, read_form
 
 FORM_OVERHEAD = 1024 * 1024
+SMALL_ANSWER = 256 * 1024
+"""Characters of long texts; an answer of more is made and sent in pieces."""
 
 
 async def list_records(call: Call) -> None:
     collection = call.collection()
     wanted = read_list_parameters(call.scope["query_string"])
     page = await call.records.page(call.caller, collection, wanted.request)
-    items = await all_shown(collection, page.items, wanted.projection)
     body = {
         "page": page.page,
         "perPage": page.per_page,
         "totalItems": page.total,
         "totalPages": page.total_pages,
-        "items": items,
     }
-    await send_json(call.send, 200, body)
+    items = await all_shown(collection, page.items, wanted.projection)
+    if page.weight <= SMALL_ANSWER and not wanted.request.expand:
+        await send_json(call.send, 200, {**body, "items": items})
+        return
+    if items is not page.items:
+        # Nothing may hold the whole records while a slow client takes its time.
+        page.items.clear()
+    await send_pieces(call.send, await in_pieces(body, "items", items, MAX_ANSWER_BYTES))
 
 
 async def view_record(call: Call) -> None:
     collection = call.collection()
-    await send_json(call.send, 200, await _viewed(call, collection, call.caller, call.record_id))
+    record = await _viewed(call, collection, call.caller, call.record_id)
+    check_size(record, MAX_ANSWER_BYTES)
+    await send_json(call.send, 200, record)
 
 
 async def create_record(call: Call) -> None:
@@ -81,7 +95,12 @@ async def delete_record(call: Call) -> None:
 async def _viewed(call: Call, collection: Collection, caller: Caller, record_id: str) -> Record:
     wanted = read_view_parameters(call.scope["query_string"])
     record = await call.records.get(
-        caller, collection, record_id, expand=wanted.expand, names=wanted.names
+        caller,
+        collection,
+        record_id,
+        expand=wanted.expand,
+        names=wanted.names,
+        max_bytes=MAX_ANSWER_BYTES,
     )
     return await shown(collection, record, wanted.projection)
 

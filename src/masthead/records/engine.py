@@ -12,29 +12,46 @@ import sqlalchemy as sa
 
 from masthead import clock, ids
 from masthead.caller import Caller, Kind
-from masthead.errors import BadRequest, Forbidden, NotFound, Unauthenticated
+from masthead.errors import AnswerTooLarge, BadRequest, Forbidden, NotFound, Unauthenticated
 from masthead.ids import TenantId
 from masthead.keyring import KeyRing
 from masthead.records.access import allow, allow_record
 from masthead.records.collection import Collection, Record, Registry
-from masthead.records.expand import Expansion, expand_records
+from masthead.records.expand import Expansion, expand_records, with_relations
 from masthead.records.fields.base import Access
 from masthead.records.filter.ast import Expression
-from masthead.records.filter.parser import ParsedFilter, parse_cached
-from masthead.records.filter.shape import shape as shape_of
+from masthead.records.filter.parser import ParsedFilter, parse_given
 from masthead.records.kept import Kept
 from masthead.records.new_record import NewRecord
-from masthead.records.query import Context, PreparedTotal, Queries, Shape, access_of, decoded
+from masthead.records.query import (
+    Context,
+    Prepared,
+    PreparedTotal,
+    Queries,
+    Shape,
+    access_of,
+    decoded,
+)
 from masthead.records.rotation import Rotated, Rotation
 from masthead.records.search import document_key, prefix_of, read_query
 from masthead.records.search_index import SearchIndex
-from masthead.records.sorting import SortKey, parse_sort
+from masthead.records.sorting import sort_keys
 from masthead.records.unit import ENCRYPTION_PURPOSE, Parts, Unit, WrittenEvent, secret_context
 from masthead.records.writes import Writes
-from masthead.storage.database import EVERY_TENANT, Database, Scope, scope_of
+from masthead.storage.database import (
+    EVERY_TENANT,
+    MAX_BYTES,
+    Database,
+    Row,
+    RowsTooLarge,
+    Scope,
+    scope_of,
+)
 from masthead.storage.full_text import Term, search_values
 
 MAX_OFFSET = 2**53
+
+_SAY_WHICH = "Say which tenant: use its host name or the x-tenant-id header."
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +69,8 @@ class ListRequest:
     names: frozenset[str] | None = None
     """The only fields the answer will show; None is all of them."""
     skip_total: bool = False
+    max_bytes: int | None = None
+    """Of the records together; more is `AnswerTooLarge`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +82,8 @@ class Page:
     """-1 when it was not asked for."""
     is_complete: bool = True
     """False for a search of words that are not all in the index yet."""
+    weight: int = 0
+    """Characters of long texts, where `max_bytes` was given."""
 
     @property
     def total_pages(self) -> int:
@@ -104,7 +125,7 @@ class Records:
 
     async def page(self, caller: Caller, collection: Collection, wanted: ListRequest) -> Page:
         access = self._may_read(caller, collection)
-        parsed = _parsed(wanted.filter)
+        parsed = parse_given(wanted.filter)
         expansion = Expansion.parse(wanted.expand)
         terms = read_query(wanted.search)
         if wanted.search and not terms:
@@ -114,22 +135,23 @@ class Records:
             access,
             caller.tenant_id is not None,
             parsed.shape if parsed else None,
-            _sort_keys(wanted.sort),
-            _with_relations(collection, wanted.names, expansion),
+            sort_keys(wanted.sort),
+            with_relations(collection, wanted.names, expansion),
             wanted.after is not None,
             bool(terms),
             _needs_tenant(caller, expansion),
+            wanted.max_bytes is not None,
         )
         found = self._search_values(caller, collection, wanted, terms) if terms else None
         is_complete = not terms or await self.search_index.catch_up(
             TenantId(caller.tenant_id or ""), collection
         )
         context = Context(caller, self.clock(), found)
-        items = await self._items(caller, shape, parsed, context, wanted)
+        items, weight = await self._items(caller, shape, parsed, context, wanted)
         total = -1 if wanted.skip_total else await self._total(caller, shape, parsed, context)
         if expansion and items:
-            await expand_records(self, caller, collection, items, expansion)
-        return Page(items, wanted.page, wanted.per_page, total, is_complete)
+            await expand_records(self, caller, collection, items, expansion, wanted.max_bytes)
+        return Page(items, wanted.page, wanted.per_page, total, is_complete, weight)
 
     async def get(
         self,
@@ -139,11 +161,12 @@ class Records:
         *,
         expand: str = "",
         names: frozenset[str] | None = None,
+        max_bytes: int | None = None,
     ) -> Record:
         access = self._may_read(caller, collection)
         _check_id(record_id)
         expansion = Expansion.parse(expand)
-        names = _with_relations(collection, names, expansion)
+        names = with_relations(collection, names, expansion)
         shape = Shape(
             collection.name,
             access,
@@ -153,17 +176,14 @@ class Records:
         )
         prepared = self._queries.one(shape)
         values: dict[str, Any] = {"id": record_id, "tenant": caller.tenant_id}
-        Context(caller, self.clock()).fill(prepared.statement.names, values)
-        rows = await self.database.fetch(
-            _scope(caller), prepared.statement, prepared.statement.bind(values)
-        )
+        rows = await self._fetch(caller, prepared, values, Context(caller, self.clock()))
         if not rows:
             raise NotFound
         if len(rows) > 1:
             raise _several_tenants()
         record = prepared.rows.record(rows[0])
         if expansion:
-            await expand_records(self, caller, collection, [record], expansion)
+            await expand_records(self, caller, collection, [record], expansion, max_bytes)
         return record
 
     def check_may_create(self, caller: Caller, collection: Collection) -> None:
@@ -298,6 +318,7 @@ class Records:
         by: str,
         keys: Sequence[str],
         limit: int,
+        max_bytes: int | None = None,
     ) -> list[Record]:
         """The records a caller may see whose field `by` holds one of the keys.
 
@@ -308,17 +329,20 @@ class Records:
             return []
         # A tenant's own row is found by id; it is in the same scope as everything of the tenant.
         has_tenant = caller.tenant_id is not None
-        shape = Shape(collection.name, access_of(caller), has_tenant, with_tenant=not has_tenant)
+        shape = Shape(
+            collection.name,
+            access_of(caller),
+            has_tenant,
+            with_tenant=not has_tenant,
+            sized=max_bytes is not None,
+        )
         prepared = self._queries.some(shape, by)
         values: dict[str, Any] = {
             "tenant": caller.tenant_id,
             "keys": self.database.list_value(keys),
             "limit": limit,
         }
-        Context(caller, self.clock()).fill(prepared.statement.names, values)
-        rows = await self.database.fetch(
-            _scope(caller), prepared.statement, prepared.statement.bind(values)
-        )
+        rows = await self._fetch(caller, prepared, values, Context(caller, self.clock()), max_bytes)
         return [prepared.rows.record(row) for row in rows]
 
     async def _inquire(self, collection: Collection, given: Mapping[str, Any]) -> None:
@@ -332,11 +356,11 @@ class Records:
         parsed: ParsedFilter | None,
         context: Context,
         wanted: ListRequest,
-    ) -> list[Record]:
+    ) -> tuple[list[Record], int]:
         prepared = self._queries.page(shape, parsed)
         offset = (wanted.page - 1) * wanted.per_page
         if offset > MAX_OFFSET:
-            return []
+            return [], 0
         values: dict[str, Any] = {
             "tenant": caller.tenant_id,
             "limit": wanted.per_page,
@@ -347,13 +371,31 @@ class Records:
         if parsed:
             for slot in prepared.slots:
                 values[slot.parameter] = slot.coerce(parsed.values[slot.position])
+        rows = await self._fetch(caller, prepared, values, context, wanted.max_bytes)
+        to_record = prepared.rows.record
+        return [to_record(row) for row in rows], prepared.weight(rows)
+
+    async def _fetch(
+        self,
+        caller: Caller,
+        prepared: Prepared,
+        values: dict[str, Any],
+        context: Context,
+        max_bytes: int | None = None,
+    ) -> list[Row]:
         statement = prepared.statement
         context.fill(statement.names, values)
-        rows = await self.database.fetch(
-            _scope(caller), statement, statement.bind(values), slow=prepared.is_slow
-        )
-        to_record = prepared.rows.record
-        return [to_record(row) for row in rows]
+        values[MAX_BYTES] = max_bytes
+        try:
+            return await self.database.fetch(
+                _scope(caller),
+                statement,
+                statement.bind(values),
+                slow=prepared.is_slow,
+                max_bytes=max_bytes,
+            )
+        except RowsTooLarge:
+            raise AnswerTooLarge(max_bytes or 0) from None
 
     def _search_values(
         self, caller: Caller, collection: Collection, wanted: ListRequest, terms: list[Term]
@@ -442,15 +484,12 @@ def _require_tenant(caller: Caller) -> None:
 def _no_tenant(caller: Caller) -> Exception:
     if caller.kind is Kind.GUEST:
         return Unauthenticated()
-    return BadRequest("Say which tenant: use its host name or the x-tenant-id header.")
+    return BadRequest(_SAY_WHICH)
 
 
 def _several_tenants() -> BadRequest:
     """Tenants choose ids: only their own tenant tells two records of the same id apart."""
-    return BadRequest(
-        "Several tenants have a record of this id. Say which tenant: use its host name or the"
-        " x-tenant-id header."
-    )
+    return BadRequest(f"Several tenants have a record of this id. {_SAY_WHICH}")
 
 
 def _needs_tenant(caller: Caller, expansion: Expansion | None) -> bool:
@@ -459,30 +498,3 @@ def _needs_tenant(caller: Caller, expansion: Expansion | None) -> bool:
 
 def _scope(caller: Caller) -> Scope:
     return EVERY_TENANT if caller.tenant_id is None else scope_of(caller.tenant_id)
-
-
-def _parsed(wanted: str | Expression) -> ParsedFilter | None:
-    if isinstance(wanted, str):
-        return parse_cached(wanted) if wanted.strip() else None
-    return ParsedFilter(wanted, *shape_of(wanted))
-
-
-_SORTS: dict[str, tuple[SortKey, ...]] = {}
-
-
-def _sort_keys(text: str) -> tuple[SortKey, ...]:
-    keys = _SORTS.get(text)
-    if keys is None:
-        keys = parse_sort(text)
-        if len(_SORTS) < 1_000:
-            _SORTS[text] = keys
-    return keys
-
-
-def _with_relations(
-    collection: Collection, names: frozenset[str] | None, expansion: Expansion | None
-) -> frozenset[str] | None:
-    """Expanding reads relation fields even where the answer leaves them out."""
-    if names is None or expansion is None:
-        return names
-    return names | {each.name for each in collection.relations} | {"tenant_id"}

@@ -20,6 +20,8 @@ MAX_PATHS = 50
 MAX_CHARACTERS = 3_500
 MAX_RELATED = 1_000
 """How many records one back-relation brings in all; more are for a list of their own."""
+MAX_PLACES = 20_000
+"""Records in an answer with expansions, each counted in every place that shows it."""
 
 
 @dataclass(slots=True)
@@ -45,19 +47,59 @@ class Expansion:
         return root
 
 
+def with_relations(
+    collection: Collection, names: frozenset[str] | None, expansion: Expansion | None
+) -> frozenset[str] | None:
+    """Expanding reads relation fields even where the answer leaves them out."""
+    if names is None or expansion is None:
+        return names
+    return names | {each.name for each in collection.relations} | {"tenant_id"}
+
+
 async def expand_records(
     records: Records,
     caller: Caller,
     collection: Collection,
     items: Sequence[Record],
     expansion: Expansion,
+    max_bytes: int | None = None,
 ) -> None:
     """Adds `expand` to the items in place. Unknown, hidden and locked relations are left out.
 
-    For a caller without a tenant the items hold their `tenant_id`, which is taken out again where
-    the caller may not read it.
-    """
-    await _expand_all(records, caller, collection, items, expansion)
+    Each relation brings at most `max_bytes`; a record may be in several places, so that all of them
+    are counted as well."""
+    await _expand(records, caller, collection, items, expansion, max_bytes)
+    placed: dict[int, int] = {}
+    if sum(_places(item, placed) for item in items) > MAX_PLACES:
+        raise BadRequest(
+            f"The expansions would show more than {MAX_PLACES:,} records. "
+            "Expand fewer relations, or ask for fewer records."
+        )
+
+
+def _places(record: Record, placed: dict[int, int]) -> int:
+    """How many records an answer shows for this one. Those met before are not counted again."""
+    known = placed.get(id(record))
+    if known is None:
+        known = 1
+        for value in record.get("expand", {}).values():
+            related = value if isinstance(value, list) else [value]
+            known += sum(_places(each, placed) for each in related)
+        placed[id(record)] = known
+    return known
+
+
+async def _expand(
+    records: Records,
+    caller: Caller,
+    collection: Collection,
+    items: Sequence[Record],
+    expansion: Expansion,
+    max_bytes: int | None,
+) -> None:
+    """For a caller without a tenant the items hold their `tenant_id`, which is taken out again
+    where the caller may not read it."""
+    await _expand_all(records, caller, collection, items, expansion, max_bytes)
     if caller.tenant_id is None and access_of(caller) < TENANT_ID.read:
         for item in items:
             del item["tenant_id"]
@@ -69,16 +111,17 @@ async def _expand_all(
     collection: Collection,
     items: Sequence[Record],
     expansion: Expansion,
+    max_bytes: int | None,
 ) -> None:
     for name, deeper in expansion.steps.items():
         relation = collection.by_name.get(name)
         if isinstance(relation, Relation):
             if relation.read <= access_of(caller):
-                await _expand_forward(records, caller, relation, items, deeper)
+                await _expand_forward(records, caller, relation, items, deeper, max_bytes)
             continue
         back = records.registry.back_relation(collection, name)
         if back and back[1].read <= access_of(caller):
-            await _expand_backward(records, caller, *back, items, deeper)
+            await _expand_backward(records, caller, *back, items, deeper, max_bytes)
 
 
 async def _expand_forward(
@@ -87,6 +130,7 @@ async def _expand_forward(
     relation: Relation,
     items: Sequence[Record],
     deeper: Expansion,
+    max_bytes: int | None,
 ) -> None:
     keys = list({item[relation.name] for item in items if item.get(relation.name)})
     if not keys:
@@ -94,10 +138,10 @@ async def _expand_forward(
     target = records.registry[relation.to]
     # Without a tenant several records may have the same id.
     limit = len(keys) if caller.tenant_id is not None else MAX_RELATED
-    found = await records.related(caller, target, "id", keys, limit)
+    found = await records.related(caller, target, "id", keys, limit, max_bytes)
     by_id = {(_home(caller, record), record["id"]): record for record in found}
     homes = [_home(caller, item) for item in items]
-    await _go_deeper(records, caller, target, found, deeper)
+    await _go_deeper(records, caller, target, found, deeper, max_bytes)
     for home, item in zip(homes, items, strict=True):
         record = by_id.get((home, item.get(relation.name, "")))
         if record is not None:
@@ -111,13 +155,14 @@ async def _expand_backward(
     relation: Relation,
     items: Sequence[Record],
     deeper: Expansion,
+    max_bytes: int | None,
 ) -> None:
     keys = [item["id"] for item in items]
-    found = await records.related(caller, source, relation.name, keys, MAX_RELATED)
+    found = await records.related(caller, source, relation.name, keys, MAX_RELATED, max_bytes)
     grouped: dict[tuple[str, str], list[Record]] = {}
     for record in found:
         grouped.setdefault((_home(caller, record), record[relation.name]), []).append(record)
-    await _go_deeper(records, caller, source, found, deeper)
+    await _go_deeper(records, caller, source, found, deeper, max_bytes)
     for item in items:
         if related := grouped.get((_home(caller, item), item["id"])):
             _add(item, f"{source.name}_via_{relation.name}", related)
@@ -134,11 +179,12 @@ async def _go_deeper(
     collection: Collection,
     found: Sequence[Record],
     deeper: Expansion,
+    max_bytes: int | None,
 ) -> None:
     for record in found:
         record["collectionId"] = collection.id
         record["collectionName"] = collection.name
-    await expand_records(records, caller, collection, found, deeper)
+    await _expand(records, caller, collection, found, deeper, max_bytes)
 
 
 def _add(item: Record, name: str, value: Record | list[Record]) -> None:

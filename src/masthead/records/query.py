@@ -59,6 +59,8 @@ class Shape:
     with_tenant: bool = False
     """Reads `tenant_id` too, whether or not the caller may see it: what is expanded without a
     tenant has to stay in each record's own."""
+    sized: bool = False
+    """Rows that hold too many bytes are refused before they are read."""
 
 
 class Rows:
@@ -103,6 +105,12 @@ class Prepared:
     rows: Rows
     is_slow: bool
     """May be long without SQLite's noticing: FTS5's work or one LIKE counts as a single step."""
+    long: tuple[int, ...] = ()
+    """The columns of long texts, where their bytes count."""
+
+    def weight(self, rows: list[Row]) -> int:
+        """Characters of long texts."""
+        return sum(len(row[position] or "") for row in rows for position in self.long)
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,11 +325,14 @@ class Queries:
         return order
 
     def _finish(self, query: Any, compiler: WhereCompiler, shape: Shape) -> Prepared:
+        fields = self.fields(shape)
+        long = [each.name for each in fields if each.is_long] if shape.sized else []
         return Prepared(
-            self._database.compile(query),
+            self._database.compile(query, long),
             tuple(compiler.slots),
-            presented(self.fields(shape)),
+            presented(fields),
             shape.search or compiler.is_slow,
+            tuple(position for position, each in enumerate(fields) if each.name in long),
         )
 
 

@@ -44,3 +44,16 @@ def _sort_key(part: str) -> SortKey:
     if not _PATH.fullmatch(name) or len(path) > MAX_PATH_STEPS:
         raise BadRequest(f"{part[:40]!r} can't be sorted by. Name a field, with - to descend.")
     return SortKey(path, descending=part.startswith("-"))
+
+
+_SORTS: dict[str, tuple[SortKey, ...]] = {}
+
+
+def sort_keys(text: str) -> tuple[SortKey, ...]:
+    """As `parse_sort`; common texts are read once."""
+    keys = _SORTS.get(text)
+    if keys is None:
+        keys = parse_sort(text)
+        if len(_SORTS) < 1_000:
+            _SORTS[text] = keys
+    return keys

@@ -21,6 +21,8 @@ Row = Sequence[Any]
 Scope = NewType("Scope", str)
 """Whose rows a statement may touch. PostgreSQL enforces it by row-level security."""
 
+MAX_BYTES = "max_bytes"
+
 EVERY_TENANT = Scope("*")
 """For the platform itself: operators, the worker, the command line."""
 
@@ -36,6 +38,8 @@ class Statement:
     text: str
     names: tuple[str, ...]
     constants: Mapping[str, object]
+    counted: tuple[int, ...] = ()
+    """The columns that `Database.fetch` counts the bytes of, as it needs them."""
 
     def bind(self, values: Mapping[str, object]) -> tuple[object, ...]:
         if self.constants:
@@ -84,7 +88,11 @@ class Database(Protocol):
     name: str
     """`sqlite` or `postgresql`."""
 
-    def compile(self, statement: ClauseElement) -> Statement: ...
+    def compile(self, statement: ClauseElement, counted: Sequence[str] = ()) -> Statement:
+        """`counted` are the columns of long texts in a select whose rows must not be too many
+        bytes. Such a statement has the parameter `MAX_BYTES` and may have columns of its own behind
+        those that were asked for."""
+        ...
 
     def list_value(self, values: Sequence[object]) -> object:
         """A list as the one parameter of `dialects.any_of`."""
@@ -101,8 +109,12 @@ class Database(Protocol):
         values: Sequence[object] = (),
         *,
         slow: bool = False,
+        max_bytes: int | None = None,
     ) -> list[Row]:
-        """Reads outside any transaction. `slow` says beforehand that this may take a while."""
+        """Reads outside any transaction. `slow` says beforehand that this may take a while.
+
+        Raises `RowsTooLarge` as soon as the counted columns hold more than `max_bytes`, before the
+        rest of the rows is in memory."""
         ...
 
     def transaction(self, scope: Scope) -> AbstractAsyncContextManager[Transaction]: ...
@@ -112,6 +124,10 @@ class Database(Protocol):
         ...
 
     async def close(self) -> None: ...
+
+
+class RowsTooLarge(Exception):
+    """The rows hold more bytes than the reader takes."""
 
 
 class UniqueViolation(Exception):

@@ -37,6 +37,16 @@ def compile_statement(statement: ClauseElement, dialect: Dialect) -> Statement:
     return Statement(state.statement, names, constants)
 
 
+def with_counted(
+    compiled: Statement, statement: ClauseElement, counted: Sequence[str]
+) -> Statement:
+    """The statement with the positions of the counted columns among those it selects."""
+    assert isinstance(statement, sa.Select)
+    names = [column.name for column in statement.selected_columns]
+    positions = tuple(map(names.index, counted))
+    return Statement(compiled.text, compiled.names, compiled.constants, positions)
+
+
 class Text(TypeDecorator[str]):
     """Text ordered by code point on both databases."""
 

@@ -48,8 +48,8 @@ class _LongReads:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="sqlite-long-reads")
         self._connection: sqlite3.Connection | None = None
 
-    def compile(self, statement: ClauseElement) -> Statement:
-        return self._database.compile(statement)
+    def compile(self, statement: ClauseElement, counted: Sequence[str] = ()) -> Statement:
+        return self._database.compile(statement, counted)
 
     def list_value(self, values: Sequence[object]) -> object:
         return self._database.list_value(values)
@@ -64,6 +64,7 @@ class _LongReads:
         values: Sequence[object] = (),
         *,
         slow: bool = False,
+        max_bytes: int | None = None,  # whole tables are read here, in small pages
     ) -> list[Row]:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._thread, self._read, statement.text, values)

@@ -13,15 +13,19 @@ from contextlib import asynccontextmanager, suppress
 from typing import Any, TypeVar
 
 import asyncpg
+import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql.base import PGDialect
 from sqlalchemy.engine.interfaces import Dialect
 from sqlalchemy.sql import ClauseElement
 
 from masthead.errors import StatementTimeout, Unavailable
+from masthead.storage import dialects
 from masthead.storage.cancelling import completed
 from masthead.storage.database import (
+    MAX_BYTES,
     ForeignKeyViolation,
     Row,
+    RowsTooLarge,
     Scope,
     Statement,
     Transaction,
@@ -80,8 +84,12 @@ class PostgresDatabase:
         self._share = FairShare(reads_per_tenant)
         self._indexes: dict[str, tuple[str, ...]] = {}
 
-    def compile(self, statement: ClauseElement) -> Statement:
-        return compile_statement(statement, POSTGRESQL)
+    def compile(self, statement: ClauseElement, counted: Sequence[str] = ()) -> Statement:
+        if not counted:
+            return compile_statement(statement, POSTGRESQL)
+        assert isinstance(statement, sa.Select)
+        compiled = compile_statement(_cut_by_size(statement, counted), POSTGRESQL)
+        return Statement(compiled.text, compiled.names, compiled.constants, (-1,))
 
     def list_value(self, values: Sequence[object]) -> object:
         return list(values)
@@ -96,6 +104,7 @@ class PostgresDatabase:
         values: Sequence[object] = (),
         *,
         slow: bool = False,  # the server has processes of its own for that
+        max_bytes: int | None = None,
     ) -> list[Row]:
         try:
             await self._share.enter(scope, PATIENCE_SECONDS)
@@ -107,6 +116,8 @@ class PostgresDatabase:
                 rows: list[Row] = await self.ask(connection, work)
         finally:
             self._share.leave(scope)
+        if max_bytes is not None and statement.counted and rows and rows[-1][-1] > max_bytes:
+            raise RowsTooLarge
         return rows
 
     @asynccontextmanager
@@ -206,6 +217,33 @@ class PostgresDatabase:
             rows = await self.ask(connection, connection.fetch(_INDEX_COLUMNS, index))
             self._indexes[index] = tuple(row[0] for row in rows)
         return self._indexes[index]
+
+
+def _cut_by_size(query: sa.Select[Any], counted: Sequence[str]) -> sa.Select[Any]:
+    """The rows until their counted columns hold more than `MAX_BYTES`, with that one row by which
+    it shows. The last column has the bytes up to each row; rows keep their order on the way."""
+    rows = query.subquery("rows")
+    size = sum((_stored_bytes(rows.c[name]) for name in counted), sa.literal_column("0"))
+    sized = sa.select(
+        *rows.c,
+        sa.cast(size, sa.BigInteger).label("own_bytes"),
+        sa.cast(sa.func.sum(size).over(rows=(None, 0)), sa.BigInteger).label("all_bytes"),
+    ).subquery("sized")
+    limit = sa.bindparam(MAX_BYTES, required=True, type_=sa.BigInteger())
+    return sa.select(*(sized.c[column.name] for column in rows.c), sized.c.all_bytes).where(
+        sized.c.all_bytes - sized.c.own_bytes <= limit
+    )
+
+
+def _stored_bytes(column: sa.ColumnElement[Any]) -> sa.ColumnElement[int]:
+    """Without reading them, where the server knows: the length of a text is stored with it. That of
+    a compressed JSON document is not, so that it has to be written out."""
+    if not isinstance(column.type, dialects.Json):
+        return sa.func.coalesce(sa.func.octet_length(column), 0)
+    is_plain = sa.func.pg_column_compression(column).is_(None)
+    written = sa.func.octet_length(sa.cast(column, sa.Text))
+    size = sa.case((is_plain, sa.func.pg_column_size(column)), else_=written)
+    return sa.func.coalesce(size, 0)
 
 
 _INDEX_COLUMNS = """

@@ -20,8 +20,8 @@ import msgspec
 from sqlalchemy.sql import ClauseElement
 
 from masthead.errors import StatementTimeout, Unavailable
-from masthead.storage.database import Row, Scope, Statement, Transaction
-from masthead.storage.dialects import SQLITE, compile_statement
+from masthead.storage.database import Row, RowsTooLarge, Scope, Statement, Transaction
+from masthead.storage.dialects import SQLITE, compile_statement, with_counted
 from masthead.storage.fair_share import FairShare
 from masthead.storage.sqlite_connection import BUSY, code_of, connect, translated
 from masthead.storage.sqlite_writer import Writer
@@ -36,6 +36,8 @@ of its runs, so the first tick may come at any moment of a run."""
 _MAX_SECONDS = 0.002
 """For steps that are not ordinary, such as a LIKE."""
 _STEPS_PER_CHECK = 25_000
+MOST_ON_THE_LOOP = 512 * 1024
+"""Bytes of long texts; rows of more are read in a thread."""
 
 
 def open_sqlite(path: Path, *, statement_seconds: float = 5.0) -> SqliteDatabase:
@@ -61,8 +63,9 @@ class SqliteDatabase:
         self._idle: list[sqlite3.Connection] = []
         self._file = _identity(path)
 
-    def compile(self, statement: ClauseElement) -> Statement:
-        return compile_statement(statement, SQLITE)
+    def compile(self, statement: ClauseElement, counted: Sequence[str] = ()) -> Statement:
+        compiled = compile_statement(statement, SQLITE)
+        return with_counted(compiled, statement, counted) if counted else compiled
 
     def list_value(self, values: Sequence[object]) -> object:
         return msgspec.json.encode(values).decode()
@@ -74,14 +77,18 @@ class SqliteDatabase:
         values: Sequence[object] = (),
         *,
         slow: bool = False,
+        max_bytes: int | None = None,
     ) -> list[Row]:
         if slow:
-            return await self._fetch_in_thread(scope, statement, values)
+            return await self._fetch_in_thread(scope, statement, values, max_bytes)
         try:
-            return self._read(statement.text, values)
+            most = None if max_bytes is None else min(max_bytes, MOST_ON_THE_LOOP)
+            return self._read(statement, values, most)
+        except RowsTooLarge:
+            return await self._fetch_in_thread(scope, statement, values, max_bytes)
         except sqlite3.Error as error:
             if code_of(error) in _TRY_IN_THREAD:
-                return await self._fetch_in_thread(scope, statement, values)
+                return await self._fetch_in_thread(scope, statement, values, max_bytes)
             raise translated(error) from error
 
     def transaction(self, scope: Scope) -> AbstractAsyncContextManager[Transaction]:
@@ -90,7 +97,7 @@ class SqliteDatabase:
     def data_version(self) -> int:
         """A number that changes whenever anyone commits, in this process or another."""
         try:
-            version: int = self._read("PRAGMA data_version", ())[0][0]
+            version: int = self._read(_DATA_VERSION, ())[0][0]
         except sqlite3.Error as error:
             raise translated(error) from error
         return version
@@ -108,17 +115,23 @@ class SqliteDatabase:
         for connection in (self._reader, *self._idle):
             connection.close()
 
-    def _read(self, text: str, values: Sequence[object]) -> list[Row]:
+    def _read(
+        self, statement: Statement, values: Sequence[object], max_bytes: int | None = None
+    ) -> list[Row]:
         self._ticks = 0
         self._started = time.monotonic()
-        return self._reader.execute(text, values).fetchall()
+        return _rows(self._reader.execute(statement.text, values), statement, max_bytes)
 
     def _tick(self) -> bool:
         self._ticks += 1
         return self._ticks > _MAX_TICKS or time.monotonic() - self._started > _MAX_SECONDS
 
     async def _fetch_in_thread(
-        self, scope: Scope, statement: Statement, values: Sequence[object]
+        self,
+        scope: Scope,
+        statement: Statement,
+        values: Sequence[object],
+        max_bytes: int | None,
     ) -> list[Row]:
         deadline = time.monotonic() + self._statement_seconds
         try:
@@ -126,7 +139,7 @@ class SqliteDatabase:
         except TimeoutError as error:
             raise StatementTimeout from error
         try:
-            return await self._in_thread(_TimedRead(statement, values, deadline))
+            return await self._in_thread(_TimedRead(statement, values, max_bytes, deadline))
         finally:
             self._share.leave(scope)
 
@@ -160,6 +173,25 @@ class SqliteDatabase:
             return connect(self._path, busy_seconds=self._statement_seconds, query_only=True)
 
 
+def _rows(cursor: sqlite3.Cursor, statement: Statement, max_bytes: int | None) -> list[Row]:
+    """Characters are counted for bytes: a text that is longer in bytes is as long in memory."""
+    if max_bytes is None or not statement.counted:
+        return cursor.fetchall()
+    rows: list[Row] = []
+    left = max_bytes
+    for row in cursor:
+        rows.append(row)
+        for position in statement.counted:
+            left -= len(row[position] or "")
+        if left < 0:
+            # Else the statement stays open and holds its view of the database, and the error's
+            # traceback holds the rows.
+            cursor.close()
+            rows.clear()
+            raise RowsTooLarge
+    return rows
+
+
 def _identity(path: Path) -> tuple[int, int] | None:
     try:
         found = path.stat()
@@ -168,13 +200,21 @@ def _identity(path: Path) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
+_DATA_VERSION = Statement("PRAGMA data_version", (), {})
 _TRY_IN_THREAD = BUSY | {sqlite3.SQLITE_INTERRUPT}
 
 
 class _TimedRead:
     """A read in a thread, which ends at its deadline or when `stop` is called."""
 
-    def __init__(self, statement: Statement, values: Sequence[object], deadline: float) -> None:
+    def __init__(
+        self,
+        statement: Statement,
+        values: Sequence[object],
+        max_bytes: int | None,
+        deadline: float,
+    ) -> None:
+        self._max_bytes = max_bytes
         self.deadline = deadline
         self._statement = statement
         self._values = values
@@ -188,7 +228,8 @@ class _TimedRead:
         try:
             if self._is_late():
                 raise StatementTimeout
-            rows = connection.execute(self._statement.text, self._values).fetchall()
+            cursor = connection.execute(self._statement.text, self._values)
+            rows = _rows(cursor, self._statement, self._max_bytes)
         except sqlite3.Error as error:
             raise translated(error) from error
         finally:

@@ -11,7 +11,7 @@ from starlette.types import Scope, Send
 RawHeaders = list[tuple[bytes, bytes]]
 
 _encoder = msgspec.json.Encoder()
-_JSON = (b"content-type", b"application/json")
+JSON = (b"content-type", b"application/json")
 
 
 def encode(value: Any) -> bytes:
@@ -21,7 +21,7 @@ def encode(value: Any) -> bytes:
 async def send_json(
     send: Send, status: int, value: Any, headers: Iterable[tuple[bytes, bytes]] = ()
 ) -> None:
-    await send_bytes(send, status, _encoder.encode(value), (_JSON, *headers))
+    await send_bytes(send, status, _encoder.encode(value), (JSON, *headers))
 
 
 async def send_empty(

@@ -56,6 +56,11 @@ class Field:
     """No two records of a tenant hold the same value (empty ones aside)."""
     help: str = ""
 
+    @property
+    def is_long(self) -> bool:
+        """May hold so much that answers have to count it."""
+        return False
+
     kind: ClassVar[str] = ""
     """How the filter language compares it: text, number, flag, date, json, list or relation."""
 

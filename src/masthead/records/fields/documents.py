@@ -35,6 +35,10 @@ class Json(Field):
     decode: ClassVar[Decoder | None] = staticmethod(_decode)
     present: ClassVar[Decoder | None] = staticmethod(_raw)
 
+    @property
+    def is_long(self) -> bool:
+        return self.kind == "json"
+
     def column(self) -> Column[Any]:
         return Column(self.name, dialects.Json(), nullable=True)
 

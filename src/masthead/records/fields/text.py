@@ -16,6 +16,10 @@ from masthead.storage import dialects
 _UNSAFE = re.compile("[\x00\ud800-\udfff]")
 
 
+LONG_TEXT = 10_000
+"""Characters; a page of texts up to this is a matter of megabytes."""
+
+
 def not_text() -> Exception:
     return refuse("validation_invalid_type", "Must be text.")
 
@@ -31,6 +35,10 @@ class Text(Field):
 
     def column(self) -> Column[Any]:
         return Column(self.name, dialects.Text(), nullable=False, server_default=text("''"))
+
+    @property
+    def is_long(self) -> bool:
+        return self.max > LONG_TEXT
 
     def default_value(self) -> str:
         return self.default

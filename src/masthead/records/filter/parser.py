@@ -76,6 +76,13 @@ def parse_cached(text: str) -> ParsedFilter:
     return _parse_remembered(text)
 
 
+def parse_given(given: str | Expression) -> ParsedFilter | None:
+    """A filter as text, or as the tree that a face has built itself; None without conditions."""
+    if isinstance(given, str):
+        return parse_cached(given) if given.strip() else None
+    return ParsedFilter(given, *shape(given))
+
+
 def _parse_with_shape(text: str) -> ParsedFilter:
     expression = parse(text)
     return ParsedFilter(expression, *shape(expression))
