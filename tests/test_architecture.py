@@ -72,6 +72,7 @@ MAY_SPEAK_SQL = (
     "backup/take.py",
     # Looks at a database that the service itself may not be able to open.
     "cli/doctor.py",
+    "cli/causes.py",
 )
 # `AWS_*` are the object store's own, shared with every other tool that speaks S3.
 MAY_READ_ENVIRONMENT = (

@@ -10,13 +10,14 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from masthead import clock
+from masthead import clock, private_files
 from masthead.ai.addresses import under_operator
 from masthead.keyring import KeyRing
 from masthead.records.engine import Records
 from masthead.records.unit import Unit, WrittenEvent
+from masthead.records.versions import is_used
 from masthead.schema import registry, tables
-from masthead.settings import Settings
+from masthead.settings import Settings, SettingsError
 from masthead.site.address import Sites
 from masthead.site.custom_domain import beside
 from masthead.storage.database import Database
@@ -75,13 +76,30 @@ class Installation:
 
 async def open_installation(settings: Settings, now: clock.Clock = clock.now) -> Installation:
     """Opens what the settings name. The database must have the current schema already."""
-    keyring = KeyRing([str(secret) for secret in settings.load_root_secrets()])
+    private_files.protect(settings)
     database = await open_database(settings.database_url)
+    try:
+        keyring = await _keyring(settings, database)
+    except BaseException:
+        await database.close()
+        raise
     collections = reaching(under_operator(registry, settings), settings.outbound_allow)
     collections = beside(collections, settings.base_domain)
     records = Records(database, collections, tables, keyring, now)
     records.fan_out = _FanoutWhenNeeded(database)
     return Installation(settings, keyring, database, records)
+
+
+async def _keyring(settings: Settings, database: Database) -> KeyRing:
+    """A first start makes a root secret. A later one must not: with another secret no stored one
+    could be read again, and no session or link would be good any more."""
+    # Asked twice: a process that started at the same moment makes the file before it writes.
+    if settings.lacks_root_secret and await is_used(database) and settings.lacks_root_secret:
+        raise SettingsError(
+            f"secret.key is missing in {settings.data_dir.absolute()}, although the database is in "
+            "use: restore the file from a backup, or set MASTHEAD_SECRET_KEY to what it held."
+        )
+    return KeyRing([str(secret) for secret in settings.load_root_secrets()])
 
 
 class _FanoutWhenNeeded:

@@ -265,11 +265,20 @@ class Settings:
         scheme, _, path = self.database_url.partition(":///")
         return Path(path).absolute() if scheme == "sqlite" else None
 
+    @property
+    def lacks_root_secret(self) -> bool:
+        """None is set, and none was made yet or its file is gone."""
+        return self.secret_key is None and not self._secret_file.exists()
+
+    @property
+    def _secret_file(self) -> Path:
+        return self.data_dir / "secret.key"
+
     def load_root_secrets(self) -> tuple[Secret, ...]:
         """The root secrets, newest first; makes and stores one on the first call of an install."""
         if self.secret_key is not None:
             return self.secret_key
-        path = self.data_dir / "secret.key"
+        path = self._secret_file
         try:
             return parse_secret_keys(root_secret.read_or_create(path))
         except OSError as error:

@@ -9,9 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
-import smtplib
 import sqlite3
-import ssl
 from collections.abc import Awaitable, Callable
 from contextlib import closing
 from dataclasses import asdict, dataclass
@@ -21,17 +19,21 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import aiosmtplib
 import sqlalchemy as sa
 
-from masthead import clock, ids
+from masthead import clock, ids, private_files
+from masthead.cli.causes import database_cause, smtp_cause, storage_cause
 from masthead.cli.invocation import Invocation, Shown, command, new_app
-from masthead.cli.opened import UnreachableDatabase
-from masthead.errors import MastheadError, Unavailable
+from masthead.errors import MastheadError, NotFound, Unavailable
 from masthead.events.outbox import events
+from masthead.keyring import KeyRing
+from masthead.mail.smtp import SmtpTransport
 from masthead.payments.reconcile import Report, Reports
+from masthead.records.rotation import Rotation
 from masthead.records.tables import tenant_states
-from masthead.schema import tables
-from masthead.setting_values import SmtpSecurity
+from masthead.records.versions import is_used
+from masthead.schema import registry, tables
 from masthead.settings import Settings, SettingsError
 from masthead.storage.database import EVERY_TENANT
 from masthead.storage.migrate import HEAD, revision_of
@@ -41,6 +43,12 @@ from masthead.storage.row_security import ROLE
 
 app = new_app()
 
+NEEDS = {
+    "stored secrets": ("root secret", "database"),
+    "clock": ("database",),
+    "payments": ("database",),
+}
+"""What has to be well before a check can be made."""
 FREE_BYTES = 1024**3
 SMTP_SECONDS = 5
 CLOCK_SLACK = timedelta(minutes=1)
@@ -82,14 +90,21 @@ async def examine(invocation: Invocation) -> list[Check]:
         return [Check("settings", State.FAIL, str(error))]
     checks = [Check("settings", State.OK, "every variable is known and reads well")]
     for name, look in CHECKS.items():
+        broken = [each for each in NEEDS.get(name, ()) if _has_failed(checks, each)]
+        if broken:
+            # The cause and its remedy are said once.
+            checks.append(Check(name, State.WARN, f"not looked at: the {broken[0]} comes first"))
+            continue
         try:
             state, detail = await look(settings)
-        except Unavailable:
-            state, detail = State.FAIL, str(UnreachableDatabase())
         except (MastheadError, OSError) as error:
             state, detail = State.FAIL, str(error)
         checks.append(Check(name, state, detail))
     return checks
+
+
+def _has_failed(checks: list[Check], name: str) -> bool:
+    return any(each.name == name and each.state is State.FAIL for each in checks)
 
 
 async def data_dir(settings: Settings) -> Finding:
@@ -110,12 +125,44 @@ def _data_dir(folder: Path) -> Finding:
 async def secret_key(settings: Settings) -> Finding:
     if settings.secret_key is not None:
         return State.OK, f"{len(settings.secret_key)} from MASTHEAD_SECRET_KEY"
+    if settings.lacks_root_secret:
+        return await _missing_secret(settings)
     return await asyncio.to_thread(_secret_file, settings.data_dir / "secret.key")
 
 
-def _secret_file(path: Path) -> Finding:
-    if not path.exists():
+async def _missing_secret(settings: Settings) -> Finding:
+    try:
+        is_new = not await _is_used(settings)
+    except Unavailable:
+        is_new = True
+    if is_new:
         return State.WARN, "not made yet; the first start writes secret.key"
+    return State.FAIL, (
+        "secret.key is missing although the database is in use, so the service does not start; "
+        "restore the file from a backup, or set MASTHEAD_SECRET_KEY to what it held"
+    )
+
+
+async def _is_used(settings: Settings) -> bool:
+    if await revision_of(settings.database_url) != HEAD:
+        return False
+    opened = await open_database(settings.database_url)
+    try:
+        return await is_used(opened)
+    finally:
+        await opened.close()
+
+
+async def files(settings: Settings) -> Finding:
+    """The root secret has a check of its own."""
+    found = await asyncio.to_thread(private_files.exposed, settings)
+    names = [str(path) for path in found if path.name != "secret.key"]
+    if names:
+        return State.FAIL, f"others may read {', '.join(names)}; run chmod go= on each"
+    return State.OK, "database, media and mails are readable by their owner alone"
+
+
+def _secret_file(path: Path) -> Finding:
     mode = path.stat().st_mode & 0o777
     if mode & 0o077:
         return State.FAIL, f"secret.key is open to others ({mode:04o}); run chmod 600 {path}"
@@ -123,7 +170,10 @@ def _secret_file(path: Path) -> Finding:
 
 
 async def database(settings: Settings) -> Finding:
-    revision = await revision_of(settings.database_url)
+    try:
+        revision = await revision_of(settings.database_url)
+    except Unavailable as error:
+        return State.FAIL, database_cause(settings, error)
     if revision is None:
         return State.WARN, "no schema yet; `masthead migrate` or the first start makes it"
     if revision != HEAD:
@@ -135,9 +185,12 @@ async def database(settings: Settings) -> Finding:
 
 
 def _sqlite(path: Path) -> Finding:
-    with closing(sqlite3.connect(path)) as connection:
-        (mode,) = connection.execute("PRAGMA journal_mode").fetchone()
-        (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+    try:
+        with closing(sqlite3.connect(path)) as connection:
+            (mode,) = connection.execute("PRAGMA journal_mode").fetchone()
+            (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+    except sqlite3.DatabaseError as error:
+        return State.FAIL, f"{path} is damaged ({error}); restore a backup"
     if verdict != "ok":
         return State.FAIL, f"{path} is damaged ({verdict}); restore a backup"
     if mode != "wal":
@@ -176,12 +229,13 @@ async def storage(settings: Settings) -> Finding:
     sent = b"masthead doctor"
     try:
         store = open_object_store(settings.storage_url)
+        # First, since some servers make a bucket for whatever is put into it.
+        await store.ping()
         await store.put(key, sent)
         received = b"".join([bytes(part) async for part in (await store.get(key)).chunks])
         await store.delete(key)
-    except Unavailable:
-        where = urlsplit(settings.storage_url).scheme
-        return State.FAIL, f"the {where} store does not answer; check MASTHEAD_STORAGE_URL"
+    except (Unavailable, NotFound) as error:
+        return State.FAIL, storage_cause(settings, error)
     if received != sent:
         return State.FAIL, "an object came back changed; check MASTHEAD_STORAGE_URL"
     return State.OK, "an object was written, read and deleted"
@@ -190,24 +244,33 @@ async def storage(settings: Settings) -> Finding:
 async def mail(settings: Settings) -> Finding:
     if settings.smtp_url is None:
         return State.WARN, "MASTHEAD_SMTP_URL is not set: mails are written to files, not sent"
-    return await asyncio.to_thread(_smtp, settings)
-
-
-def _smtp(settings: Settings) -> Finding:
     server = settings.smtp_url
-    assert server is not None
-    is_tls = server.security is SmtpSecurity.TLS
+    transport = SmtpTransport(
+        server, settings.outbound_ca_file, settings.base_domain, timeout_seconds=SMTP_SECONDS
+    )
     try:
-        connect = smtplib.SMTP_SSL if is_tls else smtplib.SMTP
-        with connect(server.host, server.port, timeout=SMTP_SECONDS) as session:
-            if server.security is SmtpSecurity.STARTTLS:
-                session.starttls(context=ssl.create_default_context())
-            if server.username is not None:
-                session.login(server.username, str(server.password or ""))
-            session.noop()
-    except (OSError, smtplib.SMTPException) as error:
-        return State.FAIL, f"{server.host}:{server.port} refuses ({error}); check MASTHEAD_SMTP_URL"
+        await transport.check()
+    except (OSError, aiosmtplib.SMTPException) as error:
+        return State.FAIL, smtp_cause(server, error)
     return State.OK, f"{server.host}:{server.port} answers"
+
+
+async def stored_secrets(settings: Settings) -> Finding:
+    """API keys of AI providers, webhook and payment secrets: all that a root secret encrypts."""
+    if settings.lacks_root_secret or await revision_of(settings.database_url) != HEAD:
+        return State.OK, "nothing is stored yet"
+    opened = await open_database(settings.database_url)
+    try:
+        keyring = KeyRing([str(secret) for secret in settings.load_root_secrets()])
+        count = await Rotation(opened, registry, tables, keyring).unreadable()
+    finally:
+        await opened.close()
+    if count:
+        return State.FAIL, (
+            f"{count} can't be read with the present root secret; restore the secret.key or "
+            "MASTHEAD_SECRET_KEY that wrote them, or set them anew"
+        )
+    return State.OK, "all can be read with the present root secret"
 
 
 async def clock_sanity(settings: Settings) -> Finding:
@@ -284,7 +347,9 @@ def _oddities(report: Report) -> str:
 CHECKS: dict[str, Callable[[Settings], Awaitable[Finding]]] = {
     "data directory": data_dir,
     "root secret": secret_key,
+    "files": files,
     "database": database,
+    "stored secrets": stored_secrets,
     "storage": storage,
     "mail": mail,
     "clock": clock_sanity,

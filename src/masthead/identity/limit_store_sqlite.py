@@ -20,7 +20,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from masthead import clock
+from masthead import clock, private_files
 from masthead.errors import Unavailable
 from masthead.ids import TenantId
 from masthead.storage.sqlite_connection import BUSY, code_of, translated
@@ -231,7 +231,8 @@ def _upsert(count: int) -> str:
 
 def _open(path: Path) -> sqlite3.Connection:
     """Several processes start at once: one at a time looks at the file and mends it."""
-    with path.with_name(f"{path.name}.lock").open("w") as lock:
+    beside = path.with_name(f"{path.name}.lock")
+    with open(beside, "w", opener=private_files.opener) as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         try:
             return _connect(path)
@@ -248,6 +249,7 @@ _DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 
 
 def _connect(path: Path) -> sqlite3.Connection:
+    private_files.create(path)
     connection = sqlite3.connect(
         path, timeout=5, isolation_level=None, check_same_thread=False, cached_statements=512
     )

@@ -65,6 +65,11 @@ class SmtpTransport:
                     raise
                 raise final() from error
 
+    async def check(self) -> None:
+        """Connects and signs in as for a mail, and sends none."""
+        async with self._client() as client:
+            await client.noop()
+
     def _client(self) -> aiosmtplib.SMTP:
         server = self._server
         return aiosmtplib.SMTP(

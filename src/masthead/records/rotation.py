@@ -56,6 +56,25 @@ class Rotation:
         log.info("secrets.rotated", renewed=total.renewed, unreadable=total.unreadable)
         return total
 
+    async def unreadable(self) -> int:
+        """How many stored secrets none of the configured root secrets opens."""
+        count = 0
+        for place in self._places:
+            last: Row = ("", "")
+            while rows := await place.after(last):
+                last = rows[-1]
+                count += sum(not self._is_readable(place, *row) for row in rows)
+        return count
+
+    def _is_readable(self, place: _Place, tenant_id: str, record_id: str, stored: str) -> bool:
+        record = {"tenant_id": tenant_id, "id": record_id}
+        context = secret_context(place.collection, record, place.name)
+        try:
+            self._keyring.decrypt(ENCRYPTION_PURPOSE, stored, context)
+        except DecryptionError:
+            return False
+        return True
+
     async def _rotate(self, place: _Place, total: Rotated) -> Rotated:
         last: Row = ("", "")
         while rows := await place.after(last):

@@ -21,6 +21,12 @@ FEW_TENANTS = 128
 """So many are read at once for little more than one of them costs."""
 
 
+async def is_used(database: Database) -> bool:
+    """Whether anything was ever changed in it, for a tenant or for the platform."""
+    statement = database.compile(sa.select(tenant_states.c.tenant_id).limit(1))
+    return bool(await database.fetch(EVERY_TENANT, statement, statement.bind({})))
+
+
 class Versions(NamedTuple):
     content: int = 0
     identity: int = 0

@@ -23,6 +23,7 @@ import obstore
 from obstore.exceptions import BaseError
 from obstore.store import LocalStore, S3Store
 
+from masthead import private_files
 from masthead.errors import BadRequest, NotFound, Unavailable
 
 if TYPE_CHECKING:
@@ -250,7 +251,7 @@ class LocalObjectStore(ObjectStore):
     for the same disk."""
 
     def __init__(self, folder: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         super().__init__(LocalStore(folder))
         self._folder = folder
         self._unfinished = folder / ".unfinished"
@@ -271,7 +272,7 @@ class LocalObjectStore(ObjectStore):
             with _file_errors():
                 # Right here, since it takes microseconds: a caller cancelled while a thread opened
                 # it would leave an open file that nobody knows of.
-                file = open(temporary, "xb")  # noqa: ASYNC230, SIM115
+                file = open(temporary, "xb", opener=private_files.opener)  # noqa: ASYNC230, SIM115
             with file:
                 await _write_all(file, first, rest)
                 with _file_errors():
@@ -397,7 +398,7 @@ def _file_errors() -> Iterator[None]:
 def _store(content: bytes, temporary: Path, path: Path, folder: Path) -> None:
     """All of a small object at once: each trip to a thread costs as much as writing it."""
     try:
-        with open(temporary, "xb") as file:
+        with open(temporary, "xb", opener=private_files.opener) as file:
             file.write(content)
             _sync_file(file)
         _rename_durably(temporary, path, folder)

@@ -6,6 +6,7 @@ import re
 import sqlite3
 from pathlib import Path
 
+from masthead import private_files
 from masthead.errors import StatementTimeout, Unavailable
 from masthead.storage.database import ForeignKeyViolation, UniqueViolation
 from masthead.storage.sqlite_patterns import REFUSAL, add_like
@@ -47,6 +48,7 @@ _UNIQUE = re.compile(r"UNIQUE constraint failed: (?:index '(?P<index>.*)'|(?P<co
 
 
 def connect(path: Path, *, busy_seconds: float, query_only: bool) -> sqlite3.Connection:
+    private_files.create(path)
     # The setting up may have to wait for another process that is opening the same file.
     connection = sqlite3.connect(
         path,

@@ -21,6 +21,7 @@ from sqlalchemy import Connection, create_engine, event
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
+from masthead import private_files
 from masthead.storage.migrate import NewerDatabase
 
 VERSIONS = Path(__file__).parent / "versions"
@@ -77,6 +78,7 @@ def sqlite_connection(path: Path) -> Iterator[Connection]:
 
 
 def _open(path: Path) -> sqlite3.Connection:
+    private_files.create(path)
     connection = sqlite3.connect(path, isolation_level=None, timeout=_LOCK_SECONDS)
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = FULL")

@@ -1,0 +1,56 @@
+"""The files of an installation are its own user's alone: made so, and mended at each start.
+
+The database holds addresses and password hashes, the data directory may be open to everybody on the
+machine, and what a process makes is open as well unless it says otherwise.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from masthead.settings import Settings
+
+OTHERS = 0o077
+_OF_SQLITE = ("", "-wal", "-shm", "-journal")
+
+
+def opener(path: str, flags: int) -> int:
+    """For `open(…, opener=…)`."""
+    return os.open(path, flags, 0o600)
+
+
+def create(path: Path) -> None:
+    """An empty file, unless there is one: SQLite makes its other files like the first."""
+    with suppress(FileExistsError, FileNotFoundError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+
+
+def exposed(settings: Settings) -> list[Path]:
+    """What others on this machine may open although it is the service's."""
+    return [path for path in _of_installation(settings) if path.stat().st_mode & OTHERS]
+
+
+def protect(settings: Settings) -> None:
+    for path in exposed(settings):
+        # Of another user's file the doctor tells.
+        with suppress(PermissionError, FileNotFoundError):
+            path.chmod(path.stat().st_mode & ~OTHERS & 0o777)
+
+
+def _of_installation(settings: Settings) -> Iterator[Path]:
+    folder = settings.data_dir
+    names = ["secret.key", "demo.json", "limits.db.lock", "mail"]
+    paths = [folder / name for name in names]
+    paths += [folder / f"limits.db{suffix}" for suffix in _OF_SQLITE]
+    database = settings.sqlite_path
+    if database is not None:
+        paths += [database.with_name(database.name + suffix) for suffix in _OF_SQLITE]
+    media = urlsplit(settings.storage_url)
+    # A folder elsewhere is the operator's to share; behind a closed one every file is closed.
+    if media.scheme == "file" and Path(unquote(media.path)).is_relative_to(folder.absolute()):
+        paths.append(Path(unquote(media.path)))
+    return (path for path in paths if path.exists())
