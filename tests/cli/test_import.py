@@ -102,6 +102,33 @@ def test_a_dry_run_writes_the_report_that_was_asked_for(
     assert done["posts"] == preview["posts"]
 
 
+COMMENT = """<wp:comment><wp:comment_id>{number}</wp:comment_id>
+<wp:comment_author>Ada</wp:comment_author><wp:comment_content>Words</wp:comment_content>
+<wp:comment_approved>1</wp:comment_approved><wp:comment_parent>{parent}</wp:comment_parent>
+</wp:comment></item>"""
+
+
+def test_comments_are_counted_and_come_over_when_asked_for(
+    masthead: Masthead, tmp_path: Path
+) -> None:
+    tenant = masthead.tenant()
+    commented = (
+        item(number).replace("</item>", COMMENT.format(number=number, parent=0))
+        for number in (1, 2)
+    )
+    path = tmp_path / "comments.xml"
+    path.write_text(WXR.format(items="".join(commented)))
+    given = ("import", "wordpress", "--file", str(path), "--tenant-id", tenant["tenant_id"])
+    first = masthead.json(*given, "--report", "report.json")
+    assert first["comments"] == {"imported": 0, "skipped": 2, "failed": 0, "updated": 0}
+    report = json.loads(Path("report.json").read_text())
+    assert report["skipped"]["comments"] == {"not asked for (--include-comments)": 2}
+    assert count(masthead, tenant["tenant_id"], "comments") == 0
+    second = masthead.json(*given, "--include-comments")
+    assert second["comments"]["imported"] == 2
+    assert count(masthead, tenant["tenant_id"], "comments") == 2
+
+
 def test_the_summary_is_what_the_contract_says(masthead: Masthead, wxr: Path, folder: Path) -> None:
     tenant = masthead.tenant()
     given = ("import", "wordpress", "--file", str(wxr), "--tenant-id", tenant["tenant_id"])

@@ -67,7 +67,7 @@ def reading() -> Iterator[None]:
 
 def summary_table(report: Report) -> str:
     table = Table("", "imported", "updated", "skipped", "failed", box=None, pad_edge=False)
-    for name, tally in (("posts", report.posts), ("members", report.members)):
+    for name, tally in _tallies(report):
         table.add_row(name, *_row(tally))
     images = report.images
     table.add_row("pictures", str(images.copied), "", "", str(images.failed))
@@ -79,13 +79,17 @@ def summary_table(report: Report) -> str:
     return out.getvalue().rstrip("\n")
 
 
+def _tallies(report: Report) -> list[tuple[str, Tally]]:
+    return [("posts", report.posts), ("members", report.members), *report.others().items()]
+
+
 def _row(tally: Tally) -> list[str]:
     counts = tally.summary()
     return [str(counts[name]) for name in ("imported", "updated", "skipped", "failed")]
 
 
 def _remarks(report: Report) -> Iterator[str]:
-    for name, tally in (("posts", report.posts), ("members", report.members)):
+    for name, tally in _tallies(report):
         for reason, count in sorted(tally.skipped.items()):
             yield f"{name} skipped, {reason}: {count}"
     for reason, count in sorted(report.html_only.items()):

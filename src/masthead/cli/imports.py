@@ -32,6 +32,9 @@ BatchSize = Annotated[
 SkipMembers = Annotated[bool, typer.Option("--skip-members", help="Posts only.")]
 SkipPosts = Annotated[bool, typer.Option("--skip-posts", help="Members only.")]
 IncludePages = Annotated[bool, typer.Option("--include-pages", help="Pages, too.")]
+IncludeComments = Annotated[
+    bool, typer.Option("--include-comments", help="Comments, too, with their threads.")
+]
 EmitEvents = Annotated[
     bool, typer.Option("--emit-events", help="Fire events, which an import does not.")
 ]
@@ -59,6 +62,7 @@ async def wordpress(
         bool, typer.Option("--include-products", help="Products, too.")
     ] = False,
     include_pages: IncludePages = False,
+    include_comments: IncludeComments = False,
     output_redirects: OutputRedirects = None,
     dry_run: DryRun = False,
     batch_size: BatchSize = DEFAULT_BATCH,
@@ -71,6 +75,7 @@ async def wordpress(
         site_url=_address(site_url),
         include_pages=include_pages,
         include_products=include_products,
+        include_comments=include_comments,
     )
     wish = Wish("wordpress", file, tenant, options, batch_size, dry_run, emit_events)
     if images_only or retry_errors is not None:

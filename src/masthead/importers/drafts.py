@@ -11,7 +11,7 @@ from urllib.parse import unquote
 import msgspec
 
 from masthead.commerce.collection import products
-from masthead.importers.source import SourceMember, SourcePost
+from masthead.importers.source import SourceComment, SourceMember, SourcePost, post_key
 from masthead.pages.collection import pages
 from masthead.posts.collection import posts
 from masthead.records.collection import Collection
@@ -48,21 +48,21 @@ def collection_of(post: SourcePost) -> Collection:
 
 def key_of_post(post: SourcePost) -> str:
     """With its kind: what was a page and is a post now is another thing."""
-    return f"{post.kind}:{post.source_id}"
+    return post_key(post.kind, post.source_id)
 
 
 def key_of_member(member: SourceMember) -> str:
     return f"member:{member.email}"
 
 
-def fingerprint(item: SourcePost | SourceMember) -> str:
+def fingerprint(item: SourcePost | SourceMember | SourceComment) -> str:
     values = [getattr(item, name) for name in _COUNTED[type(item)]]
     return hashlib.blake2b(msgspec.msgpack.encode(values), digest_size=16).hexdigest()
 
 
 _COUNTED: Final = {
     kind: tuple(name for name in kind.__struct_fields__ if name != "warnings")
-    for kind in (SourcePost, SourceMember)
+    for kind in (SourcePost, SourceMember, SourceComment)
 }
 
 

@@ -79,7 +79,9 @@ class Memory:
             )
         )
         self._remember: dict[int, Statement] = {}
-        self._standing = {name: database.compile(_standing(name)) for name in _SLUGGED}
+        self._standing = {
+            name: database.compile(_standing(name)) for name in (*_SLUGGED, "comments")
+        }
         self._taken = {name: database.compile(_taken(name)) for name in _SLUGGED}
         self._members = {by: database.compile(_members(by)) for by in ("id", "email")}
         self._redirects = database.compile(_redirects())
@@ -182,8 +184,10 @@ def _upsert(count: int) -> sa.Insert:
 
 def _standing(name: str) -> sa.Select[Any]:
     table = metadata.tables[name]
-    status = table.c.status if "status" in table.c else sa.literal_column("''")
-    return sa.select(table.c.id, table.c.version, table.c.slug, status).where(*_these(table, "id"))
+    slug, status = (
+        table.c[each] if each in table.c else sa.literal_column("''") for each in ("slug", "status")
+    )
+    return sa.select(table.c.id, table.c.version, slug, status).where(*_these(table, "id"))
 
 
 def _taken(name: str) -> sa.Select[Any]:

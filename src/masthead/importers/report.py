@@ -20,7 +20,7 @@ Result = Literal["imported", "updated", "skipped", "failed"]
 class Outcome(msgspec.Struct, frozen=True):
     """What became of one item."""
 
-    what: Literal["post", "page", "product", "member"]
+    what: Literal["post", "page", "product", "member", "comment"]
     source_id: str
     result: Result
     title: str = ""
@@ -76,6 +76,7 @@ class Position(msgspec.Struct):
 
     posts: int = 0
     members: int = 0
+    comments: int = 0
 
 
 class Report(msgspec.Struct):
@@ -83,6 +84,8 @@ class Report(msgspec.Struct):
     dry_run: bool = False
     posts: Tally = msgspec.field(default_factory=Tally)
     members: Tally = msgspec.field(default_factory=Tally)
+    comments: Tally = msgspec.field(default_factory=Tally)
+    authors: Tally = msgspec.field(default_factory=Tally)
     images: Images = msgspec.field(default_factory=Images)
     html_only: dict[str, int] = msgspec.field(default_factory=dict)
     """Posts that the editor can't open without losing something, by what that is."""
@@ -100,11 +103,12 @@ class Report(msgspec.Struct):
             self,
             posts=self.posts.copy(),
             members=self.members.copy(),
+            comments=self.comments.copy(),
             images=Images(self.images.copied + copied, self.images.failed + self._new(failures)),
             html_only=dict(self.html_only),
             warnings=list(self.warnings),
             errors=[*self.errors, *failures],
-            done=Position(self.done.posts, self.done.members),
+            done=msgspec.structs.replace(self.done),
         )
         for outcome in outcomes:
             new._add(outcome)
@@ -121,6 +125,9 @@ class Report(msgspec.Struct):
         if outcome.what == "member":
             self.members.add(outcome)
             self.done.members += 1
+        elif outcome.what == "comment":
+            self.comments.add(outcome)
+            self.done.comments += 1
         else:
             self.posts.add(outcome)
             self.done.posts += 1
@@ -136,18 +143,28 @@ class Report(msgspec.Struct):
         return {
             "posts": self.posts.summary(),
             "members": self.members.summary(),
+            **{name: tally.summary() for name, tally in self.others().items()},
             "images": {"copied": self.images.copied, "failed": self.images.failed},
             "redirects": self.redirects_path or None,
             "errors": self.errors_path or None,
             "dry_run": self.dry_run,
         }
 
+    def others(self) -> dict[str, Tally]:
+        """What only some exports have."""
+        tallies = {"comments": self.comments, "authors": self.authors}
+        return {name: tally for name, tally in tallies.items() if any(tally.summary().values())}
+
     def full(self) -> dict[str, Any]:
         """The summary, why things were skipped, and every warning and error."""
         return {
             "platform": self.platform,
             **self.summary(),
-            "skipped": {"posts": self.posts.skipped, "members": self.members.skipped},
+            "skipped": {
+                "posts": self.posts.skipped,
+                "members": self.members.skipped,
+                **{name: tally.skipped for name, tally in self.others().items()},
+            },
             "html_only": self.html_only,
             "warnings": msgspec.to_builtins(self.warnings),
             "error_list": msgspec.to_builtins(self.errors),

@@ -21,12 +21,14 @@ from masthead.ids import TenantId
 from masthead.importers.archived import Archive
 from masthead.importers.batch_sizes import (
     AHEAD,
+    COMMENTS_PER_BATCH,
     DEFAULT_BATCH,
     MEMBERS_PER_BATCH,
     MOST_CHARACTERS,
     MOST_ENTRIES,
 )
 from masthead.importers.batches import CREATE, UPDATE, Entry, PostBatches, ReadyPost, Written
+from masthead.importers.comment_batches import CommentBatches
 from masthead.importers.destination import Destination
 from masthead.importers.drafts import Body, draft_of, fingerprint, key_of_post
 from masthead.importers.member_batches import MemberBatches
@@ -35,9 +37,9 @@ from masthead.importers.opening import family_of
 from masthead.importers.prepared import Prepared
 from masthead.importers.preparing import Preparing
 from masthead.importers.redirects import RedirectRows
-from masthead.importers.report import Note, Outcome, Report
+from masthead.importers.report import Note, Outcome, Report, Tally
 from masthead.importers.runs import RunLog
-from masthead.importers.source import Skipped, Source, SourceMember, SourcePost
+from masthead.importers.source import Skipped, Source, SourceComment, SourceMember, SourcePost
 from masthead.importers.wanted_images import WantedImages
 from masthead.outbound.downloads import PATIENT, Patience
 from masthead.records.unit import Unit
@@ -46,6 +48,10 @@ if TYPE_CHECKING:
     from masthead.importers.images import ImageCopier, ImageFailure, Services
 
 REPEATED: Final = "the same item again"
+NOT_ASKED_FOR: Final = {
+    "comments": "not asked for (--include-comments)",
+    "authors": "not imported",
+}
 
 Given = TypeVar("Given")
 Made = TypeVar("Made")
@@ -105,12 +111,14 @@ class Import:
         family = family_of(source.overview)
         self._counted_posts = 0
         self._counted_members = 0
+        self._counted_comments = 0
         self._memory = memory = Memory(services.records.database)
         self._patience = patience
         self._archive = Archive(source.overview.files, source.read_file)
         into = Destination(services.records, memory, request.tenant_id, family, request.emit_events)
         self._posts = PostBatches(into)
         self._members = MemberBatches(into)
+        self._comments = CommentBatches(into)
         self._wanted_images = WantedImages(services.records, memory, request.tenant_id)
         self._copying = asyncio.Lock()
         # One thread for all of it: some parsers are tied to theirs.
@@ -134,14 +142,20 @@ class Import:
     async def run(self) -> Report:
         """Raises `BadFile` where the export turns out to be damaged after all, and `Stopped`."""
         await refuse_if_read_only(self._services, self._request.tenant_id)
+        if self._source.overview.comments:
+            await refuse_if_comments_are_off(self._services, self._request.tenant_id)
         earlier = await self._log.start()
         if earlier is not None:
             self._report = earlier
             self._counted_posts = earlier.done.posts
             self._counted_members = earlier.done.members
+            self._counted_comments = earlier.done.comments
+        for name, count in self._source.overview.left_out.items():
+            setattr(self._report, name, Tally(skipped={NOT_ASKED_FOR[name]: count}))
         with self._reading:
             await self._import_posts()
             await self._import_members()
+            await self._import_comments()
         return self._report
 
     async def _read(self, work: Callable[[], Made]) -> Made:
@@ -241,6 +255,24 @@ class Import:
                 self._end_if_stopping()
             start += len(batch)
 
+    async def _import_comments(self) -> None:
+        """After the posts, under which they stand."""
+        entries = self._source.comments()
+        start = 0
+        while batch := await self._read(partial(_take, entries, COMMENTS_PER_BATCH)):
+            if start >= self._counted_comments:
+                await self._write_comments(batch)
+                self._end_if_stopping()
+            start += len(batch)
+
+    async def _write_comments(self, batch: Sequence[SourceComment | Skipped]) -> None:
+        if self._request.dry_run:
+            outcomes = await self._comments.judge(batch)
+        else:
+            outcomes = await self._comments.write(batch, self._progress(self._report.after))
+        self._report = self._report.after(outcomes)
+        self._watch(self._report)
+
     def _end_if_stopping(self) -> None:
         if self._is_stopping():
             raise Stopped
@@ -281,6 +313,16 @@ async def refuse_if_read_only(services: Services, tenant_id: TenantId) -> None:
     found = await records.find(records.registry["site_settings"], {}, tenant_id=tenant_id)
     if found and (found[0]["read_only_mode"] or found[0]["deleted_at"]):
         raise Forbidden("This site is read-only. Nothing can be imported until that is lifted.")
+
+
+async def refuse_if_comments_are_off(services: Services, tenant_id: TenantId) -> None:
+    records = services.records
+    found = await records.find(records.registry["site_settings"], {}, tenant_id=tenant_id)
+    if found and not found[0]["comments_enabled"]:
+        raise Forbidden(
+            "Comments are disabled on this site. Enable them in its settings, or import without "
+            "--include-comments."
+        )
 
 
 class PostReader:
@@ -339,5 +381,5 @@ async def in_order(
         await asyncio.gather(*ahead, return_exceptions=True)
 
 
-def _take(entries: Iterator[SourceMember | Skipped], size: int) -> list[SourceMember | Skipped]:
+def _take(entries: Iterator[Given], size: int) -> list[Given]:
     return [entry for _, entry in zip(range(size), entries, strict=False)]

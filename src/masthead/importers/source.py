@@ -24,6 +24,11 @@ PAYWALL = '<hr class="paywall">'
 """Stands in a text where the part begins that only those see whom its visibility lets in."""
 
 
+def post_key(kind: Kind, source_id: str) -> str:
+    """What an import remembers an item by."""
+    return f"{kind}:{source_id}"
+
+
 class SourcePost(Struct, frozen=True):
     """A post, page or product as the other platform had it, with the body already HTML.
 
@@ -63,10 +68,27 @@ class SourceMember(Struct, frozen=True):
     """UTC, in the service's own form; '' when unknown."""
 
 
+class SourceComment(Struct, frozen=True):
+    """A comment as text. A reader yields it after the one that it answers."""
+
+    source_id: str
+    post_key: str
+    """What the import remembers its post by."""
+    parent_id: str = ""
+    """The source id of the comment that it answers; '' for none."""
+    author_name: str = ""
+    author_email: str = ""
+    body: str = ""
+    status: Literal["approved", "pending", "spam"] = "pending"
+    created: str = ""
+    """UTC, in the service's own form; '' when unknown."""
+    warnings: tuple[str, ...] = ()
+
+
 class Skipped(Struct, frozen=True):
     """Something in the file that is left out on purpose, with a reason to count and show."""
 
-    what: Literal["post", "page", "product", "member"]
+    what: Literal["post", "page", "product", "member", "comment"]
     source_id: str
     reason: str
     """Short and the same for all of its kind: 'scheduled', 'page', 'password protected'."""
@@ -81,6 +103,7 @@ class Options:
     """The old address, for exports that do not tell it; without a trailing slash."""
     include_pages: bool = False
     include_products: bool = False
+    include_comments: bool = False
     skip_posts: bool = False
     skip_members: bool = False
 
@@ -93,6 +116,10 @@ class Overview:
     site_url: str = ""
     posts: int | None = None
     members: int | None = None
+    comments: int = 0
+    """Those that are to be imported."""
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    """How many `comments` and `authors` there are that nobody has asked for."""
     files: Mapping[str, str] = field(default_factory=dict)
     """Images that lie in the archive itself: their old URL or path, and the name of the entry."""
 
@@ -106,6 +133,8 @@ class Source(Protocol):
     def posts(self) -> Iterator[SourcePost | Skipped]: ...
 
     def members(self) -> Iterator[SourceMember | Skipped]: ...
+
+    def comments(self) -> Iterator[SourceComment | Skipped]: ...
 
     def read_file(self, entry: str) -> bytes:
         """An image of `overview.files`; at most the limit of an upload."""

@@ -16,7 +16,14 @@ from masthead.app import Parts
 from masthead.importers.report import Report
 from masthead.importers.run import Import, Request
 from masthead.importers.runs import NewRun, RunLog, open_shell_run
-from masthead.importers.source import Overview, Skipped, Source, SourceMember, SourcePost
+from masthead.importers.source import (
+    Overview,
+    Skipped,
+    Source,
+    SourceComment,
+    SourceMember,
+    SourcePost,
+)
 from masthead.outbound.addresses import Address
 from masthead.outbound.client import OutboundClient
 from masthead.outbound.downloads import Patience
@@ -39,6 +46,7 @@ class WrittenExport:
 
     entries: Sequence[SourcePost | Skipped] = ()
     readers: Sequence[SourceMember | Skipped] = ()
+    words: Sequence[SourceComment | Skipped] = ()
     platform: Literal["wordpress", "substack", "ghost"] = "ghost"
     site_url: str = "https://old.example"
     files: Mapping[str, bytes] = field(default_factory=dict)
@@ -52,7 +60,8 @@ class WrittenExport:
             self.site_url,
             len(self.entries),
             len(self.readers),
-            {name: name for name in self.files},
+            len(self.words),
+            files={name: name for name in self.files},
         )
 
     def posts(self) -> Iterator[SourcePost | Skipped]:
@@ -63,6 +72,9 @@ class WrittenExport:
 
     def members(self) -> Iterator[SourceMember | Skipped]:
         return iter(self.readers)
+
+    def comments(self) -> Iterator[SourceComment | Skipped]:
+        return iter(self.words)
 
     def read_file(self, entry: str) -> bytes:
         return self.files[entry]
@@ -137,7 +149,16 @@ async def rows_of(parts: Parts, tenant_id: Any, table: str) -> list[dict[str, An
     return [dict(zip(names, row, strict=True)) for row in fetched]
 
 
-WRITTEN = ("posts", "pages", "products", "blog_members", "media", "redirects", "import_items")
+WRITTEN = (
+    "comments",
+    "posts",
+    "pages",
+    "products",
+    "blog_members",
+    "media",
+    "redirects",
+    "import_items",
+)
 KEPT = ("record_counts", "listed_values", "events", "jobs")
 
 

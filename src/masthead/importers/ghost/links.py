@@ -54,6 +54,7 @@ class Links:
     def __init__(self) -> None:
         self.posts = 0
         self.members = 0
+        self.users = 0
         self._tags: dict[str, str] = {}
         self._post_tags: dict[str, list[tuple[int, str]]] = {}
         self._metas: dict[str, Meta] = {}
@@ -69,6 +70,8 @@ class Links:
             self.posts += 1
             if self.posts > MAX_POSTS:
                 raise BadFile(f"The export has more than {MAX_POSTS:,} posts.")
+        elif table == "users":
+            self.users += 1
         elif table == "members":
             self.members += 1
         elif isinstance(row, dict) and table in _TABLES:

@@ -17,7 +17,15 @@ from masthead.importers.ghost.posts import post_of
 from masthead.importers.ghost.tables import NOT_AN_EXPORT, is_export, rows
 from masthead.importers.member_csv import CsvTable
 from masthead.importers.member_rows import Entry, MergedMembers, refuse_if_too_many
-from masthead.importers.source import BadFile, Options, Overview, Skipped, SourceMember, SourcePost
+from masthead.importers.source import (
+    BadFile,
+    Options,
+    Overview,
+    Skipped,
+    SourceComment,
+    SourceMember,
+    SourcePost,
+)
 
 MAX_FILE: Final = 50 * 1024**2
 """Of an image in the archive; as large as an upload may be unless it is set otherwise."""
@@ -51,6 +59,7 @@ class GhostSource:
             site_url=options.site_url,
             posts=0 if options.skip_posts else self._links.posts,
             members=self._members.count if self._members else 0,
+            left_out={"authors": self._links.users} if self._links.users else {},
             files=_assets(files, options.site_url),
         )
 
@@ -61,6 +70,10 @@ class GhostSource:
 
     def members(self) -> Iterator[SourceMember | Skipped]:
         return iter(self._members or ())
+
+    def comments(self) -> Iterator[SourceComment | Skipped]:
+        """Ghost keeps them out of its exports."""
+        return iter(())
 
     def read_file(self, entry: str) -> bytes:
         return self._files.read(entry, MAX_FILE)

@@ -12,7 +12,15 @@ from masthead.importers.densities import HTML_FILES, POST_ROWS
 from masthead.importers.files import Files, open_files
 from masthead.importers.member_csv import CsvTable, Row
 from masthead.importers.member_rows import Entry, MergedMembers, refuse_if_too_many
-from masthead.importers.source import BadFile, Options, Overview, Skipped, SourceMember, SourcePost
+from masthead.importers.source import (
+    BadFile,
+    Options,
+    Overview,
+    Skipped,
+    SourceComment,
+    SourceMember,
+    SourcePost,
+)
 from masthead.importers.substack.posts import kind_of, number_and_slug, post_of, shown
 from masthead.importers.substack.subscribers import subscribers_of
 
@@ -75,6 +83,9 @@ class SubstackSource:
 
     def members(self) -> Iterator[SourceMember | Skipped]:
         return iter(self._members or ())
+
+    def comments(self) -> Iterator[SourceComment | Skipped]:
+        return iter(())
 
     def read_file(self, entry: str) -> bytes:
         raise BadFile("A Substack export holds no images.")

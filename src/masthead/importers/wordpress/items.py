@@ -47,6 +47,22 @@ _WP_FIELDS: Final = frozenset(
         "attachment_url",
     }
 )
+_COMMENT_FIELDS: Final = frozenset(
+    {
+        "comment_id",
+        "comment_author",
+        "comment_author_email",
+        "comment_date",
+        "comment_date_gmt",
+        "comment_content",
+        "comment_approved",
+        "comment_type",
+        "comment_parent",
+    }
+)
+# Characters of all comments under one post, and what a field costs beside its own.
+_MAX_COMMENTS: Final = 50_000_000
+_EACH_FIELD: Final = 100
 _CHANNEL_RSS_FIELDS: Final = frozenset({"title", "link", "description"})
 _CHANNEL_WP_FIELDS: Final = frozenset({"wxr_version", "base_site_url", "base_blog_url"})
 
@@ -60,6 +76,9 @@ class Item:
     """Domain and name."""
     meta: dict[str, str] = field(default_factory=dict)
     is_too_long: bool = False
+    comment_count: int = 0
+    comments: list[dict[str, str]] = field(default_factory=list)
+    """Their fields by name, where they were asked for."""
 
     def get(self, name: str) -> str:
         return self.fields.get(name, "").strip()
@@ -69,14 +88,20 @@ class Item:
 class Channel:
     fields: dict[str, str] = field(default_factory=dict)
     has_mixed_encodings: bool = False
+    authors: int = 0
 
 
 def read_items(
-    stream: BinaryIO, channel: Channel, *, meta: frozenset[str], with_content: bool
+    stream: BinaryIO,
+    channel: Channel,
+    *,
+    meta: frozenset[str],
+    with_content: bool,
+    with_comments: bool = False,
 ) -> Iterator[Item]:
     """Fills `channel` on the way. Raises `BadFile` for what is not well-formed, or cut off."""
     xml = CleanXml(stream, without_long_texts=not with_content)
-    target = _Target(channel, meta, with_content)
+    target = _Target(channel, meta, with_content, with_comments)
     parser = etree.XMLParser(
         target=target,
         encoding="utf-8",
@@ -113,10 +138,15 @@ class _Target:
     """Takes the parser's events. Elements are known by their depth and their local name:
     namespaces differ by version, by plugin and by whoever cut the file by hand."""
 
-    def __init__(self, channel: Channel, meta: frozenset[str], with_content: bool) -> None:
+    def __init__(
+        self, channel: Channel, meta: frozenset[str], with_content: bool, with_comments: bool
+    ) -> None:
         self._channel = channel
         self._wanted_meta = meta
         self._with_content = with_content
+        self._with_comments = with_comments
+        self._in_comment = False
+        self._comment_room = 0
         self._items: list[Item] = []
         self._item: Item | None = None
         self._depth = 0
@@ -167,6 +197,9 @@ class _Target:
         elif depth == 5 and self._in_meta:
             if name == "meta_key" or (name == "meta_value" and self._meta_key in self._wanted_meta):
                 self._collect(name)
+        elif depth == 5 and self._in_comment:
+            if name in _COMMENT_FIELDS:
+                self._collect(name, min(_MAX_FIELD, self._comment_room))
         elif depth == 3:
             self._start_in_channel(name)
         elif depth == 1 and name != "rss":
@@ -194,7 +227,7 @@ class _Target:
             self._key_depth = 0
             self._finish(self._key, "".join(self._texts))
         elif depth == 4:
-            self._in_meta = False
+            self._in_meta = self._in_comment = False
         elif depth == 3 and self._item is not None:
             self._items.append(self._item)
             self._item = None
@@ -230,7 +263,10 @@ class _Target:
         if name == "item":
             self._counted += 1
             self._in_item = 0
+            self._comment_room = _MAX_COMMENTS
             self._item = Item()
+        elif name == "author":
+            self._channel.authors += 1
         elif name in _CHANNEL_RSS_FIELDS or name in _CHANNEL_WP_FIELDS:
             self._collect(name)
 
@@ -239,7 +275,9 @@ class _Target:
             self._in_item += 1
             if self._in_item > _ABSURD:
                 raise BadFile(f"A post of the export has more than {_ABSURD:,} tags or fields.")
-        if name == "postmeta":
+        if name == "comment":
+            self._start_comment()
+        elif name == "postmeta":
             self._in_meta = True
             self._meta_key = ""
         elif name == "category":
@@ -251,6 +289,13 @@ class _Target:
         elif name == "excerpt" or name in _RSS_FIELDS or name in _WP_FIELDS:
             self._collect(name)
 
+    def _start_comment(self) -> None:
+        assert self._item is not None
+        self._item.comment_count += 1
+        if self._with_comments and self._comment_room:
+            self._in_comment = True
+            self._item.comments.append({})
+
     def _collect(self, key: str, room: int = _MAX_FIELD) -> None:
         self._key = key
         self._key_depth = self._depth
@@ -261,6 +306,9 @@ class _Target:
         item = self._item
         if item is None:
             self._channel.fields.setdefault(key, text.strip())
+        elif self._in_comment:
+            self._comment_room = max(0, self._comment_room - len(text) - _EACH_FIELD)
+            item.comments[-1].setdefault(key, text.strip())
         elif key == "meta_key":
             self._meta_key = text.strip()
         elif key == "meta_value":

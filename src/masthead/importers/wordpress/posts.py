@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
 from decimal import Decimal
 from typing import Final, Literal
 from urllib.parse import quote, unquote, urlsplit
 
-from masthead.importers.source import Kind, Options, Skipped, SourcePost
+from masthead.importers.source import (
+    Kind,
+    Options,
+    Skipped,
+    SourceComment,
+    SourcePost,
+    post_key,
+)
 from masthead.importers.wordpress import ours, seo
 from masthead.importers.wordpress.attachments import Attachments, as_number
 from masthead.importers.wordpress.body import to_html
+from masthead.importers.wordpress.comments import comments_of
 from masthead.importers.wordpress.dates import published_at
 from masthead.importers.wordpress.items import Item
 from masthead.importers.wordpress.texts import cut
@@ -72,6 +81,8 @@ class Site:
     tagline: str = ""
     url: str = ""
     items: int = 0
+    comments: int = 0
+    authors: int = 0
     offset: timedelta | None = None
     attachments: Attachments = field(default_factory=Attachments)
     reusable: dict[int, str] = field(default_factory=dict)
@@ -92,12 +103,23 @@ class Posts:
             else []
         )
 
-    def of(self, item: Item) -> SourcePost | Skipped:
+    def comments_of(self, item: Item) -> Iterator[SourceComment | Skipped]:
+        """Those under an item. Of all items in their order, as `of` is asked, because ids are
+        counted."""
+        kind, source_id, reason = self._placed(item)
+        is_post = kind == "post" and not reason
+        return comments_of(item.comments, post_key("post", source_id) if is_post else "")
+
+    def _placed(self, item: Item) -> tuple[Kind | None, str, str]:
+        """What it is, its id, and why it is left out."""
         post_type = item.get("post_type").lower()
         kind = _KINDS.get(post_type)
         # What is left out this time counts too: with other options the others keep their ids.
         source_id = _own_id(item) if kind is None else self._source_id(item)
-        reason = self._reason_to_skip(item, post_type, kind)
+        return kind, source_id, self._reason_to_skip(item, post_type, kind)
+
+    def of(self, item: Item) -> SourcePost | Skipped:
+        kind, source_id, reason = self._placed(item)
         if kind is None or reason:
             title = cut(title_text(item.get("title"), MAX_TITLE), MAX_TITLE)
             return Skipped(kind or "post", source_id, reason, title)

@@ -13,6 +13,7 @@ from masthead.importers.source import (
     Options,
     Overview,
     Skipped,
+    SourceComment,
     SourceMember,
     SourcePost,
 )
@@ -60,6 +61,8 @@ class WordPress:
             site_url=site.url or options.site_url,
             posts=0 if options.skip_posts else site.items,
             members=0,
+            comments=site.comments if options.include_comments else 0,
+            left_out=_left_out(site, options),
             files=_uploads(files),
         )
 
@@ -74,6 +77,18 @@ class WordPress:
 
     def members(self) -> Iterator[SourceMember | Skipped]:
         return iter(())
+
+    def comments(self) -> Iterator[SourceComment | Skipped]:
+        if not self._options.include_comments:
+            return
+        posts = Posts(self._site, self._options)
+        for name in self._names:
+            with self._files.open(name) as stream:
+                items = read_items(
+                    stream, Channel(), meta=META, with_content=True, with_comments=True
+                )
+                for item in items:
+                    yield from posts.comments_of(item)
 
     def read_file(self, entry: str) -> bytes:
         return self._files.read(entry, _MAX_FILE)
@@ -101,16 +116,26 @@ def _look_at(files: Files, names: list[str]) -> Site:
         with files.open(name) as stream:
             for item in read_items(stream, channel, meta=frozenset({ALT}), with_content=False):
                 site.items += 1
+                site.comments += item.comment_count
                 offsets.add(item)
                 if item.get("post_type") == "attachment":
                     site.attachments.add(item)
                 has_reusable |= item.get("post_type") == _REUSABLE
+        # The parts of a large export all name the same people.
+        site.authors = max(site.authors, channel.authors)
         _check_version(channel)
         _describe(site, channel)
     site.offset = offsets.usual()
     if has_reusable:
         site.reusable = _reusable_blocks(files, names)
     return site
+
+
+def _left_out(site: Site, options: Options) -> dict[str, int]:
+    found = {"authors": site.authors}
+    if not options.include_comments:
+        found["comments"] = site.comments
+    return {name: count for name, count in found.items() if count}
 
 
 def _reusable_blocks(files: Files, names: list[str]) -> dict[int, str]:

@@ -1,0 +1,111 @@
+"""The comments of an item as comments of ours, each after the one that it answers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, Literal
+
+from masthead.email_address import is_email, normal_email
+from masthead.importers.dates import utc_text
+from masthead.importers.source import Skipped, SourceComment
+from masthead.importers.wordpress.texts import cut
+from masthead.importers.wordpress.titles import title_text
+
+MAX_NAME: Final = 100
+MAX_BODY: Final = 5_000
+NAMELESS: Final = "Anonymous"
+UNDER_OTHERS: Final = "under something that is no imported post"
+_READ: Final = 4 * MAX_BODY
+_STATES: Final[Mapping[str, Literal["approved", "pending", "spam"]]] = {
+    "1": "approved",
+    "approve": "approved",
+    "0": "pending",
+    "hold": "pending",
+    "spam": "spam",
+}
+_PARTS_LINES: Final = re.compile(
+    r"<br\s*/?>\n?|</?(?:p|div|blockquote|li|ul|ol|pre|h[1-6])(?=[\s/>])[^<>]*>", re.IGNORECASE
+)
+_NO_DATE: Final = "0000"
+
+Fields = Mapping[str, str]
+
+
+def comments_of(comments: Sequence[Fields], post_key: str) -> Iterator[SourceComment | Skipped]:
+    """`post_key` is what the import remembers the post by; '' where it is none of its posts."""
+    for fields in _answers_last(comments):
+        reason = _reason_to_skip(fields, post_key)
+        if reason:
+            yield Skipped("comment", _id(fields), reason)
+        else:
+            yield _comment(fields, post_key)
+
+
+def _answers_last(comments: Sequence[Fields]) -> list[Fields]:
+    answers: dict[str, list[Fields]] = {}
+    ids = {_id(fields) for fields in comments}
+    for fields in comments:
+        parent = _parent(fields)
+        answers.setdefault(parent if parent in ids else "", []).append(fields)
+    done: list[Fields] = []
+    waiting = answers.pop("", [])[::-1]
+    while waiting or answers:
+        if not waiting:
+            # A circle, which no thread is: it is cut at any place.
+            waiting = answers.pop(next(iter(answers)))[::-1]
+        fields = waiting.pop()
+        done.append(fields)
+        waiting += answers.pop(_id(fields), [])[::-1]
+    return done
+
+
+def _reason_to_skip(fields: Fields, post_key: str) -> str:
+    if not post_key:
+        return UNDER_OTHERS
+    if fields.get("comment_type", "") not in ("", "comment"):
+        return "pingback, trackback or other note of a program"
+    if fields.get("comment_approved", "") in ("trash", "post-trashed"):
+        return "trashed"
+    if not _id(fields):
+        return "without an id"
+    return "" if _body(fields) else "empty"
+
+
+def _comment(fields: Fields, post_key: str) -> SourceComment:
+    warnings = []
+    body = _body(fields)
+    if len(body) > MAX_BODY:
+        warnings.append(f"A comment was cut to {MAX_BODY} characters.")
+    address = normal_email(fields.get("comment_author_email", ""))
+    name = title_text(fields.get("comment_author", ""), 2 * MAX_NAME)
+    gmt = fields.get("comment_date_gmt", "")
+    date = fields.get("comment_date", "") if gmt.startswith(_NO_DATE) or not gmt else gmt
+    parent = _parent(fields)
+    return SourceComment(
+        source_id=_id(fields),
+        post_key=post_key,
+        parent_id="" if parent == _id(fields) else parent,
+        author_name=cut(name, MAX_NAME) or NAMELESS,
+        author_email=address if is_email(address) else "",
+        body=cut(body, MAX_BODY),
+        status=_STATES.get(fields.get("comment_approved", ""), "pending"),
+        created=utc_text(date),
+        warnings=tuple(warnings),
+    )
+
+
+def _body(fields: Fields) -> str:
+    """A comment is HTML in WordPress, with line ends that count; here it is text."""
+    lines = _PARTS_LINES.sub("\n", fields.get("comment_content", "")[:_READ]).split("\n")
+    text = "\n".join(title_text(line, MAX_BODY) for line in lines)
+    return re.sub(r"\n{3,}", "\n\n", text).strip()
+
+
+def _id(fields: Fields) -> str:
+    return fields.get("comment_id", "")[:100]
+
+
+def _parent(fields: Fields) -> str:
+    parent = fields.get("comment_parent", "")[:100]
+    return "" if parent == "0" else parent
