@@ -21,7 +21,8 @@ from masthead.backup.archive import (
     read_contents,
     read_rows,
 )
-from masthead.errors import MastheadError
+from masthead.backup.take import UnreachableStorage
+from masthead.errors import MastheadError, Unavailable
 from masthead.records.search_index import queue_all_words
 from masthead.schema import registry, tables
 from masthead.setting_values import parse_secret_keys
@@ -72,8 +73,7 @@ async def restore_backup(
     _check_secrets(settings, contents)
     settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     objects = open_object_store(settings.storage_url)
-    async for _ in objects.list_keys():
-        raise NotEmpty("The media storage is not empty. Restore into an empty one.")
+    await _require_empty_storage(objects)
     try:
         return await _restore(settings, path, contents, objects, tell)
     except NotEmpty:
@@ -95,6 +95,14 @@ async def _require_empty(settings: Settings) -> None:
             "Restore into an empty one."
         )
     await require_empty(settings.database_url)
+
+
+async def _require_empty_storage(objects: ObjectStore) -> None:
+    try:
+        async for _ in objects.list_keys():
+            raise NotEmpty("The media storage is not empty. Restore into an empty one.")
+    except Unavailable as error:
+        raise UnreachableStorage from error
 
 
 async def _checked(path: Path, tell: Tell) -> Contents:

@@ -27,7 +27,7 @@ from masthead.backup.archive import (
     TableLayout,
 )
 from masthead.backup.stored_files import stored_keys
-from masthead.errors import MastheadError, NotFound
+from masthead.errors import MastheadError, NotFound, Unavailable
 from masthead.records.search_index import search_queue
 from masthead.schema import metadata, tables
 from masthead.settings import Settings
@@ -35,7 +35,7 @@ from masthead.site_export.output import whole_file
 from masthead.storage.dialects import Blob
 from masthead.storage.full_text import documents
 from masthead.storage.migrate import HEAD
-from masthead.storage.objects import ObjectStore
+from masthead.storage.objects import ObjectStore, StoredObject
 from masthead.storage.snapshot import Snapshot, open_snapshot
 
 Tell = Callable[[str, int], None]
@@ -44,6 +44,10 @@ Tell = Callable[[str, int], None]
 REBUILT: Final = (documents.name, search_queue.name)
 """The search index differs from database to database; a restore has it made anew."""
 _SHOWN_MISSING: Final = 10
+
+
+class UnreachableStorage(MastheadError):
+    message = "The media storage does not answer. Check MASTHEAD_STORAGE_URL."
 
 
 class FileExists(MastheadError):
@@ -58,6 +62,11 @@ class Taken:
     missing: int = 0
     first_missing: list[str] = field(default_factory=list)
     """Keys of stored files that rows name and the store does not have."""
+
+    def miss(self, key: str) -> None:
+        self.missing += 1
+        if self.missing <= _SHOWN_MISSING:
+            self.first_missing.append(key)
 
 
 async def take_backup(
@@ -128,12 +137,19 @@ async def _add_objects(
 ) -> None:
     async for key in stored_keys(snapshot):
         try:
-            stored = await objects.get(key)
-        except NotFound:
-            taken.missing += 1
-            if taken.missing <= _SHOWN_MISSING:
-                taken.first_missing.append(key)
-            continue
-        await archive.add_stream(OBJECTS + key, stored.size, stored.chunks)
+            stored = await _get(objects, key)
+            if stored is None:
+                taken.miss(key)
+                continue
+            await archive.add_stream(OBJECTS + key, stored.size, stored.chunks)
+        except Unavailable as error:
+            raise UnreachableStorage from error
         taken.media += 1
         tell("media", 1)
+
+
+async def _get(objects: ObjectStore, key: str) -> StoredObject | None:
+    try:
+        return await objects.get(key)
+    except NotFound:
+        return None
