@@ -79,6 +79,7 @@ from masthead.web.cors import Cors
 from masthead.web.dispatch import Dispatch
 from masthead.web.front_door import FrontDoor
 from masthead.web.health import Health, build_revision
+from masthead.web.openapi_service import service_description_routes
 from masthead.web.v1.cache import AnswerCache
 from masthead.web.v1.call import Services as V1Services
 from masthead.web.v1.descriptions import description_routes
@@ -274,6 +275,7 @@ def http_app(parts: Parts) -> FrontDoor:
             *record_routes(services),
             *description_routes(V1_TABLE, parts.settings),
             *event_description_routes(registry, parts.settings),
+            *service_description_routes(registry, parts.settings),
             *v1_routes(parts),
             *media_routes(services),
             *payment_routes(parts.records, parts.directory, parts.settings),

@@ -20,8 +20,10 @@ from tests.v1.serving import serving_as_the_command_does, unlimited_world
 from masthead.app import V1_TABLE
 from masthead.identity.api_keys import create_key
 from masthead.identity.scopes import SCOPES
+from masthead.schema import registry
 from masthead.settings import Settings
 from masthead.web.openapi import build_document
+from masthead.web.openapi_service import build_service_document
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -36,6 +38,7 @@ class Served:
     url: str
     key: str
     post_id: str
+    owner_token: str
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -46,10 +49,12 @@ async def served(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterato
         post = await tenant.published()
         await tenant.create("comments", {"post_id": post["id"], "author_name": "Ada", "body": "Hi"})
         await tenant.member()
+        await tenant.settings(member_payment_webhook_secret="whsec_of_the_tenant")
+        owner = await tenant.owner()
         _, key = await create_key(world.parts.records, tenant.id, "all", list(SCOPES))
         world.clock.advance(seconds=1)
         async with serving_as_the_command_does(world.http) as address:
-            yield Served(address, key, post["id"])
+            yield Served(address, key, post["id"], owner.token)
 
 
 async def run(*command: str | Path, cwd: Path, env: dict[str, str]) -> tuple[int, str]:
@@ -94,6 +99,23 @@ async def test_schemathesis_finds_nothing(served: Served, tmp_path: Path) -> Non
     )
     assert code == 0, output
     assert f"Tested: {len(V1_TABLE)}\n" in output, output
+
+
+@pytest.mark.timeout(600)
+async def test_schemathesis_finds_nothing_in_the_other_addresses(
+    served: Served, tmp_path: Path
+) -> None:
+    described = build_service_document(registry, Settings.from_environ({}))["paths"]
+    code, output = await run(
+        Path(sys.executable).with_name("schemathesis"),
+        *("--config-file", HERE / "schemathesis_service.toml"),
+        *("run", f"{served.url}/api/openapi.json", "--url", served.url),
+        *("--header", f"Authorization: Bearer {served.owner_token}"),
+        cwd=tmp_path,
+        env={},
+    )
+    assert code == 0, output
+    assert f"Tested: {sum(map(len, described.values()))}\n" in output, output
 
 
 async def test_a_generated_python_client_works(

@@ -1,18 +1,33 @@
-"""`masthead openapi`: prints the description of the public API that this installation serves."""
+"""`masthead openapi`: prints the descriptions that this installation serves."""
 
 from __future__ import annotations
 
 import json
+from typing import Annotated
+
+import typer
 
 from masthead.app import V1_TABLE
 from masthead.cli.invocation import Invocation, Shown, command, new_app
+from masthead.schema import registry
 from masthead.web.openapi import build_document
+from masthead.web.openapi_service import build_service_document
 
 app = new_app()
 
 
 @command(app, "openapi")
-def openapi(invocation: Invocation) -> Shown:
-    """Prints the OpenAPI document of the public API."""
-    document = build_document(V1_TABLE, invocation.settings())
+def openapi(
+    invocation: Invocation,
+    service: Annotated[
+        bool, typer.Option("--service", help="Of everything beside the public API.")
+    ] = False,
+) -> Shown:
+    """Prints the OpenAPI document of the public API, or that of the service's other addresses."""
+    settings = invocation.settings()
+    document = (
+        build_service_document(registry, settings)
+        if service
+        else build_document(V1_TABLE, settings)
+    )
     return Shown(document, json.dumps(document, indent=2, ensure_ascii=False))

@@ -48,7 +48,7 @@ def build_document(routes: Iterable[Route], settings: Settings) -> dict[str, Any
             "description": "The same, for reading.",
             "url": f"{settings.base_url}{PREFIX}/docs",
         },
-        "servers": _servers(settings),
+        "servers": servers(settings),
         "security": [{SECURITY: []}],
         "tags": _tags(table),
         "paths": _paths(table, settings),
@@ -105,7 +105,7 @@ _PARAMETERS: dict[str, Any] = {
 }
 
 
-def _servers(settings: Settings) -> list[dict[str, Any]]:
+def servers(settings: Settings) -> list[dict[str, Any]]:
     address = urlsplit(settings.base_url)
     port = f":{address.port}" if address.port else ""
     return [

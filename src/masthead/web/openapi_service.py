@@ -1,0 +1,91 @@
+"""The OpenAPI 3.1 description of everything beside the public API: the record store, data
+protection, AI, payment receivers and health."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.routing import Route as Mounted
+
+from masthead.records.collection import Registry
+from masthead.settings import Settings
+from masthead.web import openapi_platform as platform
+from masthead.web import openapi_record_store as record_store
+from masthead.web.answers import encode
+from masthead.web.openapi import VERSION, servers
+from masthead.web.openapi_answers import error_code_schema, error_schema
+from masthead.web.v1.descriptions import Fixed
+
+DOCUMENT = "/api/openapi.json"
+
+_INTRODUCTION = """\
+What a Masthead service answers beside the public API `/api/v1`, whose own description is at
+`/api/v1/openapi.json`.
+
+**Tenants.** The host names the tenant: `<slug>.<base domain>` or its own domain. On the service's
+own host the header `x-tenant-id` does.
+
+**Record store.** Every collection over PocketBase's addresses, so that its clients work unchanged.
+What a caller may see and change depends on the session; a token that is no good counts as none.
+
+**Errors** of the record store have PocketBase's shape, `{"status", "code", "message", "data"}`; all
+others that of the public API, `{"error": {"code", "message", "details"}}`. Every answer has an
+`X-Request-Id`, which the operator finds in the log.
+"""
+
+_TAGS = {
+    record_store.TAG: "Records of any collection.",
+    record_store.ACCOUNTS_TAG: "Signing in as an administrator or a member.",
+    record_store.FILES_TAG: "Stored files.",
+    platform.AI: "Text from an AI provider, as a stream.",
+    platform.PRIVACY: "Exports and deletions of personal data.",
+    platform.PAYMENTS: "What the payment processor calls.",
+    platform.HEALTH: "For load balancers and monitors.",
+}
+
+_SECURITY_SCHEMES = {
+    "session": {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "The token of a session, from `auth-with-password`.",
+    },
+    "tenant": {
+        "type": "apiKey",
+        "in": "header",
+        "name": "x-tenant-id",
+        "description": "The tenant alone, as far as `MASTHEAD_GDPR_HEADER_AUTH` allows.",
+    },
+}
+
+
+def build_service_document(registry: Registry, settings: Settings) -> dict[str, Any]:
+    names = [each.name for each in registry.collections]
+    accounts = [each.name for each in registry.collections if each.is_auth]
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Masthead service",
+            "version": VERSION,
+            "summary": "The record store and the service's other addresses.",
+            "description": _INTRODUCTION,
+            "license": {"name": "MIT", "identifier": "MIT"},
+        },
+        "servers": servers(settings),
+        "tags": [{"name": name, "description": text} for name, text in _TAGS.items()],
+        "paths": {**record_store.paths(names, accounts), **platform.paths()},
+        "components": {
+            "securitySchemes": _SECURITY_SCHEMES,
+            "responses": {**record_store.responses(), **platform.responses()},
+            "schemas": {
+                **record_store.schemas(),
+                **platform.schemas(),
+                "Error": error_schema(),
+                "ErrorCode": error_code_schema(settings.error_codes),
+            },
+        },
+    }
+
+
+def service_description_routes(registry: Registry, settings: Settings) -> list[Mounted]:
+    document = encode(build_service_document(registry, settings))
+    return [Mounted(DOCUMENT, Fixed(document, "application/json"))]
