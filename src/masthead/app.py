@@ -24,7 +24,6 @@ from masthead.ai.limits import AiLimits
 from masthead.ai.open_streams import OpenStreams
 from masthead.comments.v1 import routes as comment_table
 from masthead.commerce.jobs import mark_abandoned
-from masthead.errors import NotFound
 from masthead.events.log import EventLog
 from masthead.identity.accounts import Accounts
 from masthead.identity.directory import TenantDirectory
@@ -77,6 +76,7 @@ from masthead.storage.objects import ObjectStore
 from masthead.web.compression import Compression
 from masthead.web.cors import Cors
 from masthead.web.dispatch import Dispatch
+from masthead.web.errors import no_such_address
 from masthead.web.front_door import FrontDoor
 from masthead.web.health import Health, build_revision
 from masthead.web.openapi_service import service_description_routes
@@ -405,5 +405,5 @@ def create_app() -> Service:
     return Service(settings)
 
 
-async def _nothing_here(_scope: Scope, _receive: Receive, _send: Send) -> None:
-    raise NotFound("There is no such address.")
+async def _nothing_here(scope: Scope, _receive: Receive, _send: Send) -> None:
+    raise no_such_address(scope, "There is no such address.")

@@ -7,7 +7,6 @@ together in its declaration, and docs/operations.md is tested against them.
 # ruff: noqa: RUF009  (each call makes a dataclass field; it holds no value to share)
 from __future__ import annotations
 
-import difflib
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import Field, dataclass, field, fields
@@ -49,6 +48,7 @@ from masthead.setting_values import (
     parse_switch,
     parse_text,
 )
+from masthead.suggestions import suggestion
 
 PREFIX = "MASTHEAD_"
 
@@ -302,8 +302,7 @@ def _refuse_unknown(environ: Mapping[str, str]) -> None:
     names = [variable.name for variable in VARIABLES]
     unknown = sorted(name for name in environ if name.startswith(PREFIX) and name not in names)
     if unknown:
-        nearest = difflib.get_close_matches(unknown[0], names, n=1, cutoff=0)
-        raise SettingsError(f"{unknown[0]} is not a setting; did you mean {nearest[0]}?")
+        raise SettingsError(f"{unknown[0]} is not a setting; {suggestion(unknown[0], names)}")
 
 
 def _read(variable: Variable, text: str, known: Known) -> Any:

@@ -49,7 +49,7 @@ class TestTenantCreate:
         arguments = "--name Other --plan pro --owner-email x@example.com --owner-password password1"
         refused = masthead("tenant", "create", "--slug", "acme", *arguments.split())
         assert (refused.code, refused.out) == (1, "")
-        assert refused.err == "masthead: --slug: Value must be unique.\n"
+        assert refused.err == "masthead: --slug: This value is taken. Choose another one.\n"
 
         async def owners(parts):
             return await parts.records.find(superusers, {"email": "x@example.com"})
@@ -62,7 +62,8 @@ class TestTenantCreate:
         )
         refused = masthead("tenant", "create", *arguments.split())
         assert (refused.code, refused.out) == (1, "")
-        assert refused.err == "masthead: --owner-email: Must be a valid email address.\n"
+        rule = "Must be an e-mail address, such as ada@example.com."
+        assert refused.err == f"masthead: --owner-email: {rule}\n"
 
 
 class TestTenants:

@@ -27,6 +27,12 @@ WRONG = [
     ("key create --tenant a --name n", "Missing option '--scope'."),
     ("key create --tenant a --name n --scope post:read", "did you mean posts:read?"),
     ("key create --tenant a --name n --scope posts:read --expires soon", "is not a date"),
+    (
+        "key create --tenant a --name n --scope posts:read --expires 2020-01-01",
+        "'2020-01-01' has passed; a key ends at a time to come",
+    ),
+    ("key create --tenant a --name n --scope xyzzy", "'xyzzy' is not a scope; use one of comments"),
+    ("settings set --tenant a foo=bar", "'foo' is not a site setting; use one of ai_api_key, "),
     ("member create --tenant a --email a@b.example --tier gold", "'gold' is not one of"),
     ("settings set --tenant a coments_enabled=true", "did you mean comments_enabled?"),
     ("settings set --tenant a slug=other", "'slug' is not a site setting"),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 from typing import Any
 
 import httpx
@@ -211,6 +212,9 @@ async def test_a_tenant_has_at_most_100(api: httpx.AsyncClient) -> None:
         await subscribed(api)
     answers = await asyncio.gather(*(api.post(PATH, json=BODY) for _ in range(10)))
     assert sorted(each.status_code for each in answers) == [201] * 5 + [422] * 5
+    refused = next(each.json()["error"] for each in answers if each.status_code == 422)
+    assert refused["message"] == "A site has at most 100 webhooks. Delete one first."
+    assert refused["details"] == {}
     shown = (await api.get(PATH)).json()
     assert (len(shown["items"]), shown["total"]) == (100, 100)
     await api.delete(f"{PATH}/{shown['items'][0]['id']}")
@@ -343,6 +347,25 @@ async def test_polling(api: httpx.AsyncClient, tenant: TenantWorld) -> None:
     both = {"event": "post.created", "since": clock.to_text(created)}
     assert await polled(api, **both) == items[1:2]
     assert await polled(api, after=items[-1]["id"]) == items[1::-1]
+
+
+async def test_a_since_made_from_an_item_s_created_loses_nothing_of_that_second(
+    api: httpx.AsyncClient, tenant: TenantWorld
+) -> None:
+    now = tenant.world.clock
+    now.moment = now.moment.replace(microsecond=0)
+    async with tenant.world.parts.records.unit(system(tenant.id)) as unit:
+        await unit.create(posts, {"title": "On the second", "slug": "a"})
+    now.advance(milliseconds=300)
+    (seen,) = await polled(api)
+    async with tenant.world.parts.records.unit(system(tenant.id)) as unit:
+        await unit.create(posts, {"title": "Later in it", "slug": "b"})
+    since = datetime.fromtimestamp(seen["created"], UTC).isoformat()
+    later, again = await polled(api, since=since)
+    assert (later["data"]["title"], again) == ("Later in it", seen)
+    # By its id each comes once.
+    assert await polled(api, after=seen["id"]) == [later]
+    assert await polled(api, since=clock.to_text(now())) == []
 
 
 async def test_at_most_100_at_a_time_and_the_rest_after_them(

@@ -15,9 +15,10 @@ import psutil  # type: ignore[import-untyped]
 import pytest
 from tests.databases import fresh_sqlite_url, run_apart, start_postgres_server
 from tests.stopwatch import Stopwatch
-from tests.world import START, World, open_world
+from tests.world import START, TenantWorld, World, open_world
 
 from masthead import clock
+from masthead.identity.api_keys import generate_key
 from masthead.storage.migrate import migrate
 from masthead.storage.urls import sqlite_path
 
@@ -52,12 +53,23 @@ async def check_degraded(world: World, *, secrets: tuple[str, ...]) -> None:
     answer = await world.client().get("/api/health")
     assert asked.seconds() < PATIENCE
     assert answer.status_code == 503
+    assert answer.headers["retry-after"] == "5"
     body = answer.json()
     assert (body["status"], body["pb"]) == ("degraded", "down")
     assert body["error"] == "The record store does not answer."
     assert body["ts"]
     assert body["build"]
     assert not any(secret in answer.text for secret in secrets)
+
+
+async def check_faces(world: World, tenant: TenantWorld) -> None:
+    """The public API and a page for people say when to try again, as the record store does."""
+    key = {"authorization": f"Bearer {generate_key().key}"}
+    page = {"accept": "text/html"}
+    for path, headers in (("/api/v1/posts", key), ("/member/confirm-email?token=x", page)):
+        answer = await world.client(tenant.host).get(path, headers=headers)
+        assert answer.status_code == 503, path
+        assert answer.headers["retry-after"] == "5"
 
 
 async def check_healthy(world: World) -> None:
@@ -92,12 +104,14 @@ async def test_postgresql_stops_and_comes_back(
             await check_degraded(on_postgres, secrets=(str(postgres.pgdata), "postgres", "5432"))
             refused = await on_postgres.client(tenant.host).get(posts)
             assert refused.status_code == 503
+            assert refused.headers["retry-after"] == "5"
             assert refused.json() == {
                 "status": 503,
                 "code": "unavailable",
                 "message": "The service is temporarily unavailable. Try again in a moment.",
                 "data": {},
             }
+        await check_faces(on_postgres, tenant)
         postgres.start()
         await check_healthy(on_postgres)
         answer = await on_postgres.client(tenant.host).get(posts)

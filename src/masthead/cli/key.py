@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import Annotated, Any
 
 import typer
 
+from masthead import clock
 from masthead.cli.invocation import Invocation, Shown, command, new_app
 from masthead.cli.opened import opened
 from masthead.cli.tenant_option import Tenant
@@ -16,6 +16,7 @@ from masthead.identity.scopes import ALIASES, SCOPES, is_scope
 from masthead.ids import TenantId
 from masthead.records.collection import Record
 from masthead.records.fields.values import read_moment
+from masthead.suggestions import suggestion
 
 app = new_app("Creates, lists and revokes API keys.")
 
@@ -24,9 +25,9 @@ MOST_KEYS = 10_000
 
 def known_scope(name: str) -> str:
     if not is_scope(name):
-        nearest = difflib.get_close_matches(name, [*SCOPES, *ALIASES], n=1, cutoff=0)[0]
         raise typer.BadParameter(
-            f"{name!r} is not a scope; did you mean {nearest}?", param_hint="--scope"
+            f"{name!r} is not a scope; {suggestion(name, [*SCOPES, *ALIASES])}",
+            param_hint="--scope",
         )
     return name
 
@@ -36,6 +37,10 @@ def moment(written: str) -> str:
     if read is None:
         raise typer.BadParameter(
             f"{written!r} is not a date such as 2027-01-31T09:30:00Z", param_hint="--expires"
+        )
+    if read <= clock.to_text(clock.now()):
+        raise typer.BadParameter(
+            f"{written!r} has passed; a key ends at a time to come", param_hint="--expires"
         )
     return read
 

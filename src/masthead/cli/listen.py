@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import difflib
 import json
 import signal
 import sys
@@ -25,6 +24,7 @@ from masthead.events.log import EventLog, LoggedEvent
 from masthead.events.names import EVENT_NAMES
 from masthead.identity.named import tenant_named
 from masthead.ids import TenantId
+from masthead.suggestions import suggestion
 
 app = new_app()
 
@@ -69,9 +69,8 @@ async def listen(
 
 def known_event(name: str) -> str:
     if name not in EVENT_NAMES:
-        nearest = difflib.get_close_matches(name, EVENT_NAMES, n=1, cutoff=0)[0]
         raise typer.BadParameter(
-            f"{name!r} is not an event; did you mean {nearest}?", param_hint="--event"
+            f"{name!r} is not an event; {suggestion(name, EVENT_NAMES)}", param_hint="--event"
         )
     return name
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from typing import Annotated, Any
 
@@ -20,6 +19,7 @@ from masthead.records.collection import Record
 from masthead.records.engine import Records
 from masthead.records.fields.secrets import Secret
 from masthead.site.collection import site_settings
+from masthead.suggestions import suggestion
 
 app = new_app("Reads and changes a tenant's site settings.")
 
@@ -61,8 +61,9 @@ def parse_changes(changes: Sequence[str]) -> dict[str, Any]:
     for change in changes:
         name, equals, value = change.partition("=")
         if name not in SETTABLE:
-            nearest = difflib.get_close_matches(name, SETTABLE, n=1, cutoff=0)[0]
-            raise typer.BadParameter(f"{name!r} is not a site setting; did you mean {nearest}?")
+            raise typer.BadParameter(
+                f"{name!r} is not a site setting; {suggestion(name, SETTABLE)}"
+            )
         field = SETTABLE[name]
         if isinstance(field, Secret):
             value = read_secret(value, name) if equals else ask_secret(name)

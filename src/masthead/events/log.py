@@ -55,11 +55,18 @@ class EventLog:
     async def newest(
         self, tenant_id: TenantId, *, name: str | None = None, since: str | None = None
     ) -> list[LoggedEvent]:
-        """At most 100, newest first; only those created after `since`."""
+        """At most 100, newest first; only those created after `since`. A `since` of a whole second,
+        as made from an item's time, takes in that second: more of it may have been committed since
+        the item was read, and a repeated event can be told by its id, a missed one can't."""
         values = {"tenant": tenant_id, "name": name}
         statement = self._newest_named if name else self._newest
         found = await self._fetch(tenant_id, statement, values)
-        return [LoggedEvent(*row) for row in found if not since or row[2] > since]
+        is_second = since is not None and since.endswith(".000Z")
+        return [
+            LoggedEvent(*row)
+            for row in found
+            if not since or row[2] > since or (is_second and row[2] == since)
+        ]
 
     async def oldest(
         self, tenant_id: TenantId, *, name: str | None = None, since: str = ""

@@ -277,7 +277,7 @@ async def new_credentials(given: Mapping[str, Any], *, required: bool) -> dict[s
     if not isinstance(password, str):
         raise Invalid({"password": Problem("validation_invalid_type", "Must be text.")})
     if "passwordConfirm" in given and given["passwordConfirm"] != password:
-        mismatch = Problem("validation_values_mismatch", "Values don't match.")
+        mismatch = Problem("validation_values_mismatch", "Must be the same as the password.")
         raise Invalid({"passwordConfirm": mismatch})
     problem = passwords.check_password(password)
     if problem:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from masthead import clock
 from masthead.caller import system
 from masthead.errors import Invalid, NotFound, Problem
-from masthead.identity.scopes import is_scope
+from masthead.identity.scopes import SCOPES, is_scope
 from masthead.ids import TenantId
 from masthead.records.collection import Collection, Index, Record
 from masthead.records.engine import Records
@@ -25,6 +25,7 @@ from masthead.records.fields.documents import TextList
 from masthead.records.fields.secrets import Hash
 from masthead.records.fields.text import Text
 from masthead.records.fields.values import Date
+from masthead.suggestions import suggestion
 
 api_keys = Collection(
     "api_keys",
@@ -96,7 +97,10 @@ async def create_key(
 def check_scopes(scopes: Sequence[str]) -> None:
     unknown = [name for name in scopes if not is_scope(name)]
     if unknown:
-        problem = Problem("validation_invalid_value", f"{unknown[0]} is not a scope.")
+        problem = Problem(
+            "validation_invalid_value",
+            f"{unknown[0]} is not a scope; {suggestion(unknown[0], SCOPES)}",
+        )
         raise Invalid({"scopes": problem})
 
 

@@ -35,6 +35,7 @@ tenants = Collection(
             required=True,
             max=63,
             pattern=SLUG,
+            allowed="May hold a-z, 0-9 and hyphens.",
             immutable=True,
             write=Access.PLATFORM,
         ),

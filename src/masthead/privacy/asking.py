@@ -91,7 +91,7 @@ def read_deletion(body: Mapping[str, Any]) -> Ask:
 
 def check_slug(ask: Ask, tenant: Tenant) -> None:
     if ask.subject == TENANT and ask.tenant_slug != tenant.slug:
-        problem = Problem("validation_values_mismatch", "Does not match the name of the site.")
+        problem = Problem("validation_values_mismatch", "Must be the slug of the site, exactly.")
         raise Invalid({"tenant_slug": problem})
 
 

@@ -74,13 +74,13 @@ def _view_parameters(query_string: bytes) -> ViewParameters:
 def query_parameters(query_string: bytes) -> dict[str, str]:
     """The first value of each name, as PocketBase takes it."""
     if len(query_string) > MAX_QUERY_BYTES:
-        raise BadRequest("The query string is too long.")
+        raise BadRequest(f"The query string has over {MAX_QUERY_BYTES:,} bytes.")
     try:
         pairs = parse_qsl(
             query_string.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=100
         )
     except ValueError:
-        raise BadRequest("The query string has too many parameters.") from None
+        raise BadRequest("The query string has over 100 parameters.") from None
     given: dict[str, str] = {}
     for name, value in pairs:
         given.setdefault(name, value)

@@ -23,6 +23,7 @@ from masthead.record_api.showing import all_shown, shown
 from masthead.records.collection import Collection, Record
 from masthead.records.engine import in_tenant
 from masthead.records.fields.base import REQUIRED
+from masthead.records.fields.relation import missing_relation
 from masthead.records.validation import Add, Remove
 from masthead.web.answers import send_empty, send_json
 from masthead.web.multipart import Upload, form_to_object, read_form
@@ -160,7 +161,9 @@ async def _check_may_set_password(
         raise Invalid({"oldPassword": REQUIRED})
     accounts, address = call.services.accounts, call.visit.address
     if not await accounts.verify_password(collection, caller, old, address):
-        wrong = Problem("validation_invalid_old_password", "Missing or invalid old password.")
+        wrong = Problem(
+            "validation_invalid_old_password", "Must be the password that the account has now."
+        )
         raise Invalid({"oldPassword": wrong})
 
 
@@ -223,12 +226,5 @@ async def _in_named_tenant(call: Call, collection: Collection, given: dict[str, 
         tenants = call.records.registry["tenants"]
         if await call.records.find(tenants, {"id": named}):
             return in_tenant(caller, TenantId(named))
-    raise Invalid(
-        {
-            "tenant_id": Problem(
-                "validation_missing_rel_records",
-                "Failed to find all relation records with the provided ids.",
-            )
-        },
-        "Failed to create record.",
-    )
+    unknown = missing_relation("tenants").problem
+    raise Invalid({"tenant_id": unknown}, "Failed to create record.")

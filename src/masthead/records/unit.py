@@ -28,7 +28,6 @@ from masthead.keyring import KeyRing
 from masthead.records.access import allow
 from masthead.records.change_facts import change_facts
 from masthead.records.collection import Change, Collection, Event, Record, Registry, Save, Site
-from masthead.records.fields.base import FieldError
 from masthead.records.fields.file import File
 from masthead.records.fields.relation import OnDelete, Relation, missing_relation
 from masthead.records.fields.text import Slug
@@ -47,7 +46,7 @@ from masthead.storage.database import (
     UniqueViolation,
 )
 
-NOT_UNIQUE = Problem("validation_not_unique", "Value must be unique.")
+NOT_UNIQUE = Problem("validation_not_unique", "This value is taken. Choose another one.")
 CASCADE_STEP = 500
 TOGETHER_STEP = 100
 ENCRYPTION_PURPOSE = "record-secret"
@@ -478,6 +477,4 @@ def _taken(error: UniqueViolation) -> Invalid:
 
 
 def _relation_problem(relation: Relation) -> Invalid:
-    error = missing_relation()
-    assert isinstance(error, FieldError)
-    return Invalid({relation.name: error.problem})
+    return Invalid({relation.name: missing_relation(relation.to, relation.same).problem})

@@ -96,6 +96,14 @@ async def read_small_form(scope: Scope, receive: Receive) -> bytes:
     return await read_body(scope, receive, limit=SMALL_FORM_BYTES)
 
 
+def _not_json(raw: bytes, reason: str) -> str:
+    if not raw.strip():
+        return "The request body is empty. Send a JSON object."
+    if "truncated" in reason:
+        reason = "it ends before the object does"
+    return f"The request body is not valid JSON: {reason}."
+
+
 def decode_json_object(raw: bytes, *, max_values: int = MAX_VALUES) -> dict[str, Any]:
     """The JSON object in `raw`; anything else is BadRequest. Of a repeated name the last counts."""
     _check_structure(raw, max_values)
@@ -106,7 +114,7 @@ def decode_json_object(raw: bytes, *, max_values: int = MAX_VALUES) -> dict[str,
     except UnicodeDecodeError as error:
         raise BadRequest("The request body is not valid UTF-8.") from error
     except msgspec.DecodeError as error:
-        raise BadRequest(f"The request body is not valid JSON: {error}.") from error
+        raise BadRequest(_not_json(raw, str(error))) from error
     if not isinstance(value, dict):
         raise BadRequest("The request body must be a JSON object.")
     _check_nested(value)

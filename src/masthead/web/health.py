@@ -14,6 +14,7 @@ from masthead import clock
 from masthead.errors import Unavailable
 from masthead.storage.database import Database
 from masthead.web.answers import send_empty, send_json
+from masthead.web.errors import retry_after
 from masthead.web.v1.errors import MethodNotAllowed
 
 log = structlog.get_logger()
@@ -31,10 +32,11 @@ class Health:
         if scope["method"] not in ("GET", "HEAD"):
             raise MethodNotAllowed(("GET", "HEAD"))
         status, body = await self._state()
+        headers = (*NO_STORE, *retry_after(status))
         if scope["method"] == "HEAD":
-            await send_empty(send, status, NO_STORE)
+            await send_empty(send, status, headers)
         else:
-            await send_json(send, status, body, NO_STORE)
+            await send_json(send, status, body, headers)
 
     async def _state(self) -> tuple[int, dict[str, Any]]:
         body: dict[str, Any] = {

@@ -41,7 +41,7 @@ HEADERS: dict[str, tuple[str, dict[str, Any], Any]] = {
 
 _ALWAYS = ("X-Request-Id",)
 _ADMITTED = (*_ALWAYS, "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset")
-_ALSO_ON = {401: ("WWW-Authenticate",), 429: ("Retry-After",)}
+_ALSO_ON = {401: ("WWW-Authenticate",), 429: ("Retry-After",), 503: ("Retry-After",)}
 
 _MEANINGS = {
     400: ("BadRequest", "The request can't be read: broken JSON, a wrong content type, no form."),

@@ -158,7 +158,7 @@ def parameter_schema(parameter: Parameter) -> Schema:
         case "cursor":
             schema["format"] = "cursor"
         case _:
-            schema["maxLength"] = parameter.maximum
+            schema |= {"minLength": 1, "maxLength": parameter.maximum}
     if parameter.default is not None:
         schema["default"] = parameter.default
     return schema

@@ -18,7 +18,7 @@ from starlette.types import Scope, Send
 from masthead import errors
 from masthead.errors import MastheadError
 from masthead.web.answers import RawHeaders, header, send_bytes, send_json
-from masthead.web.errors import InternalError
+from masthead.web.errors import InternalError, retry_after
 
 _HERE = Path(__file__).parent
 
@@ -88,9 +88,7 @@ async def send_error(scope: Scope, send: Send, error: MastheadError) -> None:
         ((status, code, title) for kind, status, code, title in ERRORS if isinstance(error, kind)),
         (500, "internal_error", "Something went wrong"),
     )
-    headers: RawHeaders = []
-    if isinstance(error, errors.RateLimited):
-        headers.append((b"retry-after", str(error.retry_after_seconds).encode()))
+    headers = retry_after(status, error)
     if wants_json(scope):
         body = {"status": status, "code": code, "message": str(error), "data": {}}
         await send_json(send, status, body, (*_PRIVATE, *headers))

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from masthead import clock
 from masthead.caller import Caller, system
-from masthead.errors import Invalid, Problem
+from masthead.errors import Invalid
 from masthead.events.names import TEST_PING
 from masthead.ids import TenantId, new_id
 from masthead.outbound.client import OutboundClient
@@ -51,8 +51,8 @@ async def subscribe(unit: Unit, values: Mapping[str, Any]) -> tuple[Record, str]
     """The new subscription and its secret, which nobody can read afterwards."""
     found = await unit.find(webhook_subscriptions, {}, limit=MAX_PER_TENANT)
     if len(found) >= MAX_PER_TENANT:
-        message = f"A site has at most {MAX_PER_TENANT} webhooks. Delete one first."
-        raise Invalid({"name": Problem("validation_too_many", message)})
+        # No field is at fault.
+        raise Invalid({}, f"A site has at most {MAX_PER_TENANT} webhooks. Delete one first.")
     secret = new_secret()
     return await unit.create(webhook_subscriptions, values, stamped={"secret": secret}), secret
 

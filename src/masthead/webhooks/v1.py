@@ -60,7 +60,12 @@ UPDATE = Body(
 )
 
 EVENT = Parameter("event", "Only events of this name.", "choice", choices=EVENT_NAMES)
-SINCE = Parameter("since", "Only events created after this moment.", "moment")
+SINCE = Parameter(
+    "since",
+    "Only events created after this moment. A whole second, such as an item's `created`, takes in "
+    "the events of that second: skip the ids that you have, or go on with `after`.",
+    "moment",
+)
 AFTER = Parameter(
     "after",
     "Only events that follow the one with this id, oldest first: ask again with the last id of "

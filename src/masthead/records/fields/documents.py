@@ -72,10 +72,13 @@ class Json(Field):
         try:
             written = msgspec.json.encode(value)
         except (TypeError, ValueError, RecursionError, UnicodeError) as error:
-            raise refuse("validation_invalid_json", "Must be a valid json value.") from error
+            raise refuse("validation_invalid_json", "Must be a JSON value.") from error
         # jsonb refuses an escaped NUL, and no text column could hold it either.
         if b"\\u0000" in written and _ESCAPED_NUL.search(written):
-            raise refuse("validation_invalid_json", "Contains a character that can't be stored.")
+            raise refuse(
+                "validation_invalid_json",
+                "Holds a NUL character, which can't be stored. Remove it.",
+            )
         return written
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, ClassVar
@@ -9,7 +10,7 @@ from typing import Any, ClassVar
 from sqlalchemy import Column
 
 from masthead import ids
-from masthead.records.fields.base import Decoder, Field, refuse
+from masthead.records.fields.base import Decoder, Field, FieldError, refuse
 from masthead.storage import dialects
 
 
@@ -20,10 +21,11 @@ class OnDelete(StrEnum):
     """The record stays and the field becomes empty."""
 
 
-def missing_relation() -> Exception:
+def missing_relation(to: str, same: Sequence[str] = ()) -> FieldError:
+    """PocketBase's code, for one record or for several."""
+    alike = f" with the same {' and '.join(same)}" if same else ""
     return refuse(
-        "validation_missing_rel_records",
-        "Failed to find all relation records with the provided ids.",
+        "validation_missing_rel_records", f"Must be the id of an existing record in {to}{alike}."
     )
 
 
@@ -50,7 +52,7 @@ class Relation(Field):
         if not isinstance(value, str):
             raise refuse("validation_invalid_type", "Must be the id of a record.")
         if not ids.is_id(value):
-            raise missing_relation()
+            raise missing_relation(self.to, self.same)
         return value
 
     def encode(self, value: Any) -> Any:

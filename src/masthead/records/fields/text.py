@@ -13,6 +13,8 @@ from masthead.email_address import MAX_OCTETS, is_email, normal_email
 from masthead.records.fields.base import Field, refuse
 from masthead.storage import dialects
 
+UNSTORABLE = "Holds a NUL character or half a surrogate pair, which can't be stored. Remove it."
+
 _UNSAFE = re.compile("[\x00\ud800-\udfff]")
 
 
@@ -29,6 +31,8 @@ class Text(Field):
     max: int = 5000
     min: int = 0
     pattern: re.Pattern[str] | None = None
+    allowed: str = ""
+    """Says in a sentence what the pattern lets through."""
     default: str = ""
 
     kind: ClassVar[str] = "text"
@@ -55,7 +59,7 @@ class Text(Field):
             raise not_text()
         # PostgreSQL can't store NUL, and lone surrogates have no UTF-8 form.
         if ("\x00" in value) if value.isascii() else _UNSAFE.search(value):
-            raise refuse("validation_invalid_text", "Contains a character that can't be stored.")
+            raise refuse("validation_invalid_text", UNSTORABLE)
         if len(value) > self.max:
             raise refuse(
                 "validation_max_text_constraint",
@@ -69,7 +73,7 @@ class Text(Field):
                 min=self.min,
             )
         if self.pattern and not self.pattern.fullmatch(value):
-            raise refuse("validation_invalid_format", "Invalid value format.")
+            raise refuse("validation_invalid_format", self.allowed)
         return value
 
 
@@ -82,6 +86,10 @@ class Slug(Text):
     unique: bool = True
     # Any script, but nothing that would end or split the path it becomes a part of.
     pattern: re.Pattern[str] | None = re.compile(r"[^\s/?#\\\x00-\x1f]+")
+    allowed: str = (
+        "May hold letters and digits of any script, hyphens and other signs, but no blanks, "
+        "slashes, backslashes, ? or #."
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,7 +101,9 @@ class Email(Text):
     def parse(self, value: Any) -> str:
         address = normal_email(super().parse(value))
         if not is_email(address):
-            raise refuse("validation_is_email", "Must be a valid email address.")
+            raise refuse(
+                "validation_is_email", "Must be an e-mail address, such as ada@example.com."
+            )
         return address
 
 
@@ -106,7 +116,10 @@ class Url(Text):
     def parse(self, value: Any) -> str:
         address = super().parse(value)
         if not is_web_address(address):
-            raise refuse("validation_invalid_url", "Must be a valid url.")
+            raise refuse(
+                "validation_invalid_url",
+                "Must be a full http or https URL, or a path that begins with /.",
+            )
         return address
 
 

@@ -10,7 +10,7 @@ from masthead import errors
 from masthead.errors import MastheadError
 from masthead.setting_values import ErrorCodes
 from masthead.web.answers import RawHeaders, send_json
-from masthead.web.errors import ErrorAnswer, InternalError
+from masthead.web.errors import ErrorAnswer, InternalError, retry_after
 
 
 class InvalidScope(MastheadError):
@@ -77,14 +77,13 @@ def error_answer(codes: ErrorCodes) -> ErrorAnswer:
                 "details": _details(error),
             }
         }
-        await send_json(send, status, body, [*scope.get("masthead.headers", ()), *_headers(error)])
+        headers = [*scope.get("masthead.headers", ()), *retry_after(status, error)]
+        await send_json(send, status, body, [*headers, *_headers(error)])
 
     return answer
 
 
 def _headers(error: MastheadError) -> RawHeaders:
-    if isinstance(error, errors.RateLimited):
-        return [(b"retry-after", str(error.retry_after_seconds).encode())]
     if isinstance(error, MethodNotAllowed):
         return [(b"allow", ", ".join(error.allowed).encode())]
     if isinstance(error, errors.Unauthenticated):

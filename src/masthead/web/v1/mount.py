@@ -7,10 +7,9 @@ from collections.abc import Iterable
 from starlette.routing import Route as Mounted
 from starlette.types import Receive, Scope, Send
 
-from masthead.errors import NotFound
 from masthead.identity.keys import ApiKeys
 from masthead.identity.limiter import RateLimiter
-from masthead.web.errors import answers_under
+from masthead.web.errors import answers_under, no_such_address
 from masthead.web.v1.cache import AnswerCache
 from masthead.web.v1.call import Services
 from masthead.web.v1.endpoint import Endpoint
@@ -43,4 +42,4 @@ class _Nothing:
     """An unknown address below the prefix is answered in the API's own envelope."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        raise NotFound("There is no such endpoint. The reference is at /api/v1/docs.")
+        raise no_such_address(scope, "There is no such endpoint. The reference is at /api/v1/docs.")

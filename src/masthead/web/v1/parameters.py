@@ -34,6 +34,8 @@ class Parameter:
 
     def read(self, text: str) -> Any:
         """The typed value; raises ValueError with a sentence for the caller."""
+        if not text:
+            raise ValueError("Must not be empty. Leave the parameter out instead.")
         match self.kind:
             case "integer":
                 return self._integer(text)
@@ -95,13 +97,13 @@ def read_query(query_string: bytes, declared: Sequence[Parameter]) -> dict[str, 
 
 def _pairs(query_string: bytes) -> dict[str, str]:
     if len(query_string) > MAX_QUERY_BYTES:
-        raise BadRequest("The query string is too long.")
+        raise BadRequest(f"The query string has over {MAX_QUERY_BYTES:,} bytes.")
     try:
         pairs = parse_qsl(
             query_string.decode("latin-1"), keep_blank_values=True, max_num_fields=100
         )
     except ValueError:
-        raise BadRequest("The query string has too many parameters.") from None
+        raise BadRequest("The query string has over 100 parameters.") from None
     given: dict[str, str] = {}
     for name, value in pairs:
         given.setdefault(name, value)

@@ -43,7 +43,7 @@ class View:
         return shown
 
 
-NULL = Problem("validation_required", "Cannot be null.")
+NULL = Problem("validation_required", "Cannot be null. Leave the field out, or give it a value.")
 
 
 @dataclass(frozen=True)
@@ -91,10 +91,15 @@ class Body:
                 if not isinstance(given[name], bool):
                     problems[name] = _NOT_A_FLAG
         if self.only_these:
-            problems |= {name: _NOT_HERE for name in given if name not in self.fields}
+            problems |= {name: self._not_here for name in given if name not in self.fields}
         if problems:
             raise Invalid(problems)
         return values
+
+    @cached_property
+    def _not_here(self) -> Problem:
+        settable = ", ".join(self.fields)
+        return Problem("validation_not_settable", f"Can't be set here. Use one of {settable}.")
 
     @cached_property
     def _parsers(self) -> tuple[tuple[str, Callable[[Any], Any]], ...]:
@@ -102,4 +107,3 @@ class Body:
 
 
 _NOT_A_FLAG = Problem("validation_invalid_type", "Must be true or false.")
-_NOT_HERE = Problem("validation_not_settable", "Can't be set here.")

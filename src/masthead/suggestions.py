@@ -1,0 +1,14 @@
+"""What to use instead of a name that is not known."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """The end of a sentence: the name that was probably meant, or all there are."""
+    names = sorted(known)
+    if nearest := difflib.get_close_matches(name, names, n=1):
+        return f"did you mean {nearest[0]}?"
+    return f"use one of {', '.join(names)}"
