@@ -23,7 +23,7 @@ from sqlalchemy.engine.mock import MockConnection
 
 from masthead.storage.metadata import partial_on_both
 from masthead.storage.migrate import migrate
-from masthead.storage.row_security import TENANT_COLUMN, create_role, grant, protect
+from masthead.storage.postgres.row_security import TENANT_COLUMN, create_role, grant, protect
 from masthead.storage.urls import sqlite_path
 
 if TYPE_CHECKING:

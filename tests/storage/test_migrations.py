@@ -25,7 +25,7 @@ from masthead.schema import metadata
 from masthead.storage.migrate import HEAD, NewerDatabase, migrate, revision_of
 from masthead.storage.migrations.render import render_source
 from masthead.storage.migrations.run import configuration, newest_revision, sqlite_connection
-from masthead.storage.row_security import create_role
+from masthead.storage.postgres.row_security import create_role
 from masthead.storage.urls import sqlite_path
 
 CATALOGUE = {

@@ -15,7 +15,7 @@ from tests.storage.notebook import ANN, BOB, Notebook, metadata, new_url, open_n
 
 from masthead.errors import StatementTimeout, Unavailable
 from masthead.storage.database import EVERY_TENANT, Scope, Statement
-from masthead.storage.postgres import PATIENCE_SECONDS, open_postgres
+from masthead.storage.postgres.database import PATIENCE_SECONDS, open_postgres
 
 
 @pytest.fixture

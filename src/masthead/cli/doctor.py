@@ -39,7 +39,7 @@ from masthead.storage.database import EVERY_TENANT
 from masthead.storage.migrate import HEAD, revision_of
 from masthead.storage.objects import open_object_store
 from masthead.storage.open import open_database
-from masthead.storage.row_security import ROLE
+from masthead.storage.postgres.row_security import ROLE
 
 app = new_app()
 

@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 from masthead import clock, private_files
 from masthead.errors import Unavailable
 from masthead.ids import TenantId
-from masthead.storage.sqlite_connection import BUSY, code_of, translated
+from masthead.storage.sqlite.connection import BUSY, code_of, translated
 
 KEPT_SECONDS = 2 * 24 * 3600
 PATIENCE_SECONDS = 5.0

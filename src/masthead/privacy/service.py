@@ -18,8 +18,8 @@ from masthead.records.engine import Records
 from masthead.settings import Settings
 from masthead.site.address import Sites
 from masthead.storage.compaction import WordMerge, compact
-from masthead.storage.long_reads import long_reads
 from masthead.storage.objects import ObjectStore
+from masthead.storage.sqlite.long_reads import long_reads
 
 
 @dataclass(frozen=True, slots=True)

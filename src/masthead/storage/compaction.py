@@ -16,8 +16,8 @@ import sqlalchemy as sa
 
 from masthead.errors import Unavailable
 from masthead.storage.database import Database, Transaction
-from masthead.storage.sqlite_checkpoints import catch_up, fold
-from masthead.storage.sqlite_connection import connect, translated
+from masthead.storage.sqlite.checkpoints import catch_up, fold
+from masthead.storage.sqlite.connection import connect, translated
 from masthead.storage.urls import sqlite_path
 
 MOST_BYTES = 64 * 1024 * 1024

@@ -21,7 +21,7 @@ from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
 from masthead.storage.database import Statement
-from masthead.storage.sqlite_patterns import FUNCTION
+from masthead.storage.sqlite.patterns import FUNCTION
 
 SQLITE: Dialect = SQLiteDialect(paramstyle="qmark")
 

@@ -20,7 +20,7 @@ from masthead.errors import MastheadError, Unavailable
 from masthead.storage.database import EVERY_TENANT, Row
 from masthead.storage.dialects import SQLITE, compile_statement
 from masthead.storage.migrate import postgres_connection, postgres_schema, sqlite_schema
-from masthead.storage.sqlite_connection import translated
+from masthead.storage.sqlite.connection import translated
 from masthead.storage.urls import sqlite_path
 
 
@@ -152,7 +152,7 @@ def _remove_file(path: Path) -> None:
 
 @asynccontextmanager
 async def _postgres(url: str, revision: str) -> AsyncIterator[Loading]:
-    from masthead.storage.postgres import FAILURES
+    from masthead.storage.postgres.database import FAILURES
 
     connection = await postgres_connection(url)
     try:
@@ -204,7 +204,7 @@ class PostgresLoading:
         await postgres_schema(connection, "head")
 
     async def execute(self, statement: ClauseElement) -> None:
-        from masthead.storage.postgres import POSTGRESQL
+        from masthead.storage.postgres.database import POSTGRESQL
 
         compiled = compile_statement(statement, POSTGRESQL)
         await self._connection.execute(compiled.text, *compiled.bind({}))

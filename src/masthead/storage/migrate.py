@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from masthead.errors import MastheadError, Unavailable
-from masthead.storage.sqlite_connection import translated
+from masthead.storage.sqlite.connection import translated
 from masthead.storage.urls import sqlite_path
 
 HEAD = "0007"
@@ -90,7 +90,7 @@ async def _migrate_postgres(url: str) -> None:
 async def postgres_schema(connection: Any, revision: str = "head") -> None:
     """Brings the database to a revision, within the caller's transaction."""
     from masthead.storage.migrations.run import postgres_script
-    from masthead.storage.row_security import create_role
+    from masthead.storage.postgres.row_security import create_role
 
     await connection.execute("SELECT pg_advisory_xact_lock($1)", _LOCK_KEY)
     current = await _postgres_revision(connection)

@@ -14,9 +14,9 @@ async def open_database(url: str, *, statement_seconds: float = 5.0) -> Database
     path = sqlite_path(url)
     # Imported here, so that a start pays for one driver only.
     if path is not None:
-        from masthead.storage.sqlite import open_sqlite
+        from masthead.storage.sqlite.database import open_sqlite
 
         return open_sqlite(path, statement_seconds=statement_seconds)
-    from masthead.storage.postgres import open_postgres
+    from masthead.storage.postgres.database import open_postgres
 
     return await open_postgres(url, statement_seconds=statement_seconds)

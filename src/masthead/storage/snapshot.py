@@ -18,7 +18,7 @@ import sqlalchemy as sa
 from masthead.errors import Unavailable
 from masthead.storage.database import EVERY_TENANT, Row
 from masthead.storage.dialects import SQLITE, Flag, compile_statement
-from masthead.storage.sqlite_connection import connect, translated
+from masthead.storage.sqlite.connection import connect, translated
 from masthead.storage.urls import sqlite_path
 
 ROWS_AT_ONCE: Final = 100
@@ -83,7 +83,7 @@ async def _postgres_snapshot(url: str) -> AsyncIterator[Snapshot]:
     # Here, so that a command on SQLite does not load the driver.
     import asyncpg
 
-    from masthead.storage.postgres import FAILURES
+    from masthead.storage.postgres.database import FAILURES
 
     try:
         # Without a time limit for statements: a large table takes as long as it takes.
@@ -108,7 +108,7 @@ class PostgresSnapshot:
         self._connection = connection
 
     async def rows(self, *columns: sa.Column[Any]) -> AsyncIterator[list[Row]]:
-        from masthead.storage.postgres import POSTGRESQL
+        from masthead.storage.postgres.database import POSTGRESQL
 
         statement = compile_statement(sa.select(*columns), POSTGRESQL)
         cursor = await self._connection.cursor(statement.text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from alembic import op
 
-from masthead.storage.row_security import grant, protect
+from masthead.storage.postgres.row_security import grant, protect
 
 
 def share(table: str, tenant_column: str | None) -> None:

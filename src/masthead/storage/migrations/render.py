@@ -30,7 +30,7 @@ from masthead.storage.migrations.run import (
     sqlite_connection,
     upgrade_sqlite,
 )
-from masthead.storage.row_security import TENANT_COLUMN
+from masthead.storage.postgres.row_security import TENANT_COLUMN
 
 
 def render(metadata: MetaData, message: str) -> Path:

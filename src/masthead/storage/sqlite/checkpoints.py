@@ -18,7 +18,7 @@ from pathlib import Path
 
 import structlog
 
-from masthead.storage.sqlite_connection import connect
+from masthead.storage.sqlite.connection import connect
 
 log = structlog.get_logger()
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from masthead import private_files
 from masthead.errors import StatementTimeout, Unavailable
 from masthead.storage.database import ForeignKeyViolation, UniqueViolation
-from masthead.storage.sqlite_patterns import REFUSAL, add_like
+from masthead.storage.sqlite.patterns import REFUSAL, add_like
 
 _SETTINGS = (
     # An acknowledged write survives a power cut: the log is synced at each commit.
@@ -20,14 +20,14 @@ _SETTINGS = (
     "PRAGMA temp_store = MEMORY",
     "PRAGMA cache_size = -32768",
     "PRAGMA mmap_size = 268435456",
-    # For those few who write without `sqlite_checkpoints`, such as a migration.
+    # For those few who write without `checkpoints`, such as a migration.
     "PRAGMA wal_autocheckpoint = 8000",
 )
 
 WRITER_SETTINGS = (
     "PRAGMA journal_mode = WAL",
     *_SETTINGS,
-    # The log is folded in by `sqlite_checkpoints`.
+    # The log is folded in by `checkpoints`.
     "PRAGMA wal_autocheckpoint = 0",
     # Another process's lock is waited for by asking again.
     "PRAGMA busy_timeout = 0",

@@ -14,8 +14,8 @@ from tests.storage.notebook import ANN, BOB, Notebook, new_url, open_notebook
 from masthead.errors import StatementTimeout, Unavailable
 from masthead.storage.database import Statement, UniqueViolation
 from masthead.storage.open import open_database
-from masthead.storage.sqlite import SqliteDatabase
-from masthead.storage.sqlite_writer import MAX_BATCH, MIN_BATCH
+from masthead.storage.sqlite.database import SqliteDatabase
+from masthead.storage.sqlite.writer import MAX_BATCH, MIN_BATCH
 from masthead.storage.urls import sqlite_path
 
 COUNT = """

@@ -15,7 +15,7 @@ from masthead.errors import StatementTimeout
 from masthead.storage.database import Statement
 from masthead.storage.dialects import like_pattern
 from masthead.storage.open import open_database
-from masthead.storage.sqlite_patterns import FUNCTION, add_like
+from masthead.storage.sqlite.patterns import FUNCTION, add_like
 
 
 @given(st.text(alphabet="ab_%Ä\\", max_size=12), st.text(alphabet="ab_%äÄ\\", max_size=8))

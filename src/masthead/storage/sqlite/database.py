@@ -2,7 +2,7 @@
 
 An indexed read takes about 15 µs and a hop to a thread more than that, so short reads run right on
 the event loop. Nothing long may block the loop: a read that outgrows its budget of steps is
-interrupted and run again in a thread, under a time limit. Writes are in `sqlite_writer`.
+interrupted and run again in a thread, under a time limit. Writes are in `writer`.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from masthead.errors import StatementTimeout, Unavailable
 from masthead.storage.database import Row, RowsTooLarge, Scope, Statement, Transaction
 from masthead.storage.dialects import SQLITE, compile_statement, with_counted
 from masthead.storage.fair_share import FairShare
-from masthead.storage.sqlite_connection import BUSY, code_of, connect, translated
-from masthead.storage.sqlite_writer import Writer
+from masthead.storage.sqlite.connection import BUSY, code_of, connect, translated
+from masthead.storage.sqlite.writer import Writer
 
 READER_THREADS = 4
 THREADS_PER_TENANT = 2

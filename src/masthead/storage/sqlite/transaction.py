@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 from masthead.errors import Unavailable
 from masthead.storage.database import Row, Statement
-from masthead.storage.sqlite_connection import code_of, translated
-from masthead.storage.sqlite_deferred import Deferred, in_one
+from masthead.storage.sqlite.connection import code_of, translated
+from masthead.storage.sqlite.deferred import Deferred, in_one
 
 if TYPE_CHECKING:
-    from masthead.storage.sqlite_writer import Acknowledgement, Writer
+    from masthead.storage.sqlite.writer import Acknowledgement, Writer
 
 INLINE_ROWS = 100
 """More of them are written in a thread."""

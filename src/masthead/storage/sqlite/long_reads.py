@@ -16,7 +16,7 @@ from pathlib import Path
 from sqlalchemy.sql import ClauseElement
 
 from masthead.storage.database import Database, Row, Scope, Statement, Transaction
-from masthead.storage.sqlite_connection import connect, translated
+from masthead.storage.sqlite.connection import connect, translated
 from masthead.storage.urls import sqlite_path
 
 _SETTINGS = ("PRAGMA mmap_size = 0", "PRAGMA cache_size = -2048")

@@ -29,10 +29,10 @@ from typing import Any, TypeVar
 from masthead.errors import Unavailable
 from masthead.storage.cancelling import completed
 from masthead.storage.database import Row, Statement
-from masthead.storage.sqlite_checkpoints import FOLD, Checkpoints
-from masthead.storage.sqlite_connection import BUSY, code_of, connect, translated
-from masthead.storage.sqlite_deferred import Deferred
-from masthead.storage.sqlite_transaction import INLINE_ROWS, SqliteTransaction
+from masthead.storage.sqlite.checkpoints import FOLD, Checkpoints
+from masthead.storage.sqlite.connection import BUSY, code_of, connect, translated
+from masthead.storage.sqlite.deferred import Deferred
+from masthead.storage.sqlite.transaction import INLINE_ROWS, SqliteTransaction
 
 MAX_BATCH = 64
 MIN_BATCH = 8

@@ -34,7 +34,7 @@ from masthead.storage.database import (
 from masthead.storage.deferred import Deferred
 from masthead.storage.dialects import compile_statement
 from masthead.storage.fair_share import FairShare
-from masthead.storage.row_security import ROLE
+from masthead.storage.postgres.row_security import ROLE
 
 # The base dialect, not a driver's: drivers' dialects cast every parameter (`$1::INTEGER`), which
 # narrows 64-bit numbers; the server infers the right type from the column beside the parameter.

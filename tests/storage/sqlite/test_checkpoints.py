@@ -12,17 +12,17 @@ from pathlib import Path
 import pytest
 from tests.storage.notebook import ANN, Notebook, new_url, open_notebook
 
-from masthead.storage import sqlite_checkpoints
-from masthead.storage.sqlite import open_sqlite
-from masthead.storage.sqlite_checkpoints import catch_up, fold
-from masthead.storage.sqlite_connection import connect
+from masthead.storage.sqlite import checkpoints
+from masthead.storage.sqlite.checkpoints import catch_up, fold
+from masthead.storage.sqlite.connection import connect
+from masthead.storage.sqlite.database import open_sqlite
 
 WHILE_WAITING = 0.02
 
 
 @pytest.fixture
 async def notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Notebook]:
-    monkeypatch.setattr(sqlite_checkpoints, "EVERY_SECONDS", 0.01)
+    monkeypatch.setattr(checkpoints, "EVERY_SECONDS", 0.01)
     opened = await open_notebook(new_url("sqlite", tmp_path))
     yield opened
     await opened.db.close()
@@ -55,7 +55,7 @@ async def test_what_is_committed_reaches_the_file(notebook: Notebook, tmp_path: 
 async def test_a_log_that_grew_long_starts_over_under_constant_writing(
     notebook: Notebook, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sqlite_checkpoints, "LONG_LOG", 100)
+    monkeypatch.setattr(checkpoints, "LONG_LOG", 100)
     log = path_of(tmp_path).with_name(f"{path_of(tmp_path).name}-wal")
     starts, numbers = set(), iter(range(5_000))
 
@@ -104,7 +104,7 @@ async def test_a_file_that_is_gone_is_not_made_again(notebook: Notebook, tmp_pat
 async def test_closing_while_the_log_is_folded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sqlite_checkpoints, "EVERY_SECONDS", 0)
+    monkeypatch.setattr(checkpoints, "EVERY_SECONDS", 0)
     notebook = await open_notebook(new_url("sqlite", tmp_path))
     for number in range(20):
         await add(notebook, f"note {number}")
