@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from tests.records.test_known_tenants import HOOK, delivered, owner_of
+from tests.records.test_known_tenants import HOOK, TOGETHER, delivered, owner_of
 from tests.world import TenantWorld, World
 
 from masthead.app import Parts, build
@@ -175,6 +175,7 @@ async def test_a_site_opened_again_elsewhere_takes_the_next_one(
     await create(tenant, "next")
 
 
+@TOGETHER
 async def test_two_processes_that_write_at_the_same_time_lose_nothing(
     tenant: TenantWorld, other_tenant: TenantWorld, elsewhere: Parts
 ) -> None:

@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 from sqlalchemy.sql import ColumnElement
-from tests.storage.notebook import ANN, Notebook, notes
+from tests.storage.notebook import ANN, Notebook, notes, replies
 
 from masthead.storage.dialects import (
+    SQLITE,
     any_of,
+    compile_statement,
     contained_text,
     contains_text,
     insert_missing,
@@ -231,3 +233,30 @@ async def test_limits_are_parameters_and_random_order_works(notebook: Notebook) 
     )
     rows = await notebook.db.fetch(ANN, statement, statement.bind({"most": 3}))
     assert len({row[0] for row in rows}) == 3
+
+
+TITLES = sa.select(notes.c.slug)
+READS_BOTH = [
+    sa.select(replies.c.id).join(notes, notes.c.id == replies.c.note_id),
+    sa.select(replies.c.id).where(replies.c.note_id.in_(TITLES)),
+    sa.select(replies.c.id).where(sa.exists().where(notes.c.id == replies.c.note_id)),
+    sa.select(replies.c.id, TITLES.limit(1).scalar_subquery()),
+    sa.select(replies.c.id, notes.alias("other").c.id),
+    sa.select(replies.c.id, TITLES.cte("titles").c.slug),
+    sa.union_all(sa.select(replies.c.id), TITLES),
+    sa.delete(replies).where(replies.c.note_id.in_(TITLES)),
+    sa.update(replies).values(note_id=TITLES.limit(1).scalar_subquery()),
+    sa.insert(replies).from_select(["id"], TITLES),
+]
+
+
+@pytest.mark.parametrize("statement", READS_BOTH, ids=str)
+def test_a_statement_knows_all_its_tables(statement: sa.ClauseElement) -> None:
+    """Rows that wait for the commit are written before a statement that reads their table."""
+    compiled = compile_statement(statement, SQLITE)
+    assert compiled.tables == {"notes", "replies"}
+    assert compiled.target == ("replies" if isinstance(statement, sa.UpdateBase) else "")
+
+
+def test_the_tables_of_a_text_are_not_known() -> None:
+    assert compile_statement(sa.text("SELECT 1 FROM notes"), SQLITE).tables is None

@@ -1,7 +1,7 @@
 """Makes the database forget what was deleted, as far as each engine allows, after an erasure.
 
-SQLite overwrites deleted content by itself (`secure_delete`); rewriting a small file and cutting
-its log removes what older versions may have left. Its full-text index only marks words as deleted
+SQLite overwrites deleted content by itself (`secure_delete`); rewriting a small file and truncating
+its WAL removes what older versions may have left. Its full-text index only marks words as deleted
 until it is merged. PostgreSQL frees dead rows for reuse.
 """
 
@@ -16,16 +16,15 @@ import sqlalchemy as sa
 
 from masthead.errors import Unavailable
 from masthead.storage.database import Database, Transaction
-from masthead.storage.sqlite.checkpoints import catch_up, fold
+from masthead.storage.sqlite.checkpoints import catch_up, checkpoint
 from masthead.storage.sqlite.connection import connect, translated
 from masthead.storage.urls import sqlite_path
 
 MOST_BYTES = 64 * 1024 * 1024
 """Larger files are left to the operator: writers have to wait while one is rewritten."""
 _BUSY_SECONDS = 30.0
-_CUT_SECONDS, _AGAIN_SECONDS = 0.02, 0.05
-"""How long others' changes may wait for a log that somebody still reads, and when it is tried
-again."""
+_TRUNCATE_SECONDS, _AGAIN_SECONDS = 0.02, 0.05
+"""How long writers may wait for a WAL that is still being read, and when it is tried again."""
 
 
 def has_one_writer(database: Database) -> bool:
@@ -68,18 +67,18 @@ def _rewrite(path: Path) -> None:
         try:
             if path.stat().st_size <= MOST_BYTES:
                 connection.execute("VACUUM")
-            _cut_log(connection)
+            _truncate_wal(connection)
         finally:
             connection.close()
     except sqlite3.Error as error:
         raise translated(error) from error
 
 
-def _cut_log(connection: sqlite3.Connection) -> None:
-    """Others' changes wait while the log is cut, so all of it is folded in before that, beside
-    them."""
-    catch_up(connection, fold(connection))
-    connection.execute(f"PRAGMA busy_timeout = {int(_CUT_SECONDS * 1000)}")
+def _truncate_wal(connection: sqlite3.Connection) -> None:
+    """Writers wait while the WAL is truncated, so all of it is checkpointed before, while they
+    go on."""
+    catch_up(connection, checkpoint(connection))
+    connection.execute(f"PRAGMA busy_timeout = {int(_TRUNCATE_SECONDS * 1000)}")
     deadline = time.monotonic() + _BUSY_SECONDS
     while connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
         if time.monotonic() > deadline:

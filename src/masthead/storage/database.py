@@ -38,6 +38,10 @@ class Statement:
     text: str
     names: tuple[str, ...]
     constants: Mapping[str, object]
+    target: str = ""
+    """The table that it inserts into, updates or deletes from."""
+    tables: frozenset[str] | None = None
+    """All tables that it reads or changes; None where that is not known."""
     counted: tuple[int, ...] = ()
     """The columns that `Database.fetch` counts the bytes of, as it needs them."""
 
@@ -76,10 +80,10 @@ class Transaction(Protocol):
         """Like `execute_many`, at any time until the commit: an embedded database writes the rows
         of many transactions at once.
 
-        `adding` says that the last value of a row is added to what is there, so that rows alike
-        in all others may be made one. Statements that name the table find the rows all the same.
-        For tables without foreign keys, and for rows that violate nothing: a failure would be that
-        of all who commit together.
+        The rows wait by table, and a statement that reads or changes the table has them written
+        first. `adding` says that the last value of a row is added to what is there, so that rows
+        alike in all others may be made one. For tables without foreign keys, and for rows that
+        violate nothing: a failure would be that of all transactions of the commit.
         """
         ...
 

@@ -1,103 +1,90 @@
 """Rows that a transaction writes before its commit, and not one change at a time.
 
-What a change writes for others to read later (its events, its place in totals and lists) can wait
-until then. Each database has its own way to write many rows at once.
+What a change writes for later readers (its events, its part of totals and lists) can wait until
+then. The rows are registered by the table that they are for; each database has its own way to write
+many rows at once.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from masthead.storage.database import Statement
 
 Rows = list[Sequence[object]]
-Key = tuple[Any, ...]
-Sums = dict[Key, int]
+Sums = dict[tuple[Any, ...], int]
 
-_TABLE = re.compile(r"(?:INSERT INTO|DELETE FROM|UPDATE) (?P<name>\w+)")
-_NAME = re.compile(r"(?<![.\w])\w+")
+
+class Entry(NamedTuple):
+    statement: Statement
+    rows: Sequence[Sequence[object]]
+    adding: bool
+    """The last value of a row is added to what is there."""
 
 
 class Deferred:
     def __init__(self) -> None:
-        self._by_table: dict[str, list[tuple[str, Rows]]] = {}
-        self._sums: dict[str, tuple[str, Sums]] = {}
+        self._entries: list[Entry] = []
+        self._tables: set[str] = set()
         self.count = 0
 
-    def __bool__(self) -> bool:
-        return self.count > 0
-
-    def add(self, statement: Statement, rows: Sequence[Sequence[object]]) -> None:
+    def add(
+        self, statement: Statement, rows: Sequence[Sequence[object]], *, adding: bool = False
+    ) -> None:
+        assert statement.target, "only rows of a table can wait"
         if rows:
-            self._add(table_of(statement.text), statement.text, rows)
-
-    def add_up(self, statement: Statement, rows: Sequence[Sequence[object]]) -> None:
-        """Rows whose last value is added to what is there: those alike in the others are one."""
-        if not rows:
-            return
-        _, sums = self._sums.setdefault(table_of(statement.text), (statement.text, {}))
-        for row in rows:
-            key, number = tuple(row[:-1]), row[-1]
-            assert isinstance(number, int)
-            sums[key] = sums.get(key, 0) + number
-        self.count += len(rows)
+            self._entries.append(Entry(statement, rows, adding))
+            self._tables.add(statement.target)
+            self.count += len(rows)
 
     def add_all(self, other: Deferred) -> None:
-        for table, (text, sums) in other._sums.items():
-            _, mine = self._sums.setdefault(table, (text, {}))
-            for key, number in sums.items():
-                mine[key] = mine.get(key, 0) + number
-            self.count += len(sums)
-        for table, works in other._by_table.items():
-            for text, rows in works:
-                self._add(table, text, rows)
+        self._entries += other._entries
+        self._tables |= other._tables
+        self.count += other.count
 
     def take(self) -> Self:
-        """What there is, of which this one then is free."""
+        """Returns what waits, and is empty afterwards."""
         taken = type(self)()
-        taken._by_table, self._by_table = self._by_table, taken._by_table
-        taken._sums, self._sums = self._sums, taken._sums
-        taken.count, self.count = self.count, 0
+        taken.add_all(self)
+        self._entries, self._tables, self.count = [], set(), 0
         return taken
 
-    def is_asked_for_by(self, text: str) -> bool:
-        """Whether a statement might read or change what is still to be written."""
+    def concerns(self, statement: Statement) -> bool:
+        """Whether the statement might read or change rows that wait."""
         if not self.count:
             return False
-        names = _names_in(text)
-        return not (names.isdisjoint(self._by_table) and names.isdisjoint(self._sums))
+        return statement.tables is None or not self._tables.isdisjoint(statement.tables)
 
-    def works(self) -> Iterator[tuple[str, Rows]]:
-        """Statements with the rows to run them with, in an order that does."""
-        for works in self._by_table.values():
-            yield from works
-        for text, sums in self._sums.values():
+    def batches(self) -> Iterator[tuple[Statement, Rows]]:
+        """Statements with the rows to run them with. Rows of one table come in their order; between
+        tables there is none, since no constraint connects them."""
+        by_table: dict[str, list[tuple[Statement, Rows]]] = {}
+        sums: dict[str, tuple[Statement, Sums]] = {}
+        for statement, rows, adding in self._entries:
+            if adding:
+                _add_up(sums.setdefault(statement.target, (statement, {}))[1], rows)
+            else:
+                _append(by_table.setdefault(statement.target, []), statement, rows)
+        for batches in by_table.values():
+            yield from batches
+        for statement, totals in sums.values():
             # In a fixed order, so that two transactions can't wait for each other.
-            rows: Rows = [(*key, number) for key, number in sorted(sums.items()) if number]
-            if rows:
-                yield text, rows
-
-    def _add(self, table: str, text: str, rows: Sequence[Sequence[object]]) -> None:
-        # Of one table in the order they came; between tables without constraints there is none.
-        works = self._by_table.setdefault(table, [])
-        if works and works[-1][0] == text:
-            works[-1][1].extend(rows)
-        else:
-            works.append((text, list(rows)))
-        self.count += len(rows)
+            yield statement, [(*key, total) for key, total in sorted(totals.items()) if total]
 
 
-@lru_cache(maxsize=1_024)
-def table_of(text: str) -> str:
-    match = _TABLE.match(text)
-    assert match, "only insertions and deletions can wait"
-    return match["name"]
+def _append(
+    batches: list[tuple[Statement, Rows]], statement: Statement, rows: Sequence[Sequence[object]]
+) -> None:
+    if batches and batches[-1][0] is statement:
+        batches[-1][1].extend(rows)
+    else:
+        batches.append((statement, list(rows)))
 
 
-@lru_cache(maxsize=4_096)
-def _names_in(text: str) -> frozenset[str]:
-    """All that could be the name of a table; columns stand behind a table's name and a dot."""
-    return frozenset(_NAME.findall(text))
+def _add_up(sums: Sums, rows: Sequence[Sequence[object]]) -> None:
+    """Rows that are alike in all values but the last become one."""
+    for row in rows:
+        *key, number = row
+        assert isinstance(number, int)
+        sums[tuple(key)] = sums.get(tuple(key), 0) + number

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import sqlalchemy as sa
@@ -15,7 +16,7 @@ from sqlalchemy.dialects.sqlite.base import SQLiteDialect
 from sqlalchemy.dialects.sqlite.dml import Insert, OnConflictDoNothing, OnConflictDoUpdate
 from sqlalchemy.engine.interfaces import Dialect
 from sqlalchemy.ext.compiler import compiles
-from sqlalchemy.sql import ClauseElement, ColumnElement
+from sqlalchemy.sql import ClauseElement, ColumnElement, visitors
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.types import TypeDecorator, TypeEngine
@@ -34,7 +35,21 @@ def compile_statement(statement: ClauseElement, dialect: Dialect) -> Statement:
     state = compiled.construct_expanded_state(required)
     names = tuple(state.positiontup or ())
     constants = {name: state.parameters[name] for name in names if name not in required}
-    return Statement(state.statement, names, constants)
+    return Statement(
+        state.statement, names, constants, _target_of(statement), _tables_of(statement)
+    )
+
+
+def _target_of(statement: ClauseElement) -> str:
+    table = statement.table if isinstance(statement, sa.UpdateBase) else None
+    return table.name if isinstance(table, sa.Table) else ""
+
+
+def _tables_of(statement: ClauseElement) -> frozenset[str] | None:
+    if isinstance(statement, sa.TextClause):
+        return None
+    parts = visitors.iterate(statement)
+    return frozenset(each.name for each in parts if isinstance(each, sa.Table))
 
 
 def with_counted(
@@ -44,7 +59,7 @@ def with_counted(
     assert isinstance(statement, sa.Select)
     names = [column.name for column in statement.selected_columns]
     positions = tuple(map(names.index, counted))
-    return Statement(compiled.text, compiled.names, compiled.constants, positions)
+    return replace(compiled, counted=positions)
 
 
 class Text(TypeDecorator[str]):

@@ -1,4 +1,4 @@
-"""The log is folded into the file beside the writing, and does not grow without end."""
+"""The WAL is checkpointed while others write, and does not grow without end."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from tests.storage.notebook import ANN, Notebook, new_url, open_notebook
 
 from masthead.storage.sqlite import checkpoints
-from masthead.storage.sqlite.checkpoints import catch_up, fold
+from masthead.storage.sqlite.checkpoints import catch_up, checkpoint
 from masthead.storage.sqlite.connection import connect
 from masthead.storage.sqlite.database import open_sqlite
 
@@ -33,7 +33,7 @@ async def add(notebook: Notebook, *names: str) -> None:
         await tx.execute_many(notebook.add, [(ANN, name, name) for name in names])
 
 
-def rows_without_the_log(path: Path, copy: Path) -> int:
+def rows_without_the_wal(path: Path, copy: Path) -> int:
     shutil.copy(path, copy)
     with closing(sqlite3.connect(copy)) as connection:
         return int(connection.execute("SELECT count(*) FROM notes").fetchone()[0])
@@ -48,21 +48,21 @@ async def test_what_is_committed_reaches_the_file(notebook: Notebook, tmp_path: 
     await add(notebook, *(f"note {number}" for number in range(50)))
     path = path_of(tmp_path)
     async with asyncio.timeout(60):
-        while rows_without_the_log(path, tmp_path / "copy") != 50:
+        while rows_without_the_wal(path, tmp_path / "copy") != 50:
             await asyncio.sleep(WHILE_WAITING)
 
 
-async def test_a_log_that_grew_long_starts_over_under_constant_writing(
+async def test_a_wal_that_grew_long_starts_over_under_constant_writing(
     notebook: Notebook, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(checkpoints, "LONG_LOG", 100)
-    log = path_of(tmp_path).with_name(f"{path_of(tmp_path).name}-wal")
+    monkeypatch.setattr(checkpoints, "LONG_WAL", 100)
+    wal = path_of(tmp_path).with_name(f"{path_of(tmp_path).name}-wal")
     starts, numbers = set(), iter(range(5_000))
 
     async def write() -> None:
         for number in numbers:
             await add(notebook, f"{number} {'x' * 3_000}")
-            starts.add(salt_of(log))
+            starts.add(salt_of(wal))
             if len(starts) >= 5:
                 return
 
@@ -72,23 +72,23 @@ async def test_a_log_that_grew_long_starts_over_under_constant_writing(
     assert len(starts) >= 5
 
 
-def salt_of(log: Path) -> bytes:
-    """What stands at the beginning of a log, and is another one each time that it starts over."""
-    with log.open("rb") as file:
+def salt_of(wal: Path) -> bytes:
+    """The beginning of a WAL, and is another one each time that it starts over."""
+    with wal.open("rb") as file:
         return file.read(32)[16:24]
 
 
-def test_what_is_written_while_the_log_is_folded_is_folded_too(tmp_path: Path) -> None:
+def test_what_is_written_during_a_checkpoint_reaches_the_file_too(tmp_path: Path) -> None:
     path = tmp_path / "busy.db"
     with (
         closing(connect(path, busy_seconds=0, query_only=False)) as writer,
-        closing(connect(path, busy_seconds=0, query_only=False)) as folder,
+        closing(connect(path, busy_seconds=0, query_only=False)) as other,
     ):
         writer.execute("CREATE TABLE notes (id TEXT)")
-        pages = fold(folder)
+        pages = checkpoint(other)
         writer.execute("INSERT INTO notes VALUES ('meanwhile')")
-        catch_up(folder, pages)
-        assert rows_without_the_log(path, tmp_path / "copy") == 1
+        catch_up(other, pages)
+        assert rows_without_the_wal(path, tmp_path / "copy") == 1
 
 
 async def test_a_file_that_is_gone_is_not_made_again(notebook: Notebook, tmp_path: Path) -> None:
@@ -96,21 +96,19 @@ async def test_a_file_that_is_gone_is_not_made_again(notebook: Notebook, tmp_pat
     await add(notebook, *(f"note {number}" for number in range(50)))
     moved = path.rename(path.with_name("moved"))
     async with asyncio.timeout(60):
-        while rows_without_the_log(moved, tmp_path / "copy") != 50:
+        while rows_without_the_wal(moved, tmp_path / "copy") != 50:
             await asyncio.sleep(WHILE_WAITING)
     assert not path.exists()
 
 
-async def test_closing_while_the_log_is_folded(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_closing_during_a_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checkpoints, "EVERY_SECONDS", 0)
     notebook = await open_notebook(new_url("sqlite", tmp_path))
     for number in range(20):
         await add(notebook, f"note {number}")
     await notebook.db.close()
     path = path_of(tmp_path)
-    assert rows_without_the_log(path, tmp_path / "copy") == 20
+    assert rows_without_the_wal(path, tmp_path / "copy") == 20
     assert not path.with_name(f"{path.name}-wal").exists()
 
 

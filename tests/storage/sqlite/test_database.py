@@ -15,7 +15,7 @@ from masthead.errors import StatementTimeout, Unavailable
 from masthead.storage.database import Statement, UniqueViolation
 from masthead.storage.open import open_database
 from masthead.storage.sqlite.database import SqliteDatabase
-from masthead.storage.sqlite.writer import MAX_BATCH, MIN_BATCH
+from masthead.storage.sqlite.writer import MAX_BATCH, MIN_BATCH, State, Writer
 from masthead.storage.urls import sqlite_path
 
 COUNT = """
@@ -96,7 +96,7 @@ class TestReads:
         for _ in range(5_000):
             assert await sqlite.db.fetch(ANN, sqlite.ids, (ANN,)) == []
         assert isinstance(sqlite.db, SqliteDatabase)
-        assert sqlite.db._idle == []  # no reader thread was needed
+        assert sqlite.db._readers._idle == []  # no reader thread was needed
 
     @pytest.mark.parametrize("slow", [False, True])
     async def test_an_endless_read_runs_into_the_limit(self, tmp_path: Path, slow: bool) -> None:
@@ -139,6 +139,50 @@ class TestReads:
         with closing(sqlite3.connect(str(sqlite_path(sqlite.url)))) as other, other:
             other.execute("DELETE FROM notes")
         assert len({before, between, sqlite.db.data_version()}) == 3
+
+
+class TestStates:
+    """What each state means is said at the top of the writer."""
+
+    async def test_from_idle_to_idle(self, sqlite: Notebook) -> None:
+        assert isinstance(sqlite.db, SqliteDatabase)
+        writer = sqlite.db._writer
+        assert writer.state is State.IDLE
+        async with sqlite.db.transaction(ANN) as tx:
+            assert writer.state is State.GATHERING
+            await tx.execute(sqlite.add, (ANN, "1", "one"))
+            following = asyncio.create_task(add(sqlite, "2"))
+            late = asyncio.create_task(self._state_when_committing(writer))
+        assert await late is State.COMMITTING
+        await following
+        assert writer.state is State.IDLE
+
+    async def _state_when_committing(self, writer: Writer) -> State:
+        while writer.state is not State.COMMITTING:
+            await asyncio.sleep(0)
+        return writer.state
+
+    async def test_a_batch_of_which_all_failed_is_not_committed(self, sqlite: Notebook) -> None:
+        statements = traced(sqlite)
+        with suppress(LookupError):
+            async with sqlite.db.transaction(ANN) as tx:
+                await tx.execute(sqlite.add, (ANN, "1", "one"))
+                raise LookupError
+        await asyncio.sleep(0)
+        assert "COMMIT" not in statements
+        assert statements[-1] == "ROLLBACK"
+        assert isinstance(sqlite.db, SqliteDatabase)
+        assert sqlite.db._writer.state is State.IDLE
+
+    async def test_all_that_wait_may_be_cancelled(self, sqlite: Notebook) -> None:
+        async with sqlite.db.transaction(ANN):
+            waiting = [asyncio.create_task(add(sqlite, f"w{i}")) for i in range(3)]
+            await asyncio.sleep(0)
+            for task in waiting:
+                task.cancel()
+            await asyncio.wait(waiting)
+        assert await add_many(sqlite, "n", 1) == [None]
+        assert await sqlite.ids_of(ANN) == ["n0"]
 
 
 class TestGroupCommit:

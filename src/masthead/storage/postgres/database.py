@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Sequence
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import asyncpg
@@ -89,7 +90,7 @@ class PostgresDatabase:
             return compile_statement(statement, POSTGRESQL)
         assert isinstance(statement, sa.Select)
         compiled = compile_statement(_cut_by_size(statement, counted), POSTGRESQL)
-        return Statement(compiled.text, compiled.names, compiled.constants, (-1,))
+        return replace(compiled, counted=(-1,))
 
     def list_value(self, values: Sequence[object]) -> object:
         return list(values)
@@ -310,18 +311,18 @@ class PostgresTransaction:
         self, statement: Statement, rows: Sequence[Sequence[object]], *, adding: bool = False
     ) -> None:
         self.check()
-        (self._deferred.add_up if adding else self._deferred.add)(statement, rows)
+        self._deferred.add(statement, rows, adding=adding)
 
     async def _ready_for(self, statement: Statement) -> None:
         self.check()
-        if self._deferred.is_asked_for_by(statement.text):
+        if self._deferred.concerns(statement):
             await self._write_deferred()
 
     async def _write_deferred(self) -> None:
-        for text, rows in self._deferred.take().works():
+        for statement, rows in self._deferred.take().batches():
             for start in range(0, len(rows), ROWS_AT_ONCE):
                 some = rows[start : start + ROWS_AT_ONCE]
-                await self._ask(self._connection.executemany(text, some))
+                await self._ask(self._connection.executemany(statement.text, some))
 
     async def _ask(self, work: Awaitable[Any]) -> Any:
         try:

@@ -12,7 +12,7 @@ from masthead.storage.database import ForeignKeyViolation, UniqueViolation
 from masthead.storage.sqlite.patterns import REFUSAL, add_like
 
 _SETTINGS = (
-    # An acknowledged write survives a power cut: the log is synced at each commit.
+    # An acknowledged write survives a power cut: the WAL is synced at each commit.
     "PRAGMA synchronous = FULL",
     "PRAGMA foreign_keys = ON",
     # What is deleted is overwritten, so that an erasure leaves nothing to be read in the file.
@@ -20,17 +20,8 @@ _SETTINGS = (
     "PRAGMA temp_store = MEMORY",
     "PRAGMA cache_size = -32768",
     "PRAGMA mmap_size = 268435456",
-    # For those few who write without `checkpoints`, such as a migration.
+    # For connections without `checkpoints`, such as a migration's.
     "PRAGMA wal_autocheckpoint = 8000",
-)
-
-WRITER_SETTINGS = (
-    "PRAGMA journal_mode = WAL",
-    *_SETTINGS,
-    # The log is folded in by `checkpoints`.
-    "PRAGMA wal_autocheckpoint = 0",
-    # Another process's lock is waited for by asking again.
-    "PRAGMA busy_timeout = 0",
 )
 
 BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})

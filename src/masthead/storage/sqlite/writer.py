@@ -1,14 +1,34 @@
-"""The one writer of an SQLite file, with group commit.
+"""The one writer of an SQLite file, with group commit. It is a machine of three states:
 
-Transactions take turns, first come first served. Each is a savepoint inside one SQLite transaction
-that stays open while others are ready to follow; then one COMMIT, in a thread because it waits for
-the disk, makes all of them durable, and only then is any of them acknowledged. So one `fsync` is
-shared by everybody who writes at the same moment.
+    IDLE        No SQLite transaction is open and nothing waits.
+    GATHERING   Transactions take turns in the order they came. Each is a savepoint of one SQLite
+                transaction, the batch.
+    COMMITTING  A thread writes the deferred rows of the batch and commits it. New transactions
+                wait in the queue.
 
-All who wait are called at once, and most are through within one round of the event loop; so the
-loop has its other work to do while they are being committed, instead of before.
+    IDLE       -> GATHERING    a transaction begins
+    GATHERING  -> COMMITTING   the batch is full, or no transaction is ready to join it
+    GATHERING  -> the next     nothing is left to commit, because every transaction failed
+    COMMITTING -> the next     the commit has ended
+    the next:  GATHERING where transactions wait in the queue, else IDLE
 
-Constraints must not be DEFERRABLE: they would fail at the shared COMMIT, and take the others along.
+One COMMIT, which waits for the disk once (`synchronous=FULL`), makes a whole batch durable, and
+only then is any of its transactions acknowledged: an acknowledged write survives a power cut.
+
+What a failure does:
+
+- A statement fails, or a transaction's block raises or is cancelled: its savepoint is rolled back.
+  The others of the batch go on.
+- SQLite itself rolls back the batch, as it does on a full or broken disk: the transactions that had
+  finished in it raise `Unavailable`, the present one raises its error. The next begins a new batch.
+- The COMMIT or a deferred row fails: all transactions of the batch raise `Unavailable`, and nothing
+  of them is stored.
+- Another process keeps the lock longer than the time limit of a statement: the transaction that has
+  its turn raises `Unavailable`.
+- A task is cancelled while it waits for the commit: the commit goes on, for the others too.
+- The process is killed or the power fails: the file holds the whole batch or nothing of it.
+
+Constraints must not be DEFERRABLE: they would fail at the COMMIT, and with it the whole batch.
 """
 
 from __future__ import annotations
@@ -22,6 +42,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from enum import Enum, auto
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -29,46 +50,56 @@ from typing import Any, TypeVar
 from masthead.errors import Unavailable
 from masthead.storage.cancelling import completed
 from masthead.storage.database import Row, Statement
-from masthead.storage.sqlite.checkpoints import FOLD, Checkpoints
+from masthead.storage.sqlite.checkpoints import Checkpoints
 from masthead.storage.sqlite.connection import BUSY, code_of, connect, translated
 from masthead.storage.sqlite.deferred import Deferred
 from masthead.storage.sqlite.transaction import INLINE_ROWS, SqliteTransaction
 
 MAX_BATCH = 64
 MIN_BATCH = 8
-"""So many may join whoever opens a batch; more only if they wait already. Those who come later are
-for the next one: the event loop prepares it while this one is being committed."""
+"""The transaction that opens a batch may be joined by so many, and by more only if they are in the
+queue already. Later ones are for the next batch: the event loop prepares it while this one is being
+committed."""
 _STEPS_PER_TICK = 25_000
 
-Acknowledgement = asyncio.Future[BaseException | None]
-"""Done once the commit is; its result is what made the commit fail."""
+Commit = asyncio.Future[BaseException | None]
+"""Done once the commit has ended; its result is what made the commit fail."""
 Result = TypeVar("Result")
 
 
+class State(Enum):
+    IDLE = auto()
+    GATHERING = auto()
+    COMMITTING = auto()
+
+
 class Writer:
-    def __init__(self, path: Path, *, patience_seconds: float) -> None:
+    def __init__(self, path: Path, *, timeout_seconds: float) -> None:
         # busy_seconds=0: a lock of another process is waited for by asking again, never by
         # blocking the event loop.
         self.connection = connect(path, busy_seconds=0, query_only=False)
         self.connection.execute("PRAGMA wal_autocheckpoint = 0")
         self.connection.set_progress_handler(self._is_late, _STEPS_PER_TICK)
-        self._checkpoints = Checkpoints(path)
-        self.patience_seconds = patience_seconds
-        self._read_deadline = math.inf
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="sqlite-writer")
-        self._waiting: deque[asyncio.Future[None]] = deque()
-        self._called: deque[asyncio.Future[None]] = deque()
-        """Those who may try their turn as soon as the event loop lets them, in their order."""
-        self._is_taken = False
-        self._owner: asyncio.Task[Any] | None = None
-        self._finished: list[Acknowledgement] = []
-        self._room = MIN_BATCH
+        self.timeout_seconds = timeout_seconds
+        self.state = State.IDLE
+        self._queue: deque[_Place] = deque()
+        self._holder: asyncio.Task[Any] | None = None
+        """The task whose turn it is."""
         self._turns = 0
-        """Of the batch, also of those who failed: else these could keep it open for ever."""
+        """Of the batch, with those that failed: else these could keep it open for ever."""
+        self._room = 0
+        """How many turns the batch may have."""
+        self._commits: list[Commit] = []
+        """Of the transactions that have finished in the batch."""
         self._deferred = Deferred()
-        self._early = Deferred()
-        """Of earlier ones in the batch, but written within the savepoint of the present one."""
-        self._closing_soon: asyncio.Handle | None = None
+        """Of the same transactions: rows to be written before the commit."""
+        self._written_early = Deferred()
+        """Those of them that were written in the savepoint of the present transaction, because it
+        reads their tables. They wait again if it is rolled back."""
+        self._closing: asyncio.Handle | None = None
+        self._checkpoints = Checkpoints(path)
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="sqlite-writer")
+        self._read_deadline = math.inf
 
     def transaction(self) -> SqliteTransaction:
         return SqliteTransaction(self)
@@ -84,27 +115,126 @@ class Writer:
     async def close(self) -> None:
         with suppress(Unavailable):
             async with self.transaction():
-                pass  # everyone before has been acknowledged once this one is
-        if self._closing_soon is not None:
-            self._closing_soon.cancel()  # there is nothing in the batch
+                pass  # all transactions before it have been acknowledged once this one is
+        if self._closing is not None:
+            self._closing.cancel()  # there is nothing in the batch
         try:
             await self._checkpoints.close()
         finally:
             self._thread.shutdown()
             self.connection.close()
 
-    async def take_turn(self) -> None:
-        task = asyncio.current_task()
-        if task is not None and task is self._owner:
-            raise RuntimeError("a transaction inside a transaction would wait for itself")
-        # Nobody overtakes those who were called and have not come round yet.
-        if self._is_taken or self._called or self._waiting:
-            await self._wait_for_turn()
-        self._is_taken = True
-        self._turns += 1
-        self._owner = task
+    # What a transaction calls, in this order.
 
-    async def begin(self, deadline: float) -> None:
+    async def begin(self) -> None:
+        """Waits for the turn of the task and opens a savepoint."""
+        deadline = time.monotonic() + self.timeout_seconds
+        await self._take_turn()
+        try:
+            await self._open_savepoint(deadline)
+        except BaseException:
+            self.end_turn()
+            raise
+
+    def read(self, statement: Statement, values: Sequence[object], seconds: float) -> list[Row]:
+        """Interrupted after so many seconds."""
+        self._read_deadline = time.monotonic() + seconds
+        try:
+            return self.connection.execute(statement.text, values).fetchall()
+        finally:
+            self._read_deadline = math.inf
+
+    async def in_thread(self, work: Callable[[], Result]) -> Result:
+        # Until the statement ends the connection belongs to the thread. A cancelled one is not
+        # interrupted either: SQLite answers that by rolling back the whole batch.
+        return await completed(asyncio.get_running_loop().run_in_executor(self._thread, work))
+
+    def has_deferred(self, statement: Statement) -> bool:
+        """Whether rows that the statement might read or change wait for the commit."""
+        return self._deferred.concerns(statement)
+
+    async def write_deferred(self, own: Deferred) -> None:
+        """Writes what waits, of the transactions before and then of the present one."""
+        earlier = self._deferred.take()
+        self._written_early.add_all(earlier)
+        for deferred in (earlier, own.take()):
+            if deferred.count > INLINE_ROWS:
+                await self.in_thread(partial(deferred.run, self.connection))
+            else:
+                deferred.run(self.connection)
+
+    def finish(self, deferred: Deferred) -> Commit:
+        """Makes the savepoint part of the batch."""
+        self.connection.execute("RELEASE member")
+        self._written_early.take()
+        self._deferred.add_all(deferred)
+        commit = asyncio.get_running_loop().create_future()
+        self._commits.append(commit)
+        return commit
+
+    def roll_back(self) -> None:
+        """Undoes the savepoint. After a full disk or an I/O error there is none: SQLite has rolled
+        back the batch."""
+        if not self.connection.in_transaction:
+            self._lose_batch(Unavailable())
+            return
+        try:
+            self.connection.execute("ROLLBACK TO member")
+            self.connection.execute("RELEASE member")
+        except sqlite3.Error as error:
+            self._lose_batch(error)
+            return
+        self._deferred.add_all(self._written_early.take())
+
+    def end_turn(self) -> None:
+        self._holder = None
+        self._proceed()
+
+    # Turns.
+
+    async def _take_turn(self) -> None:
+        task = asyncio.current_task()
+        if task is not None and task is self._holder:
+            raise RuntimeError("a transaction inside a transaction would wait for itself")
+        if self._queue or not self._is_free():
+            await self._wait_in_queue()
+        if self.state is State.IDLE:
+            self._open_batch()
+        self._holder = task
+        self._turns += 1
+
+    def _is_free(self) -> bool:
+        return self._holder is None and self.state is not State.COMMITTING
+
+    async def _wait_in_queue(self) -> None:
+        place = _Place()
+        self._queue.append(place)
+        try:
+            await place.wait()
+            while not (self._is_free() and self._queue[0] is place):
+                await place.wait()
+        except asyncio.CancelledError:
+            self._queue.remove(place)
+            self._proceed()
+            raise
+        self._queue.popleft()
+
+    def _wake(self) -> None:
+        """Wakes all that the batch has room for, not one after the other: most transactions end
+        without waiting for anything, so all of them are through in one turn of the event loop, and
+        it does its other work while they are being committed. One that finds another transaction
+        at work waits again."""
+        for place in list(self._queue)[: self._room - self._turns]:
+            place.wake()
+
+    # The batch.
+
+    def _open_batch(self) -> None:
+        self.state = State.GATHERING
+        self._turns = 0
+        self._room = min(max(len(self._queue), MIN_BATCH), MAX_BATCH)
+
+    async def _open_savepoint(self, deadline: float) -> None:
         while not self.connection.in_transaction:
             try:
                 self.connection.execute("BEGIN IMMEDIATE")
@@ -115,159 +245,66 @@ class Writer:
                 await asyncio.sleep(random.uniform(0.0005, 0.004))  # noqa: S311
         self.connection.execute("SAVEPOINT member")
 
-    def finish(self, deferred: Deferred) -> Acknowledgement:
-        """Makes the savepoint part of the batch; the future says how its commit went."""
-        self.connection.execute("RELEASE member")
-        self._early.take()
-        if deferred:
-            self._deferred.add_all(deferred)
-        acknowledged = asyncio.get_running_loop().create_future()
-        self._finished.append(acknowledged)
-        return acknowledged
-
-    def undo(self) -> None:
-        # A full disk or an I/O error rolls back everything, also what others have done before.
-        if not self.connection.in_transaction:
-            self._lose_batch(Unavailable())
+    def _proceed(self) -> None:
+        if self.state is not State.GATHERING or self._holder is not None:
             return
-        try:
-            self.connection.execute("ROLLBACK TO member")
-            self.connection.execute("RELEASE member")
-        except sqlite3.Error as error:
-            self._lose_batch(error)
-            return
-        self._deferred.add_all(self._early.take())
-
-    def pass_on(self) -> None:
-        self._owner = None
-        self._is_taken = False
-        self._go_on()
-
-    def read(self, statement: Statement, values: Sequence[object], seconds: float) -> list[Row]:
-        self._read_deadline = time.monotonic() + seconds
-        try:
-            return self.connection.execute(statement.text, values).fetchall()
-        finally:
-            self._read_deadline = math.inf
-
-    def is_deferred(self, text: str) -> bool:
-        """Whether a statement might meet rows of earlier ones in the batch that are not written."""
-        return self._deferred.is_asked_for_by(text)
-
-    async def write_deferred(self, own: Deferred) -> None:
-        earlier = self._deferred.take()
-        self._early.add_all(earlier)
-        for deferred in (earlier, own.take()):
-            await self._run_deferred(deferred)
-
-    async def _run_deferred(self, deferred: Deferred) -> None:
-        if deferred.count > INLINE_ROWS:
-            await self.in_thread(partial(deferred.run, self.connection))
-        else:
-            deferred.run(self.connection)
-
-    async def in_thread(self, work: Callable[[], Result]) -> Result:
-        # Until the statement ends the connection belongs to the thread. A cancelled one is not
-        # interrupted either: SQLite answers that by rolling back the whole batch.
-        return await completed(asyncio.get_running_loop().run_in_executor(self._thread, work))
-
-    async def _wait_for_turn(self) -> None:
-        turn = asyncio.get_running_loop().create_future()
-        self._waiting.append(turn)
-        try:
-            await turn
-            while self._is_taken:
-                # Somebody before is still at it.
-                turn = self._again(turn)
-                await turn
-        except asyncio.CancelledError:
-            self._forget(turn)
-            raise
-        self._called.remove(turn)
-
-    def _again(self, turn: asyncio.Future[None]) -> asyncio.Future[None]:
-        """Behind those who were called before, before those who were not."""
-        again = asyncio.get_running_loop().create_future()
-        self._called[self._called.index(turn)] = again
-        return again
-
-    def _forget(self, turn: asyncio.Future[None]) -> None:
-        if turn in self._called:
-            self._called.remove(turn)
-            if not self._is_taken:
-                self._go_on()
-        else:
-            self._waiting.remove(turn)
-
-    def _go_on(self) -> None:
         if self._turns >= self._room:
             self._commit()
-        elif not self._call() and self._closing_soon is None:
-            # Those whom this round of the event loop has still to wake may join before the commit.
-            self._closing_soon = asyncio.get_running_loop().call_soon(self._close_batch)
-
-    def _call(self) -> bool:
-        """Lets those try for whom there is room; whether there are any."""
-        room = self._room - self._turns
-        while self._waiting and len(self._called) < room:
-            self._called.append(self._waiting.popleft())
-        for turn in self._called:
-            if not turn.done():
-                turn.set_result(None)
-        return bool(self._called)
-
-    def _open_batch(self) -> None:
-        waiting = len(self._called) + len(self._waiting)
-        self._room = min(max(waiting, MIN_BATCH), MAX_BATCH)
-        self._turns = 0
-        self._call()
+        elif self._queue:
+            self._wake()
+        elif self._closing is None:
+            # Tasks that this turn of the event loop has still to run may join before the commit.
+            self._closing = asyncio.get_running_loop().call_soon(self._close_batch)
 
     def _close_batch(self) -> None:
-        self._closing_soon = None
-        if not self._is_taken:
+        self._closing = None
+        if self.state is State.GATHERING and self._holder is None:
             self._commit()
 
     def _commit(self) -> None:
-        batch, self._finished = self._finished, []
-        if not batch:
-            self._roll_back()
-            self._open_batch()
+        commits, self._commits = self._commits, []
+        if not commits:
+            self._abandon()
+            self._next_batch()
             return
-        self._is_taken = True
+        self.state = State.COMMITTING
         loop = asyncio.get_running_loop()
-        commit = loop.run_in_executor(self._thread, self._write, self._deferred.take())
-        commit.add_done_callback(partial(self._committed, batch))
+        written = loop.run_in_executor(self._thread, self._write, self._deferred.take())
+        written.add_done_callback(partial(self._committed, commits))
 
     def _write(self, deferred: Deferred) -> None:
         deferred.run(self.connection)
         self.connection.execute("COMMIT")
-        if self._checkpoints.is_log_long:
-            self._checkpoints.is_log_long = False
-            # It is committed already, whatever becomes of this.
-            with suppress(sqlite3.Error):
-                self.connection.execute(FOLD).fetchone()
+        self._checkpoints.in_writer(self.connection)
 
-    def _committed(self, batch: list[Acknowledgement], commit: asyncio.Future[None]) -> None:
-        failure = commit.exception()
-        if failure is None:
-            self._checkpoints.after_commit()
+    def _committed(self, commits: list[Commit], written: asyncio.Future[None]) -> None:
+        failure = written.exception()
+        if failure is not None:
+            self._abandon()
+            # Told first: the next transactions must not use what these have left in memory.
+            _tell(commits, failure)
+            self._next_batch()
+            return
+        self._checkpoints.after_commit()
+        self._next_batch()
+        # Answered while the next batch is being committed.
+        _tell(commits, None)
+
+    def _next_batch(self) -> None:
+        if self._queue:
+            self._open_batch()
+            self._wake()
         else:
-            self._roll_back()
-            # First, so that nobody goes on from what these have left in memory.
-            _acknowledge(batch, failure)
-        self._is_taken = False
-        self._open_batch()
-        # While those are being called who want to write, there is time to answer these.
-        _acknowledge(batch, failure)
+            self.state = State.IDLE
 
     def _lose_batch(self, failure: Exception) -> None:
-        self._roll_back()
+        self._abandon()
         self._deferred.take()
-        self._early.take()
-        batch, self._finished = self._finished, []
-        _acknowledge(batch, failure)
+        self._written_early.take()
+        commits, self._commits = self._commits, []
+        _tell(commits, failure)
 
-    def _roll_back(self) -> None:
+    def _abandon(self) -> None:
         if self.connection.in_transaction:
             # Only a broken disk makes this fail, and then the next BEGIN says so.
             with suppress(sqlite3.Error):
@@ -277,7 +314,23 @@ class Writer:
         return time.monotonic() > self._read_deadline
 
 
-def _acknowledge(batch: list[Acknowledgement], failure: BaseException | None) -> None:
-    for acknowledged in batch:
-        if not acknowledged.done():  # else nobody waits any more
-            acknowledged.set_result(failure)
+class _Place:
+    """A transaction's place in the queue."""
+
+    def __init__(self) -> None:
+        self._awake: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    async def wait(self) -> None:
+        if self._awake.done():
+            self._awake = asyncio.get_running_loop().create_future()
+        await self._awake
+
+    def wake(self) -> None:
+        if not self._awake.done():
+            self._awake.set_result(None)
+
+
+def _tell(commits: list[Commit], failure: BaseException | None) -> None:
+    for commit in commits:
+        if not commit.done():  # else its task was cancelled
+            commit.set_result(failure)

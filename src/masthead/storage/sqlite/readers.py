@@ -1,0 +1,207 @@
+"""Reads of an SQLite file, outside any transaction.
+
+An indexed read takes about 15 µs and a hop to a thread more than that, so short reads run right on
+the event loop. Nothing long may block the loop: a read that outgrows its budget of steps is
+interrupted and run again in a thread, under a time limit.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import threading
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from masthead.errors import StatementTimeout
+from masthead.storage.database import Row, RowsTooLarge, Scope, Statement
+from masthead.storage.fair_share import FairShare
+from masthead.storage.sqlite.connection import BUSY, code_of, connect, translated
+
+THREADS = 4
+THREADS_PER_TENANT = 2
+_STEPS_PER_TICK = 500
+_MAX_TICKS = 100
+"""About a millisecond of ordinary steps. SQLite counts the steps of a prepared statement over all
+of its runs, so the first tick may come at any moment of a run."""
+_MAX_SECONDS = 0.002
+"""For steps that are not ordinary, such as a LIKE."""
+_STEPS_PER_CHECK = 25_000
+MOST_ON_THE_LOOP = 512 * 1024
+"""Bytes of long texts; rows of more are read in a thread."""
+
+_DATA_VERSION = Statement("PRAGMA data_version", (), {})
+_TRY_IN_THREAD = BUSY | {sqlite3.SQLITE_INTERRUPT}
+
+
+class Readers:
+    def __init__(self, path: Path, *, timeout_seconds: float) -> None:
+        self._path = path
+        self._timeout_seconds = timeout_seconds
+        self._on_loop = connect(path, busy_seconds=0, query_only=True)
+        self._on_loop.set_progress_handler(self._tick, _STEPS_PER_TICK)
+        self._ticks = 0
+        self._started = 0.0
+        self._share = FairShare(THREADS_PER_TENANT)
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="sqlite-reader")
+        self._idle: list[sqlite3.Connection] = []
+
+    async def fetch(
+        self,
+        scope: Scope,
+        statement: Statement,
+        values: Sequence[object],
+        slow: bool,
+        max_bytes: int | None,
+    ) -> list[Row]:
+        if slow:
+            return await self._fetch_in_thread(scope, statement, values, max_bytes)
+        try:
+            most = None if max_bytes is None else min(max_bytes, MOST_ON_THE_LOOP)
+            return self._read(statement, values, most)
+        except RowsTooLarge:
+            return await self._fetch_in_thread(scope, statement, values, max_bytes)
+        except sqlite3.Error as error:
+            if code_of(error) in _TRY_IN_THREAD:
+                return await self._fetch_in_thread(scope, statement, values, max_bytes)
+            raise translated(error) from error
+
+    def data_version(self) -> int:
+        try:
+            version: int = self._read(_DATA_VERSION, ())[0][0]
+        except sqlite3.Error as error:
+            raise translated(error) from error
+        return version
+
+    async def close(self) -> None:
+        await asyncio.get_running_loop().run_in_executor(None, self._threads.shutdown)
+        for connection in (self._on_loop, *self._idle):
+            connection.close()
+
+    def _read(
+        self, statement: Statement, values: Sequence[object], max_bytes: int | None = None
+    ) -> list[Row]:
+        self._ticks = 0
+        self._started = time.monotonic()
+        return _rows(self._on_loop.execute(statement.text, values), statement, max_bytes)
+
+    def _tick(self) -> bool:
+        self._ticks += 1
+        return self._ticks > _MAX_TICKS or time.monotonic() - self._started > _MAX_SECONDS
+
+    async def _fetch_in_thread(
+        self,
+        scope: Scope,
+        statement: Statement,
+        values: Sequence[object],
+        max_bytes: int | None,
+    ) -> list[Row]:
+        deadline = time.monotonic() + self._timeout_seconds
+        try:
+            await self._share.enter(scope, self._timeout_seconds)
+        except TimeoutError as error:
+            raise StatementTimeout from error
+        try:
+            return await self._in_thread(_TimedRead(statement, values, max_bytes, deadline))
+        finally:
+            self._share.leave(scope)
+
+    async def _in_thread(self, read: _TimedRead) -> list[Row]:
+        loop = asyncio.get_running_loop()
+        alarm = loop.call_later(read.deadline - time.monotonic(), read.stop)
+        running = loop.run_in_executor(self._threads, self._run, read)
+        try:
+            return await asyncio.shield(running)
+        except asyncio.CancelledError:
+            read.stop()
+            # The thread is free, and with it the tenant's share, only when the read has ended.
+            await asyncio.wait([running])
+            running.exception()
+            raise
+        finally:
+            alarm.cancel()
+
+    def _run(self, read: _TimedRead) -> list[Row]:
+        connection = self._take_connection()
+        try:
+            return read.run(connection)
+        finally:
+            self._idle.append(connection)
+
+    def _take_connection(self) -> sqlite3.Connection:
+        # No lock: taking from a list is atomic, and there are never more users than threads.
+        try:
+            return self._idle.pop()
+        except IndexError:
+            return connect(self._path, busy_seconds=self._timeout_seconds, query_only=True)
+
+
+def _rows(cursor: sqlite3.Cursor, statement: Statement, max_bytes: int | None) -> list[Row]:
+    """Characters are counted for bytes: a text that is longer in bytes is as long in memory."""
+    if max_bytes is None or not statement.counted:
+        return cursor.fetchall()
+    rows: list[Row] = []
+    left = max_bytes
+    for row in cursor:
+        rows.append(row)
+        for position in statement.counted:
+            left -= len(row[position] or "")
+        if left < 0:
+            # Else the statement stays open and holds its view of the database, and the error's
+            # traceback holds the rows.
+            cursor.close()
+            rows.clear()
+            raise RowsTooLarge
+    return rows
+
+
+class _TimedRead:
+    """A read in a thread, which ends at its deadline or when `stop` is called."""
+
+    def __init__(
+        self,
+        statement: Statement,
+        values: Sequence[object],
+        max_bytes: int | None,
+        deadline: float,
+    ) -> None:
+        self._max_bytes = max_bytes
+        self.deadline = deadline
+        self._statement = statement
+        self._values = values
+        self._lock = threading.Lock()
+        self._connection: sqlite3.Connection | None = None
+
+    def run(self, connection: sqlite3.Connection) -> list[Row]:
+        # An interruption before the first step is lost; this is looked at again and again.
+        connection.set_progress_handler(self._is_late, _STEPS_PER_CHECK)
+        self._use(connection)
+        try:
+            if self._is_late():
+                raise StatementTimeout
+            cursor = connection.execute(self._statement.text, self._values)
+            rows = _rows(cursor, self._statement, self._max_bytes)
+        except sqlite3.Error as error:
+            raise translated(error) from error
+        finally:
+            self._use(None)
+        # The last row may have taken long: the limit holds whether it was interrupted or not.
+        if self._is_late():
+            raise StatementTimeout
+        return rows
+
+    def stop(self) -> None:
+        """Between two rows, however few steps that takes."""
+        self.deadline = 0.0
+        with self._lock:
+            if self._connection is not None:
+                self._connection.interrupt()
+
+    def _use(self, connection: sqlite3.Connection | None) -> None:
+        with self._lock:
+            self._connection = connection
+
+    def _is_late(self) -> bool:
+        return time.monotonic() > self.deadline
