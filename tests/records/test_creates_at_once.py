@@ -105,6 +105,28 @@ async def test_one_whose_slug_is_taken_is_told_and_the_others_are_created(
     await assert_whole(tenant)
 
 
+async def test_posts_of_one_title_get_a_number_each(tenant: TenantWorld) -> None:
+    records, posts = tenant.world.parts.records, tenant.world.collection("posts")
+    titled = {"title": "Hello", "status": "published", "tags": ["a"]}
+    created = await create_all(
+        *(records.create(owner_of(tenant), posts, titled) for _ in range(20))
+    )
+    assert {post["slug"] for post in created} == {
+        "hello",
+        *(f"hello-{number}" for number in range(2, 21)),
+    }
+    assert await slugs_of(tenant) == {post["slug"] for post in created}
+    await assert_whole(tenant)
+
+
+async def test_a_taken_id_is_not_mistaken_for_a_taken_slug(tenant: TenantWorld) -> None:
+    records, posts = tenant.world.parts.records, tenant.world.collection("posts")
+    first = await records.create(owner_of(tenant), posts, {"title": "Hello"})
+    with pytest.raises(Invalid) as refused:
+        await records.create(owner_of(tenant), posts, {"title": "Other", "id": first["id"]})
+    assert set(refused.value.problems) == {"id"}
+
+
 async def test_subscribers_are_told_of_each(tenant: TenantWorld) -> None:
     await tenant.create("webhook_subscriptions", HOOK)
     await create_all(*(create(tenant, f"post-{number}") for number in range(30)))

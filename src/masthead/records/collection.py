@@ -217,8 +217,11 @@ class Collection:
         return tuple(each.name for each in self.all_fields if isinstance(each, Secret))
 
     @cached_property
-    def slugs(self) -> tuple[Slug, ...]:
-        return tuple(each for each in self.fields if isinstance(each, Slug))
+    def slug(self) -> Slug | None:
+        """There is one at most: a new one is taken by inserting the record."""
+        found = [each for each in self.fields if isinstance(each, Slug)]
+        assert len(found) < 2
+        return found[0] if found else None
 
     @cached_property
     def relations(self) -> tuple[Relation, ...]:

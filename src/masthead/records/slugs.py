@@ -17,14 +17,20 @@ def slugify(title: str, max_length: int = 255) -> str:
     return words[:max_length].strip("-") or FALLBACK
 
 
-async def free_slug(base: str, is_taken: Callable[[str], Awaitable[bool]], max_length: int) -> str:
-    """The base itself, or the base with the next number: `-2`, `-3` …
+IsTaken = Callable[[str], Awaitable[bool]]
+
+
+async def free_slug(base: str, is_taken: IsTaken, max_length: int) -> str:
+    """The base itself, or the base with the next number: `-2`, `-3` …"""
+    return await numbered_slug(base, is_taken, max_length) if await is_taken(base) else base
+
+
+async def numbered_slug(base: str, is_taken: IsTaken, max_length: int) -> str:
+    """A base that is taken, with a number that is free.
 
     The number is found by doubling and halving instead of trying one after another, so that the
     ten-thousandth post of the same title costs two dozen look-ups and not ten thousand.
     """
-    if not await is_taken(base):
-        return base
     taken, free = 1, 2
     while await is_taken(_numbered(base, free, max_length)):
         taken, free = free, free * 2

@@ -6,9 +6,10 @@ hooks, the row, the outbox. A unit may hold several changes; they commit togethe
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
+from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
@@ -35,7 +36,7 @@ from masthead.records.kept import Kept
 from masthead.records.known_tenants import UNKNOWN, KnownTenant, KnownTenants, site_of
 from masthead.records.new_record import NewRecord
 from masthead.records.query import Context, Queries, Shape, access_of, decoded
-from masthead.records.slugs import free_slug, slugify
+from masthead.records.slugs import numbered_slug, slugify
 from masthead.records.validation import check_changes
 from masthead.records.writes import Writes
 from masthead.storage.database import (
@@ -129,13 +130,18 @@ class Unit:
             "version": 1,
             **(stamped or {}),
         }
-        await self._make_slugs(collection, None, record)
+        new_slug = _without_slug(collection, record)
+        if new_slug:
+            record[new_slug.name] = slugify(record[new_slug.source], new_slug.max)
         await self._check_relations(record, collection.relations)
         self._refuse_if_read_only()
         record.update(
             collection.before_save(Save(None, record, new.named, self._now, self.tenant.site))
         )
-        await self._insert(collection, record)
+        if new_slug:
+            await self._insert_with_slug(collection, record, new_slug)
+        else:
+            await self._insert(collection, record)
         await self._record_change(collection, Change(None, record))
         return record
 
@@ -168,7 +174,8 @@ class Unit:
         changes = {**check_changes(collection, given, self._access, old), **(stamped or {})}
         self._refuse_if_read_only()
         record: Record = {**old, **changes}
-        await self._make_slugs(collection, old, record)
+        if (slug := _without_slug(collection, record)) is not None:
+            record[slug.name] = old[slug.name]
         if all(record[name] == old[name] for name in record):
             return old
         record.update(
@@ -260,21 +267,6 @@ class Unit:
         to_record = decoded(collection).record
         return [to_record(row) for row in rows]
 
-    async def _make_slugs(self, collection: Collection, old: Record | None, record: Record) -> None:
-        for field in collection.slugs:
-            if not record[field.name]:
-                kept = old[field.name] if old else ""
-                record[field.name] = kept or await self._free_slug(collection, field, record)
-
-    async def _free_slug(self, collection: Collection, field: Slug, record: Record) -> str:
-        statement = self._parts.writes.is_taken(collection, field.name)
-
-        async def is_taken(value: str) -> bool:
-            bound = statement.bind({"tenant": self.tenant_id, "value": value})
-            return bool(await self._tx.fetch(statement, bound))
-
-        return await free_slug(slugify(record[field.source], field.max), is_taken, field.max)
-
     async def _check_relations(self, record: Record, relations: Iterable[Relation]) -> None:
         """What is pointed at exists, and agrees: a reply's parent stands under the same post.
 
@@ -295,8 +287,27 @@ class Unit:
         if self._waiting is not None:
             self._waiting.setdefault(collection.name, (statement, []))[1].append(row)
             return
+        await self._write(statement, row)
+
+    async def _insert_with_slug(self, collection: Collection, record: Record, field: Slug) -> None:
+        """A slug made from a title is taken by inserting the record. Nothing is inserted where
+        another record has it; then the slug gets a number."""
+        statement = self._parts.writes.insert_unless_taken(collection, field.name)
+        base = record[field.name]
+        while not await self._write(
+            statement, statement.bind(self._encoded(collection, record, tuple(record)))
+        ):
+            is_taken = partial(self._is_taken, collection, field.name)
+            record[field.name] = await numbered_slug(base, is_taken, field.max)
+
+    async def _is_taken(self, collection: Collection, name: str, value: str) -> bool:
+        statement = self._parts.writes.is_taken(collection, name)
+        bound = statement.bind({"tenant": self.tenant_id, "value": value})
+        return bool(await self._tx.fetch(statement, bound))
+
+    async def _write(self, statement: Statement, row: Sequence[object]) -> int:
         try:
-            await self._tx.execute(statement, row)
+            return await self._tx.execute(statement, row)
         except UniqueViolation as error:
             raise _taken(error) from None
         except ForeignKeyViolation:
@@ -309,13 +320,7 @@ class Unit:
         encoded = self._encoded(collection, record, names)
         values = {f"new_{name}": value for name, value in encoded.items()}
         values.update(key_tenant=self.tenant_id, key_id=record["id"])
-        try:
-            await self._tx.execute(statement, statement.bind(values))
-        except UniqueViolation as error:
-            raise _taken(error) from None
-        except ForeignKeyViolation:
-            # The relations were there a moment ago: what is missing is the tenant itself.
-            raise NotFound from None
+        await self._write(statement, statement.bind(values))
 
     def _encoded(
         self, collection: Collection, record: Record, names: tuple[str, ...]
@@ -461,6 +466,12 @@ def file_key(tenant_id: str, collection: Collection, record_id: str, name: str) 
 def secret_context(collection: Collection, record: Record, name: str) -> str:
     """Binds a ciphertext to its place, so that a copied one does not decrypt elsewhere."""
     return f"{record['tenant_id']}/{collection.name}/{record['id']}/{name}"
+
+
+def _without_slug(collection: Collection, record: Record) -> Slug | None:
+    """The slug field that is still to be filled."""
+    field = collection.slug
+    return field if field is not None and not record[field.name] else None
 
 
 def _dropped_files(collection: Collection, old: Record, new: Record) -> list[str]:

@@ -31,6 +31,17 @@ class Writes:
             ("insert", collection.name), lambda: sa.insert(self._tables[collection.name])
         )
 
+    def insert_unless_taken(self, collection: Collection, name: str) -> Statement:
+        """Inserts nothing where another record of the tenant has the same value of the field."""
+
+        def build() -> sa.Insert:
+            table = self._tables[collection.name]
+            key = ("tenant_id", name)
+            others = [column.name for column in table.c if column.name not in key]
+            return dialects.insert_missing(table, key, others)
+
+        return self._remember(("insert unless taken", collection.name, name), build)
+
     def update(self, collection: Collection, names: tuple[str, ...]) -> Statement:
         def build() -> sa.Update:
             table = self._tables[collection.name]
