@@ -44,6 +44,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from enum import Enum, auto
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -224,7 +225,7 @@ class Writer:
         without waiting for anything, so all of them are through in one turn of the event loop, and
         it does its other work while they are being committed. One that finds another transaction
         at work waits again."""
-        for place in list(self._queue)[: self._room - self._turns]:
+        for place in islice(self._queue, self._room - self._turns):
             place.wake()
 
     # The batch.
@@ -281,14 +282,14 @@ class Writer:
         failure = written.exception()
         if failure is not None:
             self._abandon()
-            # Told first: the next transactions must not use what these have left in memory.
-            _tell(commits, failure)
+            # First, so that the next transactions don't use what these have left in memory.
+            _acknowledge(commits, failure)
             self._next_batch()
             return
         self._checkpoints.after_commit()
         self._next_batch()
         # Answered while the next batch is being committed.
-        _tell(commits, None)
+        _acknowledge(commits, None)
 
     def _next_batch(self) -> None:
         if self._queue:
@@ -302,7 +303,7 @@ class Writer:
         self._deferred.take()
         self._written_early.take()
         commits, self._commits = self._commits, []
-        _tell(commits, failure)
+        _acknowledge(commits, failure)
 
     def _abandon(self) -> None:
         if self.connection.in_transaction:
@@ -330,7 +331,7 @@ class _Place:
             self._awake.set_result(None)
 
 
-def _tell(commits: list[Commit], failure: BaseException | None) -> None:
+def _acknowledge(commits: list[Commit], failure: BaseException | None) -> None:
     for commit in commits:
         if not commit.done():  # else its task was cancelled
             commit.set_result(failure)
