@@ -142,20 +142,19 @@ async def test_one_that_is_disabled_by_the_worker_gets_nothing_more(tenant: Tena
     lane = Lane(tenant.id, hook["id"])
     claimed = await queue.claim({lane: 1}, now)
     (delivery,) = claimed[lane]
-    gone = Result(
+    failed = Result(
         attempt_id=new_id(),
         delivery=delivery,
         number=1,
-        status=410,
+        status=500,
         duration_ms=1,
-        error="gone",
+        error="",
         answer="",
         at=now,
         state="dead",
         next_attempt_at=None,
-        is_gone=True,
     )
-    assert await queue.record([gone]) == {lane}
+    assert await queue.record([failed], disable_after=1) == {lane}
     before = len(await delivered(tenant, limit=10_000))
     await create_all(*(create(tenant, f"post-{number}") for number in range(5)))
     assert len(await delivered(tenant, limit=10_000)) == before
