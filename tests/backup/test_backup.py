@@ -264,6 +264,17 @@ class TestRefusals:
         )
         assert file.read_bytes() == before
 
+    async def test_a_lost_root_secret_is_not_replaced_by_a_new_one(
+        self, engine: str, tmp_path: Path
+    ) -> None:
+        original, _ = await small_backup(engine, tmp_path)
+        (original.data_dir / "secret.key").unlink()
+        refused = await original.command("backup", str(tmp_path / "again.tar"))
+        assert refused.code == 1
+        assert "secret.key is missing" in refused.err
+        assert not (tmp_path / "again.tar").exists()
+        assert not (original.data_dir / "secret.key").exists()
+
     async def test_a_data_directory_that_holds_anything_is_left_alone(
         self, engine: str, tmp_path: Path
     ) -> None:

@@ -11,8 +11,7 @@ import typer
 from masthead.backup.take import Taken, take_backup
 from masthead.cli.counting import counting
 from masthead.cli.invocation import Invocation, Shown, command, new_app
-from masthead.cli.opened import prepared_settings
-from masthead.storage.objects import open_object_store
+from masthead.cli.opened import opened
 
 app = new_app()
 
@@ -25,10 +24,9 @@ async def backup(
 
     The file is there when it is whole. It holds the root secret: store it as you would a password.
     """
-    settings = await prepared_settings(invocation)
-    objects = open_object_store(settings.storage_url)
-    with counting("records", "media") as tell:
-        taken = await take_backup(settings, objects, file, tell)
+    async with opened(invocation) as installation:
+        with counting("records", "media") as tell:
+            taken = await take_backup(installation.settings, installation.objects, file, tell)
     if taken.missing:
         sys.stderr.write(f"masthead: {_missing(taken)}\n")
     data = {
