@@ -102,7 +102,7 @@ def test_an_object_is_decoded(raw: bytes, value: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("raw", "says"),
     [
-        (b"", "not valid JSON"),
+        (b"", "is empty"),
         (b"{", "not valid JSON"),
         (b'{"a": NaN}', "not valid JSON"),
         (b'{"a": -Infinity}', "not valid JSON"),
