@@ -1,7 +1,7 @@
-"""The files of an installation are its own user's alone: made so, and mended at each start.
+"""The files of an installation: created with mode 0600, and repaired at each start.
 
-The database holds addresses and password hashes, the data directory may be open to everybody on the
-machine, and what a process makes is open as well unless it says otherwise.
+The database holds addresses and password hashes. The data directory may be open to every user of
+the machine, and a new file usually is as well.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ def create(path: Path) -> None:
 
 
 def exposed(settings: Settings) -> list[Path]:
-    """What others on this machine may open although it is the service's."""
+    """Files and folders of the service that other users of the machine may open."""
     return [path for path in _of_installation(settings) if path.stat().st_mode & OTHERS]
 
 
 def protect(settings: Settings) -> None:
     for path in exposed(settings):
-        # Of another user's file the doctor tells.
+        # `masthead doctor` reports files of another user.
         with suppress(PermissionError, FileNotFoundError):
             path.chmod(path.stat().st_mode & ~OTHERS & 0o777)
 
@@ -50,7 +50,7 @@ def _of_installation(settings: Settings) -> Iterator[Path]:
     if database is not None:
         paths += [database.with_name(database.name + suffix) for suffix in _OF_SQLITE]
     media = urlsplit(settings.storage_url)
-    # A folder elsewhere is the operator's to share; behind a closed one every file is closed.
+    # A folder elsewhere is the operator's to share. Closing the folder closes every file in it.
     if media.scheme == "file" and Path(unquote(media.path)).is_relative_to(folder.absolute()):
         paths.append(Path(unquote(media.path)))
     return (path for path in paths if path.exists())

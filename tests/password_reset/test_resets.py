@@ -29,7 +29,7 @@ KINDS = pytest.mark.parametrize("kind", [ADMIN, MEMBER])
 
 @dataclass(frozen=True)
 class Person:
-    """Somebody with an account, and a client of the host it belongs to."""
+    """A person with an account, and a client of the host it belongs to."""
 
     office: Office
     site: TenantWorld

@@ -212,7 +212,7 @@ class Accounts:
         """The one account that an e-mail address means where the host names this tenant, or none.
 
         Operators sign in on any host. Where the host names no tenant, the oldest account is meant:
-        nobody can get in its way by making another one of the same address.
+        a newer account of the same address does not replace it.
         """
         equals = {"email": normal_email(email)}
         found = await self._records.find(collection, equals, tenant_id=tenant_id)

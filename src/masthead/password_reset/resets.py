@@ -62,7 +62,7 @@ class PasswordResets:
     async def find(self, collection: Collection, tenant_id: TenantId | None, token: str) -> Record:
         """Whose password a link sets, while it is alive; raises BadRequest afterwards."""
         account = await self.accounts.by_reset_token(collection, token)
-        # As with sessions: an operator is at home everywhere, the bare host is everybody's.
+        # As with sessions: operators may use any host, and every account the bare host.
         if account is None or (tenant_id and account["tenant_id"] not in ("", tenant_id)):
             raise BadRequest(DEAD_LINK)
         return account
@@ -85,7 +85,7 @@ class PasswordResets:
             found = await unit.find(collection, {"id": account["id"]}, limit=1)
             if not found or not self.accounts.is_reset_token(token, found[0]):
                 raise BadRequest(DEAD_LINK)
-            # Who has the link reads the mailbox.
+            # The link was read in the mailbox, which verifies the address.
             stamped = {**stamped, "verified": True}
             await unit.update(collection, account["id"], {}, stamped=stamped)
         await self.throttle.forgive(Attempt(collection.name, account["email"], address))
