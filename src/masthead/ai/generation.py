@@ -24,7 +24,7 @@ from masthead.ai.providers import Failure, Reader, call_for, reader_for
 from masthead.errors import MastheadError
 from masthead.ids import TenantId
 from masthead.outbound.errors import Kind, OutboundError
-from masthead.outbound.streams import Incoming, NotHttp, OutboundStreams
+from masthead.outbound.streams import Incoming, OutboundStreams
 from masthead.web.bodies import ClientDisconnected
 
 log = structlog.get_logger()
@@ -181,21 +181,18 @@ class Generator:
 
     async def _copy(self, incoming: Incoming, work: _Work) -> None:
         copying, reader, patience = _Copying(work), work.reader, self.patience
-        has_more = True
-        while has_more and not reader.is_over:
+        while not reader.is_over:
             seconds = patience.after_the_end if reader.has_ended else patience.between_chunks
             try:
-                has_more = await incoming.pour(copying.take, seconds)
+                content = await incoming.read(seconds)
             except OutboundError:
                 if reader.has_ended:
                     # The text is complete; how the connection ends is of no interest.
                     break
                 raise
-            except (Failure, Garbled):
-                # What came before it is the client's all the same.
-                await work.answer.drained()
-                raise
-            await work.answer.drained()
+            if not content:
+                break
+            await copying.take(content)
         if not reader.has_ended:
             copying.events.end()
             raise _unfinished(copying.events)
@@ -276,22 +273,19 @@ class _Copying:
         self._answer = work.answer
         self._size = 0
 
-    def take(self, content: bytes) -> bool:
-        """Whether there is something to wait for, or another time limit from now on."""
+    async def take(self, content: bytes) -> None:
         self._size += len(content)
-        reader, answer = self._reader, self._answer
         pieces: list[str] = []
-        keeps_up = True
         try:
             for name, data in self.events.feed(content):
-                if text := reader.take(name, data):
+                if text := self._reader.take(name, data):
                     pieces.append(text)
         finally:
+            # The text before something that is no event still belongs to the client.
             if pieces:
-                keeps_up = answer.texts(pieces)
-        if answer.characters > MAX_ANSWER_CHARACTERS or self._size > MAX_ANSWER_BYTES:
+                await self._answer.texts(pieces)
+        if self._answer.characters > MAX_ANSWER_CHARACTERS or self._size > MAX_ANSWER_BYTES:
             raise Failure("answer_too_long", retryable=False)
-        return reader.has_ended or not keeps_up
 
 
 def _failed(reason: str, *, retryable: bool) -> dict[str, object]:
@@ -307,8 +301,6 @@ def _unfinished(events: EventReader) -> Failure:
 
 
 def _broken_off(error: OutboundError) -> Failure:
-    if isinstance(error, NotHttp):
-        return Failure("provider_garbled", retryable=True)
     is_slow = error.kind is Kind.TIMEOUT
     return Failure("provider_timeout" if is_slow else "provider_disconnected", retryable=True)
 

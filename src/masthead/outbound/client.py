@@ -75,7 +75,10 @@ class OutboundClient:
     ) -> None:
         self._own_lookup = SystemLookup()
         trust = trust_of(ca_file)
-        gates = [Gate(rules, allow, lookup or self._own_lookup) for rules in (WEBHOOKS, IMAGES)]
+        gates = [
+            Gate(rules, allow, lookup or self._own_lookup, connect_seconds)
+            for rules in (WEBHOOKS, IMAGES)
+        ]
         self._webhooks, self._images = (
             _Side(gate, trust, calls_per_host, connect_seconds) for gate in gates
         )
@@ -223,6 +226,7 @@ class _Side:
 def new_session(connections: aiohttp.TCPConnector, connect_seconds: float) -> aiohttp.ClientSession:
     tracing = aiohttp.TraceConfig()
     tracing.on_connection_reuseconn.append(_note_reuse)
+    tracing.on_connection_create_end.append(_note_connected)
     return aiohttp.ClientSession(
         connector=connections,
         cookie_jar=aiohttp.DummyCookieJar(),
@@ -237,6 +241,11 @@ def new_session(connections: aiohttp.TCPConnector, connect_seconds: float) -> ai
 
 async def _note_reuse(_session: object, context: SimpleNamespace, _parameters: object) -> None:
     context.trace_request_ctx.is_reused = True
+
+
+async def _note_connected(_session: object, context: SimpleNamespace, _parameters: object) -> None:
+    if when_connected := getattr(context.trace_request_ctx, "when_connected", None):
+        when_connected()
 
 
 def _host_key(target: URL) -> str:

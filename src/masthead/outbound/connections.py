@@ -6,6 +6,7 @@ addresses that it has checked, and every socket is checked once more as it is op
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import ssl
 from collections.abc import Sequence
@@ -29,10 +30,13 @@ KEEP_ALIVE_SECONDS = 15.0
 class Gate(AbstractResolver):
     """Where one kind of call may connect to."""
 
-    def __init__(self, rules: Rules, allow: Sequence[Network], lookup: Lookup) -> None:
+    def __init__(
+        self, rules: Rules, allow: Sequence[Network], lookup: Lookup, lookup_seconds: float
+    ) -> None:
         self.rules = rules
         self._allow = allow
         self._lookup = lookup
+        self._lookup_seconds = lookup_seconds
         self._sockets: WeakSet[socket.socket] = WeakSet()
 
     @property
@@ -45,7 +49,11 @@ class Gate(AbstractResolver):
     async def find(self, host: str, port: int) -> Sequence[Address]:
         """Every address to call for a name; raises OutboundError."""
         try:
-            addresses = await self._lookup(host)
+            async with asyncio.timeout(self._lookup_seconds):
+                addresses = await self._lookup(host)
+        except TimeoutError as error:
+            message = "The host name could not be looked up in time."
+            raise OutboundError(Kind.DNS, message) from error
         except OSError:
             addresses = ()
         if not addresses:
