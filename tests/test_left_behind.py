@@ -23,8 +23,6 @@ from masthead.identity.limit_store_sqlite import SqliteLimitStore
 from masthead.ids import TenantId
 from masthead.jobs.runner import Job, JobRunner
 from masthead.outbound.lookup import SystemLookup
-from masthead.outbound.turns import Turns
-from masthead.outbound.wire import Wire
 from masthead.storage.cancelling import completed
 from masthead.storage.database import EVERY_TENANT, Statement, UniqueViolation
 from masthead.storage.objects import ObjectStore
@@ -89,17 +87,6 @@ async def test_a_batch_of_counters_whose_store_fails() -> None:
     async with nothing_stays_of(Broken):
         await asyncio.gather(count(), count(), count())
         await batches.finish()
-
-
-async def test_a_connection_that_is_reset() -> None:
-    async def reset() -> None:
-        wire = Wire(Turns())
-        wire.connection_lost(ConnectionResetError(104, "reset"))
-        with suppress(ConnectionResetError):
-            await wire.pour(lambda _: True)
-
-    async with nothing_stays_of(ConnectionResetError):
-        await reset()
 
 
 async def test_an_upload_that_breaks_off() -> None:
