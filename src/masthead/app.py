@@ -61,6 +61,8 @@ from masthead.privacy.limits import RequestLimit
 from masthead.privacy.service import Privacy, build_privacy
 from masthead.record_api.call import Services as RecordServices
 from masthead.record_api.call import identify
+from masthead.record_api.errors import send_error as send_record_store_error
+from masthead.record_api.routes import PREFIXES as RECORD_STORE_PREFIXES
 from masthead.record_api.routes import routes as record_routes
 from masthead.records.engine import Records
 from masthead.records.search_index import Indexer
@@ -73,16 +75,18 @@ from masthead.site.v1 import routes as site_table
 from masthead.storage.database import Database
 from masthead.storage.migrate import migrate
 from masthead.storage.objects import ObjectStore
+from masthead.web import pages
 from masthead.web.compression import Compression
 from masthead.web.cors import Cors
 from masthead.web.dispatch import Dispatch
-from masthead.web.errors import no_such_address
+from masthead.web.errors import ErrorFaces, no_such_address
 from masthead.web.front_door import FrontDoor
 from masthead.web.health import Health, build_revision
 from masthead.web.openapi_service import service_description_routes
 from masthead.web.v1.cache import AnswerCache
 from masthead.web.v1.call import Services as V1Services
 from masthead.web.v1.descriptions import description_routes
+from masthead.web.v1.errors import error_answer
 from masthead.web.v1.event_description import event_description_routes
 from masthead.web.v1.idempotency import Idempotency
 from masthead.web.v1.mount import mount as mount_v1
@@ -289,7 +293,24 @@ def http_app(parts: Parts) -> FrontDoor:
         ],
         otherwise=_nothing_here,
     )
-    return FrontDoor(Cors(Compression(faces)), parts.directory, parts.settings)
+    return FrontDoor(
+        Cors(Compression(faces)), parts.directory, parts.settings, error_faces(parts.settings)
+    )
+
+
+def error_faces(settings: Settings) -> ErrorFaces:
+    """Which envelope an error has, by the address that was asked for."""
+    return ErrorFaces(
+        send_record_store_error,
+        {
+            # Also for what belongs to no face: health, AI, data protection, payments, and addresses
+            # that do not exist.
+            "/api/": error_answer(settings.error_codes),
+            **dict.fromkeys(RECORD_STORE_PREFIXES, send_record_store_error),
+            "/member/": pages.send_error,
+            "/admin/": pages.send_error,
+        },
+    )
 
 
 V1_TABLE = (

@@ -7,8 +7,6 @@ import pytest
 from tests.v1.keys import key_client
 from tests.world import TenantWorld, World, open_world
 
-from masthead.web.v1.errors import RENAMED_IN_B
-
 POSTS = "/api/v1/posts"
 JSON = {"content-type": "application/json"}
 
@@ -73,13 +71,6 @@ async def test_an_id_that_is_none(api: httpx.AsyncClient, record_id: str) -> Non
         )
         assert answer.status_code in (404, 405), answer.text
         assert answer.json()["error"]["code"] in ("NOT_FOUND", "METHOD_NOT_ALLOWED")
-
-
-async def test_variant_b_has_its_own_names(tmp_path: object, app: World) -> None:
-    assert RENAMED_IN_B == {
-        "RATE_LIMITED": "RATE_LIMIT_EXCEEDED",
-        "INTERNAL_ERROR": "INTERNAL_SERVER_ERROR",
-    }
 
 
 class TestHttpsOnly:

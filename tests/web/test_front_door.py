@@ -6,9 +6,10 @@ from typing import Any
 
 import httpx
 import pytest
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 from tests.world import Account, TenantWorld, World, records_of
 
+from masthead.app import error_faces
 from masthead.web.front_door import FrontDoor
 
 POSTS = records_of("posts")
@@ -125,7 +126,7 @@ class TestFailures:
         async def broken(_scope: Scope, _receive: Receive, _send: Send) -> None:
             raise RuntimeError("postgresql://user:secret@host /var/lib/data")
 
-        door = FrontDoor(broken, app.parts.directory, app.parts.settings)
+        door = in_front_of(broken, app)
         answer = await app.client(app=door).get(POSTS)
         assert (answer.status_code, answer.json()["code"]) == (500, "internal_error")
         assert "secret" not in answer.text
@@ -136,9 +137,14 @@ class TestFailures:
             await send({"type": "http.response.start", "status": 200, "headers": []})
             raise RuntimeError("too late")
 
-        door = FrontDoor(breaks_off, app.parts.directory, app.parts.settings)
+        door = in_front_of(breaks_off, app)
         with pytest.raises(Exception, match="Something went wrong"):
             await app.client(app=door).get(POSTS)
+
+
+def in_front_of(face: ASGIApp, app: World) -> FrontDoor:
+    settings = app.parts.settings
+    return FrontDoor(face, app.parts.directory, settings, error_faces(settings))
 
 
 async def _ask(app: Any, headers: list[tuple[bytes, bytes]]) -> tuple[int, bytes]:

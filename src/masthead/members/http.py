@@ -17,9 +17,7 @@ from masthead.members import email_change, unsubscribe
 from masthead.members.email_change import EmailChanges
 from masthead.members.unsubscribe import Unsubscribe
 from masthead.site.address import Site, Sites
-from masthead.web import pages
 from masthead.web.bodies import read_small_form
-from masthead.web.errors import answers_under
 from masthead.web.pages import Page, send_page
 from masthead.web.visit import visit_of
 
@@ -31,7 +29,6 @@ Answer = Callable[[TenantId, Site, dict[str, str], bool], Awaitable[Page]]
 
 
 def member_routes(mailed: Unsubscribe, changes: EmailChanges, sites: Sites) -> list[Route]:
-    answers_under("/member/", pages.send_error)
     return [
         Route(unsubscribe.PATH, _MailedLink(sites, _unsubscribing(mailed))),
         Route(email_change.PATH, _MailedLink(sites, _confirming(changes))),

@@ -17,9 +17,7 @@ from masthead.members.collection import blog_members
 from masthead.password_reset.resets import ADMIN_PATH, MEMBER_PATH, PasswordResets
 from masthead.records.collection import Collection, Record
 from masthead.site.address import Site
-from masthead.web import pages
 from masthead.web.bodies import read_small_form
-from masthead.web.errors import answers_under
 from masthead.web.pages import Input, Page, send_page
 from masthead.web.visit import visit_of
 
@@ -31,7 +29,6 @@ BAD_FORM = "The form could not be read. Open the link from the mail again."
 
 
 def reset_routes(resets: PasswordResets) -> list[Route]:
-    answers_under("/admin/", pages.send_error)
     return [
         Route(ADMIN_PATH, _ResetPage(resets, superusers)),
         Route(MEMBER_PATH, _ResetPage(resets, blog_members)),

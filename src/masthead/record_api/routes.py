@@ -10,9 +10,7 @@ from starlette.types import Message, Receive, Scope, Send
 from masthead.errors import NotFound
 from masthead.record_api import files, records, sign_in
 from masthead.record_api.call import Call, Services, identify
-from masthead.record_api.errors import send_error
 from masthead.web.answers import RawHeaders, send_empty
-from masthead.web.errors import answers_under
 
 Handler = Callable[[Call], Awaitable[None]]
 
@@ -20,12 +18,10 @@ RECORDS = "/api/collections/{collection}/records"
 RECORD = "/api/collections/{collection}/records/{id}"
 AUTH = "/api/collections/{collection}"
 PREFIXES = ("/api/collections", "/api/admins", "/api/files")
-"""Everything else under `/api/` answers in the public API's envelope."""
+"""Under these, errors have the record store's envelope: see `app.error_faces`."""
 
 
 def routes(services: Services) -> list[Route]:
-    for prefix in (*PREFIXES, "/"):
-        answers_under(prefix, send_error)
     return [
         _route(services, RECORDS, GET=records.list_records, POST=records.create_record),
         _route(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
 from typing import TypeAlias
 
@@ -41,23 +41,14 @@ def no_such_address(scope: Scope, sentence: str) -> NotFound:
     return NotFound(sentence)
 
 
-_by_prefix: list[tuple[str, ErrorAnswer]] = []
+class ErrorFaces:
+    """The envelope of each part of the address space; the longest matching prefix answers."""
 
+    def __init__(self, otherwise: ErrorAnswer, by_prefix: Mapping[str, ErrorAnswer]) -> None:
+        self._otherwise = otherwise
+        self._by_prefix = sorted(by_prefix.items(), key=lambda entry: -len(entry[0]))
 
-def answers_under(prefix: str, answer: ErrorAnswer) -> None:
-    """Registers a face's envelope for its addresses; the longest prefix wins."""
-    if (prefix, answer) not in _by_prefix:
-        _by_prefix.append((prefix, answer))
-        _by_prefix.sort(key=lambda entry: -len(entry[0]))
-
-
-async def send_error(scope: Scope, send: Send, error: MastheadError) -> None:
-    for prefix, answer in _by_prefix:
-        if scope["path"].startswith(prefix):
-            await answer(scope, send, error)
-            return
-    try:
-        raise error
-    finally:
-        # Else this frame, which is in the traceback, would keep the exception.
-        del error
+    async def send(self, scope: Scope, send: Send, error: MastheadError) -> None:
+        path = scope["path"]
+        answers = (answer for prefix, answer in self._by_prefix if path.startswith(prefix))
+        await next(answers, self._otherwise)(scope, send, error)

@@ -19,9 +19,9 @@ from masthead.errors import BadRequest, MastheadError, NotFound, Unauthenticated
 from masthead.identity.directory import Tenant, TenantDirectory
 from masthead.identity.hosts import BareHost, Subdomain, parse_host, tenant_name
 from masthead.settings import Settings
-from masthead.web import errors
 from masthead.web.answers import header
 from masthead.web.bodies import ClientDisconnected
+from masthead.web.errors import ErrorFaces, InternalError
 from masthead.web.proxies import arrived_over_https, client_address
 from masthead.web.visit import Visit
 
@@ -38,8 +38,15 @@ UNKNOWN_HOST = (
 
 
 class FrontDoor:
-    def __init__(self, app: ASGIApp, directory: TenantDirectory, settings: Settings) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        directory: TenantDirectory,
+        settings: Settings,
+        error_faces: ErrorFaces,
+    ) -> None:
         self._app = app
+        self._error_faces = error_faces
         self._directory = directory
         self._settings = settings
         self._place = lru_cache(maxsize=4_096)(self._placed)
@@ -61,13 +68,13 @@ class FrontDoor:
             # Too late for another status: cutting the connection is the only honest answer left.
             if answer.status != NO_ANSWER:
                 raise
-            await errors.send_error(scope, answer.send, error)
+            await self._error_faces.send(scope, answer.send, error)
         # One of the service's three outermost edges: nothing a request does may take it down.
         except Exception:
             log.exception("request.failed", request_id=request_id, path=scope["path"])
             if answer.status != NO_ANSWER:
-                raise errors.InternalError from None
-            await errors.send_error(scope, answer.send, errors.InternalError())
+                raise InternalError from None
+            await self._error_faces.send(scope, answer.send, InternalError())
         finally:
             if scope["path"] != HEALTH:
                 _log_answer(scope, visit, request_id, answer.status, perf_counter() - began)

@@ -83,7 +83,7 @@ async def send_page(scope: Scope, send: Send, page: Page) -> None:
 
 
 async def send_error(scope: Scope, send: Send, error: MastheadError) -> None:
-    """The face of addresses that people open: see `web.errors.answers_under`."""
+    """The face of addresses that people open: see `app.error_faces`."""
     status, code, title = next(
         ((status, code, title) for kind, status, code, title in ERRORS if isinstance(error, kind)),
         (500, "internal_error", "Something went wrong"),

@@ -9,11 +9,10 @@ from starlette.types import Receive, Scope, Send
 
 from masthead.identity.keys import ApiKeys
 from masthead.identity.limiter import RateLimiter
-from masthead.web.errors import answers_under, no_such_address
+from masthead.web.errors import no_such_address
 from masthead.web.v1.cache import AnswerCache
 from masthead.web.v1.call import Services
 from masthead.web.v1.endpoint import Endpoint
-from masthead.web.v1.errors import error_answer
 from masthead.web.v1.idempotency import Idempotency
 from masthead.web.v1.routes import PREFIX, Route
 
@@ -26,8 +25,6 @@ def mount(
     idempotency: Idempotency,
     cache: AnswerCache,
 ) -> list[Mounted]:
-    # Also for what belongs to no face: health, AI, data protection, payments, unknown addresses.
-    answers_under("/api/", error_answer(services.settings.error_codes))
     by_path: dict[str, dict[str, Route]] = {}
     for route in table:
         by_path.setdefault(route.path, {})[route.method] = route
