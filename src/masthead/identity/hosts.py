@@ -6,6 +6,7 @@ import ipaddress
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TypeAlias
 from urllib.parse import urlsplit
 
 from masthead.errors import BadRequest, Problem
@@ -85,7 +86,10 @@ def parse_host(raw: str) -> Host:
     return Host(name, port)
 
 
-def tenant_name(host: Host, base_domain: str, base_url: str) -> Subdomain | BareHost | Foreign:
+Place: TypeAlias = Subdomain | BareHost | Foreign
+
+
+def place_of(host: Host, base_domain: str, base_url: str) -> Place:
     """The base domain, the base URL's host and loopback addresses are the service itself."""
     own_names = (base_domain, _host_of(base_url), "localhost")
     if host.name in own_names or _is_loopback(host.name):

@@ -17,7 +17,7 @@ from masthead import clock
 from masthead.caller import system
 from masthead.errors import BadRequest, Invalid, NotFound
 from masthead.identity.directory import Tenant, TenantDirectory
-from masthead.identity.hosts import BareHost, parse_host, tenant_name
+from masthead.identity.hosts import BareHost, parse_host, place_of
 from masthead.ids import TenantId
 from masthead.payments.handlers import HANDLERS
 from masthead.payments.inbox import Inbox
@@ -126,7 +126,7 @@ class _TenantReceiver(_Receiver):
         if at_host is None or at_host.id == tenant.id:
             return True
         host = parse_host(header(scope, b"host") or "")
-        place = tenant_name(host, self._settings.base_domain, self._settings.base_url)
+        place = place_of(host, self._settings.base_domain, self._settings.base_url)
         return isinstance(place, BareHost)
 
 

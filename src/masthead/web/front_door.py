@@ -17,7 +17,7 @@ from masthead import ids, logs
 from masthead.access_log import Answered
 from masthead.errors import BadRequest, MastheadError, NotFound, Unauthenticated
 from masthead.identity.directory import Tenant, TenantDirectory
-from masthead.identity.hosts import BareHost, Subdomain, parse_host, tenant_name
+from masthead.identity.hosts import BareHost, Place, Subdomain, parse_host, place_of
 from masthead.settings import Settings
 from masthead.web.answers import header
 from masthead.web.bodies import ClientDisconnected
@@ -108,19 +108,17 @@ class FrontDoor:
                 raise Unauthenticated(str(error)) from None
             raise
 
-    def _placed(self, raw_host: str) -> object:
-        return tenant_name(
-            parse_host(raw_host), self._settings.base_domain, self._settings.base_url
-        )
+    def _placed(self, raw_host: str) -> Place:
+        return place_of(parse_host(raw_host), self._settings.base_domain, self._settings.base_url)
 
-    async def _tenant_at(self, place: object) -> Tenant | None:
+    async def _tenant_at(self, place: Place) -> Tenant | None:
         if isinstance(place, BareHost):
             slug = self._settings.default_tenant
             return await self._directory.by_slug(slug) if slug else None
         if isinstance(place, Subdomain):
             tenant = await self._directory.by_slug(place.slug)
         else:
-            tenant = await self._directory.by_domain(place.domain)  # type: ignore[attr-defined]
+            tenant = await self._directory.by_domain(place.domain)
         if tenant is None:
             raise NotFound(UNKNOWN_HOST)
         return tenant
