@@ -137,10 +137,9 @@ class Parts:
 
 async def build(settings: Settings, now: clock.Clock = clock.now) -> Parts:
     """Opens what the settings name. The database must have the current schema already."""
-    installation = await open_installation(settings, now)
+    # The statements are made now, so that no write has to wait for them.
+    installation = await open_installation(settings, now, partial(Fanout, tables=tables))
     keyring, database, records = installation.keyring, installation.database, installation.records
-    # Made now, so that no write has to wait for it.
-    records.fan_out = Fanout(database, tables)
     records.inquiries[webhook_subscriptions.name] = partial(check_url, installation.outbound)
     throttle = LoginThrottle(database, now)
     versions = TenantVersions(database)

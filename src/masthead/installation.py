@@ -6,14 +6,14 @@ no use for is neither loaded nor made.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from masthead import clock, private_files
 from masthead.ai.addresses import under_operator
 from masthead.keyring import KeyRing
-from masthead.records.engine import Records
+from masthead.records.engine import FanOut, Records
 from masthead.records.unit import Unit, WrittenEvent
 from masthead.records.versions import is_used
 from masthead.schema import registry, tables
@@ -74,7 +74,11 @@ class Installation:
         await self.database.close()
 
 
-async def open_installation(settings: Settings, now: clock.Clock = clock.now) -> Installation:
+async def open_installation(
+    settings: Settings,
+    now: clock.Clock = clock.now,
+    make_fan_out: Callable[[Database], FanOut] | None = None,
+) -> Installation:
     """Opens what the settings name. The database must have the current schema already."""
     private_files.protect(settings)
     database = await open_database(settings.database_url)
@@ -85,8 +89,8 @@ async def open_installation(settings: Settings, now: clock.Clock = clock.now) ->
         raise
     collections = reaching(under_operator(registry, settings), settings.outbound_allow)
     collections = beside(collections, settings.base_domain)
-    records = Records(database, collections, tables, keyring, now)
-    records.fan_out = _FanoutWhenNeeded(database)
+    fan_out = (make_fan_out or _FanoutWhenNeeded)(database)
+    records = Records(database, collections, tables, keyring, now, fan_out=fan_out)
     return Installation(settings, keyring, database, records)
 
 

@@ -91,7 +91,8 @@ class Page:
 
 
 FanOut = Callable[[Unit, Sequence[WrittenEvent]], Awaitable[bool]]
-"""Returns whether there was something to queue."""
+"""Queues the deliveries of a unit's events, inside the unit's transaction; returns whether there
+were any."""
 
 Inquiry = Callable[[Mapping[str, Any]], Awaitable[None]]
 """Raises `Invalid` where the given values can't be taken."""
@@ -105,12 +106,13 @@ class Records:
         tables: Mapping[str, sa.Table],
         keyring: KeyRing,
         now: clock.Clock = clock.now,
+        *,
+        fan_out: FanOut | None = None,
     ) -> None:
         self.database = database
         self.registry = registry
         self.clock = now
-        self.fan_out: FanOut | None = None
-        """Queues the deliveries of a unit's events, inside the unit's transaction."""
+        self._fan_out = fan_out
         self.after_queueing: Callable[[], None] | None = None
         """Tells a worker in this process that there is something to send."""
         self.inquiries: dict[str, Inquiry] = {}
@@ -268,7 +270,7 @@ class Records:
 
     async def _write_events(self, unit: Unit) -> bool:
         await unit.store_events()
-        return bool(unit.written and self.fan_out and await self.fan_out(unit, unit.written))
+        return bool(unit.written and self._fan_out and await self._fan_out(unit, unit.written))
 
     async def find(
         self,
