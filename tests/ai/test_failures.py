@@ -16,7 +16,6 @@ from tests.ai.provider import (
     PIECES,
     PROVIDERS,
     Hand,
-    chunk,
     plays,
     recording,
     repeats,
@@ -144,18 +143,6 @@ class TestMidStream:
         events = (await ai.ask(tenant)).events
         assert events == [*BEGUN, failed("answer_too_long", retryable=False)]
         await ai.provider.wait_until_idle()
-
-    async def test_its_chunks_are_none(self, ai: AiWorld, name: str, loop_time: LoopTime) -> None:
-        # More than is read at once, so that the answer has begun when the wrong chunk comes.
-        comments = b": nothing to say\n\n" * 60_000
-
-        async def behave(exchange: Exchange) -> None:
-            await exchange.write(HEAD + chunk(begun(name)) + chunk(comments) + b"no number\r\n")
-            await asyncio.Event().wait()
-
-        # The HTTP client reads no further, and says nothing until the time is over.
-        events = await self.ask(ai, name, loop_time.overlong(behave, LIMITS.total))
-        assert events == [*BEGUN, failed("provider_timeout")]
 
     async def test_it_sends_a_page(self, ai: AiWorld, name: str) -> None:
         page = answer(200, b"<!doctype html>\n<p>Welcome to nginx</p>\n", Content_Type="text/html")
