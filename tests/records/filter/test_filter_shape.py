@@ -14,7 +14,7 @@ from masthead.records.filter.shape import shape
     [
         ("a = 'x'", "a='y'"),
         ("a = 1 && b = 2.5", "(a = -3) && b=0.1"),
-        ("(a = 'x' || b ~ '1') && c = null", "(a = 'z' || b ~ '%') && c = NULL"),
+        ("(a = 'x' || b ~ '1') && c = null", "(a = 'z' || b ~ '2\\\\%') && c = NULL"),
         ("f(1, 'x') < 5", "f(2, 'y') < 6"),
         ("'x' = a // note", "'y' = a"),
     ],
@@ -29,6 +29,7 @@ def test_filters_that_differ_in_values_have_one_shape(one: str, other: str) -> N
 def test_filters_that_differ_otherwise_have_their_own_shapes() -> None:
     texts = [
         "a = 'x'",
+        "a = '%'",
         "a = ''",
         "a = 1",
         "a = 1.5",
