@@ -30,6 +30,7 @@ from masthead.identity.directory import TenantDirectory
 from masthead.identity.keys import ApiKeys
 from masthead.identity.limit_stores import LimitStore, open_limit_store
 from masthead.identity.limiter import RateLimiter
+from masthead.identity.read_limits import ReadLimit
 from masthead.identity.throttle import LoginThrottle
 from masthead.importers import jobs as import_jobs
 from masthead.importers.jobs import ImportWork
@@ -271,6 +272,7 @@ def http_app(parts: Parts) -> FrontDoor:
         parts.settings,
         parts.email_changes,
         parts.resets,
+        ReadLimit(parts.limit_store, parts.records.clock),
     )
     revision = build_revision(os.environ.get("SOURCE_REVISION", ""))
     faces = Dispatch(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.world import Account, TenantWorld, World, records_of
 
+from masthead.identity.read_limits import COSTLY_PER_MINUTE
 from masthead.records.fields.base import Access
 from masthead.schema import registry
+from masthead.storage.database import Statement
 
 CORPUS = Path(__file__).parents[3] / "shared" / "corpus" / "filters"
 POSTS = records_of("posts")
@@ -179,7 +182,7 @@ async def test_any_text_may_be_asked_for(tenant: TenantWorld, owner: Account, va
 
 class TestCorpus:
     async def test_every_expression_is_answered(
-        self, tenant: TenantWorld, owner: Account, member: Account
+        self, app: World, tenant: TenantWorld, owner: Account, member: Account
     ) -> None:
         for path in sorted(CORPUS.glob("*")) or [pytest.skip("the filter corpus is not here")]:
             for expression in _expressions(path):
@@ -187,7 +190,8 @@ class TestCorpus:
                     (owner.api, "posts"),
                     (owner.api, "blog_members"),
                     (tenant.guest, "posts"),
-                    (member.api, "blog_members"),
+                    # From an address of its own each time: so many refusals are limited.
+                    (app.client(tenant.host, token=member.token), "blog_members"),
                 ):
                     wanted = {"filter": expression}
                     answer = await api.get(records_of(collection), params=wanted)
@@ -449,3 +453,101 @@ async def test_long_texts(tenant: TenantWorld, owner: Account, expression: str, 
     await tenant.published(title="a", content_html="<p>Hello A wórld, world</p>")
     await tenant.published(title="b", content_html="World 100% c_d \\ %")
     assert await titles(owner.api, expression) == found
+
+
+NAMES = ("slug", "excerpt", "tags", "status", "created", "updated", "published_at")
+
+
+def conditions(count: int) -> str:
+    return " || ".join(f"title = '{number}'" for number in range(count))
+
+
+class TestHowMuchAReaderMayAsk:
+    async def test_guests_and_members_have_thirty_comparisons(
+        self, tenant: TenantWorld, member: Account
+    ) -> None:
+        for api in (tenant.guest, member.api):
+            assert await titles(api, conditions(30)) == ""
+            refused = await api.get(POSTS, params={"filter": conditions(31)})
+            assert (refused.status_code, refused.json()["code"]) == (400, "validation_invalid_data")
+            assert "more than 30 comparisons" in refused.json()["message"]
+
+    async def test_administrators_have_two_hundred(
+        self, tenant: TenantWorld, owner: Account, operator: Account
+    ) -> None:
+        for api in (owner.api, operator.api):
+            assert await titles(api, conditions(200)) == ""
+            refused = await api.get(POSTS, params={"filter": conditions(201)})
+            assert (refused.status_code, refused.json()["code"]) == (400, "validation_invalid_data")
+            assert "more than 200 comparisons" in refused.json()["message"]
+
+    @pytest.mark.parametrize(
+        "wanted",
+        [
+            {"filter": "title = 'nothing'"},
+            {"filter": "content_html ~ 'hello'"},
+            {"filter": "title ="},
+        ],
+    )
+    async def test_lists_that_are_empty_costly_or_broken_are_limited_by_address(
+        self, app: World, tenant: TenantWorld, wanted: dict[str, str]
+    ) -> None:
+        await tenant.published(title="a", content_html="hello")
+        guest = tenant.guest
+        for _ in range(COSTLY_PER_MINUTE):
+            assert (await guest.get(POSTS, params=wanted)).status_code in (200, 400)
+        for _ in range(2):
+            refused = await guest.get(POSTS, params=wanted)
+            assert (refused.status_code, refused.json()["code"]) == (429, "rate_limited")
+            assert 0 < int(refused.headers["retry-after"]) <= 60
+        assert (await guest.get(POSTS)).status_code == 200
+        assert (await tenant.guest.get(POSTS, params=wanted)).status_code in (200, 400)
+        app.clock.advance(minutes=1)
+        assert (await guest.get(POSTS, params=wanted)).status_code in (200, 400)
+
+    async def test_a_new_shape_of_list_counts_each_time(self, tenant: TenantWorld) -> None:
+        await tenant.published(title="a")
+        guest, answers = tenant.guest, list[int]()
+        for number in range(COSTLY_PER_MINUTE + 1):
+            names = (name for bit, name in enumerate(NAMES) if number >> bit & 1)
+            wanted = {"fields": ",".join(["id", "title", *names])}
+            answers.append((await guest.get(POSTS, params=wanted)).status_code)
+        assert set(answers) == {200, 429}
+
+    async def test_one_network_of_ipv6_counts_as_one_address(
+        self, app: World, tenant: TenantWorld
+    ) -> None:
+        wanted = {"filter": "title = 'nothing'"}
+        for number in range(COSTLY_PER_MINUTE):
+            guest = app.client(tenant.host, address=f"2001:db8:77:1::{number + 1:x}")
+            assert (await guest.get(POSTS, params=wanted)).status_code == 200
+        guest = app.client(tenant.host, address="2001:db8:77:1::ffff")
+        assert (await guest.get(POSTS, params=wanted)).status_code == 429
+        guest = app.client(tenant.host, address="2001:db8:77:2::1")
+        assert (await guest.get(POSTS, params=wanted)).status_code == 200
+
+    async def test_ordinary_lists_are_not_counted(
+        self, tenant: TenantWorld, owner: Account
+    ) -> None:
+        await tenant.published(title="a")
+        guest = tenant.guest
+        for _ in range(COSTLY_PER_MINUTE + 20):
+            assert await titles(guest, "title ~ 'a'") == "a"
+            assert await titles(owner.api, "title = 'nothing'") == ""
+
+    async def test_a_filter_of_many_comparisons_is_compiled_in_a_thread(
+        self, tenant: TenantWorld, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        assert await titles(tenant.guest, "") == ""  # what every request needs is compiled now
+        database = tenant.world.parts.database
+        threads, compiled = list[threading.Thread](), database.compile
+
+        def watched(*statement: Any, **options: Any) -> Statement:
+            threads.append(threading.current_thread())
+            return compiled(*statement, **options)
+
+        monkeypatch.setattr(database, "compile", watched)
+        assert await titles(tenant.guest, " || ".join(["slug ~ 'x' && excerpt > title"] * 15)) == ""
+        # The list and its total.
+        assert len(threads) == 2
+        assert threading.current_thread() not in threads

@@ -14,7 +14,7 @@ from masthead.caller import system
 from masthead.records.engine import ListRequest
 from masthead.records.filter.parser import parse_cached
 from masthead.records.listed import listed_values
-from masthead.records.query import Shape, access_of
+from masthead.records.query import Context, Shape, access_of
 from masthead.storage.database import scope_of
 
 TAGS = ["news", "it's", 'a "b"', "Ünïcode", "x,y"]
@@ -143,7 +143,8 @@ async def test_a_page_is_walked_and_not_sorted(
     wanted = ListRequest(filter=expression, after=after)
     caller = system(tenant.id)
     shape = Shape("posts", access_of(caller), True, parsed.shape, (), None, after is not None)
-    statement = app.parts.records._queries.page(shape, parsed).statement
+    context = Context(caller, app.clock())
+    statement = (await app.parts.records._queries.page(shape, parsed, context)).statement
     values = dict.fromkeys(statement.names, "x") | {"limit": wanted.per_page, "offset": 0}
     plan = await _plan(app, statement, values)
     assert plan[0].startswith("SEARCH listed_values")

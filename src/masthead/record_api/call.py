@@ -12,6 +12,7 @@ from masthead.caller import Caller, Kind, guest
 from masthead.errors import NotFound
 from masthead.identity.accounts import Accounts
 from masthead.identity.hosts import parse_host
+from masthead.identity.read_limits import ReadLimit
 from masthead.identity.sessions import ADMIN_COOKIE, MEMBER_COOKIE, read_cookie
 from masthead.identity.tenants import superusers
 from masthead.media.images import ImagePool
@@ -46,6 +47,7 @@ class Services:
     settings: Settings
     email_changes: EmailChanges
     resets: PasswordResets
+    read_limit: ReadLimit
 
 
 class Call:

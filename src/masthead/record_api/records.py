@@ -7,7 +7,7 @@ from typing import Any
 
 from masthead import ids
 from masthead.caller import Caller, Kind
-from masthead.errors import Invalid, NotFound, Problem
+from masthead.errors import BadRequest, Invalid, NotFound, Problem, StatementTimeout
 from masthead.identity.accounts import new_credentials
 from masthead.ids import TenantId
 from masthead.media.upload import file_field, store_upload
@@ -21,7 +21,7 @@ from masthead.record_api.parameters import (
 )
 from masthead.record_api.showing import all_shown, shown
 from masthead.records.collection import Collection, Record
-from masthead.records.engine import in_tenant
+from masthead.records.engine import ListRequest, Page, in_tenant
 from masthead.records.fields.base import REQUIRED
 from masthead.records.fields.relation import missing_relation
 from masthead.records.validation import Add, Remove
@@ -36,7 +36,7 @@ SMALL_ANSWER = 256 * 1024
 async def list_records(call: Call) -> None:
     collection = call.collection()
     wanted = read_list_parameters(call.scope["query_string"])
-    page = await call.records.page(call.caller, collection, wanted.request)
+    page = await _limited_page(call, collection, wanted.request)
     body = {
         "page": page.page,
         "perPage": page.per_page,
@@ -51,6 +51,22 @@ async def list_records(call: Call) -> None:
         # Nothing may hold the whole records while a slow client takes its time.
         page.items.clear()
     await send_pieces(call.send, await in_pieces(body, "items", items, MAX_ANSWER_BYTES))
+
+
+async def _limited_page(call: Call, collection: Collection, wanted: ListRequest) -> Page:
+    """Guests and members may make only so many lists that cost much or find nothing."""
+    if call.caller.is_admin or not call.scope["query_string"]:
+        return await call.records.page(call.caller, collection, wanted)
+    limit, address = call.services.read_limit, call.visit.address
+    limit.check(address)
+    try:
+        page = await call.records.page(call.caller, collection, wanted)
+    except (BadRequest, StatementTimeout):
+        await limit.count(address)
+        raise
+    if page.is_costly or (wanted.filter and not page.items):
+        await limit.count(address)
+    return page
 
 
 async def view_record(call: Call) -> None:

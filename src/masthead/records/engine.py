@@ -52,6 +52,8 @@ from masthead.storage.full_text import Term, search_values
 MAX_OFFSET = 2**53
 
 _SAY_WHICH = "Say which tenant: use its host name or the x-tenant-id header."
+# Tenants choose ids: an id alone may name a record of each.
+_SEVERAL_TENANTS = f"Several tenants have a record of this id. {_SAY_WHICH}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,8 @@ class Page:
     """False for a search of words that are not all in the index yet."""
     weight: int = 0
     """Characters of long texts, where `max_bytes` was given."""
+    is_costly: bool = False
+    """It took a new statement or looked through long texts."""
 
     @property
     def total_pages(self) -> int:
@@ -127,7 +131,7 @@ class Records:
 
     async def page(self, caller: Caller, collection: Collection, wanted: ListRequest) -> Page:
         access = self._may_read(caller, collection)
-        parsed = parse_given(wanted.filter)
+        parsed = parse_given(wanted.filter, for_admin=access >= Access.ADMIN)
         expansion = Expansion.parse(wanted.expand)
         terms = read_query(wanted.search)
         if wanted.search and not terms:
@@ -153,7 +157,8 @@ class Records:
         total = -1 if wanted.skip_total else await self._total(caller, shape, parsed, context)
         if expansion and items:
             await expand_records(self, caller, collection, items, expansion, wanted.max_bytes)
-        return Page(items, wanted.page, wanted.per_page, total, is_complete, weight)
+        costly = context.is_costly
+        return Page(items, wanted.page, wanted.per_page, total, is_complete, weight, costly)
 
     async def get(
         self,
@@ -182,7 +187,7 @@ class Records:
         if not rows:
             raise NotFound
         if len(rows) > 1:
-            raise _several_tenants()
+            raise BadRequest(_SEVERAL_TENANTS)
         record = prepared.rows.record(rows[0])
         if expansion:
             await expand_records(self, caller, collection, [record], expansion, max_bytes)
@@ -359,7 +364,7 @@ class Records:
         context: Context,
         wanted: ListRequest,
     ) -> tuple[list[Record], int]:
-        prepared = self._queries.page(shape, parsed)
+        prepared = await self._queries.page(shape, parsed, context)
         offset = (wanted.page - 1) * wanted.per_page
         if offset > MAX_OFFSET:
             return [], 0
@@ -419,7 +424,7 @@ class Records:
         bare = Shape(
             shape.collection, shape.access, shape.has_tenant, shape.filter, search=shape.search
         )
-        prepared = self._queries.total(bare, parsed)
+        prepared = await self._queries.total(bare, parsed, context)
         literals = parsed.values if parsed else ()
         values = self._total_values(prepared, literals)
         values["tenant"] = caller.tenant_id
@@ -463,7 +468,7 @@ class Records:
         if not found:
             raise NotFound
         if len(found) > 1:
-            raise _several_tenants()
+            raise BadRequest(_SEVERAL_TENANTS)
         return in_tenant(caller, TenantId(found[0]["tenant_id"]))
 
 
@@ -487,11 +492,6 @@ def _no_tenant(caller: Caller) -> Exception:
     if caller.kind is Kind.GUEST:
         return Unauthenticated()
     return BadRequest(_SAY_WHICH)
-
-
-def _several_tenants() -> BadRequest:
-    """Tenants choose ids: only their own tenant tells two records of the same id apart."""
-    return BadRequest(f"Several tenants have a record of this id. {_SAY_WHICH}")
 
 
 def _needs_tenant(caller: Caller, expansion: Expansion | None) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -15,7 +16,7 @@ from masthead import clock
 from masthead.caller import Caller, Kind
 from masthead.records.collection import TENANT_ID, Collection, Record, Registry, collection_id
 from masthead.records.fields.base import Access, Decoder, Field
-from masthead.records.filter.ast import Expression, conjuncts
+from masthead.records.filter.ast import Expression, comparisons, conjuncts
 from masthead.records.filter.parser import ParsedFilter, parse
 from masthead.records.joins import Place
 from masthead.records.listed import asks_for_item, joined, listed_values
@@ -27,6 +28,8 @@ from masthead.storage import dialects, full_text
 from masthead.storage.database import Database, Row, Statement
 
 MAX_PREPARED = 2_000
+COMPILED_AT_ONCE = 4
+"""Comparisons, which take some milliseconds."""
 
 T = TypeVar("T")
 
@@ -124,7 +127,7 @@ class PreparedTotal:
 class Context:
     """The values of a read that come from its circumstances: who asks, when, for which words."""
 
-    __slots__ = ("_caller", "_now", "_search")
+    __slots__ = ("_caller", "_now", "_search", "is_costly")
 
     def __init__(
         self, caller: Caller, now: datetime, search: Mapping[str, Any] | None = None
@@ -132,6 +135,8 @@ class Context:
         self._caller = caller
         self._now = now
         self._search = search
+        self.is_costly = False
+        """Whether the read took a new statement or looked through long texts."""
 
     def fill(self, names: tuple[str, ...], values: dict[str, Any]) -> None:
         if self._search:
@@ -170,12 +175,27 @@ class Queries:
         self._registry = registry
         self._tables = tables
         self._prepared: dict[Hashable, Any] = {}
+        self._compiling = asyncio.Lock()
 
-    def page(self, shape: Shape, wanted: ParsedFilter | None) -> Prepared:
-        return self._remember(("page", shape), lambda: self._compile_page(shape, wanted))
+    async def page(self, shape: Shape, wanted: ParsedFilter | None, context: Context) -> Prepared:
+        key = ("page", shape)
+        prepared: Prepared | None = self._prepared.get(key)
+        if prepared is None:
+            context.is_costly = True
+            prepared = await self._compiled(key, wanted, lambda: self._compile_page(shape, wanted))
+        context.is_costly |= prepared.is_slow
+        return prepared
 
-    def total(self, shape: Shape, wanted: ParsedFilter | None) -> PreparedTotal:
-        return self._remember(("total", shape), lambda: self._compile_total(shape, wanted))
+    async def total(
+        self, shape: Shape, wanted: ParsedFilter | None, context: Context
+    ) -> PreparedTotal:
+        key = ("total", shape)
+        prepared: PreparedTotal | None = self._prepared.get(key)
+        if prepared is None:
+            context.is_costly = True
+            prepared = await self._compiled(key, wanted, lambda: self._compile_total(shape, wanted))
+        context.is_costly |= prepared.is_slow
+        return prepared
 
     def one(self, shape: Shape) -> Prepared:
         return self._remember(("one", shape), lambda: self._compile_one(shape))
@@ -187,6 +207,16 @@ class Queries:
     def some(self, shape: Shape, by: str) -> Prepared:
         """The records whose field `by` is one of the `keys`: what expanding a relation reads."""
         return self._remember(("some", shape, by), lambda: self._compile_some(shape, by))
+
+    async def _compiled(
+        self, key: Hashable, wanted: ParsedFilter | None, make: Callable[[], T]
+    ) -> T:
+        """A filter of many comparisons takes a thread, one at a time: the event loop goes on."""
+        if wanted is None or comparisons(wanted.expression) <= COMPILED_AT_ONCE:
+            return self._remember(key, make)
+        async with self._compiling:
+            prepared = await asyncio.to_thread(make)
+        return self._remember(key, lambda: prepared)
 
     def _remember(self, key: Hashable, make: Callable[[], T]) -> T:
         prepared: T | None = self._prepared.get(key)

@@ -68,6 +68,12 @@ Operand: TypeAlias = Literal | Identifier | Macro | Function
 Expression: TypeAlias = Comparison | And | Or
 
 
+def comparisons(expression: Expression) -> int:
+    if isinstance(expression, Comparison):
+        return 1
+    return sum(map(comparisons, expression.items))
+
+
 def conjuncts(expression: Expression) -> tuple[Expression, ...]:
     """The conditions that must all hold, also where a caller has put one `And` into another."""
     if not isinstance(expression, And):

@@ -29,6 +29,8 @@ from masthead.records.filter.shape import Values, shape
 
 MAX_CHARACTERS: Final = 3_500
 MAX_COMPARISONS: Final = 200
+MAX_READERS_COMPARISONS: Final = 30
+"""For guests and members: each one of a new filter costs the better part of a millisecond."""
 MAX_GROUP_DEPTH: Final = 100
 MAX_PATH_STEPS: Final = 6
 MAX_CALL_DEPTH: Final = 3
@@ -62,29 +64,30 @@ class ParsedFilter:
     values: Values
 
 
-def parse(text: str) -> Expression:
+def parse(text: str, max_comparisons: int = MAX_COMPARISONS) -> Expression:
     """The tree of a filter. Raises `FilterError`, also for a blank text and for one over a cap."""
     if len(text) > MAX_CHARACTERS:
         raise FilterError(f"it is longer than {MAX_CHARACTERS} characters.", MAX_CHARACTERS)
-    return _Parser(tokenize(text)).expression()
+    return _Parser(tokenize(text), max_comparisons).expression()
 
 
-def parse_cached(text: str) -> ParsedFilter:
+def parse_cached(text: str, max_comparisons: int = MAX_COMPARISONS) -> ParsedFilter:
     """As `parse`, remembering the filters used of late; long ones are not worth their room."""
     if len(text) > _CACHED_CHARACTERS:
-        return _parse_with_shape(text)
-    return _parse_remembered(text)
+        return _parse_with_shape(text, max_comparisons)
+    return _parse_remembered(text, max_comparisons)
 
 
-def parse_given(given: str | Expression) -> ParsedFilter | None:
+def parse_given(given: str | Expression, *, for_admin: bool) -> ParsedFilter | None:
     """A filter as text, or as the tree that a face has built itself; None without conditions."""
     if isinstance(given, str):
-        return parse_cached(given) if given.strip() else None
+        most = MAX_COMPARISONS if for_admin else MAX_READERS_COMPARISONS
+        return parse_cached(given, most) if given.strip() else None
     return ParsedFilter(given, *shape(given))
 
 
-def _parse_with_shape(text: str) -> ParsedFilter:
-    expression = parse(text)
+def _parse_with_shape(text: str, max_comparisons: int) -> ParsedFilter:
+    expression = parse(text, max_comparisons)
     return ParsedFilter(expression, *shape(expression))
 
 
@@ -120,8 +123,9 @@ def _joined(kind: type[And] | type[Or], items: list[Expression]) -> Expression:
 
 
 class _Parser:
-    def __init__(self, tokens: list[Token]) -> None:
+    def __init__(self, tokens: list[Token], max_comparisons: int) -> None:
         self._tokens = tokens
+        self._max_comparisons = max_comparisons
         self._next = 0
         self._comparisons = 0
 
@@ -165,8 +169,10 @@ class _Parser:
             raise _refusal(sign, "an operator such as =, != or ~")
         right = self._operand()
         self._comparisons += 1
-        if self._comparisons > MAX_COMPARISONS:
-            raise FilterError(f"it has more than {MAX_COMPARISONS} comparisons.", start.position)
+        if self._comparisons > self._max_comparisons:
+            raise FilterError(
+                f"it has more than {self._max_comparisons} comparisons.", start.position
+            )
         return Comparison(left, sign.text, right)
 
     def _operand(self, call_depth: int = 0) -> Operand:
