@@ -1,7 +1,8 @@
 """Log lines on standard error, for a person or for a machine, with the secrets taken out.
 
-`configure` is called once at start; everything else asks `structlog.get_logger()`. What the
-libraries log through `logging` takes the same way. Answers are logged by `answered`.
+`configure` is called once at start; everything else asks `structlog.get_logger()`. What libraries
+log through `logging` gets the same shape. A line that is logged inside a request carries the
+request's id, which the front door binds to the context.
 """
 
 from __future__ import annotations
@@ -9,14 +10,13 @@ from __future__ import annotations
 import atexit
 import logging
 import re
-import secrets
 import sys
 from typing import TYPE_CHECKING, Any, TextIO
 
 import msgspec
+import structlog
 
-from masthead.access_log import AccessLog, Answered
-from masthead.plain_structlog import structlog
+from masthead.access_log import AccessLog
 from masthead.setting_values import LogFormat, Secret
 
 if TYPE_CHECKING:
@@ -47,12 +47,6 @@ def configure(log_format: LogFormat, *, stream: TextIO | None = None) -> None:
     _open_access_log(stream, renderer)
 
 
-def answered(note: Answered) -> None:
-    """Logs one answer, a moment later; nothing before `configure`."""
-    if _access_log is not None:
-        _access_log.note(note)
-
-
 def close_access_log() -> None:
     """Writes the lines that still wait."""
     global _access_log
@@ -72,20 +66,6 @@ def _open_access_log(stream: TextIO, renderer: Processor) -> None:
         return str(renderer(None, "info", event))
 
     _access_log = AccessLog(stream, render)
-
-
-_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{8,64}\Z")
-
-
-def bind_request_id(incoming: str | None = None) -> str:
-    """Names the current request in every line that its task logs, and returns the name.
-
-    A proxy's own id is kept when it is plain; anything else could forge log lines.
-    """
-    plain = _REQUEST_ID.match(incoming or "")
-    request_id = plain[0] if plain else secrets.token_hex(8)
-    structlog.contextvars.bind_contextvars(request_id=request_id)
-    return request_id
 
 
 HIDDEN = "***"

@@ -27,13 +27,6 @@ def test_an_import_loads_nothing_for_pictures_that_it_may_not_have() -> None:
     assert wanted == {"sqlalchemy", "structlog"}
 
 
-@pytest.mark.parametrize("module", ["masthead.cli.import_work", "masthead.app"])
-def test_rich_is_loaded_when_something_is_to_be_drawn(module: str) -> None:
-    assert loaded(f"import {module}", ("structlog", "rich", "pygments")) == {"structlog"}
-    drawn = loaded(f"import {module}, rich.table", ("structlog", "rich"))
-    assert drawn == {"structlog", "rich"}
-
-
 @pytest.mark.parametrize(
     "arguments",
     [

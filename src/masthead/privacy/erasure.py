@@ -65,7 +65,7 @@ class Erasure:
                 await self._members.erase(request, email, slice_)
         except SliceOver:
             return False
-        log.info("privacy.erased", request_id=request["id"], subject=request["subject"])
+        log.info("privacy.erased", privacy_request_id=request["id"], subject=request["subject"])
         return True
 
     async def _erase_tenant(self, request: Record, slice_: Slice) -> None:
@@ -106,7 +106,7 @@ class Erasure:
                     site,
                     each,
                     whole_site=True,
-                    request_id=request["id"],
+                    privacy_request_id=request["id"],
                     erased=receipt.erased_lines(),
                     kept=receipt.kept_lines(),
                 )

@@ -277,7 +277,7 @@ async def _freeze(unit: Unit, **values: Any) -> None:
 def _audit(event: str, request: Record) -> None:
     log.info(
         event,
-        request_id=request["id"],
+        privacy_request_id=request["id"],
         tenant_id=request["tenant_id"],
         subject=request["subject"],
         asked_by=request["asked_by"],

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 from functools import lru_cache
-from time import perf_counter, time
+from time import perf_counter
 
 import structlog
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from structlog.contextvars import bind_contextvars, reset_contextvars
 
-from masthead import ids, logs
-from masthead.access_log import Answered
+from masthead import ids
+from masthead.access_log import Answered, log_answer
 from masthead.errors import BadRequest, MastheadError, NotFound, Unauthenticated
 from masthead.identity.directory import Tenant, TenantDirectory
 from masthead.identity.hosts import BareHost, Place, Subdomain, parse_host, place_of
@@ -57,6 +58,8 @@ class FrontDoor:
             return
         began = perf_counter()
         request_id = ids.new_id()
+        # Every line that is logged on behalf of the request carries it.
+        bound = bind_contextvars(request_id=request_id)
         answer = _Answer(send, request_id)
         visit = None
         try:
@@ -71,13 +74,14 @@ class FrontDoor:
             await self._error_faces.send(scope, answer.send, error)
         # One of the service's three outermost edges: nothing a request does may take it down.
         except Exception:
-            log.exception("request.failed", request_id=request_id, path=scope["path"])
+            log.exception("request.failed", path=scope["path"])
             if answer.status != NO_ANSWER:
                 raise InternalError from None
             await self._error_faces.send(scope, answer.send, InternalError())
         finally:
             if scope["path"] != HEALTH:
                 _log_answer(scope, visit, request_id, answer.status, perf_counter() - began)
+            reset_contextvars(**bound)
 
     async def _visit(self, scope: Scope, request_id: str) -> Visit:
         trusted = self._settings.trusted_proxies
@@ -138,7 +142,7 @@ def _log_answer(
 ) -> None:
     tenant_id, key_id = (visit.tenant_id, visit.key_id) if visit else (None, "")
     method, path = scope["method"], scope["path"]
-    logs.answered(Answered(time(), request_id, method, path, status, seconds, tenant_id, key_id))
+    log_answer(Answered(request_id, method, path, status, seconds, tenant_id, key_id))
 
 
 class _Answer:
