@@ -86,9 +86,13 @@ class _Queued(QueueHandler):
 
 
 class _Listener(QueueListener):
+    def __init__(self, waiting: queue.SimpleQueue[Any], output: logging.Handler) -> None:
+        super().__init__(waiting, output)
+        self._waiting = waiting
+
     def dequeue(self, block: bool) -> logging.LogRecord:
         # Waking up for each line would cost a busy server more than the lines do.
-        if self.queue.empty():
+        if self._waiting.empty():
             time.sleep(GATHER_SECONDS)
         return super().dequeue(block)
 

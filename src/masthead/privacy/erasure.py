@@ -106,7 +106,7 @@ class Erasure:
                     site,
                     each,
                     whole_site=True,
-                    privacy_request_id=request["id"],
+                    request_id=request["id"],
                     erased=receipt.erased_lines(),
                     kept=receipt.kept_lines(),
                 )
