@@ -23,8 +23,8 @@ def test_help_and_wrong_usage_load_no_service(arguments: str) -> None:
 
 
 def test_an_import_loads_nothing_for_pictures_that_it_may_not_have() -> None:
-    wanted = loaded("import masthead.cli.import_work", HEAVY)
-    assert wanted == {"sqlalchemy", "structlog"}
+    among = ("sqlalchemy", "PIL", "aiohttp", "obstore")
+    assert loaded("import masthead.cli.import_work", among) == {"sqlalchemy"}
 
 
 @pytest.mark.parametrize(
@@ -45,15 +45,9 @@ def test_a_service_on_sqlite_loads_nothing_of_postgresql() -> None:
     assert loaded("import masthead.app", among) == {"sqlalchemy.dialects.sqlite"}
 
 
-def test_what_makes_posts_ready_is_loaded_where_that_is_done() -> None:
-    run = "import masthead.cli.import_work, masthead.importers.ghost.reader"
-    among = ("masthead.importers.content", "masthead.importers.editor_json", "nh3", "lxml")
-    assert loaded(run, among) == set()
-
-
-def test_a_process_that_prepares_posts_loads_no_more_than_that() -> None:
-    among = (*HEAVY, "asyncio", "typer", "pydantic", "rich", "masthead.cli.main")
-    assert loaded("import masthead.importers.prepare_process", among) == set()
+def test_a_process_that_prepares_posts_loads_no_service() -> None:
+    among = ("sqlalchemy", "structlog", "PIL", "aiohttp", "obstore", "masthead.cli.main")
+    assert loaded("import masthead.importers.preparing", among) == set()
 
 
 def test_what_a_new_process_loads_again_is_not_the_command_line() -> None:

@@ -20,7 +20,6 @@ from masthead.errors import MastheadError
 from masthead.identity.named import tenant_named
 from masthead.ids import TenantId
 from masthead.importers.opening import open_export
-from masthead.importers.preparing import Preparing
 from masthead.importers.redirects import CannotWrite, RedirectRows, write_whole
 from masthead.importers.report import Report, errors_file, read_errors
 from masthead.importers.run import Import, Request, Watch
@@ -33,13 +32,11 @@ if TYPE_CHECKING:
 ERRORS_FILE = "import-errors.json"
 
 
-async def run_import(
-    invocation: Invocation, wish: Wish, outputs: Outputs, preparing: Preparing | None
-) -> Shown:
+async def run_import(invocation: Invocation, wish: Wish, outputs: Outputs) -> Shown:
     for path in (outputs.redirects, outputs.report):
         _check_folder(path)
     async with _begun(invocation, wish) as begun:
-        report = await _run(begun, wish, outputs, preparing)
+        report = await _run(begun, wish, outputs)
     _save_report(report, outputs.report)
     return _shown(report, invocation)
 
@@ -49,7 +46,6 @@ async def repair_images(
     wish: Wish,
     retry_errors: Path | None,
     report_path: Path | None,
-    preparing: Preparing | None,
 ) -> Shown:
     # An import without pictures has no use for what copies them.
     from masthead.importers.image_repair import ImageRepair
@@ -63,7 +59,6 @@ async def repair_images(
             begun.request,
             retried,
             begun.watch,
-            preparing=preparing,
         )
         report = await repair.run()
     _save_errors(report)
@@ -129,14 +124,14 @@ def _shown(report: Report, invocation: Invocation) -> Shown:
     return Shown(report.summary(), summary_table(report))
 
 
-async def _run(begun: Begun, wish: Wish, outputs: Outputs, preparing: Preparing | None) -> Report:
+async def _run(begun: Begun, wish: Wish, outputs: Outputs) -> Report:
     records, request = begun.services.records, begun.request
     log = RunLog(records, request.tenant_id)
     if not wish.dry_run:
         options = {**asdict(wish.options), "emit_events": wish.emit_events}
         new = NewRun(wish.platform, wish.file.name, options=options)
         log = await open_shell_run(records, request.tenant_id, new)
-    work = Import(begun.services, begun.source, request, log, begun.watch, preparing=preparing)
+    work = Import(begun.services, begun.source, request, log, begun.watch)
     with closing(work.redirects):
         try:
             report = await work.run()

@@ -1,7 +1,7 @@
 """`masthead import`: brings posts, members and pictures over from another platform.
 
-Here are the flags. The work is in `import_work`, which is loaded while the processes start that
-prepare the posts of a large export: both take a noticeable part of a second.
+Here are the flags. The work is in `import_work`, which is loaded when an import begins: help and
+wrong usage answer without it.
 """
 
 from __future__ import annotations
@@ -12,10 +12,9 @@ from typing import Annotated
 import typer
 
 from masthead.cli.import_wish import Outputs, Wish
-from masthead.cli.invocation import Invocation, Shown, command, loading, new_app
+from masthead.cli.invocation import Invocation, Shown, command, new_app
 from masthead.cli.tenant_option import Tenant
 from masthead.importers.batch_sizes import DEFAULT_BATCH, MAX_BATCH
-from masthead.importers.preparing import prepared_early
 from masthead.importers.source import Options
 
 app = new_app("Imports posts, members and pictures from another platform.")
@@ -79,10 +78,9 @@ async def wordpress(
     )
     wish = Wish("wordpress", file, tenant, options, batch_size, dry_run, emit_events)
     if images_only or retry_errors is not None:
-        with prepared_early(file) as preparing:
-            with loading():
-                from masthead.cli.import_work import repair_images
-            return await repair_images(invocation, wish, retry_errors, report, preparing)
+        from masthead.cli.import_work import repair_images
+
+        return await repair_images(invocation, wish, retry_errors, report)
     return await _import(invocation, wish, Outputs(output_redirects, report))
 
 
@@ -139,7 +137,6 @@ def _address(site_url: str) -> str:
 
 
 async def _import(invocation: Invocation, wish: Wish, outputs: Outputs) -> Shown:
-    with prepared_early(wish.file) as preparing:
-        with loading():
-            from masthead.cli.import_work import run_import
-        return await run_import(invocation, wish, outputs, preparing)
+    from masthead.cli.import_work import run_import
+
+    return await run_import(invocation, wish, outputs)

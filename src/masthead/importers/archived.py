@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from urllib.parse import unquote, urlsplit
 
+from masthead.importers.content import Prepared
 from masthead.importers.image_urls import ImageRef
-from masthead.importers.prepared import Prepared
 
 
 @dataclass(frozen=True)

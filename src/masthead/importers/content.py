@@ -8,10 +8,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import unescape
 from typing import Any
 
+from msgspec import Struct
 from msgspec.json import encode
 
 from masthead.importers.editor_json import to_document
 from masthead.importers.image_urls import (
+    ImageRef,
     find_pictures,
     has_image_extension,
     host_of,
@@ -24,7 +26,6 @@ from masthead.importers.markup import (
     escaped,
     with_background,
 )
-from masthead.importers.prepared import Prepared
 from masthead.importers.source import SourcePost
 from masthead.importers.srcset import parse_srcset, widest, write_srcset
 
@@ -33,6 +34,20 @@ LARGE = 200_000
 MAX_DOCUMENT = 1_800_000
 """Bytes; a tenth less than the field takes, because new addresses of pictures may be longer than
 the old ones. A number here, so that the processes which prepare posts need not load fields."""
+
+
+class Prepared(Struct, frozen=True):
+    """A post of an export, ready to be stored but for its pictures."""
+
+    source_id: str
+    html: str
+    content_json: dict[str, Any] | None
+    why_html_only: str
+    """What the editor has no place for; '' where it can open the post, or there is no text."""
+    images: tuple[ImageRef, ...]
+    """Of the text and the featured image, whose own address is among their `urls`."""
+    mentioned: tuple[str, ...] = ()
+    """What players play, and where links lead: to be copied if it came with the export."""
 
 
 def prepare(post: SourcePost, site_url: str) -> Prepared:

@@ -14,13 +14,12 @@ import msgspec
 
 from masthead.caller import system
 from masthead.importers.archived import Archive
-from masthead.importers.content import rewrite
+from masthead.importers.content import Prepared, rewrite
 from masthead.importers.drafts import collection_of, key_of_post
 from masthead.importers.image_urls import ImageRef
 from masthead.importers.images import ImageCopier, Services
 from masthead.importers.memory import Item, Memory
 from masthead.importers.opening import family_of
-from masthead.importers.prepared import Prepared
 from masthead.importers.preparing import Preparing
 from masthead.importers.report import Outcome, Report
 from masthead.importers.run import PostReader, Request, Watch, notes_of, refuse_if_read_only
@@ -52,7 +51,6 @@ class ImageRepair:
         only: frozenset[str] | None,
         watch: Watch = lambda _: None,
         *,
-        preparing: Preparing | None = None,
         patience: Patience = PATIENT,
     ) -> None:
         """`only` are the source ids of an errors file; None is every post of the export."""
@@ -61,7 +59,7 @@ class ImageRepair:
         self._request = request
         self._only = only
         self._watch = watch
-        self._preparing = preparing or Preparing(source.overview.posts)
+        self._preparing = Preparing(source.overview.posts)
         self._memory = Memory(services.records.database)
         self._family = family_of(source.overview)
         self._wanted = WantedImages(services.records, self._memory, request.tenant_id)

@@ -29,12 +29,12 @@ from masthead.importers.batch_sizes import (
 )
 from masthead.importers.batches import CREATE, UPDATE, Entry, PostBatches, ReadyPost, Written
 from masthead.importers.comment_batches import CommentBatches
+from masthead.importers.content import Prepared, rewrite
 from masthead.importers.destination import Destination
 from masthead.importers.drafts import Body, draft_of, fingerprint, key_of_post
 from masthead.importers.member_batches import MemberBatches
 from masthead.importers.memory import Memory
 from masthead.importers.opening import family_of
-from masthead.importers.prepared import Prepared
 from masthead.importers.preparing import Preparing
 from masthead.importers.redirects import RedirectRows
 from masthead.importers.report import Note, Outcome, Report, Tally
@@ -95,7 +95,6 @@ class Import:
         log: RunLog,
         watch: Watch = lambda _: None,
         *,
-        preparing: Preparing | None = None,
         patience: Patience = PATIENT,
         is_stopping: Callable[[], bool] = lambda: False,
     ) -> None:
@@ -106,7 +105,7 @@ class Import:
         self._log = log
         self._watch = watch
         self._is_stopping = is_stopping
-        self._preparing = preparing or Preparing(source.overview.posts)
+        self._preparing = Preparing(source.overview.posts)
         self._report = Report(source.overview.platform, dry_run=request.dry_run)
         family = family_of(source.overview)
         self._counted_posts = 0
@@ -297,9 +296,6 @@ class Import:
 def _at_new_places(prepared: Prepared, places: dict[str, str]) -> tuple[str, dict[str, Any] | None]:
     if not places:
         return prepared.html, prepared.content_json
-    # With all that understands HTML, which is loaded here for pictures alone.
-    from masthead.importers.content import rewrite
-
     return rewrite(prepared.html, prepared.content_json, places)
 
 

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from masthead.importers import content
-from masthead.importers.content import prepare, rewrite
-from masthead.importers.prepared import Prepared
+from masthead.importers.content import Prepared, prepare, rewrite
 from masthead.importers.source import SourcePost
 from masthead.records.fields import documents
 
