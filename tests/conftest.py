@@ -12,11 +12,12 @@ import pytest
 import uvicorn
 from tests.databases import database_url, fresh_url
 from tests.loop_time import LoopTime
+from tests.object_stores import s3_environ, s3_server
 from tests.world import START, Account, RunningClock, TenantWorld, World, open_world
 
 from masthead.records.collection import Record
 
-__all__ = ["database_url"]
+__all__ = ["database_url", "s3_environ", "s3_server"]
 
 
 @pytest.fixture(scope="session", params=["sqlite", "postgresql"])

@@ -14,15 +14,13 @@ import pytest
 import sqlalchemy as sa
 from tests.backup.sites import Installation
 from tests.databases import empty_postgres_url
-from tests.object_stores import S3Server, s3_environ, s3_server
+from tests.object_stores import S3Server
 from tests.world import PASSWORD, Account, TenantWorld, World, records_of
 
 from masthead.backup import archive
 from masthead.records.tables import record_counts, tenant_states
 from masthead.storage.migrate import HEAD, sqlite_schema
 from masthead.storage.snapshot import open_snapshot
-
-__all__ = ["s3_environ", "s3_server"]
 
 ENGINES = ("sqlite", "postgresql")
 PICTURE = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 8_000

@@ -136,7 +136,7 @@ def test_another_tenants_are_out_of_reach(shop: Shop) -> None:
         ("retry --tenant acme abc --since 2026-01-01", "go with --all-dead"),
         ("retry --tenant acme --all-dead --until soon", "is not a date"),
         ("list --tenant acme --state lost", "'lost' is not one of"),
-        ("list", "Missing option '--tenant'."),
+        ("list", "Missing option '--tenant'"),
     ],
 )
 def test_wrong_usage(masthead: Masthead, arguments: str, sentence: str) -> None:

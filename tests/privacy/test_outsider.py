@@ -155,7 +155,12 @@ async def test_an_outsider_reads_nothing_and_changes_nothing(
 
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
-THE_SAME_FOR_ALL = ("/api/v1/openapi.json", "/api/v1/asyncapi.json", "/api/v1/docs")
+THE_SAME_FOR_ALL = (
+    "/api/openapi.json",
+    "/api/v1/openapi.json",
+    "/api/v1/asyncapi.json",
+    "/api/v1/docs",
+)
 """Descriptions, with examples of their own."""
 OPEN_TO_GUESTS = {
     # What a visitor of the site may do: comment, sign up, fill a cart. Adds, and changes nothing.

@@ -30,8 +30,6 @@ from masthead.storage.objects import (
 if TYPE_CHECKING:
     from tests.object_stores import S3Server
 
-pytest_plugins = ["tests.object_stores"]
-
 
 @pytest.fixture(params=["local", "s3"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> ObjectStore:

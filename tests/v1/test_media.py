@@ -16,7 +16,7 @@ import httpx
 import pytest
 from tests.databases import fresh_url
 from tests.media.pictures import GPS_PART, exif, picture
-from tests.object_stores import S3Server, s3_server
+from tests.object_stores import S3Server
 from tests.world import TenantWorld, World, open_world
 
 from masthead.identity.api_keys import create_key
@@ -24,8 +24,6 @@ from masthead.jobs.runner import JobRunner
 from masthead.media.collection import media
 from masthead.media.jobs import handlers
 from masthead.records.unit import file_key
-
-__all__ = ["s3_server"]
 
 MAX_UPLOAD = 300 * 1024
 MEDIA = "/api/v1/media"
