@@ -294,11 +294,9 @@ class TestConnections:
         receiver.default = held
         calls = [asyncio.create_task(client.post(receiver.url(), BODY, HEADERS)) for _ in range(30)]
         await receiver.wait_for(8)
-        assert client.free_slots(receiver.url()) == 0
         release.set()
         await asyncio.gather(*calls)
         assert (receiver.most_at_once, len(receiver.requests)) == (8, 30)
-        assert client.free_slots(receiver.url()) == 8
 
     async def test_waiting_for_a_turn_does_not_count_as_the_receivers_time(
         self, authority: Authority, receiver: Receiver, loop_time: LoopTime
@@ -327,7 +325,8 @@ class TestConnections:
         for call in stuck:
             call.cancel()
         await asyncio.gather(*stuck, return_exceptions=True)
-        assert client.free_slots(receiver.url()) == 8
+        receiver.default = answer(200)
+        assert (await client.post(receiver.url(), BODY, HEADERS)).status == 200
 
 
 def test_the_extra_authority_is_added_to_the_systems(authority: Authority) -> None:

@@ -20,6 +20,7 @@ from tests.world import World
 from masthead import clock
 from masthead.app import Parts, build
 from masthead.errors import Unavailable
+from masthead.outbound.client import OutboundClient
 from masthead.schema import tables
 from masthead.setting_values import RetryPolicy
 from masthead.storage.database import EVERY_TENANT
@@ -186,9 +187,11 @@ async def test_nothing_is_sent_on_a_lease_that_is_about_to_end(hooks: Hooks) -> 
     hooks.receiver.default = answer_late_once
     parts = hooks.world.parts
     # One call at a time: so that what is claimed ahead has to wait for the one that is late.
-    worker = DeliveryWorker(
-        parts.deliveries, parts.outbound, parts.keyring, AGAIN, hooks.clock, max_per_host=1
+    settings = parts.settings
+    client = OutboundClient(
+        allow=settings.outbound_allow, ca_file=settings.outbound_ca_file, calls_per_host=1
     )
+    worker = DeliveryWorker(parts.deliveries, client, parts.keyring, AGAIN, hooks.clock)
     async with running(worker):
         seen = -1
         while set(await hooks.states()) != {"delivered"}:
@@ -198,6 +201,7 @@ async def test_nothing_is_sent_on_a_lease_that_is_about_to_end(hooks: Hooks) -> 
                 hooks.clock.advance(seconds=0.1)
             seen = len(hooks.receiver.requests)
             await asyncio.sleep(0.01)
+    await client.close()
     assert waiting[0] > 0
     assert min(left) > hooks.attempt_seconds
     counts = Counter(each.headers["x-service-delivery"] for each in hooks.receiver.requests)

@@ -73,6 +73,7 @@ class OutboundClient:
         calls_per_host: int = CALLS_PER_HOST,
         connect_seconds: float = CONNECT_SECONDS,
     ) -> None:
+        self.calls_per_host = calls_per_host
         self._own_lookup = SystemLookup()
         trust = trust_of(ca_file)
         gates = [
@@ -87,10 +88,6 @@ class OutboundClient:
         await self._webhooks.close()
         await self._images.close()
         await self._own_lookup.close()
-
-    def free_slots(self, url: str) -> int:
-        """How many more posts to the URL's host would start at once."""
-        return self._webhooks.slots.free(_host_key(read_url(url, WEBHOOKS)))
 
     async def post(
         self,

@@ -15,10 +15,6 @@ class HostSlots:
         self._users: dict[str, int] = {}
         self._turns: dict[str, asyncio.Semaphore] = {}
 
-    def free(self, host: str) -> int:
-        """How many more calls to this host would start at once."""
-        return max(0, self._per_host - self._users.get(host, 0))
-
     @asynccontextmanager
     async def slot(self, host: str) -> AsyncIterator[None]:
         users = self._users.get(host, 0)

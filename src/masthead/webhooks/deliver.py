@@ -25,7 +25,6 @@ from masthead.webhooks.sending import ATTEMPT_SECONDS, Sent, send
 MAX_CALLS = 512
 MAX_CALLS_TO_SILENT = MAX_CALLS // 2
 """However many dead receivers there are, the others keep this half."""
-MAX_PER_HOST = 8
 MAX_CLAIMED = 4 * MAX_CALLS
 LANES_AT_ONCE = 256
 LANES_PER_CLAIM = 16
@@ -51,7 +50,6 @@ class DeliveryWorker:
         policy: RetryPolicy,
         now: clock.Clock = clock.now,
         *,
-        max_per_host: int = MAX_PER_HOST,
         attempt_seconds: float = ATTEMPT_SECONDS,
     ) -> None:
         self._queue = queue
@@ -60,7 +58,8 @@ class DeliveryWorker:
         self._policy = policy
         self._clock = now
         self._attempt_seconds = attempt_seconds
-        self._hosts = Hosts(max_per_host)
+        # More would only wait inside the client, while their leases run out.
+        self._hosts = Hosts(client.calls_per_host)
         self._hungry: dict[Host, None] = {}
         """Hosts that wait for one of the process's own places."""
         self._calls: set[asyncio.Task[None]] = set()
