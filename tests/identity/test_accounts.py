@@ -33,16 +33,6 @@ async def test_a_caller_by_token(
         assert await accounts.caller_of(account.token, TokenType.FILE) is None
 
 
-async def test_ending_an_accounts_sessions(app: World, tenant: TenantWorld) -> None:
-    accounts = app.parts.accounts
-    member, bystander = await tenant.member(), await tenant.member()
-    assert await accounts.caller_of(member.token)
-    (record,) = await app.parts.records.find(blog_members, {"id": member.id})
-    await accounts.end_sessions(blog_members, record)
-    assert await accounts.caller_of(member.token) is None
-    assert await accounts.caller_of(bystander.token)
-
-
 async def test_a_deleted_account_has_no_sessions(
     app: World, tenant: TenantWorld, owner: Account, member: Account
 ) -> None:

@@ -56,13 +56,14 @@ RECORD = {
 def test_only_what_is_named_remains(text: str, expected: dict[str, object]) -> None:
     projection = Projection.parse(text)
     assert projection is not None
-    assert projection.apply(RECORD) == expected
+    assert projection.apply_all([RECORD]) == [expected]
 
 
 def test_the_order_is_that_of_the_record() -> None:
     projection = Projection.parse("title,id")
     assert projection is not None
-    assert list(projection.apply(RECORD)) == ["id", "title"]
+    (picked,) = projection.apply_all([RECORD])
+    assert list(picked) == ["id", "title"]
 
 
 @pytest.mark.parametrize("text", ["", " ", ",", " ,\n, "])
@@ -194,4 +195,4 @@ def test_any_text_is_a_projection_or_refused(text: str) -> None:
     except BadRequest:
         return
     if projection:
-        projection.apply(RECORD)
+        projection.apply_all([RECORD])

@@ -166,13 +166,6 @@ class Accounts:
         await self._throttle.succeeded(attempt)
         return True
 
-    async def end_sessions(self, collection: Collection, record: Record) -> None:
-        """Every token of the account dies at once."""
-        system = Caller(Kind.SYSTEM, TenantId(record["tenant_id"]))
-        await self._records.update(
-            system, collection, record["id"], {}, stamped={"token_key": new_token_key()}
-        )
-
     async def _account_of(self, collection: Collection, caller: Caller) -> Record | None:
         if caller.collection != collection.name:
             return None

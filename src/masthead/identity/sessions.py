@@ -111,10 +111,6 @@ def set_cookie(name: str, token: str, *, lifetime: timedelta, secure: bool) -> s
     return f"{name}={token}; {attributes}" + ("; Secure" if secure else "")
 
 
-def clear_cookie(name: str, *, secure: bool) -> str:
-    return set_cookie(name, "", lifetime=timedelta(0), secure=secure)
-
-
 def read_cookie(cookie_header: str, name: str) -> str | None:
     """The token of the named cookie: bare, or inside the JSON that PocketBase's client writes."""
     for pair in cookie_header.split(";"):

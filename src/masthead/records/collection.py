@@ -183,7 +183,6 @@ class Collection:
     indexes: tuple[Index, ...] = ()
     searchable: tuple[Searched, ...] = ()
     help: str = ""
-    id_field: str = field(default="id", init=False)
 
     @cached_property
     def id(self) -> str:

@@ -98,16 +98,13 @@ class Projection:
             has_excerpts = has_excerpts or bool(modifier)
         return cls(root, has_excerpts=has_excerpts) if wanted else None
 
-    def apply(self, record: Mapping[str, object]) -> dict[str, object]:
-        return self._root.pick_parts(record, Budget())
-
     def apply_all(self, records: Sequence[Mapping[str, object]]) -> list[dict[str, object]]:
         """Their excerpts share one budget. Raises `BadRequest` when it is used up."""
         budget = Budget()
         return [self._root.pick_parts(record, budget) for record in records]
 
     def top_level_names(self) -> frozenset[str] | None:
-        """The fields of the record itself that `apply` looks at; None when it is all of them."""
+        """The fields of the record itself that `apply_all` reads; None when it is all of them."""
         names = self._root.parts.keys()
         return None if "*" in names else frozenset(names)
 

@@ -17,7 +17,6 @@ from starlette.datastructures import Headers
 from starlette.types import Scope, Send
 
 CACHE_FOR_A_MONTH = "max-age=2592000, stale-while-revalidate=86400"
-CACHE_FOREVER = "public, max-age=31536000, immutable"
 CACHE_PRIVATELY = "private, no-cache"
 """For files that not everybody may see: only the reader's own browser, and only after asking."""
 

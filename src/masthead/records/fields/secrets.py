@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from masthead.records.fields.base import Access
 from masthead.records.fields.text import Text
@@ -23,5 +22,3 @@ class Secret(Text):
 
     read: Access = Access.ENGINE
     write: Access = Access.ADMIN
-
-    encrypted: ClassVar[bool] = True

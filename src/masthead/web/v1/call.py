@@ -10,7 +10,7 @@ from starlette.types import Receive, Scope
 
 from masthead import ids
 from masthead.caller import Caller
-from masthead.errors import Invalid, NotFound, Problem
+from masthead.errors import NotFound
 from masthead.events.log import EventLog
 from masthead.identity.directory import Tenant
 from masthead.media.images import ImagePool
@@ -148,10 +148,6 @@ def all_of(conditions: Sequence[Expression]) -> Expression | None:
     if len(conditions) < 2:
         return conditions[0] if conditions else None
     return And(tuple(conditions))
-
-
-def invalid(name: str, message: str) -> Invalid:
-    return Invalid({name: Problem("validation_invalid_value", message)})
 
 
 def shown(view: View | None, record: Record) -> Record:
