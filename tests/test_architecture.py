@@ -82,6 +82,8 @@ MAY_READ_ENVIRONMENT = (
     "__main__.py",
     "storage/objects.py",
 )
+# A setting's form, which is read before there is a database.
+MAY_KNOW_THE_ENGINE = ("storage/", "settings.py", "setting_values.py")
 # Only handed through, to the endpoints of media.
 MAY_LOOK_UP = {("web/v1/call.py", "media/images")}
 
@@ -152,6 +154,17 @@ def test_a_module_says_what_it_is_for(path: Path) -> None:
     if path.name == "__init__.py" and not path.read_text().strip():
         return
     assert ast.get_docstring(tree_of(path))
+
+
+@pytest.mark.parametrize("path", each_module(without=MAY_KNOW_THE_ENGINE))
+def test_storage_alone_asks_which_database_it_is(path: Path) -> None:
+    nodes = list(ast.walk(tree_of(path)))
+    constants = {node.value for node in nodes if isinstance(node, ast.Constant)}
+    assert not constants & {"sqlite", "postgresql", "postgres"}
+    names = [
+        node.value for node in nodes if isinstance(node, ast.Attribute) and node.attr == "name"
+    ]
+    assert not any(ast.unparse(each).rpartition(".")[2].lstrip("_") == "database" for each in names)
 
 
 @pytest.mark.parametrize("path", each_module())

@@ -46,9 +46,9 @@ def _of_installation(settings: Settings) -> Iterator[Path]:
     names = ["secret.key", "demo.json", "limits.db.lock", "mail"]
     paths = [folder / name for name in names]
     paths += [folder / f"limits.db{suffix}" for suffix in _OF_SQLITE]
-    database = settings.sqlite_path
-    if database is not None:
-        paths += [database.with_name(database.name + suffix) for suffix in _OF_SQLITE]
+    file = settings.sqlite_path
+    if file is not None:
+        paths += [file.with_name(file.name + suffix) for suffix in _OF_SQLITE]
     media = urlsplit(settings.storage_url)
     # A folder elsewhere is the operator's to share. Closing the folder closes every file in it.
     if media.scheme == "file" and Path(unquote(media.path)).is_relative_to(folder.absolute()):

@@ -37,6 +37,7 @@ from masthead.storage.full_text import documents
 from masthead.storage.migrate import HEAD
 from masthead.storage.objects import ObjectStore, StoredObject
 from masthead.storage.snapshot import Snapshot, open_snapshot
+from masthead.storage.urls import engine_of
 
 Tell = Callable[[str, int], None]
 """Is called with `records` or `media` and how many more there are."""
@@ -102,7 +103,7 @@ def _header(settings: Settings) -> Header:
         format=FORMAT,
         version=masthead.__version__,
         created=clock.to_text(clock.now()),
-        engine="postgresql" if settings.sqlite_path is None else "sqlite",
+        engine=engine_of(settings.database_url),
         revision=HEAD,
         tables={str(table.name): _layout(table) for table in _tables()},
     )

@@ -42,16 +42,17 @@ class LimitStore(Protocol):
 def open_limit_store(
     redis_url: str | None, database: Database, data_dir: Path, now: clock.Clock = clock.now
 ) -> LimitStore:
-    """Redis when there is one, else the PostgreSQL database, else a file beside the SQLite one."""
+    """Redis when there is one, else the database, unless it has one writer: counting every call
+    would take the writer's time, so the limits are in a file next to it."""
     # Imported here, so that a start pays for one of them only.
     if redis_url is not None:
         from masthead.identity.limit_store_redis import RedisLimitStore
 
         return RedisLimitStore(redis_url)
-    if database.name == "postgresql":
-        from masthead.identity.limit_store_postgres import PostgresLimitStore
+    if database.has_one_writer:
+        from masthead.identity.limit_store_sqlite import SqliteLimitStore
 
-        return PostgresLimitStore(database, now)
-    from masthead.identity.limit_store_sqlite import SqliteLimitStore
+        return SqliteLimitStore(data_dir / FILE_NAME, now)
+    from masthead.identity.limit_store_postgres import PostgresLimitStore
 
-    return SqliteLimitStore(data_dir / FILE_NAME, now)
+    return PostgresLimitStore(database, now)

@@ -8,7 +8,6 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from masthead.storage.compaction import has_one_writer
 from masthead.storage.database import Database, Scope, Transaction
 
 STEP_SECONDS, LONG_STEP_SECONDS = 0.0015, 0.02
@@ -45,7 +44,7 @@ class Pace:
 
     def __init__(self, database: Database, *, fewest: int, most: int) -> None:
         self._database = database
-        self._takes_turns = has_one_writer(database)
+        self._takes_turns = database.has_one_writer
         self._wanted = STEP_SECONDS if self._takes_turns else LONG_STEP_SECONDS
         self._pause = LONGEST_PAUSE if self._takes_turns else BESIDE_OTHERS
         self._fewest = fewest

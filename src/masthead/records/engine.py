@@ -412,7 +412,7 @@ class Records:
         if not collection.searchable or wanted.sort:
             raise BadRequest("There is no search here, or none that can be sorted.")
         prefix = prefix_of(caller.tenant_id, collection.name)
-        values = search_values(self.database.name, prefix, terms)
+        values = search_values(self.database, prefix, terms)
         if wanted.after:
             values |= document_key(caller.tenant_id, collection.name, *wanted.after)
         return values

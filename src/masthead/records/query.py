@@ -258,7 +258,7 @@ class Queries:
 
     def _found(self, query: sa.Select[Any], place: Place, after: bool) -> Any:
         """The query's records that a search finds, newest first."""
-        found = full_text.found(self._database.name)
+        found = full_text.found(self._database)
         query = query.select_from(_with_records(found.rows, place.table)).where(found.test)
         if after:
             query = query.where(found.position < _position_after())
@@ -301,7 +301,7 @@ class Queries:
 
     def _count_found(self, query: sa.Select[Any], place: Place, *, is_bare: bool) -> sa.Select[Any]:
         """By the index alone where nothing else decides."""
-        found = full_text.found(self._database.name)
+        found = full_text.found(self._database)
         if is_bare:
             return sa.select(sa.func.count()).select_from(found.index).where(found.test)
         return query.select_from(_with_records(found.rows, place.table)).where(found.test)

@@ -27,11 +27,6 @@ _TRUNCATE_SECONDS, _AGAIN_SECONDS = 0.02, 0.05
 """How long writers may wait for a WAL that is still being read, and when it is tried again."""
 
 
-def has_one_writer(database: Database) -> bool:
-    """Whether others' changes wait for a transaction to end; elsewhere they work beside it."""
-    return database.name == "sqlite"
-
-
 class WordMerge:
     """Rewrites FTS5's index, step by step, without the words that it has forgotten."""
 

@@ -12,7 +12,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any, NewType, Protocol
 
-from sqlalchemy.sql import ClauseElement
+from sqlalchemy.sql import ClauseElement, Insert
 
 from masthead.ids import TenantId
 
@@ -74,6 +74,11 @@ class Transaction(Protocol):
         self, statement: Statement, rows: Sequence[Sequence[object]]
     ) -> None: ...
 
+    async def avoid_sorting(self) -> None:
+        """From here to the end of the transaction rows are read in the order of an index and not
+        sorted, however few of them the database expects."""
+        ...
+
     async def defer(
         self, statement: Statement, rows: Sequence[Sequence[object]], *, adding: bool = False
     ) -> None:
@@ -90,12 +95,18 @@ class Transaction(Protocol):
 
 class Database(Protocol):
     name: str
-    """`sqlite` or `postgresql`."""
+    """`sqlite` or `postgresql`: for this package and for messages, not to decide anything by."""
+    has_one_writer: bool
+    """Whether other changes wait for a transaction to end; elsewhere they run at the same time."""
 
     def compile(self, statement: ClauseElement, counted: Sequence[str] = ()) -> Statement:
         """`counted` are the columns of long texts in a select whose rows must not be too many
         bytes. Such a statement has the parameter `MAX_BYTES` and may have columns of its own behind
         those that were asked for."""
+        ...
+
+    def compile_both(self, first: Insert, second: Insert) -> Statement | None:
+        """Both as one statement, which saves a round trip; None where there is none to save."""
         ...
 
     def list_value(self, values: Sequence[object]) -> object:

@@ -24,6 +24,7 @@ from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.sql.selectable import FromClause
 
 from masthead.storage import dialects
+from masthead.storage.database import Database
 from masthead.storage.metadata import metadata
 
 REACH: Final = 2**21
@@ -191,9 +192,9 @@ class Found:
     """Parameter: the one that `search_values` gives."""
 
 
-def found(dialect: str) -> Found:
+def found(database: Database) -> Found:
     query: ColumnElement[Any] = sa.bindparam("search_query", required=True)
-    if dialect == "postgresql":
+    if database.name == "postgresql":
         test = documents.c.words.op("@@", is_comparison=True)(_as_query(query))
         return Found(documents, documents, documents.c.position, test)
     rows = dialects.in_order(_words, documents, documents.c.position == _words.c.rowid)
@@ -220,11 +221,13 @@ class Term:
     is_prefix: bool = False
 
 
-def search_values(dialect: str, prefix: str, terms: Sequence[Term]) -> dict[str, Any]:
+def search_values(database: Database, prefix: str, terms: Sequence[Term]) -> dict[str, Any]:
     """The parameter of a search for documents that have all of the terms."""
-    write = _tsquery if dialect == "postgresql" else _fts5_query
-    joint = " & " if dialect == "postgresql" else " AND "
-    return {"search_query": joint.join(write(prefix, term) for term in terms)}
+    if database.name == "postgresql":
+        query = " & ".join(_tsquery(prefix, term) for term in terms)
+    else:
+        query = " AND ".join(_fts5_query(prefix, term) for term in terms)
+    return {"search_query": query}
 
 
 def _fts5_query(prefix: str, term: Term) -> str:

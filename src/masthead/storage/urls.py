@@ -8,6 +8,11 @@ _SQLITE = "sqlite:///"
 _POSTGRES = ("postgresql://", "postgres://")
 
 
+def engine_of(url: str) -> str:
+    """As in `Database.name`."""
+    return "postgresql" if sqlite_path(url) is None else "sqlite"
+
+
 def sqlite_path(url: str) -> Path | None:
     """The file of an SQLite URL, None for PostgreSQL; ValueError for anything else."""
     if url.startswith(_POSTGRES):

@@ -38,9 +38,8 @@ class Fanout:
         )
         self._deliver = {n: compile_(_deliveries(deliveries, n)) for n in ROWS_AT_ONCE}
         self._open_lanes = {n: compile_(_open_lanes(n)) for n in ROWS_AT_ONCE}
-        # PostgreSQL can do both in one round trip, which counts: the tenant's other writers wait.
-        both = _deliveries(deliveries, 1).add_cte(_open_lanes(1).cte("opened"))
-        self._deliver_one = None if database.name == "sqlite" else compile_(both)
+        # A round trip less counts: the tenant's other writers wait.
+        self._deliver_one = database.compile_both(_deliveries(deliveries, 1), _open_lanes(1))
 
     async def __call__(self, unit: Unit, written: Sequence[WrittenEvent]) -> bool:
         """Whether anything was queued."""

@@ -138,12 +138,6 @@ class QueueStatements:
             .order_by(*order)
         )
         self.found = {size: self._compile(found.limit(_at_most(size))) for size in CLAIM_SIZES}
-        # PostgreSQL takes a tenant and its webhook for independent, so expects a handful of rows
-        # where there are thousands, and reads and sorts them all. Until the transaction's end it
-        # must not: what is left is to read the index in its order.
-        self.never_sort = self._compile(
-            sa.select(sa.func.set_config("enable_sort", "off", sa.true()))
-        )
         some = sa.select(d.id).where(*pending).limit(_at_most(DROPPED_AT_ONCE))
         self.drop_some = self._compile(
             sa.update(self._deliveries)

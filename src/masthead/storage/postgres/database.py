@@ -17,7 +17,7 @@ import asyncpg
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql.base import PGDialect
 from sqlalchemy.engine.interfaces import Dialect
-from sqlalchemy.sql import ClauseElement
+from sqlalchemy.sql import ClauseElement, Insert
 
 from masthead.errors import StatementTimeout, Unavailable
 from masthead.storage import dialects
@@ -79,6 +79,7 @@ async def open_postgres(
 
 class PostgresDatabase:
     name = "postgresql"
+    has_one_writer = False
 
     def __init__(self, pool: Any, *, reads_per_tenant: int) -> None:
         self._pool = pool
@@ -91,6 +92,9 @@ class PostgresDatabase:
         assert isinstance(statement, sa.Select)
         compiled = compile_statement(_cut_by_size(statement, counted), POSTGRESQL)
         return replace(compiled, counted=(-1,))
+
+    def compile_both(self, first: Insert, second: Insert) -> Statement:
+        return self.compile(first.add_cte(second.cte("second")))
 
     def list_value(self, values: Sequence[object]) -> object:
         return list(values)
@@ -306,6 +310,10 @@ class PostgresTransaction:
     async def execute_many(self, statement: Statement, rows: Sequence[Sequence[object]]) -> None:
         await self._ready_for(statement)
         await self._ask(self._connection.executemany(statement.text, rows))
+
+    async def avoid_sorting(self) -> None:
+        self.check()
+        await self._ask(self._connection.execute("SET LOCAL enable_sort = off"))
 
     async def defer(
         self, statement: Statement, rows: Sequence[Sequence[object]], *, adding: bool = False

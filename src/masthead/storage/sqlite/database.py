@@ -11,7 +11,7 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 import msgspec
-from sqlalchemy.sql import ClauseElement
+from sqlalchemy.sql import ClauseElement, Insert
 
 from masthead.errors import Unavailable
 from masthead.storage.database import Row, Scope, Statement, Transaction
@@ -32,6 +32,7 @@ def open_sqlite(path: Path, *, statement_seconds: float = 5.0) -> SqliteDatabase
 
 class SqliteDatabase:
     name = "sqlite"
+    has_one_writer = True
 
     def __init__(self, path: Path, *, statement_seconds: float) -> None:
         self._path = path
@@ -42,6 +43,9 @@ class SqliteDatabase:
     def compile(self, statement: ClauseElement, counted: Sequence[str] = ()) -> Statement:
         compiled = compile_statement(statement, SQLITE)
         return with_counted(compiled, statement, counted) if counted else compiled
+
+    def compile_both(self, first: Insert, second: Insert) -> None:
+        return None
 
     def list_value(self, values: Sequence[object]) -> object:
         return msgspec.json.encode(values).decode()

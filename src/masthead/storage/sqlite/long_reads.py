@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
-from sqlalchemy.sql import ClauseElement
+from sqlalchemy.sql import ClauseElement, Insert
 
 from masthead.storage.database import Database, Row, Scope, Statement, Transaction
 from masthead.storage.sqlite.connection import connect, translated
@@ -41,6 +41,7 @@ class _LongReads:
     """A database that only reads, in a thread and on a connection of its own."""
 
     name = "sqlite"
+    has_one_writer = True
 
     def __init__(self, database: Database, path: Path) -> None:
         self._database = database
@@ -50,6 +51,9 @@ class _LongReads:
 
     def compile(self, statement: ClauseElement, counted: Sequence[str] = ()) -> Statement:
         return self._database.compile(statement, counted)
+
+    def compile_both(self, first: Insert, second: Insert) -> Statement | None:
+        return self._database.compile_both(first, second)
 
     def list_value(self, values: Sequence[object]) -> object:
         return self._database.list_value(values)
