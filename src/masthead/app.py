@@ -17,8 +17,7 @@ from starlette.types import Receive, Scope, Send
 from masthead import clock, logs
 from masthead.ai.budget import Budgets
 from masthead.ai.generation import Generator
-from masthead.ai.http import Services as AiServices
-from masthead.ai.http import ai_routes
+from masthead.ai.http import AiServices, ai_routes
 from masthead.ai.ledger import Ledger
 from masthead.ai.limits import AiLimits
 from masthead.ai.open_streams import OpenStreams
@@ -56,12 +55,10 @@ from masthead.payments.receiver import payment_routes
 from masthead.payments.reconcile import Reconciliation
 from masthead.posts.v1 import routes as post_table
 from masthead.privacy import jobs as privacy_jobs
-from masthead.privacy.http import Services as PrivacyServices
-from masthead.privacy.http import privacy_routes
+from masthead.privacy.http import PrivacyServices, privacy_routes
 from masthead.privacy.limits import RequestLimit
 from masthead.privacy.service import Privacy, build_privacy
-from masthead.record_api.call import Services as RecordServices
-from masthead.record_api.call import identify
+from masthead.record_api.call import RecordStoreServices, identify
 from masthead.record_api.errors import send_error as send_record_store_error
 from masthead.record_api.routes import PREFIXES as RECORD_STORE_PREFIXES
 from masthead.record_api.routes import routes as record_routes
@@ -85,7 +82,7 @@ from masthead.web.front_door import FrontDoor
 from masthead.web.health import Health, build_revision
 from masthead.web.openapi_service import service_description_routes
 from masthead.web.v1.cache import AnswerCache
-from masthead.web.v1.call import Services as V1Services
+from masthead.web.v1.call import V1Services
 from masthead.web.v1.descriptions import description_routes
 from masthead.web.v1.errors import error_answer
 from masthead.web.v1.event_description import event_description_routes
@@ -264,7 +261,7 @@ class Background:
 
 def http_app(parts: Parts) -> FrontDoor:
     """All faces behind the front door."""
-    services = RecordServices(
+    services = RecordStoreServices(
         parts.records,
         parts.accounts,
         parts.objects,
@@ -352,7 +349,7 @@ def ai_services(parts: Parts) -> AiServices:
     return AiServices(parts.records, parts.settings, limits, budgets, generator)
 
 
-def privacy_services(parts: Parts, sessions: RecordServices) -> PrivacyServices:
+def privacy_services(parts: Parts, sessions: RecordStoreServices) -> PrivacyServices:
     return PrivacyServices(
         parts.settings,
         parts.directory,

@@ -29,7 +29,7 @@ MAX_BODY_BYTES = 512 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Services:
+class AiServices:
     records: Records
     settings: Settings
     limits: AiLimits
@@ -37,12 +37,12 @@ class Services:
     generator: Generator
 
 
-def ai_routes(services: Services) -> list[Route]:
+def ai_routes(services: AiServices) -> list[Route]:
     return [Route(f"{PREFIX}generate", _Generate(services), include_in_schema=False)]
 
 
 class _Generate:
-    def __init__(self, services: Services) -> None:
+    def __init__(self, services: AiServices) -> None:
         self._services = services
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -27,7 +27,7 @@ from masthead.importers.runs import NewRun, RunLog, open_shell_run
 from masthead.importers.source import BadFile, Overview, Source
 
 if TYPE_CHECKING:
-    from masthead.importers.images import Services
+    from masthead.importers.images import ImportServices
 
 ERRORS_FILE = "import-errors.json"
 
@@ -68,7 +68,7 @@ async def repair_images(
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    services: Services
+    services: ImportServices
     source: Source
     request: Request
     watch: Watch

@@ -17,7 +17,7 @@ from masthead.importers.archived import Archive
 from masthead.importers.content import Prepared, rewrite
 from masthead.importers.drafts import collection_of, key_of_post
 from masthead.importers.image_urls import ImageRef
-from masthead.importers.images import ImageCopier, Services
+from masthead.importers.images import ImageCopier, ImportServices
 from masthead.importers.memory import Item, Memory
 from masthead.importers.opening import family_of
 from masthead.importers.preparing import Preparing
@@ -45,7 +45,7 @@ class _Found:
 class ImageRepair:
     def __init__(
         self,
-        services: Services,
+        services: ImportServices,
         source: Source,
         request: Request,
         only: frozenset[str] | None,

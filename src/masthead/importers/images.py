@@ -25,8 +25,7 @@ from masthead.importers.image_urls import ImageRef, file_name, picture_key
 from masthead.importers.memory import IMAGES, Item, Memory
 from masthead.media.collection import media
 from masthead.media.sniff import sniff
-from masthead.media.upload import Services as UploadServices
-from masthead.media.upload import kept_file, media_path
+from masthead.media.upload import UploadServices, kept_file, media_path
 from masthead.outbound.downloads import PATIENT, Downloads, Patience
 from masthead.outbound.errors import OutboundError
 from masthead.outbound.slots import HostSlots
@@ -44,7 +43,7 @@ MAX_SHOWN = 500
 """Characters of an address in a report; `data:` images are their own address."""
 
 
-class Services(UploadServices, Protocol):
+class ImportServices(UploadServices, Protocol):
     @property
     def outbound(self) -> OutboundClient: ...
 
@@ -67,7 +66,7 @@ class ImageCopier:
 
     def __init__(
         self,
-        services: Services,
+        services: ImportServices,
         tenant_id: TenantId,
         memory: Memory,
         *,

@@ -20,7 +20,7 @@ from masthead.records.collection import Record
 from masthead.records.engine import Records
 
 if TYPE_CHECKING:
-    from masthead.importers.images import Services
+    from masthead.importers.images import ImportServices
 
 RUN_JOB: Final = "imports.run"
 PLACES: Final = {RUN_JOB: 1}
@@ -71,7 +71,7 @@ class ImportWork:
         """A run in hand ends after its batch, and is queued again for whoever comes next."""
         self._is_stopping = True
 
-    def handlers(self, services: Services) -> Mapping[str, Handler]:
+    def handlers(self, services: ImportServices) -> Mapping[str, Handler]:
         async def run(job: Job) -> None:
             # Loaded with the first import: its parsers are a noticeable part of a start that may
             # never see one.

@@ -16,7 +16,7 @@ import msgspec
 from masthead.caller import system
 from masthead.errors import MastheadError, NotFound, Unavailable
 from masthead.importers.collection import DONE, FAILED, import_runs
-from masthead.importers.images import Services
+from masthead.importers.images import ImportServices
 from masthead.importers.jobs import KeptOptions
 from masthead.importers.opening import open_export
 from masthead.importers.redirects import RedirectRows
@@ -38,7 +38,7 @@ _LONGEST_NAME: Final = 60
 class ImportJob:
     def __init__(
         self,
-        services: Services,
+        services: ImportServices,
         job: Job,
         is_stopping: Callable[[], bool] = lambda: False,
         patience: Patience = PATIENT,

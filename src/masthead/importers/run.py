@@ -45,7 +45,7 @@ from masthead.outbound.downloads import PATIENT, Patience
 from masthead.records.unit import Unit
 
 if TYPE_CHECKING:
-    from masthead.importers.images import ImageCopier, ImageFailure, Services
+    from masthead.importers.images import ImageCopier, ImageFailure, ImportServices
 
 REPEATED: Final = "the same item again"
 NOT_ASKED_FOR: Final = {
@@ -89,7 +89,7 @@ Watch = Callable[[Report], None]
 class Import:
     def __init__(
         self,
-        services: Services,
+        services: ImportServices,
         source: Source,
         request: Request,
         log: RunLog,
@@ -303,7 +303,7 @@ def notes_of(failures: Sequence[ImageFailure]) -> list[Note]:
     return [Note("image", each.source_id, url=each.url, reason=each.reason) for each in failures]
 
 
-async def refuse_if_read_only(services: Services, tenant_id: TenantId) -> None:
+async def refuse_if_read_only(services: ImportServices, tenant_id: TenantId) -> None:
     """The engine lets the service itself write anywhere; an import is somebody's wish."""
     records = services.records
     found = await records.find(records.registry["site_settings"], {}, tenant_id=tenant_id)
@@ -311,7 +311,7 @@ async def refuse_if_read_only(services: Services, tenant_id: TenantId) -> None:
         raise Forbidden("This site is read-only. Nothing can be imported until that is lifted.")
 
 
-async def refuse_if_comments_are_off(services: Services, tenant_id: TenantId) -> None:
+async def refuse_if_comments_are_off(services: ImportServices, tenant_id: TenantId) -> None:
     records = services.records
     found = await records.find(records.registry["site_settings"], {}, tenant_id=tenant_id)
     if found and not found[0]["comments_enabled"]:

@@ -12,7 +12,7 @@ from masthead import ids
 from masthead.errors import NotFound
 from masthead.media.collection import media
 from masthead.media.thumbs import thumb_key
-from masthead.media.upload import Services, file_field
+from masthead.media.upload import UploadServices, file_field
 from masthead.records.collection import Collection
 from masthead.records.unit import file_key
 from masthead.web.files import serve_object
@@ -25,13 +25,13 @@ MAX_NAMESAKES = 5
 _MARKUP = frozenset({"text/html", "application/xml"})
 
 
-def media_routes(services: Services) -> list[Route]:
+def media_routes(services: UploadServices) -> list[Route]:
     """A media item's `url`."""
     return [Route("/media/{id}/{name}", _MediaFile(services), include_in_schema=False)]
 
 
 class _MediaFile:
-    def __init__(self, services: Services) -> None:
+    def __init__(self, services: UploadServices) -> None:
         self._services = services
 
     async def __call__(self, scope: Scope, _receive: Receive, send: Send) -> None:
@@ -40,7 +40,9 @@ class _MediaFile:
         await serve_file(self._services, scope, send, media)
 
 
-async def serve_file(services: Services, scope: Scope, send: Send, collection: Collection) -> None:
+async def serve_file(
+    services: UploadServices, scope: Scope, send: Send, collection: Collection
+) -> None:
     """Files are public to whoever knows their unguessable name, as the reader's site needs them."""
     field = file_field(collection)
     record_id, name = scope["path_params"]["id"], scope["path_params"]["name"]

@@ -46,7 +46,7 @@ MAX_REWRITTEN = 64 * 1024 * 1024
 """Larger pictures are kept as they are: rewriting one needs it in memory."""
 
 
-class Services(Protocol):
+class UploadServices(Protocol):
     @property
     def records(self) -> Records: ...
     @property
@@ -82,7 +82,7 @@ def file_field(collection: Collection) -> File | None:
 
 
 async def store_upload(
-    services: Services,
+    services: UploadServices,
     caller: Caller,
     collection: Collection,
     given: Mapping[str, Any],
@@ -103,7 +103,7 @@ async def store_upload(
 
 @asynccontextmanager
 async def kept_file(
-    services: Services,
+    services: UploadServices,
     tenant_id: TenantId,
     collection: Collection,
     upload: Upload,
@@ -141,7 +141,9 @@ async def kept_file(
 _REFUSALS = (Invalid, BadRequest, Forbidden, NotFound, Conflict)
 
 
-async def media_url(services: Services, tenant_id: TenantId, record_id: str, name: str) -> str:
+async def media_url(
+    services: UploadServices, tenant_id: TenantId, record_id: str, name: str
+) -> str:
     """The file's public address on the tenant's own host."""
     found = await services.records.find(
         services.records.registry["tenants"], {"id": tenant_id}, tenant_id=tenant_id
@@ -157,7 +159,7 @@ def media_path(record_id: str, name: str) -> str:
     return f"/media/{record_id}/{name}"
 
 
-async def _facts(services: Services, upload: Upload) -> _Facts:
+async def _facts(services: UploadServices, upload: Upload) -> _Facts:
     sniffed = sniff(upload.head, upload.filename)
     name = stored_name(upload.filename, sniffed)
     mime_type = sniffed.partition(";")[0]
@@ -173,7 +175,7 @@ async def _facts(services: Services, upload: Upload) -> _Facts:
     return _Facts(name, mime_type, size, width, height, content)
 
 
-async def _svg_facts(services: Services, upload: Upload, name: str) -> _Facts:
+async def _svg_facts(services: UploadServices, upload: Upload, name: str) -> _Facts:
     try:
         content = await services.images.run(clean_svg, upload.file)
     except UnsafeSvg as error:
@@ -183,7 +185,7 @@ async def _svg_facts(services: Services, upload: Upload, name: str) -> _Facts:
 
 
 async def _sweep_later(
-    services: Services, tenant_id: TenantId, collection: Collection, record_id: str, key: str
+    services: UploadServices, tenant_id: TenantId, collection: Collection, record_id: str, key: str
 ) -> None:
     async with services.records.unit(system(tenant_id)) as unit:
         await unit.enqueue(

@@ -44,7 +44,7 @@ _NO_STORE = ((b"cache-control", b"no-store"), (b"referrer-policy", b"no-referrer
 
 
 @dataclass(frozen=True, slots=True)
-class Services:
+class PrivacyServices:
     settings: Settings
     directory: TenantDirectory
     objects: ObjectStore
@@ -56,7 +56,7 @@ class Services:
     """Who is signed in, by cookie or token."""
 
 
-def privacy_routes(services: Services) -> list[Route]:
+def privacy_routes(services: PrivacyServices) -> list[Route]:
     asked, linked = _Asked(services), _Linked(services)
     return [
         Route(f"{PREFIX}/export", _Methods(POST=asked.export)),
@@ -86,7 +86,7 @@ class _Methods:
 class _Asked:
     """What a caller with a session or the tenant header may ask for."""
 
-    def __init__(self, services: Services) -> None:
+    def __init__(self, services: PrivacyServices) -> None:
         self._services = services
 
     async def export(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -169,7 +169,7 @@ class _Asked:
 class _Linked:
     """What a link from a mail opens; its token is the only credential."""
 
-    def __init__(self, services: Services) -> None:
+    def __init__(self, services: PrivacyServices) -> None:
         self._services = services
 
     async def download(self, scope: Scope, _receive: Receive, send: Send) -> None:

@@ -39,7 +39,7 @@ _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 @dataclass(frozen=True, slots=True)
-class Services:
+class RecordStoreServices:
     records: Records
     accounts: Accounts
     objects: ObjectStore
@@ -54,7 +54,12 @@ class Call:
     __slots__ = ("caller", "receive", "scope", "send", "services", "visit")
 
     def __init__(
-        self, services: Services, scope: Scope, receive: Receive, send: Send, caller: Caller
+        self,
+        services: RecordStoreServices,
+        scope: Scope,
+        receive: Receive,
+        send: Send,
+        caller: Caller,
     ) -> None:
         self.services = services
         self.scope = scope
@@ -95,7 +100,7 @@ class Call:
         return decode_json_object(raw, max_values=SMALL_FORM_VALUES) if raw.strip() else {}
 
 
-async def identify(services: Services, scope: Scope) -> Caller:
+async def identify(services: RecordStoreServices, scope: Scope) -> Caller:
     """The caller by token or cookie, on the tenant that the host names.
 
     A token that is no good is as none at all (PocketBase answers so, and its clients expect it),
@@ -117,7 +122,7 @@ async def identify(services: Services, scope: Scope) -> Caller:
     return caller
 
 
-async def _by_header(services: Services, scope: Scope) -> Caller | None:
+async def _by_header(services: RecordStoreServices, scope: Scope) -> Caller | None:
     value = header(scope, b"authorization")
     if not value:
         return None
@@ -129,7 +134,7 @@ async def _by_header(services: Services, scope: Scope) -> Caller | None:
     return await services.accounts.caller_of(token.strip())
 
 
-async def _by_cookie(services: Services, scope: Scope) -> Caller | None:
+async def _by_cookie(services: RecordStoreServices, scope: Scope) -> Caller | None:
     cookies = header(scope, b"cookie")
     if not cookies or not is_own_request(scope):
         return None

@@ -9,7 +9,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from masthead.errors import NotFound
 from masthead.record_api import files, records, sign_in
-from masthead.record_api.call import Call, Services, identify
+from masthead.record_api.call import Call, RecordStoreServices, identify
 from masthead.web.answers import RawHeaders, send_empty
 
 Handler = Callable[[Call], Awaitable[None]]
@@ -21,7 +21,7 @@ PREFIXES = ("/api/collections", "/api/admins", "/api/files")
 """Under these, errors have the record store's envelope: see `app.error_faces`."""
 
 
-def routes(services: Services) -> list[Route]:
+def routes(services: RecordStoreServices) -> list[Route]:
     return [
         _route(services, RECORDS, GET=records.list_records, POST=records.create_record),
         _route(
@@ -48,14 +48,14 @@ def routes(services: Services) -> list[Route]:
     ]
 
 
-def _route(services: Services, path: str, **handlers: Handler) -> Route:
+def _route(services: RecordStoreServices, path: str, **handlers: Handler) -> Route:
     return Route(path, _Endpoint(services, handlers), include_in_schema=False)
 
 
 class _Endpoint:
     """Plain ASGI: these paths are hot, and a request object would only be in the way."""
 
-    def __init__(self, services: Services, handlers: dict[str, Handler]) -> None:
+    def __init__(self, services: RecordStoreServices, handlers: dict[str, Handler]) -> None:
         self._services = services
         self._handlers = handlers
         self._allowed = ", ".join((*handlers, "OPTIONS")).encode()

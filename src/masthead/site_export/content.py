@@ -43,7 +43,7 @@ Tell = Callable[[str, int], None]
 """Told of each page that was handed out: 'posts', 'pages', 'members' or 'media', and how many."""
 
 
-class Services(Protocol):
+class ExportServices(Protocol):
     @property
     def records(self) -> Records: ...
     @property
@@ -74,7 +74,9 @@ class Content:
     """Reads in the engine's default order by cursor. A record that is there all the while is handed
     out exactly once, whatever others write meanwhile; hashes and secrets stay inside."""
 
-    def __init__(self, services: Services, tenant_id: TenantId, blog: Blog, tell: Tell) -> None:
+    def __init__(
+        self, services: ExportServices, tenant_id: TenantId, blog: Blog, tell: Tell
+    ) -> None:
         self.blog = blog
         self.links = MediaLinks(blog.hosts)
         self.counts = dict.fromkeys(("posts", "pages", "members", "media"), 0)
@@ -144,7 +146,7 @@ class Content:
             after = (found[-1]["created"], found[-1]["id"])
 
 
-async def totals(services: Services, tenant_id: TenantId) -> dict[str, int]:
+async def totals(services: ExportServices, tenant_id: TenantId) -> dict[str, int]:
     """How many there are of each kind right now, for a progress bar."""
     found = {}
     for kind, each in _KINDS.items():
@@ -156,7 +158,7 @@ async def totals(services: Services, tenant_id: TenantId) -> dict[str, int]:
 _KINDS = {"posts": posts, "pages": pages, "members": blog_members, "media": media}
 
 
-async def blog_of(services: Services, tenant: Record, now: str) -> Blog:
+async def blog_of(services: ExportServices, tenant: Record, now: str) -> Blog:
     tenant_id = TenantId(tenant["id"])
     site = await services.sites.of(tenant_id)
     stored = await services.records.find(site_settings, {}, tenant_id=tenant_id)

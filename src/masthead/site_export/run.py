@@ -11,7 +11,7 @@ from typing import BinaryIO
 from masthead import clock
 from masthead.ids import TenantId
 from masthead.records.collection import Record
-from masthead.site_export.content import Content, Services, Tell, blog_of
+from masthead.site_export.content import Content, ExportServices, Tell, blog_of
 from masthead.site_export.ghost import write_ghost
 from masthead.site_export.output import whole_file
 from masthead.site_export.static_pages import write_static_pages
@@ -62,7 +62,7 @@ def _quietly(_kind: str, _count: int) -> None:
 
 
 async def export_site(
-    services: Services, tenant: Record, form: Format, output: Path, tell: Tell = _quietly
+    services: ExportServices, tenant: Record, form: Format, output: Path, tell: Tell = _quietly
 ) -> Exported:
     """Writes everything of the tenant that the format carries, drafts and what only members may
     read included: it is the owner's own. Raises `CannotWrite`; then nothing is left behind."""

@@ -29,7 +29,7 @@ _NO_SUCH_RECORD = "There is no such record. It may have been deleted."
 
 
 @dataclass(frozen=True, slots=True)
-class Services:
+class V1Services:
     records: Records
     objects: ObjectStore
     images: ImagePool
@@ -40,7 +40,7 @@ class Services:
 
 @dataclass(slots=True)
 class Call:
-    services: Services
+    services: V1Services
     route: Route
     scope: Scope
     receive: Receive

@@ -29,7 +29,7 @@ from masthead.web.answers import (
 from masthead.web.bodies import decode_json_object, read_body
 from masthead.web.multipart import MAX_FIELD_BYTES, Upload, read_form
 from masthead.web.v1.cache import AnswerCache
-from masthead.web.v1.call import Call, Services, shown
+from masthead.web.v1.call import Call, V1Services, shown
 from masthead.web.v1.errors import (
     HttpsRequired,
     InvalidScope,
@@ -61,7 +61,7 @@ class Endpoint:
     def __init__(
         self,
         routes: Mapping[str, Route],
-        services: Services,
+        services: V1Services,
         keys: ApiKeys,
         limiter: RateLimiter,
         idempotency: Idempotency,

@@ -11,7 +11,7 @@ from masthead.identity.keys import ApiKeys
 from masthead.identity.limiter import RateLimiter
 from masthead.web.errors import no_such_address
 from masthead.web.v1.cache import AnswerCache
-from masthead.web.v1.call import Services
+from masthead.web.v1.call import V1Services
 from masthead.web.v1.endpoint import Endpoint
 from masthead.web.v1.idempotency import Idempotency
 from masthead.web.v1.routes import PREFIX, Route
@@ -19,7 +19,7 @@ from masthead.web.v1.routes import PREFIX, Route
 
 def mount(
     table: Iterable[Route],
-    services: Services,
+    services: V1Services,
     keys: ApiKeys,
     limiter: RateLimiter,
     idempotency: Idempotency,
