@@ -336,7 +336,6 @@ class TestList:
             ("video", set()),
             ("%", set()),
             ("image/_ng", set()),
-            ("", {"a.png", "b.jpg", "c.svg", "d.txt", "e.html"}),
         ],
     )
     async def test_type_is_a_prefix(self, site: Site, wanted: str, expected: set[str]) -> None:
@@ -362,8 +361,8 @@ class TestList:
         item = await site.uploaded(picture("PNG"), "a.png")
         await site.uploaded(picture("PNG"), "b.png")
         await site.api.delete(f"{MEDIA}/{item['id']}")
-        for wanted in ("image", "image/png", ""):
-            assert (await site.api.get(MEDIA, params={"type": wanted})).json()["total"] == 1
+        for params in ({"type": "image"}, {"type": "image/png"}, {}):
+            assert (await site.api.get(MEDIA, params=params)).json()["total"] == 1
 
 
 class TestDelete:
