@@ -27,19 +27,6 @@ def test_an_import_loads_nothing_for_pictures_that_it_may_not_have() -> None:
     assert loaded("import masthead.cli.import_work", among) == {"sqlalchemy"}
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        "import ghost --file nothing.json --tenant-id a --batch-size 9 --report none/r.json",
-        "--data-dir . worker --help",
-        "serve --port 80 --help",
-    ],
-)
-def test_plain_values_are_read_without_pydantic(arguments: str) -> None:
-    run = f"from masthead.cli.main import main; main({arguments.split()!r})"
-    assert loaded(run, ("typer", "pydantic")) == {"typer"}
-
-
 def test_a_service_on_sqlite_loads_nothing_of_postgresql() -> None:
     among = ("sqlalchemy.dialects.postgresql", "sqlalchemy.dialects.sqlite", "asyncpg")
     assert loaded("import masthead.app", among) == {"sqlalchemy.dialects.sqlite"}
@@ -52,4 +39,4 @@ def test_a_process_that_prepares_posts_loads_no_service() -> None:
 
 def test_what_a_new_process_loads_again_is_not_the_command_line() -> None:
     """Processes that a command starts begin with the file that the command began with."""
-    assert loaded("import masthead.__main__", ("masthead.cli.main", "typer")) == set()
+    assert loaded("import masthead.__main__", ("masthead.cli.main", "click")) == set()

@@ -18,12 +18,12 @@ CREATE = "tenant create --slug a --name A --owner-email a@b.example --owner-pass
 WRONG = [
     ("bogus", "No such command 'bogus'."),
     ("tenant creat", "No such command 'creat'. Did you mean 'create'?"),
-    ("tenant list --bogus", "No such option: --bogus"),
+    ("tenant list --bogus", "No such option '--bogus'"),
     (f"{CREATE} --plan gold", "'gold' is not one of 'free', 'pro'"),
     (CREATE, "Missing option '--plan'."),
     ("tenant set-plan acme gold", "'gold' is not one of"),
     ("tenant set-plan acme pro --per-minute 5", "enterprise plan only"),
-    ("tenant set-plan acme enterprise --per-minute -1", "should be greater than or equal to 0"),
+    ("tenant set-plan acme enterprise --per-minute -1", "-1 is not in the range x>=0"),
     ("key create --tenant a --name n", "Missing option '--scope'."),
     ("key create --tenant a --name n --scope post:read", "did you mean posts:read?"),
     ("key create --tenant a --name n --scope posts:read --expires soon", "is not a date"),
@@ -40,9 +40,9 @@ WRONG = [
     (f"{CREATE} --plan pro".replace(" --owner-password password1", ""), "Missing option"),
     ("operator create --email a@b.example", "`--password -` reads it from standard input"),
     ("settings set --tenant a ai_api_key", "`ai_api_key=-` reads it from standard input"),
-    ("serve --port 70000", "should be less than or equal to 65535"),
-    ("serve --workers 0", "should be greater than or equal to 1"),
-    ("worker --json", "No such option: --json"),
+    ("serve --port 70000", "70000 is not in the range 0<=x<=65535"),
+    ("serve --workers 0", "0 is not in the range x>=1"),
+    ("worker --json", "No such option '--json'"),
 ]
 
 

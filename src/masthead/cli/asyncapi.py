@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 
-from masthead.cli.invocation import Invocation, Shown, command, new_app
+from masthead.cli.invocation import Invocation, Shown, command
 from masthead.schema import registry
 from masthead.web.asyncapi import build_document
 
-app = new_app()
 
-
-@command(app, "asyncapi")
+@command("asyncapi")
 def asyncapi(invocation: Invocation) -> Shown:
     """Prints the AsyncAPI description of all events, as /api/v1/asyncapi.json serves it."""
     document = build_document(registry, invocation.settings())

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 
 from masthead.backup.take import Taken, take_backup
 from masthead.cli.counting import counting
-from masthead.cli.invocation import Invocation, Shown, command, new_app
+from masthead.cli.invocation import Invocation, Shown, command
 from masthead.cli.opened import opened
 
-app = new_app()
 
-
-@command(app, "backup")
-async def backup(
-    invocation: Invocation, file: Annotated[Path, typer.Argument(metavar="FILE")]
-) -> Shown:
+@command("backup")
+@click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
+async def backup(invocation: Invocation, file: Path) -> Shown:
     """Writes database, media and secrets into one archive, while the service runs.
 
     The file is there when it is whole. It holds the root secret: store it as you would a password.

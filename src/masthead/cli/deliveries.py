@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from datetime import datetime
-from enum import StrEnum
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+import click
 
 from masthead import clock
-from masthead.cli.invocation import Invocation, Shown, command, new_app
+from masthead.cli.invocation import Invocation, Shown, command, new_group
 from masthead.cli.moments import moment
 from masthead.cli.opened import opened
-from masthead.cli.tenant_option import Tenant
+from masthead.cli.tenant_option import tenant_option
 from masthead.identity.named import tenant_named
 from masthead.ids import TenantId
 from masthead.installation import Installation
@@ -22,26 +22,23 @@ from masthead.webhooks.collection import DEAD, DELIVERED, DROPPED, PENDING
 from masthead.webhooks.delivery_log import DeliveryLog, LoggedDelivery, Which
 from masthead.webhooks.queue import DeliveryQueue
 
-app = new_app("Lists webhook deliveries and retries dead ones.")
+app = new_group("Lists webhook deliveries and retries dead ones.")
 
 PAGE = 1_000
 
-Webhook = Annotated[str, typer.Option(metavar="ID", help="Only those of this subscription.")]
+STATES = (DEAD, PENDING, DELIVERED, DROPPED)
+
+webhook_option = click.option(
+    "--webhook", metavar="ID", default="", help="Only those of this subscription."
+)
 
 
-class State(StrEnum):
-    DEAD = DEAD
-    PENDING = PENDING
-    DELIVERED = DELIVERED
-    DROPPED = DROPPED
-
-
-@command(app, "list")
+@command("list", app)
+@tenant_option
+@click.option("--state", type=click.Choice(STATES), help="Only those in this state.")
+@webhook_option
 async def list_deliveries(
-    invocation: Invocation,
-    tenant: Tenant,
-    state: Annotated[State | None, typer.Option(help="Only those in this state.")] = None,
-    webhook: Webhook = "",
+    invocation: Invocation, tenant: str, state: str | None, webhook: str
 ) -> Shown:
     """Lists webhook deliveries, newest first."""
     async with opened(invocation) as installation:
@@ -52,26 +49,32 @@ async def list_deliveries(
     return Shown([_shown(each) for each in deliveries], "There are none.", columns)
 
 
-@command(app, "retry")
+@command("retry", app)
+@tenant_option
+@click.argument("delivery_id", metavar="[ID …]", nargs=-1)
+@click.option("--all-dead", is_flag=True, help="All that the other options select.")
+@webhook_option
+@click.option("--since", metavar="ISO", default="", help="Of events from then on.")
+@click.option("--until", metavar="ISO", default="", help="Of events before.")
 async def retry(
     invocation: Invocation,
-    tenant: Tenant,
-    delivery_id: Annotated[list[str] | None, typer.Argument(metavar="ID …")] = None,
-    all_dead: Annotated[bool, typer.Option("--all-dead", help="All that the rest says.")] = False,
-    webhook: Webhook = "",
-    since: Annotated[str, typer.Option(metavar="ISO", help="Of events from then on.")] = "",
-    until: Annotated[str, typer.Option(metavar="ISO", help="Of events before.")] = "",
+    tenant: str,
+    delivery_id: Sequence[str],
+    all_dead: bool,
+    webhook: str,
+    since: str,
+    until: str,
 ) -> Shown:
     """Sends dead deliveries again, with a fresh set of attempts.
 
     Those of a deleted or disabled subscription stay dead.
     """
     if bool(delivery_id) == all_dead:
-        raise typer.BadParameter("say which deliveries: either their ids or --all-dead")
+        raise click.BadParameter("say which deliveries: either their ids or --all-dead")
     if delivery_id and (webhook or since or until):
-        raise typer.BadParameter("--webhook, --since and --until go with --all-dead")
+        raise click.BadParameter("--webhook, --since and --until go with --all-dead")
     which = Which(
-        ids=delivery_id or None,
+        ids=list(delivery_id) or None,
         webhook_id=webhook,
         since=_moment(since, "--since"),
         until=_moment(until, "--until"),

@@ -24,7 +24,7 @@ import sqlalchemy as sa
 
 from masthead import clock, ids, private_files
 from masthead.cli.causes import database_cause, smtp_cause, storage_cause
-from masthead.cli.invocation import Invocation, Shown, command, new_app
+from masthead.cli.invocation import Invocation, Shown, command
 from masthead.errors import MastheadError, NotFound, Unavailable
 from masthead.events.outbox import events
 from masthead.keyring import KeyRing
@@ -40,8 +40,6 @@ from masthead.storage.migrate import HEAD, revision_of
 from masthead.storage.objects import open_object_store
 from masthead.storage.open import open_database
 from masthead.storage.postgres.row_security import ROLE
-
-app = new_app()
 
 NEEDS = {
     "stored secrets": ("root secret", "database"),
@@ -70,7 +68,7 @@ class Check:
 Finding = tuple[State, str]
 
 
-@command(app, "doctor")
+@command("doctor")
 async def doctor(invocation: Invocation) -> Shown:
     """Checks configuration, database, storage, mail and clock, and says what to fix."""
     checks = await examine(invocation)

@@ -7,36 +7,41 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 
-from masthead.cli.invocation import Invocation, Shown, command, new_app
+from masthead.cli.invocation import Invocation, Shown, command
 from masthead.cli.opened import opened
-from masthead.cli.tenant_option import Tenant
+from masthead.cli.tenant_option import tenant_option
 from masthead.identity.named import tenant_named
 from masthead.ids import TenantId
+from masthead.site_export import run
 from masthead.site_export.content import Tell, totals
-from masthead.site_export.run import KINDS, Exported, Format, export_site
+from masthead.site_export.run import KINDS, Exported, Format
 
-app = new_app()
+FORMAT = click.Choice([each.value for each in Format])
 
 
-@command(app, "export-site")
-async def export(
-    invocation: Invocation,
-    form: Annotated[Format, typer.Option("--format", help="What others import.")],
-    tenant: Tenant,
-    output: Annotated[Path, typer.Option(metavar="PATH", help="The file to write.")],
-) -> Shown:
+@command("export-site")
+@click.option("--format", "wanted", type=FORMAT, required=True, help="What others import.")
+@tenant_option
+@click.option(
+    "--output",
+    metavar="PATH",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="The file to write.",
+)
+async def export_site(invocation: Invocation, wanted: str, tenant: str, output: Path) -> Shown:
     """Writes a tenant's posts, pages, members and media in a format that other platforms import.
 
     Drafts and posts for members only are part of it. The file is there when it is whole.
     """
+    form = Format(wanted)
     async with opened(invocation) as installation:
         found = await tenant_named(installation.records, tenant)
         with _progress(await totals(installation, TenantId(found["id"])), form) as tell:
-            exported = await export_site(installation, found, form, output, tell)
+            exported = await run.export_site(installation, found, form, output, tell)
     return Shown(_shown(exported), _in_words(exported))
 
 

@@ -6,68 +6,94 @@ wrong usage answer without it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Any, TypeVar
 
-import typer
+import click
 
 from masthead.cli.import_wish import Outputs, Wish
-from masthead.cli.invocation import Invocation, Shown, command, new_app
-from masthead.cli.tenant_option import Tenant
+from masthead.cli.invocation import Invocation, Shown, command, new_group
+from masthead.cli.tenant_option import tenant_option
 from masthead.importers.batch_sizes import DEFAULT_BATCH, MAX_BATCH
 from masthead.importers.source import Options
 
-app = new_app("Imports posts, members and pictures from another platform.")
+app = new_group("Imports posts, members and pictures from another platform.")
 
-File = Annotated[Path, typer.Option("--file", metavar="PATH", help="The export: file or folder.")]
-OutputRedirects = Annotated[
-    Path | None,
-    typer.Option(metavar="PATH", help="Instead of ./redirects-<timestamp>.csv."),
-]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would happen, change nothing.")]
-BatchSize = Annotated[
-    int, typer.Option(metavar="N", min=1, max=MAX_BATCH, help="Posts per transaction.")
-]
-SkipMembers = Annotated[bool, typer.Option("--skip-members", help="Posts only.")]
-SkipPosts = Annotated[bool, typer.Option("--skip-posts", help="Members only.")]
-IncludePages = Annotated[bool, typer.Option("--include-pages", help="Pages, too.")]
-IncludeComments = Annotated[
-    bool, typer.Option("--include-comments", help="Comments, too, with their threads.")
-]
-EmitEvents = Annotated[
-    bool, typer.Option("--emit-events", help="Fire events, which an import does not.")
-]
-SiteUrl = Annotated[
-    str, typer.Option(metavar="URL", help="The old address, if the export does not tell it.")
-]
-ReportPath = Annotated[
-    Path | None, typer.Option("--report", metavar="PATH", help="Write the whole report as JSON.")
-]
+PATH = click.Path(path_type=Path)
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
-@command(app, "wordpress")
+def _with(*options: Callable[[Any], Any]) -> Callable[[Decorated], Decorated]:
+    """All of the options, in this order."""
+
+    def decorate(work: Decorated) -> Decorated:
+        for each in reversed(options):
+            work = each(work)
+        return work
+
+    return decorate
+
+
+_what = _with(
+    click.option(
+        "--file", metavar="PATH", type=PATH, required=True, help="The export: file or folder."
+    ),
+    tenant_option,
+)
+_how = _with(
+    click.option("--include-pages", is_flag=True, help="Pages, too."),
+    click.option(
+        "--output-redirects",
+        metavar="PATH",
+        type=PATH,
+        help="Instead of ./redirects-<timestamp>.csv.",
+    ),
+    click.option("--dry-run", is_flag=True, help="Say what would happen, change nothing."),
+    click.option(
+        "--batch-size",
+        metavar="N",
+        type=click.IntRange(1, MAX_BATCH),
+        default=DEFAULT_BATCH,
+        show_default=True,
+        help="Posts per transaction.",
+    ),
+    click.option("--emit-events", is_flag=True, help="Fire events, which an import does not."),
+    click.option(
+        "--site-url",
+        metavar="URL",
+        default="",
+        help="The old address, if the export does not tell it.",
+    ),
+    click.option("--report", metavar="PATH", type=PATH, help="Write the whole report as JSON."),
+)
+
+
+@command("wordpress", app)
+@_what
+@click.option("--images-only", is_flag=True, help="Only copy pictures that are still missing.")
+@click.option(
+    "--retry-errors", metavar="PATH", type=PATH, help="Only those of an import-errors.json."
+)
+@click.option("--include-products", is_flag=True, help="Products, too.")
+@click.option("--include-comments", is_flag=True, help="Comments, too, with their threads.")
+@_how
 async def wordpress(
     invocation: Invocation,
-    file: File,
-    tenant: Tenant,
-    images_only: Annotated[
-        bool, typer.Option("--images-only", help="Only copy pictures that are still missing.")
-    ] = False,
-    retry_errors: Annotated[
-        Path | None,
-        typer.Option(metavar="PATH", help="Only those of an import-errors.json."),
-    ] = None,
-    include_products: Annotated[
-        bool, typer.Option("--include-products", help="Products, too.")
-    ] = False,
-    include_pages: IncludePages = False,
-    include_comments: IncludeComments = False,
-    output_redirects: OutputRedirects = None,
-    dry_run: DryRun = False,
-    batch_size: BatchSize = DEFAULT_BATCH,
-    emit_events: EmitEvents = False,
-    site_url: SiteUrl = "",
-    report: ReportPath = None,
+    file: Path,
+    tenant: str,
+    images_only: bool,
+    retry_errors: Path | None,
+    include_products: bool,
+    include_comments: bool,
+    include_pages: bool,
+    output_redirects: Path | None,
+    dry_run: bool,
+    batch_size: int,
+    emit_events: bool,
+    site_url: str,
+    report: Path | None,
 ) -> Shown:
     """Imports a WordPress export (WXR), as a file, a folder, a zip or gz."""
     options = Options(
@@ -87,26 +113,30 @@ async def wordpress(
 def _register(platform: str, help_text: str) -> None:
     """The command for a platform whose exports have posts and members."""
 
+    @_what
+    @click.option("--skip-members", is_flag=True, help="Posts only.")
+    @click.option("--skip-posts", is_flag=True, help="Members only.")
+    @_how
     async def work(
         invocation: Invocation,
-        file: File,
-        tenant: Tenant,
-        skip_members: SkipMembers = False,
-        skip_posts: SkipPosts = False,
-        include_pages: IncludePages = False,
-        output_redirects: OutputRedirects = None,
-        dry_run: DryRun = False,
-        batch_size: BatchSize = DEFAULT_BATCH,
-        emit_events: EmitEvents = False,
-        site_url: SiteUrl = "",
-        report: ReportPath = None,
+        file: Path,
+        tenant: str,
+        skip_members: bool,
+        skip_posts: bool,
+        include_pages: bool,
+        output_redirects: Path | None,
+        dry_run: bool,
+        batch_size: int,
+        emit_events: bool,
+        site_url: str,
+        report: Path | None,
     ) -> Shown:
         options = _both(site_url, include_pages, skip_posts, skip_members)
         wish = Wish(platform, file, tenant, options, batch_size, dry_run, emit_events)
         return await _import(invocation, wish, Outputs(output_redirects, report))
 
     work.__doc__ = help_text
-    command(app, platform)(work)
+    command(platform, app)(work)
 
 
 _register(
@@ -120,7 +150,7 @@ _register(
 
 def _both(site_url: str, include_pages: bool, skip_posts: bool, skip_members: bool) -> Options:
     if skip_posts and skip_members:
-        raise typer.BadParameter("--skip-posts and --skip-members leave nothing to import.")
+        raise click.BadParameter("--skip-posts and --skip-members leave nothing to import.")
     return Options(
         site_url=_address(site_url),
         include_pages=include_pages,
@@ -132,7 +162,7 @@ def _both(site_url: str, include_pages: bool, skip_posts: bool, skip_members: bo
 def _address(site_url: str) -> str:
     address = site_url.strip().rstrip("/")
     if address and not address.startswith(("http://", "https://")):
-        raise typer.BadParameter("--site-url starts with http:// or https://.")
+        raise click.BadParameter("--site-url starts with http:// or https://.")
     return address
 
 

@@ -7,41 +7,17 @@ say for a person and for a program.
 from __future__ import annotations
 
 import asyncio
+import functools
 import gc
 import inspect
 import os
 import sys
-from collections.abc import Callable, Coroutine, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
-import masthead
-from masthead.cli.plain_values import PlainCommand, PlainGroup
-
-DataDir = Annotated[
-    Path | None, typer.Option("--data-dir", metavar="DIR", help="Instead of MASTHEAD_DATA_DIR.")
-]
-DatabaseUrl = Annotated[
-    str | None,
-    typer.Option("--database-url", metavar="URL", help="Instead of MASTHEAD_DATABASE_URL."),
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object or array.")]
-
-
-def _show_version(is_asked: bool) -> None:
-    if is_asked:
-        sys.stdout.write(f"masthead {masthead.__version__}\n")
-        raise typer.Exit
-
-
-Version = Annotated[
-    bool,
-    typer.Option("--version", is_eager=True, callback=_show_version, help="Print the version."),
-]
+import click
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,72 +46,72 @@ class Invocation:
         )
 
 
-def root(
-    context: typer.Context,
-    data_dir: DataDir = None,
-    database_url: DatabaseUrl = None,
-    as_json: AsJson = False,
-    version: Version = False,  # noqa: ARG001 - its callback has answered
-) -> None:
-    """Masthead: a self-hosted blog and membership platform with an API for everything."""
-    context.obj = Invocation(data_dir, database_url, as_json)
-
-
-def new_app(help_text: str = "") -> typer.Typer:
-    """What a command's module registers with. With a help text it is a group of commands."""
-    app = typer.Typer(cls=PlainGroup, add_completion=False, no_args_is_help=bool(help_text))
-    if help_text:
-        # With a callback of its own a group stays one even while it has a single command.
-        app.callback(help=help_text)(lambda: None)
-    return app
-
+data_dir_option = click.option(
+    "--data-dir",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Instead of MASTHEAD_DATA_DIR.",
+)
+database_url_option = click.option(
+    "--database-url", metavar="URL", help="Instead of MASTHEAD_DATABASE_URL."
+)
+json_option = click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON object or array."
+)
 
 Work = Callable[..., Shown | Coroutine[Any, Any, Shown | None] | None]
 
 
 def command(
-    app: typer.Typer, name: str, *, prints: bool = True
-) -> Callable[[Work], Callable[..., None]]:
-    """Registers a command that takes the global options in its own place too.
+    name: str, group: click.Group | None = None, *, prints: bool = True
+) -> Callable[[Work], click.Command]:
+    """A command that takes the global options, which may also stand before it.
 
-    Typer reads a function's signature, so the options are added there, in one place for all.
+    `prints` is whether it has a result, and so `--json`.
     """
 
-    def register(work: Work) -> Callable[..., None]:
-        run = _with_global_options(work, prints)
-        app.command(name, cls=PlainCommand)(run)
-        return run
+    def register(work: Work) -> click.Command:
+        # `wraps` also hands on the options that the function is decorated with.
+        @functools.wraps(work)
+        @click.pass_context
+        def run(
+            context: click.Context,
+            /,
+            data_dir: Path | None,
+            database_url: str | None,
+            as_json: bool = False,
+            **given: Any,
+        ) -> None:
+            before: Invocation = context.obj
+            _run(
+                work,
+                Invocation(
+                    data_dir or before.data_dir,
+                    database_url or before.database_url,
+                    as_json or before.as_json,
+                ),
+                given,
+            )
+
+        with_options = data_dir_option(database_url_option(json_option(run) if prints else run))
+        make = group.command if group else click.command
+        return make(name)(with_options)
 
     return register
 
 
-def _with_global_options(work: Work, prints: bool) -> Callable[..., None]:
-    signature = inspect.signature(work, eval_str=True)
-    own = list(signature.parameters.values())[1:]
+def _run(work: Work, invocation: Invocation, given: dict[str, Any]) -> None:
+    collect_from_now_on()
+    shown = work(invocation, **given)
+    if inspect.iscoroutine(shown):
+        shown = asyncio.run(shown)
+    if isinstance(shown, Shown):
+        show(shown, as_json=invocation.as_json)
+        raise click.exceptions.Exit(shown.exit_code)
 
-    def run(context: typer.Context, **given: Any) -> None:
-        invocation = Invocation(
-            given.pop("data_dir") or context.obj.data_dir,
-            given.pop("database_url") or context.obj.database_url,
-            given.pop("as_json", False) or context.obj.as_json,
-        )
-        collect_from_now_on()
-        shown = work(invocation, **given)
-        if inspect.iscoroutine(shown):
-            shown = asyncio.run(shown)
-        if isinstance(shown, Shown):
-            show(shown, as_json=invocation.as_json)
-            raise typer.Exit(shown.exit_code)
 
-    added = inspect.signature(root, eval_str=True).parameters
-    shared = [added["data_dir"], added["database_url"], *([added["as_json"]] if prints else [])]
-    parameters = [added["context"], *own, *shared]
-    run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in parameters]
-    )
-    run.__annotations__ = {each.name: each.annotation for each in parameters}
-    run.__doc__ = work.__doc__
-    return run
+def new_group(help_text: str) -> click.Group:
+    return click.Group(help=help_text, no_args_is_help=True)
 
 
 def collect_from_now_on() -> None:
@@ -143,16 +119,6 @@ def collect_from_now_on() -> None:
     if not gc.isenabled():
         gc.freeze()
         gc.enable()
-
-
-@contextmanager
-def loading() -> Iterator[None]:
-    """Around what a command loads once it is at work: as before it, garbage is not looked for."""
-    gc.disable()
-    try:
-        yield
-    finally:
-        collect_from_now_on()
 
 
 def show(shown: Shown, *, as_json: bool) -> None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import Any
 
-import typer
+import click
 
 from masthead import clock
-from masthead.cli.invocation import Invocation, Shown, command, new_app
+from masthead.cli.invocation import Invocation, Shown, command, new_group
 from masthead.cli.opened import opened
-from masthead.cli.tenant_option import Tenant
+from masthead.cli.tenant_option import tenant_option
 from masthead.identity.api_keys import api_keys, create_key, revoke_key
 from masthead.identity.named import tenant_named
 from masthead.identity.scopes import ALIASES, SCOPES, is_scope
@@ -18,14 +19,14 @@ from masthead.records.collection import Record
 from masthead.records.fields.values import read_moment
 from masthead.suggestions import suggestion
 
-app = new_app("Creates, lists and revokes API keys.")
+app = new_group("Creates, lists and revokes API keys.")
 
 MOST_KEYS = 10_000
 
 
 def known_scope(name: str) -> str:
     if not is_scope(name):
-        raise typer.BadParameter(
+        raise click.BadParameter(
             f"{name!r} is not a scope; {suggestion(name, [*SCOPES, *ALIASES])}",
             param_hint="--scope",
         )
@@ -35,23 +36,25 @@ def known_scope(name: str) -> str:
 def moment(written: str) -> str:
     read = read_moment(written)
     if read is None:
-        raise typer.BadParameter(
+        raise click.BadParameter(
             f"{written!r} is not a date such as 2027-01-31T09:30:00Z", param_hint="--expires"
         )
     if read <= clock.to_text(clock.now()):
-        raise typer.BadParameter(
+        raise click.BadParameter(
             f"{written!r} has passed; a key ends at a time to come", param_hint="--expires"
         )
     return read
 
 
-@command(app, "create")
+@command("create", app)
+@tenant_option
+@click.option("--name", metavar="N", required=True)
+@click.option(
+    "--scope", metavar="S", multiple=True, required=True, help="May be given several times."
+)
+@click.option("--expires", metavar="ISO", default="", help="When the key ends.")
 async def create(
-    invocation: Invocation,
-    tenant: Tenant,
-    name: Annotated[str, typer.Option(metavar="N")],
-    scope: Annotated[list[str], typer.Option(metavar="S", help="May be given several times.")],
-    expires: Annotated[str, typer.Option(metavar="ISO", help="When the key ends.")] = "",
+    invocation: Invocation, tenant: str, name: str, scope: Sequence[str], expires: str
 ) -> Shown:
     """Makes an API key and prints it this once."""
     scopes = [known_scope(each) for each in scope]
@@ -67,8 +70,9 @@ async def create(
     )
 
 
-@command(app, "list")
-async def list_keys(invocation: Invocation, tenant: Tenant) -> Shown:
+@command("list", app)
+@tenant_option
+async def list_keys(invocation: Invocation, tenant: str) -> Shown:
     """Lists a tenant's keys, without the keys themselves."""
     async with opened(invocation) as parts:
         found = await tenant_named(parts.records, tenant)
@@ -80,10 +84,9 @@ async def list_keys(invocation: Invocation, tenant: Tenant) -> Shown:
     return Shown(shown, f"{tenant} has no API keys yet.", columns)
 
 
-@command(app, "revoke")
-async def revoke(
-    invocation: Invocation, key_id: Annotated[str, typer.Argument(metavar="ID")]
-) -> Shown:
+@command("revoke", app)
+@click.argument("key_id", metavar="ID")
+async def revoke(invocation: Invocation, key_id: str) -> Shown:
     """Revokes a key; it stops working at once."""
     async with opened(invocation) as parts:
         record = await revoke_key(parts.records, key_id)

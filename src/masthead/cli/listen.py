@@ -8,25 +8,22 @@ import json
 import signal
 import sys
 from collections.abc import AsyncIterator, Callable
-from typing import Annotated
 
+import click
 import msgspec
-import typer
 from rich.console import Console
 from rich.text import Text
 
-from masthead.cli.invocation import Invocation, command, new_app
+from masthead.cli.invocation import Invocation, command
 from masthead.cli.moments import moment
 from masthead.cli.opened import opened
-from masthead.cli.tenant_option import Tenant
+from masthead.cli.tenant_option import tenant_option
 from masthead.events.catalog import CATALOG, Category
 from masthead.events.log import EventLog, LoggedEvent
 from masthead.events.names import EVENT_NAMES
 from masthead.identity.named import tenant_named
 from masthead.ids import TenantId
 from masthead.suggestions import suggestion
-
-app = new_app()
 
 POLL_SECONDS = 0.5
 WIDEST_NAME = max(map(len, EVENT_NAMES))
@@ -42,15 +39,13 @@ COLOURS = {
 _COLOUR_OF = {kind.name: COLOURS[kind.category] for kind in CATALOG}
 
 
-@command(app, "listen")
-async def listen(
-    invocation: Invocation,
-    tenant: Tenant,
-    event: Annotated[str, typer.Option(metavar="NAME", help="Only events of this name.")] = "",
-    since: Annotated[
-        str, typer.Option(metavar="ISO", help="First those that happened after this moment.")
-    ] = "",
-) -> None:
+@command("listen")
+@tenant_option
+@click.option("--event", metavar="NAME", default="", help="Only events of this name.")
+@click.option(
+    "--since", metavar="ISO", default="", help="First those that happened after this moment."
+)
+async def listen(invocation: Invocation, tenant: str, event: str, since: str) -> None:
     """Prints a tenant's events as they happen, until Ctrl-C; with --json one object per line."""
     name = known_event(event) if event else None
     from_moment = moment(since, "--since")
@@ -69,7 +64,7 @@ async def listen(
 
 def known_event(name: str) -> str:
     if name not in EVENT_NAMES:
-        raise typer.BadParameter(
+        raise click.BadParameter(
             f"{name!r} is not an event; {suggestion(name, EVENT_NAMES)}", param_hint="--event"
         )
     return name

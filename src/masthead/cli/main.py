@@ -9,14 +9,19 @@ import gc
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
-import typer
-from typer._click.exceptions import ClickException, NoArgsIsHelpError
-from typer.core import TyperCommand, TyperGroup
+import click
+from click.exceptions import NoArgsIsHelpError
 
-from masthead.cli.invocation import root
-from masthead.cli.plain_values import PlainGroup
+import masthead
+from masthead.cli.invocation import (
+    Invocation,
+    data_dir_option,
+    database_url_option,
+    json_option,
+)
 from masthead.errors import Invalid, MastheadError
 
 COMMANDS = {
@@ -38,44 +43,54 @@ COMMANDS = {
     "restore": "Restores a backup into an empty installation.",
     "doctor": "Checks the installation and says what to fix.",
 }
-"""Each is the module of the same name beside this one, a hyphen being an underscore there."""
+"""Each is the module of the same name in this package, a hyphen being an underscore there."""
 
 MODULES = {"import": "imports"}
-"""But for what Python keeps for itself."""
+"""Where the name is a keyword of Python."""
 
 DONE, FAILED, WRONG_USAGE = 0, 1, 2
 
 
-class Commands(PlainGroup):
-    """Knows every command by name and loads the one that is called."""
+class Commands(click.Group):
+    """Knows every command by name and help text, and loads the one that is called."""
 
-    def list_commands(self, ctx: Any) -> list[str]:
+    def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)
 
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         name, found, rest = super().resolve_command(ctx, args)
         return name, load(name) if name and found else None, rest
 
 
-def load(name: str) -> Any:
-    module = import_module(f"masthead.cli.{MODULES.get(name, name.replace('-', '_'))}")
-    loaded = typer.main.get_command(module.app)
+def load(name: str) -> click.Command:
+    """A group is its module's `app`; a command without a group has its module's name."""
+    module_name = MODULES.get(name, name.replace("-", "_"))
+    module = import_module(f"masthead.cli.{module_name}")
+    loaded: click.Command = getattr(module, "app", None) or getattr(module, module_name)
     loaded.name = name
     return loaded
 
 
-def build() -> TyperGroup:
-    app = typer.Typer(
+def build() -> click.Group:
+    @click.group(
         cls=Commands,
         no_args_is_help=True,
-        add_completion=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
-    app.callback()(root)
-    group = typer.main.get_group(app)
+    @data_dir_option
+    @database_url_option
+    @json_option
+    @click.version_option(masthead.__version__, message="masthead %(version)s")
+    @click.pass_context
+    def root(
+        context: click.Context, data_dir: Path | None, database_url: str | None, as_json: bool
+    ) -> None:
+        """Masthead: a self-hosted blog and membership platform with an API for everything."""
+        context.obj = Invocation(data_dir, database_url, as_json)
+
     for name, help_text in COMMANDS.items():
-        group.add_command(TyperCommand(name, help=help_text))
-    return group
+        root.add_command(click.Command(name, help=help_text))
+    return root
 
 
 def run(arguments: Sequence[str] | None = None) -> None:
@@ -96,17 +111,17 @@ def main(arguments: Sequence[str]) -> int:
     except NoArgsIsHelpError as error:
         sys.stderr.write(error.format_message() + "\n")
         return WRONG_USAGE
-    except ClickException as error:
+    except click.ClickException as error:
         _tell(error.format_message())
         return error.exit_code
     except Invalid as error:
         _tell(in_words(error))
     except MastheadError as error:
         _tell(str(error))
-    except (KeyboardInterrupt, typer.Abort):
+    except (KeyboardInterrupt, click.Abort):
         _tell("Interrupted")
     except BrokenPipeError:
-        # Whoever read the output has had enough; there is nobody left to tell.
+        # The reader of the output has closed it.
         sys.stderr.close()
     # The command line's outermost edge: a person gets a sentence, a developer asks for more.
     except Exception as error:
@@ -124,8 +139,7 @@ def in_words(error: Invalid) -> str:
 
 
 def _tell(sentence: str) -> None:
-    # Typer's own refusals of a value start with the name of an exception.
-    one_line = " ".join(sentence.replace("Value error, ", "").split())
+    one_line = " ".join(sentence.split())
     if not one_line.endswith((".", "?", "!")):
         one_line += "."
     sys.stderr.write(f"masthead: {one_line}\n")

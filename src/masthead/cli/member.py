@@ -2,38 +2,39 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import Annotated
-
-import typer
+import click
 
 from masthead.caller import system
-from masthead.cli.invocation import Invocation, Shown, command, new_app
+from masthead.cli.invocation import Invocation, Shown, command, new_group
 from masthead.cli.opened import opened
-from masthead.cli.secret_values import Password, new_password
-from masthead.cli.tenant_option import Tenant
+from masthead.cli.secret_values import new_password, password_option
+from masthead.cli.tenant_option import tenant_option
 from masthead.identity.accounts import new_credentials
 from masthead.identity.named import tenant_named
 from masthead.ids import TenantId
 from masthead.members.collection import blog_members
 
-app = new_app("Creates members.")
+app = new_group("Creates members.")
 
 
-class Tier(StrEnum):
-    FREE = "free"
-    PAID = "paid"
+TIERS = ("free", "paid")
 
 
-@command(app, "create")
+@command("create", app)
+@tenant_option
+@click.option("--email", metavar="E", required=True)
+@password_option("--password")
+@click.option("--name", metavar="N", default="")
+@click.option("--tier", type=click.Choice(TIERS), default="free", show_default=True)
+@click.option("--newsletter/--no-newsletter")
 async def create(
     invocation: Invocation,
-    tenant: Tenant,
-    email: Annotated[str, typer.Option(metavar="E")],
-    password: Password = None,
-    name: Annotated[str, typer.Option(metavar="N")] = "",
-    tier: Annotated[Tier, typer.Option()] = Tier.FREE,
-    newsletter: Annotated[bool, typer.Option()] = False,
+    tenant: str,
+    email: str,
+    password: str | None,
+    name: str,
+    tier: str,
+    newsletter: bool,
 ) -> Shown:
     """Makes a member. Without a password the member can't sign in until there is one."""
     password = new_password(password, "--password", required=False)

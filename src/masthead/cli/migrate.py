@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from masthead.cli.invocation import Invocation, Shown, command, new_app
+from masthead.cli.invocation import Invocation, Shown, command
 from masthead.cli.opened import configure_logs, migrated
 
-app = new_app()
 
-
-@command(app, "migrate")
+@command("migrate")
 async def migrate(invocation: Invocation) -> Shown:
     """Brings the database to the current schema."""
     settings = invocation.settings()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import typer
+import click
 
 from masthead.records.fields.values import read_moment
 
@@ -13,7 +13,7 @@ def moment(written: str, option: str) -> str:
         return ""
     read = read_moment(written)
     if read is None:
-        raise typer.BadParameter(
+        raise click.BadParameter(
             f"{written!r} is not a date such as 2027-01-31T09:30:00Z", param_hint=option
         )
     return read

@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated
 
-import typer
+import click
 
 from masthead.app import V1_TABLE
-from masthead.cli.invocation import Invocation, Shown, command, new_app
+from masthead.cli.invocation import Invocation, Shown, command
 from masthead.schema import registry
 from masthead.web.openapi import build_document
 from masthead.web.openapi_service import build_service_document
 
-app = new_app()
 
-
-@command(app, "openapi")
-def openapi(
-    invocation: Invocation,
-    service: Annotated[
-        bool, typer.Option("--service", help="Of everything beside the public API.")
-    ] = False,
-) -> Shown:
+@command("openapi")
+@click.option("--service", is_flag=True, help="Of everything outside the public API.")
+def openapi(invocation: Invocation, service: bool) -> Shown:
     """Prints the OpenAPI document of the public API, or that of the service's other addresses."""
     settings = invocation.settings()
     document = (

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import click
 
-import typer
-
-from masthead.cli.invocation import Invocation, Shown, command, new_app
+from masthead.cli.invocation import Invocation, Shown, command, new_group
 from masthead.cli.opened import opened
-from masthead.cli.secret_values import Password, new_password
+from masthead.cli.secret_values import new_password, password_option
 from masthead.identity.setup import create_operator
 
-app = new_app("Creates platform operators.")
+app = new_group("Creates platform operators.")
 
 
-@command(app, "create")
-async def create(
-    invocation: Invocation,
-    email: Annotated[str, typer.Option(metavar="E")],
-    password: Password = None,
-) -> Shown:
+@command("create", app)
+@click.option("--email", metavar="E", required=True)
+@password_option("--password")
+async def create(invocation: Invocation, email: str, password: str | None) -> Shown:
     """Makes a platform operator, who sees every tenant."""
     password = new_password(password, "--password")
     async with opened(invocation, creates=True) as parts:

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 
 from masthead.backup.restore import restore_backup
 from masthead.cli.counting import counting
-from masthead.cli.invocation import Invocation, Shown, command, new_app
+from masthead.cli.invocation import Invocation, Shown, command
 from masthead.cli.opened import UnreachableDatabase, configure_logs
 from masthead.errors import Unavailable
 
-app = new_app()
 
-
-@command(app, "restore")
-async def restore(
-    invocation: Invocation, file: Annotated[Path, typer.Argument(metavar="FILE")]
-) -> Shown:
+@command("restore")
+@click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
+async def restore(invocation: Invocation, file: Path) -> Shown:
     """Restores a backup into an empty data directory and database.
 
     The whole archive is checked before anything is written.

@@ -7,17 +7,20 @@ from __future__ import annotations
 
 import getpass
 import sys
-from typing import Annotated
+from collections.abc import Callable
+from typing import Any, TypeVar
 
-import typer
-from typer._click.exceptions import UsageError
+import click
+from click import UsageError
 
 STANDARD_INPUT = "-"
+F = TypeVar("F", bound=Callable[..., Any])
 
-Password = Annotated[
-    str | None,
-    typer.Option(metavar="P", help="`-` reads it from standard input; asked for if missing."),
-]
+
+def password_option(name: str) -> Callable[[F], F]:
+    return click.option(
+        name, metavar="P", help="`-` reads it from standard input; asked for if missing."
+    )
 
 
 def new_password(given: str | None, option: str, *, required: bool = True) -> str:
@@ -54,4 +57,4 @@ def _ask(prompt: str) -> str:
     try:
         return getpass.getpass(prompt)
     except EOFError:
-        raise typer.Abort from None
+        raise click.Abort from None

@@ -9,32 +9,34 @@ import signal
 import socket
 import sys
 from collections.abc import Callable
-from typing import Annotated
 
-import typer
+import click
 import uvloop
 
 from masthead.app import Parts, build
-from masthead.cli.invocation import Invocation, command, new_app
+from masthead.cli.invocation import Invocation, command
 from masthead.cli.opened import configure_logs, migrated
 from masthead.demo.access import DemoAccess, demo_access
 from masthead.serve.listener import address_of, base_url_for, listen
 from masthead.setting_values import Url
 from masthead.settings import Settings
 
-app = new_app()
 
-
-@command(app, "serve", prints=False)
+@command("serve", prints=False)
+@click.option("--host", metavar="H", default="127.0.0.1", show_default=True)
+@click.option("--port", metavar="P", type=click.IntRange(0, 65535), default=8000, show_default=True)
+@click.option(
+    "--workers",
+    metavar="N",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Server processes.",
+)
+@click.option("--no-worker", is_flag=True, help="Without the background worker.")
+@click.option("--demo/--no-demo", help="Seed a demo tenant into an empty database.")
 def serve(
-    invocation: Invocation,
-    host: Annotated[str, typer.Option(metavar="H")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(metavar="P", min=0, max=65535)] = 8000,
-    workers: Annotated[int, typer.Option(metavar="N", min=1, help="Server processes.")] = 1,
-    no_worker: Annotated[
-        bool, typer.Option("--no-worker", help="Without the background worker.")
-    ] = False,
-    demo: Annotated[bool, typer.Option(help="Seed a demo tenant into an empty database.")] = False,
+    invocation: Invocation, host: str, port: int, workers: int, no_worker: bool, demo: bool
 ) -> None:
     """Migrates the database if needed, then serves. SIGTERM drains and ends it."""
     settings: Settings = invocation.settings()

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+import click
 
 from masthead.caller import system
-from masthead.cli.invocation import Invocation, Shown, command, new_app
+from masthead.cli.invocation import Invocation, Shown, command, new_group
 from masthead.cli.opened import opened
 from masthead.cli.secret_values import ask_secret, read_secret
-from masthead.cli.tenant_option import Tenant
+from masthead.cli.tenant_option import tenant_option
 from masthead.errors import NotFound
 from masthead.identity.named import tenant_named
 from masthead.ids import TenantId
@@ -21,17 +21,15 @@ from masthead.records.fields.secrets import Secret
 from masthead.site.collection import site_settings
 from masthead.suggestions import suggestion
 
-app = new_app("Reads and changes a tenant's site settings.")
+app = new_group("Reads and changes a tenant's site settings.")
 
 SETTABLE = {each.name: each for each in site_settings.fields if not each.immutable}
 
 
-@command(app, "set")
-async def set_settings(
-    invocation: Invocation,
-    tenant: Tenant,
-    changes: Annotated[list[str], typer.Argument(metavar="KEY=VALUE")],
-) -> Shown:
+@command("set", app)
+@tenant_option
+@click.argument("changes", metavar="KEY=VALUE", nargs=-1, required=True)
+async def set_settings(invocation: Invocation, tenant: str, changes: Sequence[str]) -> Shown:
     """Changes site settings. An empty value clears one.
 
     A secret may be `-`, which reads it from standard input, or have no value, to be asked for it.
@@ -47,8 +45,9 @@ async def set_settings(
     return Shown(_shown(changed), f"Set {', '.join(given)}.")
 
 
-@command(app, "get")
-async def get_settings(invocation: Invocation, tenant: Tenant) -> Shown:
+@command("get", app)
+@tenant_option
+async def get_settings(invocation: Invocation, tenant: str) -> Shown:
     """Prints the site settings. Of a secret it only says whether it is set."""
     async with opened(invocation) as parts:
         current = _shown(await _settings_of(parts.records, tenant))
@@ -61,14 +60,14 @@ def parse_changes(changes: Sequence[str]) -> dict[str, Any]:
     for change in changes:
         name, equals, value = change.partition("=")
         if name not in SETTABLE:
-            raise typer.BadParameter(
+            raise click.BadParameter(
                 f"{name!r} is not a site setting; {suggestion(name, SETTABLE)}"
             )
         field = SETTABLE[name]
         if isinstance(field, Secret):
             value = read_secret(value, name) if equals else ask_secret(name)
         elif not equals:
-            raise typer.BadParameter("write each setting as KEY=VALUE")
+            raise click.BadParameter("write each setting as KEY=VALUE")
         given[name] = field.coerce(value)
     return given
 

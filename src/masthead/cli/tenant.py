@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
-import typer
+import click
 
 from masthead.caller import system
-from masthead.cli.invocation import Invocation, Shown, command, new_app
+from masthead.cli.invocation import Invocation, Shown, command, new_group
 from masthead.cli.opened import opened
-from masthead.cli.secret_values import Password, new_password
+from masthead.cli.secret_values import new_password, password_option
 from masthead.errors import Invalid
 from masthead.identity.named import tenant_named
 from masthead.identity.plans import Plan
@@ -19,23 +20,36 @@ from masthead.ids import TenantId
 from masthead.records.collection import Record
 from masthead.records.engine import ListRequest
 
-app = new_app("Creates and lists tenants, and changes their plan.")
+app = new_group("Creates and lists tenants, and changes their plan.")
 
+F = TypeVar("F", bound=Callable[..., Any])
 LIMITS = ("per_minute", "per_hour", "per_day")
 _ARGUMENT_OF = {"email": "--owner-email", "password": "--owner-password", "site_name": "--name"}
 
-Limit = Annotated[int | None, typer.Option(min=0, metavar="N", help="For the API; enterprise.")]
+PLAN = click.Choice([each.value for each in Plan])
 
 
-@command(app, "create")
+def limit_option(name: str) -> Callable[[F], F]:
+    return click.option(
+        name, metavar="N", type=click.IntRange(0), help="For the API; enterprise only."
+    )
+
+
+@command("create", app)
+@click.option("--slug", metavar="S", required=True, help="The site is SLUG.<base domain>.")
+@click.option("--name", metavar="N", required=True)
+@click.option("--plan", type=PLAN, required=True)
+@click.option("--owner-email", metavar="E", required=True)
+@password_option("--owner-password")
+@click.option("--custom-domain", metavar="D", default="")
 async def create(
     invocation: Invocation,
-    slug: Annotated[str, typer.Option(metavar="S", help="The site is SLUG.<base domain>.")],
-    name: Annotated[str, typer.Option(metavar="N")],
-    plan: Annotated[Plan, typer.Option()],
-    owner_email: Annotated[str, typer.Option(metavar="E")],
-    owner_password: Password = None,
-    custom_domain: Annotated[str, typer.Option(metavar="D")] = "",
+    slug: str,
+    name: str,
+    plan: str,
+    owner_email: str,
+    owner_password: str | None,
+    custom_domain: str,
 ) -> Shown:
     """Makes a tenant, its site settings and its owner."""
     password = new_password(owner_password, "--owner-password")
@@ -43,7 +57,7 @@ async def create(
         new = NewTenant(
             slug=slug,
             name=name,
-            plan=plan,
+            plan=Plan(plan),
             owner_email=owner_email,
             owner_password=password,
             custom_domain=custom_domain,
@@ -56,7 +70,7 @@ async def create(
     return Shown(data, f"Tenant {made.slug} is ready (id {made.tenant_id}).")
 
 
-@command(app, "list")
+@command("list", app)
 async def list_tenants(invocation: Invocation) -> Shown:
     """Lists the tenants."""
     found: list[dict[str, Any]] = []
@@ -73,19 +87,24 @@ async def list_tenants(invocation: Invocation) -> Shown:
     return Shown(found, "There are no tenants yet.", columns)
 
 
-@command(app, "set-plan")
+@command("set-plan", app)
+@click.argument("slug", metavar="SLUG")
+@click.argument("plan", metavar="PLAN", type=PLAN)
+@limit_option("--per-minute")
+@limit_option("--per-hour")
+@limit_option("--per-day")
 async def set_plan(
     invocation: Invocation,
-    slug: Annotated[str, typer.Argument(metavar="SLUG")],
-    plan: Annotated[Plan, typer.Argument(metavar="PLAN")],
-    per_minute: Limit = None,
-    per_hour: Limit = None,
-    per_day: Limit = None,
+    slug: str,
+    plan: str,
+    per_minute: int | None,
+    per_hour: int | None,
+    per_day: int | None,
 ) -> Shown:
     """Changes a tenant's plan. Limits of its own are those given now; without any it has none."""
     limits = dict(zip(LIMITS, (per_minute, per_hour, per_day), strict=True))
-    if plan is not Plan.ENTERPRISE and any(limit is not None for limit in limits.values()):
-        raise typer.BadParameter("limits of its own are for the enterprise plan only")
+    if plan != Plan.ENTERPRISE and any(limit is not None for limit in limits.values()):
+        raise click.BadParameter("limits of its own are for the enterprise plan only")
     async with opened(invocation) as parts:
         tenant = await tenant_named(parts.records, slug)
         caller = system(TenantId(tenant["id"]))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import click
 
-import typer
-
-Tenant = Annotated[
-    str,
-    typer.Option("--tenant", "--tenant-id", metavar="SLUG", help="The tenant's slug, or its id."),
-]
+tenant_option = click.option(
+    "--tenant",
+    "--tenant-id",
+    "tenant",
+    metavar="SLUG",
+    required=True,
+    help="The tenant's slug, or its id.",
+)

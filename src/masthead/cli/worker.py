@@ -8,14 +8,13 @@ import signal
 import structlog
 
 from masthead.app import Background, build
-from masthead.cli.invocation import Invocation, command, new_app
+from masthead.cli.invocation import Invocation, command
 from masthead.cli.opened import prepared_settings
 
-app = new_app()
 log = structlog.get_logger()
 
 
-@command(app, "worker", prints=False)
+@command("worker", prints=False)
 async def worker(invocation: Invocation) -> None:
     """Runs deliveries, exports, erasures and mail until it is told to stop."""
     parts = await build(await prepared_settings(invocation))
