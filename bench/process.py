@@ -40,7 +40,12 @@ def running(
 
 def pss_megabytes(pid: int) -> float:
     """Proportional memory of a process and everything under it; pages they share count once."""
-    return sum(_pss_kilobytes(each) for each in [pid, *descendants(pid)]) / 1024
+    return sum(_kilobytes(each, "Pss:") for each in [pid, *descendants(pid)]) / 1024
+
+
+def anonymous_megabytes(pid: int) -> float:
+    """The same without files, of which the system keeps what it has room for."""
+    return sum(_kilobytes(each, "Pss_Anon:") for each in [pid, *descendants(pid)]) / 1024
 
 
 def descendants(pid: int) -> list[int]:
@@ -61,9 +66,9 @@ def descendants(pid: int) -> list[int]:
     return found
 
 
-def _pss_kilobytes(pid: int) -> int:
+def _kilobytes(pid: int, name: str) -> int:
     for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
-        if line.startswith("Pss:"):
+        if line.startswith(name):
             return int(line.split()[1])
     return 0
 

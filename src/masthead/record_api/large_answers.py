@@ -31,6 +31,8 @@ async def in_pieces(
         piece = encode(item)
         size += len(piece)
         if size > max_bytes:
+            # Else the error's traceback holds them.
+            pieces.clear()
             raise AnswerTooLarge(max_bytes)
         pieces.append(piece + b"," if items else piece)
         since += len(piece)

@@ -1,0 +1,409 @@
+"""`python -m bench.abuse`: what attacks by guests do to everyone else.
+
+Each attack runs for ten seconds against a real `masthead serve`, from a process of its own, while
+an honest client asks for the health and for a list of another tenant. Exits with 1 if one of these
+takes more than ten times its quiet p99, or if memory does not return to within 20 MB.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import http.client
+import json
+import random
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote
+
+from bench import datasets, postgres, process
+from bench.http import send, upload_bytes
+from masthead import app
+from masthead.caller import system
+from masthead.identity.accounts import new_credentials
+from masthead.ids import TenantId, new_id
+from masthead.settings import Settings
+
+SECONDS: Final = 10.0
+WARM_UP_SECONDS: Final = 2.0
+MOST_RATIO: Final = 10.0
+MOST_MEGABYTES: Final = 20.0
+CALM_SECONDS: Final = 30.0
+"""In which memory has to return after an attack."""
+THREADS: Final = 4
+PAUSE: Final = 0.01
+POSTS: Final = "/api/collections/posts/records"
+EMAIL, PASSWORD = "bench@example.com", "bench-password-1"
+SQLITE, POSTGRESQL = "sqlite", "postgresql"
+
+
+@dataclass(frozen=True)
+class Target:
+    """What the attacks have to know."""
+
+    port: int
+    picture: str = ""
+    signs: str = ""
+
+    def path(self, query: str) -> str:
+        return f"{POSTS}?{query}"
+
+
+Attack = Callable[[Target, random.Random], tuple[int, int]]
+"""Sends one request; returns its status and the bytes of its answer."""
+
+
+def filters(target: Target, choice: random.Random) -> tuple[int, int]:
+    """A filter of 199 comparisons that no other request has had."""
+    parts = [choice.choice(("tags?~'1'", "tags?!~'1'", "title~title")) for _ in range(199)]
+    return _get(target, target.path("filter=" + quote("||".join(parts))))
+
+
+def thumbs(target: Target, _: random.Random) -> tuple[int, int]:
+    return _get(target, f"{target.picture}?thumb=100x100")
+
+
+def containment(target: Target, choice: random.Random) -> tuple[int, int]:
+    wanted = "a" * choice.randint(1_000, 1_500) + "b"
+    return _get(target, target.path("filter=" + quote(f"content_html~'{wanted}'")))
+
+
+def excerpts(target: Target, _: random.Random) -> tuple[int, int]:
+    return _get(target, f"{target.signs}?fields=content_html:excerpt(9999999)")
+
+
+def pages(target: Target, choice: random.Random) -> tuple[int, int]:
+    return _get(target, target.path(f"perPage={choice.choice((6, 1000))}"))
+
+
+def slow_readers(target: Target, _: random.Random) -> tuple[int, int]:
+    """Takes a few kilobytes a second of an answer of 29 MB, for as long as the attack lasts."""
+    connection = http.client.HTTPConnection("127.0.0.1", target.port, timeout=60)
+    try:
+        connection.request("GET", target.path("perPage=6"), headers=_host(target, "attacked"))
+        answer = connection.getresponse()
+        taken = 0
+        for _ in range(20):
+            taken += len(answer.read(1_024))
+            time.sleep(0.1)
+        return answer.status, taken
+    finally:
+        connection.close()
+
+
+def forms(target: Target, _: random.Random) -> tuple[int, int]:
+    path = "/api/collections/blog_members/records/abcdefghij01234"
+    body = upload_bytes(path, _host(target, "attacked"), {}, _FILE).replace(b"POST", b"PATCH", 1)
+    return _post(target, body)
+
+
+def logins(target: Target, _: random.Random) -> tuple[int, int]:
+    path = "/api/collections/_superusers/auth-with-password"
+    head = f"POST {path} HTTP/1.1\r\nHost: attacked.localhost:{target.port}\r\n"
+    body = b'{"identity": [' + b"[]," * 2_700_000 + b"1]}"
+    head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    return _post(target, head.encode() + body)
+
+
+ATTACKS: Final[dict[str, Attack]] = {
+    "filters": filters,
+    "thumbs": thumbs,
+    "containment": containment,
+    "excerpts": excerpts,
+    "pages": pages,
+    "slow readers": slow_readers,
+    "forms": forms,
+    "logins": logins,
+}
+_FILE: Final = b"x" * (20 * 1024 * 1024)
+
+
+def _host(target: Target, tenant: str) -> dict[str, str]:
+    return {"Host": f"{tenant}.localhost:{target.port}"}
+
+
+def _get(target: Target, path: str) -> tuple[int, int]:
+    connection = http.client.HTTPConnection("127.0.0.1", target.port, timeout=60)
+    try:
+        connection.request("GET", path, headers=_host(target, "attacked"))
+        answer = connection.getresponse()
+        return answer.status, len(answer.read())
+    finally:
+        connection.close()
+
+
+def _post(target: Target, request: bytes) -> tuple[int, int]:
+    connection = http.client.HTTPConnection("127.0.0.1", target.port, timeout=60)
+    try:
+        connection.connect()
+        # Where it is refused before it was read, the answer may be there all the same.
+        with suppress(OSError):
+            connection.sock.sendall(request)
+        answer = http.client.HTTPResponse(connection.sock)
+        answer.begin()
+        return answer.status, len(answer.read())
+    finally:
+        connection.close()
+
+
+def play(name: str, target: Target, seconds: float) -> dict[str, int]:
+    """In this process, from several connections; returns how often each status came."""
+    attack, deadline = ATTACKS[name], time.monotonic() + seconds
+    statuses: Counter[str] = Counter()
+
+    def run(number: int) -> None:
+        choice = random.Random(f"{name} {number} {time.monotonic_ns()}")
+        while time.monotonic() < deadline:
+            try:
+                statuses[str(attack(target, choice)[0])] += 1
+            except (OSError, http.client.HTTPException) as error:
+                statuses[type(error).__name__] += 1
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(THREADS)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    return dict(statuses)
+
+
+@contextmanager
+def playing(name: str, target: Target, seconds: float) -> Iterator[subprocess.Popen[bytes]]:
+    """The same in a process of its own, so that the honest client keeps its interpreter."""
+    arguments = ["--play", name, "--seconds", str(seconds), "--target", json.dumps(vars_of(target))]
+    command = [sys.executable, "-m", "bench.abuse", *arguments]
+    child = subprocess.Popen(command, stdout=subprocess.PIPE)
+    try:
+        yield child
+    finally:
+        child.kill()
+        child.wait()
+
+
+def vars_of(target: Target) -> dict[str, Any]:
+    return {"port": target.port, "picture": target.picture, "signs": target.signs}
+
+
+@dataclass(frozen=True)
+class Honest:
+    """p99 in milliseconds."""
+
+    health: float
+    list: float
+
+
+def ask_until(port: int, is_over: Callable[[], bool]) -> Honest:
+    """An honest client: the health and a list, one after the other, some fifty times a second."""
+    asked: dict[str, list[float]] = {"/api/health": [], POSTS: []}
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
+    try:
+        while not is_over():
+            for path, latencies in asked.items():
+                began = time.perf_counter()
+                connection.request("GET", path, headers={"Host": f"honest.localhost:{port}"})
+                answer = connection.getresponse()
+                answer.read()
+                latencies.append(time.perf_counter() - began)
+                if answer.status != 200:
+                    raise RuntimeError(f"{path}: {answer.status}")
+                time.sleep(PAUSE)
+    finally:
+        connection.close()
+    return Honest(*(_p99(latencies) for latencies in asked.values()))
+
+
+def _p99(latencies: list[float]) -> float:
+    ordered = sorted(latencies)
+    return ordered[min(len(ordered) - 1, int(len(ordered) * 0.99))] * 1_000
+
+
+@dataclass(frozen=True)
+class Row:
+    name: str
+    quiet: Honest
+    attacked: Honest
+    before: float
+    after: float
+    statuses: dict[str, int]
+
+    @property
+    def is_met(self) -> bool:
+        return (
+            self.attacked.health <= MOST_RATIO * self.quiet.health
+            and self.attacked.list <= MOST_RATIO * self.quiet.list
+            and self.after <= self.before + MOST_MEGABYTES
+        )
+
+    def cells(self) -> list[str]:
+        return [
+            self.name,
+            *_compared(self.quiet.health, self.attacked.health),
+            *_compared(self.quiet.list, self.attacked.list),
+            f"{self.before:.0f} -> {self.after:.0f}",
+            "met" if self.is_met else "NOT MET",
+            ", ".join(f"{count} x {status}" for status, count in sorted(self.statuses.items())),
+        ]
+
+
+def _compared(quiet: float, attacked: float) -> tuple[str, str]:
+    return f"{quiet:.1f} -> {attacked:.1f}", f"{attacked / quiet:.1f} x"
+
+
+HEADER: Final = [
+    "attack",
+    "health p99 ms",
+    "ratio",
+    "list p99 ms",
+    "ratio",
+    "memory MB",
+    "verdict",
+    "answers",
+]
+
+
+def table(rows: list[Row]) -> str:
+    lines = [HEADER, *(row.cells() for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    lines.insert(1, ["-" * width for width in widths])
+    return "\n".join("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
+
+
+def measure(name: str, target: Target, pid: int, seconds: float) -> Row:
+    # The first of them fills caches, which stay for good and are bounded.
+    with playing(name, target, WARM_UP_SECONDS) as child:
+        child.wait()
+    _settle(pid, 0.0)
+    ends = time.monotonic() + seconds
+    quiet = ask_until(target.port, lambda: time.monotonic() > ends)
+    before = process.anonymous_megabytes(pid)
+    with playing(name, target, seconds) as child:
+        attacked = ask_until(target.port, lambda: child.poll() is not None)
+        statuses = json.loads(child.stdout.read() if child.stdout else b"{}")
+    return Row(name, quiet, attacked, before, _settle(pid, before + MOST_MEGABYTES), statuses)
+
+
+def _settle(pid: int, enough: float) -> float:
+    """Memory once it is low enough, or the lowest that was seen in half a minute."""
+    deadline = time.monotonic() + (CALM_SECONDS if enough else 3.0)
+    lowest = process.anonymous_megabytes(pid)
+    while lowest > enough and time.monotonic() < deadline:
+        time.sleep(0.5)
+        lowest = min(lowest, process.anonymous_megabytes(pid))
+    return lowest
+
+
+async def build(settings: Settings) -> str:
+    """Two tenants, one of them with what its attackers need. Returns the path of a post."""
+    await app.bring_up_to_date(settings)
+    parts = await app.build(settings)
+    try:
+        records = parts.records
+        superusers = records.registry["_superusers"]
+        credentials = await new_credentials({"password": PASSWORD}, required=True)
+        await records.create(system(), superusers, {"email": EMAIL}, stamped=credentials)
+        posts = records.registry["posts"]
+        for slug, texts in (
+            ("honest", ["<p>Some words of a post.</p>" * 40] * 100),
+            ("attacked", ["a" * 350_000, *["<p>words</p>" * 400_000] * 20, "<b>" * 500_000]),
+        ):
+            tenant_id = TenantId(new_id())
+            caller = system(tenant_id)
+            async with records.unit(caller, emit_events=False) as unit:
+                tenant = {"id": tenant_id, "slug": slug, "name": slug, "plan": "business"}
+                await unit.create(records.registry["tenants"], tenant)
+                site = {"slug": slug, "site_name": slug}
+                await unit.create(records.registry["site_settings"], site)
+            for number, text in enumerate(texts):
+                values = {"title": f"{number}", "content_html": text, "status": "published"}
+                made = await records.create(caller, posts, values)
+        return f"{POSTS}/{made['id']}"
+    finally:
+        await parts.close()
+
+
+def truncated_picture(side: int = 6_300) -> bytes:
+    """A PNG that says it is large, and ends in the middle of its pixels."""
+
+    def chunk(kind: bytes, content: bytes) -> bytes:
+        check = struct.pack(">I", zlib.crc32(kind + content))
+        return struct.pack(">I", len(content)) + kind + content + check
+
+    head = chunk(b"IHDR", struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0))
+    pixels = chunk(b"IDAT", zlib.compress(bytes(3 * side * 100)))
+    return b"\x89PNG\r\n\x1a\n" + head + pixels[:-100]
+
+
+def upload_picture(port: int) -> str:
+    path = "/api/collections/_superusers/auth-with-password"
+    credentials = json.dumps({"identity": EMAIL, "password": PASSWORD}).encode()
+    login = f"POST {path} HTTP/1.1\r\nHost: localhost:{port}\r\nContent-Type: application/json\r\n"
+    login += f"Content-Length: {len(credentials)}\r\nConnection: close\r\n\r\n"
+    token = send(port, login.encode() + credentials, 0)["token"]
+    headers = {"Host": f"attacked.localhost:{port}", "Authorization": token, "Connection": "close"}
+    media = "/api/collections/media/records"
+    made = send(port, upload_bytes(media, headers, {}, truncated_picture()), 0)
+    return f"/api/files/media/{made['id']}/{made['file']}"
+
+
+@contextmanager
+def database_url(engine: str, folder: Path) -> Iterator[str]:
+    if engine == SQLITE:
+        yield f"sqlite:///{folder}/masthead.db"
+    else:
+        with postgres.server(folder) as new_database:
+            yield new_database()
+
+
+def run(engine: str, only: str, seconds: float) -> list[Row]:
+    cache = datasets.cache_folder()
+    cache.mkdir(parents=True, exist_ok=True)
+    with (
+        tempfile.TemporaryDirectory(dir=cache, prefix="abuse-") as name,
+        database_url(engine, Path(name)) as url,
+    ):
+        folder = Path(name)
+        settings = Settings.from_environ({}, data_dir=folder, database_url=url)
+        signs = asyncio.run(build(settings))
+        port = process.free_port()
+        binary = Path(sys.executable).with_name("masthead")
+        command = [str(binary), "serve", "--no-demo", f"--port={port}", "--workers=1"]
+        environment = {"MASTHEAD_DATA_DIR": str(folder), "MASTHEAD_DATABASE_URL": url}
+        with process.running(command, port, folder / "serve.log", environment) as server:
+            target = Target(port, upload_picture(port), signs)
+            rows = []
+            for each in ATTACKS:
+                if only in each:
+                    rows.append(measure(each, target, server.pid, seconds))
+                    print("  ".join(rows[-1].cells()), flush=True)
+            return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench.abuse", description=__doc__)
+    parser.add_argument("--engine", choices=(SQLITE, POSTGRESQL), default=SQLITE)
+    parser.add_argument("--only", default="", help="attacks with this in their name")
+    parser.add_argument("--seconds", type=float, default=SECONDS)
+    parser.add_argument("--play", choices=ATTACKS, help=argparse.SUPPRESS)
+    parser.add_argument("--target", type=json.loads, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.play:
+        print(json.dumps(play(options.play, Target(**options.target), options.seconds)))
+        return
+    rows = run(options.engine, options.only, options.seconds)
+    print(f"\n{table(rows)}")
+    sys.exit(0 if rows and all(row.is_met for row in rows) else 1)
+
+
+if __name__ == "__main__":
+    main()
