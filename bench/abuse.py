@@ -197,15 +197,17 @@ def vars_of(target: Target) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Honest:
-    """p99 in milliseconds."""
+    """p99 in milliseconds, and how many requests were not answered with 200."""
 
     health: float
     list: float
+    failed: int = 0
 
 
 def ask_until(port: int, is_over: Callable[[], bool]) -> Honest:
     """An honest client: the health and a list, one after the other, some fifty times a second."""
     asked: dict[str, list[float]] = {"/api/health": [], POSTS: []}
+    failed = 0
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
     try:
         while not is_over():
@@ -215,12 +217,11 @@ def ask_until(port: int, is_over: Callable[[], bool]) -> Honest:
                 answer = connection.getresponse()
                 answer.read()
                 latencies.append(time.perf_counter() - began)
-                if answer.status != 200:
-                    raise RuntimeError(f"{path}: {answer.status}")
+                failed += answer.status != 200
                 time.sleep(PAUSE)
     finally:
         connection.close()
-    return Honest(*(_p99(latencies) for latencies in asked.values()))
+    return Honest(*(_p99(latencies) for latencies in asked.values()), failed)
 
 
 def _p99(latencies: list[float]) -> float:
@@ -243,6 +244,7 @@ class Row:
             self.attacked.health <= MOST_RATIO * self.quiet.health
             and self.attacked.list <= MOST_RATIO * self.quiet.list
             and self.after <= self.before + MOST_MEGABYTES
+            and not self.attacked.failed
         )
 
     def cells(self) -> list[str]:
@@ -250,6 +252,7 @@ class Row:
             self.name,
             *_compared(self.quiet.health, self.attacked.health),
             *_compared(self.quiet.list, self.attacked.list),
+            f"{self.attacked.failed}",
             f"{self.before:.0f} -> {self.after:.0f}",
             "met" if self.is_met else "NOT MET",
             ", ".join(f"{count} x {status}" for status, count in sorted(self.statuses.items())),
@@ -266,6 +269,7 @@ HEADER: Final = [
     "ratio",
     "list p99 ms",
     "ratio",
+    "failed",
     "memory MB",
     "verdict",
     "answers",
@@ -327,6 +331,9 @@ async def build(settings: Settings) -> str:
             for number, text in enumerate(texts):
                 values = {"title": f"{number}", "content_html": text, "status": "published"}
                 made = await records.create(caller, posts, values)
+        # Long texts would be indexed for seconds while the quiet is measured.
+        while await records.search_index.index_some():
+            pass
         return f"{POSTS}/{made['id']}"
     finally:
         await parts.close()

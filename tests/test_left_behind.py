@@ -17,14 +17,15 @@ from tests.garbage import nothing_stays_of
 from tests.world import Account, TenantWorld, World, records_of
 
 from masthead.caller import system
-from masthead.errors import MastheadError
+from masthead.errors import AnswerTooLarge, MastheadError
 from masthead.identity.limit_batches import Batches
 from masthead.identity.limit_store_sqlite import SqliteLimitStore
 from masthead.ids import TenantId
 from masthead.jobs.runner import Job, JobRunner
 from masthead.outbound.lookup import SystemLookup
+from masthead.records.engine import ListRequest
 from masthead.storage.cancelling import completed
-from masthead.storage.database import EVERY_TENANT, Statement, UniqueViolation
+from masthead.storage.database import EVERY_TENANT, RowsTooLarge, Statement, UniqueViolation
 from masthead.storage.objects import ObjectStore
 
 TENANT = TenantId("t" * 15)
@@ -136,6 +137,22 @@ async def test_a_job_that_fails(app: World, tenant: TenantWorld) -> None:
         # Not shown on the terminal, for which the frames' values would be gathered.
         with capture_logs():
             assert await runner.run_due() == 1
+
+
+async def test_rows_of_too_many_bytes(tenant: TenantWorld) -> None:
+    await tenant.post(content_html="x" * 10_000)
+    records, posts = tenant.world.parts.records, tenant.world.collection("posts")
+    async with nothing_stays_of(AnswerTooLarge, RowsTooLarge):
+        for _ in range(3):
+            with suppress(AnswerTooLarge):
+                await records.page(system(tenant.id), posts, ListRequest(max_bytes=5_000))
+
+
+async def test_excerpts_that_take_too_long(tenant: TenantWorld) -> None:
+    await tenant.published(content_html="<b>" * 250_000)
+    async with nothing_stays_of(MastheadError):
+        path = f"{records_of('posts')}?fields=content_html:excerpt(10)"
+        assert (await tenant.guest.get(path)).status_code == 400
 
 
 async def test_requests_that_are_refused(tenant: TenantWorld, owner: Account) -> None:

@@ -122,6 +122,8 @@ class Readers:
             raise
         finally:
             alarm.cancel()
+            # Else this frame, the future and an exception's traceback hold each other.
+            del running
 
     def _run(self, read: _TimedRead) -> list[Row]:
         connection = self._take_connection()
@@ -153,6 +155,7 @@ def _rows(cursor: sqlite3.Cursor, statement: Statement, max_bytes: int | None) -
             # traceback holds the rows.
             cursor.close()
             rows.clear()
+            del row
             raise RowsTooLarge
     return rows
 
