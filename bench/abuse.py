@@ -349,7 +349,7 @@ def truncated_picture(side: int = 6_300) -> bytes:
 
     head = chunk(b"IHDR", struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0))
     pixels = chunk(b"IDAT", zlib.compress(bytes(3 * side * 100)))
-    return b"\x89PNG\r\n\x1a\n" + head + pixels[:-100]
+    return b"\x89PNG\r\n\x1a\n" + head + pixels[: len(pixels) // 2]
 
 
 def upload_picture(port: int) -> str:
