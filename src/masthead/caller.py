@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from masthead.ids import TenantId
@@ -11,6 +11,10 @@ from masthead.ids import TenantId
 class Kind(StrEnum):
     GUEST = "guest"
     MEMBER = "member"
+    AUTHOR = "author"
+    """Staff of a tenant: own posts, as far as the collections' rules for authors say."""
+    EDITOR = "editor"
+    """Staff of a tenant: its content, as far as the collections' rules for editors say."""
     OWNER = "owner"
     """A tenant's administrator: everything of the own tenant, nothing of another."""
     OPERATOR = "operator"
@@ -33,8 +37,14 @@ class Caller:
 
     @property
     def is_admin(self) -> bool:
-        """May read and change everything of the tenant, access rules aside."""
+        """May read and change everything of the tenant, access rules aside. An editor and an author
+        may not: they are staff, but rules bind them as they bind a member."""
         return self.kind in _ADMINS
+
+    @property
+    def is_reader(self) -> bool:
+        """Not of the staff: may change nothing but the own account."""
+        return self.kind in _READERS
 
     @property
     def is_platform(self) -> bool:
@@ -43,7 +53,12 @@ class Caller:
 
 
 _ADMINS = frozenset({Kind.OWNER, Kind.OPERATOR, Kind.KEY, Kind.SYSTEM})
+_READERS = frozenset({Kind.GUEST, Kind.MEMBER})
 _PLATFORM = frozenset({Kind.OPERATOR, Kind.SYSTEM})
+
+
+def in_tenant(caller: Caller, tenant_id: TenantId) -> Caller:
+    return replace(caller, tenant_id=tenant_id)
 
 
 def guest(tenant_id: TenantId | None = None) -> Caller:

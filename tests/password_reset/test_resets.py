@@ -320,3 +320,13 @@ class TestHowOften:
         path = "/api/collections/_superusers/request-password-reset"
         await person.guest.post(path, json={"email": owner.email})
         assert [mail["to"] for mail in await person.office.mails()] == [owner.email]
+
+
+async def test_staff_without_a_password_get_no_link(office: Office, site: TenantWorld) -> None:
+    invited = f"author@{site.slug}.example"
+    await site.create("_superusers", {"email": invited, "role": "author", "name": "Guest"})
+    for email in (invited, (await site.owner()).email):
+        path = f"/api/collections/{ADMIN}/request-password-reset"
+        assert (await site.guest.post(path, json={"email": email})).status_code == 204
+    assert invited not in [each["to"] for each in await office.mails()]
+    assert len(await office.mails()) == 1

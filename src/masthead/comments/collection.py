@@ -6,7 +6,16 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from masthead.errors import Forbidden
-from masthead.records.collection import Change, Collection, Counter, Event, Index, Record, Save
+from masthead.records.collection import (
+    FREE,
+    Change,
+    Collection,
+    Counter,
+    Event,
+    Index,
+    Record,
+    Save,
+)
 from masthead.records.fields.base import Access
 from masthead.records.fields.relation import OnDelete, Relation
 from masthead.records.fields.text import Email, Text
@@ -63,6 +72,7 @@ comments = Collection(
         # So that `comment.received` fires once, however often a comment is hidden and shown again.
         Date(name="first_approved_at", read=Access.ENGINE, write=Access.ENGINE),
     ),
+    editors=FREE,
     before_save=before_comment_save,
     events=comment_events,
     counters=(Counter(by=("status",)), Counter(by=("post_id", "status"))),

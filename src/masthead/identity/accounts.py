@@ -13,7 +13,7 @@ from masthead.email_address import normal_email
 from masthead.errors import BadRequest, Invalid, Problem
 from masthead.identity import passwords, sessions
 from masthead.identity.sessions import TokenType
-from masthead.identity.tenants import superusers
+from masthead.identity.tenants import Role, superusers
 from masthead.identity.throttle import Attempt, LoginThrottle
 from masthead.ids import TenantId
 from masthead.keyring import KeyRing
@@ -247,6 +247,9 @@ def _reset_key(account: Record) -> str:
     return f"{account['token_key']} {account['email']}"
 
 
+_STAFF = {Role.OWNER: Kind.OWNER, Role.EDITOR: Kind.EDITOR, Role.AUTHOR: Kind.AUTHOR}
+
+
 def session_lifetime(collection: Collection) -> timedelta:
     return ADMIN_SESSION if collection is superusers else MEMBER_SESSION
 
@@ -254,7 +257,7 @@ def session_lifetime(collection: Collection) -> timedelta:
 def account_caller(collection: Collection, account: Record) -> Caller:
     tenant_id = TenantId(account["tenant_id"]) if account["tenant_id"] else None
     if collection is superusers:
-        kind = Kind.OPERATOR if tenant_id is None else Kind.OWNER
+        kind = Kind.OPERATOR if tenant_id is None else _STAFF[account["role"]]
     else:
         kind = Kind.MEMBER
     return Caller(kind, tenant_id, account["id"], account["email"], collection.name)

@@ -3,26 +3,50 @@
 from __future__ import annotations
 
 import re
+from enum import StrEnum
 
 from masthead.identity.plans import Plan
 from masthead.records.accounts import ACCOUNT_FIELDS
-from masthead.records.collection import Collection, Index
+from masthead.records.collection import Collection, Index, Rules
 from masthead.records.fields.base import Access
 from masthead.records.fields.relation import Relation
-from masthead.records.fields.text import Email, Text
+from masthead.records.fields.text import Email, Slug, Text, Url
 from masthead.records.fields.values import Number, Select
 
 SLUG = re.compile(r"[a-z0-9-]{1,63}")
 
+SELF = "@request.auth.collectionName = '_superusers' && @request.auth.id = id"
+
+
+class Role(StrEnum):
+    """What a member of a tenant's staff may do; the collections' rules say it in full."""
+
+    OWNER = "owner"
+    EDITOR = "editor"
+    AUTHOR = "author"
+
+
 superusers = Collection(
     "_superusers",
-    (Email(name="email", required=True, unique=True, personal=True), *ACCOUNT_FIELDS),
+    (
+        Email(name="email", required=True, unique=True, personal=True, write=Access.ADMIN),
+        Select(name="role", values=tuple(Role), default=Role.OWNER, write=Access.ADMIN),
+        # What readers may learn of an author, and nothing else of the account.
+        Text(name="name", max=255, personal=True),
+        Slug(name="slug", source="name", optional=True, write=Access.ADMIN),
+        Text(name="bio", max=2000, personal=True),
+        Url(name="picture", personal=True),
+        *ACCOUNT_FIELDS,
+    ),
+    editors=Rules(read=SELF, update=SELF),
+    authors=Rules(read=SELF, update=SELF),
+    last_kept=("role", Role.OWNER),
     is_auth=True,
     is_identity=True,
     # Platform operators are administrators without a tenant.
     platform_records=True,
     indexes=(Index(("email",), across_tenants=True),),
-    help="Administrators: owners of a tenant, and platform operators (no tenant).",
+    help="The staff of a tenant, each with a role, and platform operators (no tenant).",
 )
 
 # A tenant's own row belongs to the tenant itself: `tenant_id` equals `id`, so that one rule holds

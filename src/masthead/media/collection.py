@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from masthead.records.collection import Change, Collection, Counter, Event, Index
+from masthead.records.collection import FREE, Change, Collection, Counter, Event, Index, Rules
 from masthead.records.fields.base import Access
 from masthead.records.fields.file import File
 from masthead.records.fields.text import Text
@@ -47,6 +47,8 @@ media = Collection(
         Text(name="alt", max=1000),
         Text(name="sha256", max=64, read=Access.ENGINE, write=Access.ENGINE),
     ),
+    editors=FREE,
+    authors=Rules(read="", create=""),
     events=media_events,
     counters=(Counter(by=("mime_family",)), Counter(by=("mime_type",))),
     indexes=(

@@ -66,6 +66,7 @@ blog_members = Collection(
         *ACCOUNT_FIELDS,
     ),
     rules=Rules(read=SELF, update=SELF),
+    editors=Rules(read=""),
     is_auth=True,
     is_identity=True,
     events=member_events,

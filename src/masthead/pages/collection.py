@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from masthead.posts.content import CONTENT_SOURCE, follow_content
-from masthead.records.collection import Change, Collection, Event, Save
+from masthead.records.collection import FREE, Change, Collection, Event, Rules, Save
 from masthead.records.fields.documents import Json
 from masthead.records.fields.text import Slug, Text
 from masthead.records.publication import PUBLISHED_AT, STATUS, stamp_publication, was_published
@@ -42,6 +42,7 @@ pages = Collection(
         STATUS,
         PUBLISHED_AT,
     ),
+    editors=FREE,
     before_save=before_save,
     events=page_events,
 )
@@ -49,4 +50,6 @@ pages = Collection(
 categories = Collection(
     "categories",
     (Text(name="name", required=True, max=255), Slug(name="slug", source="name")),
+    editors=FREE,
+    authors=Rules(read=""),
 )

@@ -94,7 +94,8 @@ class PasswordResets:
         asked = job.payload
         collection = self.records.registry[asked["collection"]]
         account = await self.accounts.find(collection, asked["tenant_id"], asked["email"])
-        if account is None:
+        # Staff without a password have no way in until an owner gives them one.
+        if account is None or (collection is superusers and not account["password_hash"]):
             return
         home = TenantId(account["tenant_id"])
         if not await self.throttle.admit_reset_mail(collection.name, home):

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from masthead.caller import Kind
+from masthead.errors import Forbidden
 from masthead.posts.content import CONTENT_SOURCE, follow_content
 from masthead.records.collection import (
+    FREE,
     Change,
     Collection,
     Counter,
@@ -18,6 +21,7 @@ from masthead.records.collection import (
     Searched,
 )
 from masthead.records.fields.documents import Json, TextList
+from masthead.records.fields.relation_list import RelationList
 from masthead.records.fields.text import Slug, Text, Url
 from masthead.records.fields.values import Select
 from masthead.records.publication import (
@@ -36,8 +40,23 @@ PUBLIC = (
 )
 
 
+OWN = "authors ?= @request.auth.id"
+
+
 def before_save(save: Save) -> Mapping[str, Any]:
-    return {**stamp_publication(save), **follow_content(save)}
+    return {**stamp_publication(save), **follow_content(save), **_own_authors(save)}
+
+
+def _own_authors(save: Save) -> Mapping[str, Any]:
+    """An author writes in the own name: a new post is theirs, and who else has written a post is
+    for an editor or an owner to say."""
+    if save.caller.kind is not Kind.AUTHOR:
+        return {}
+    own = [save.caller.id] if save.old is None else save.old["authors"]
+    is_left_out = save.old is None and not save.new["authors"]
+    if save.new["authors"] != own and not is_left_out:
+        raise Forbidden("Only an editor or an owner can say who else has written a post.")
+    return {"authors": own}
 
 
 def _payload(record: Record) -> dict[str, Any]:
@@ -78,11 +97,14 @@ posts = Collection(
         Select(name="visibility", values=("public", "members", "paid"), default="public"),
         PUBLISHED_AT,
         TextList(name="tags", indexed=True),
+        RelationList(name="authors", to="_superusers"),
         Url(name="featured_image"),
         Text(name="seo_title", max=60),
         Text(name="seo_description", max=160),
     ),
     rules=Rules(read=PUBLIC),
+    editors=FREE,
+    authors=Rules(read=OWN, create=OWN, update=OWN, delete=OWN),
     before_save=before_save,
     events=post_events,
     counters=(

@@ -16,7 +16,7 @@ CONTENT_SOURCE = Select(
     name="content_source",
     values=(HTML, JSON),
     default=HTML,
-    read=Access.ADMIN,
+    read=Access.AUTHOR,
     write=Access.ENGINE,
     help="The newer one of the two texts: the one that an editor opens.",
 )

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from starlette.types import Receive, Scope, Send
 
-from masthead.caller import Caller, Kind, guest
+from masthead.caller import Caller, Kind, guest, in_tenant
 from masthead.errors import NotFound
 from masthead.identity.accounts import Accounts
 from masthead.identity.hosts import parse_host
@@ -19,7 +19,7 @@ from masthead.media.images import ImagePool
 from masthead.members.email_change import EmailChanges
 from masthead.password_reset.resets import PasswordResets
 from masthead.records.collection import Collection
-from masthead.records.engine import Records, in_tenant
+from masthead.records.engine import Records
 from masthead.settings import Settings
 from masthead.storage.objects import ObjectStore
 from masthead.web.answers import header
@@ -33,7 +33,7 @@ from masthead.web.visit import Visit, visit_of
 
 MAX_JSON_BYTES = 8 * 1024 * 1024
 MAX_OWN_BYTES = 64 * 1024
-"""Of a caller who is no administrator: the only record of theirs to change is their account."""
+"""Of a guest or a member: the only record of theirs to change is their account."""
 
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
@@ -89,7 +89,7 @@ class Call:
 
     @property
     def max_body(self) -> int:
-        return MAX_JSON_BYTES if self.caller.is_admin else MAX_OWN_BYTES
+        return MAX_OWN_BYTES if self.caller.is_reader else MAX_JSON_BYTES
 
     async def json(self) -> dict[str, Any]:
         raw = await read_body(self.scope, self.receive, limit=self.max_body)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from masthead.caller import in_tenant
 from masthead.errors import Invalid, NotFound, Unauthenticated
 from masthead.identity.accounts import SignedIn, session_lifetime
 from masthead.identity.sessions import ADMIN_COOKIE, MEMBER_COOKIE, set_cookie
@@ -13,7 +14,6 @@ from masthead.record_api.call import Call, is_own_request
 from masthead.record_api.parameters import read_view_parameters
 from masthead.record_api.showing import projected, shown
 from masthead.records.collection import Collection
-from masthead.records.engine import in_tenant
 from masthead.records.fields.base import REQUIRED, FieldError
 from masthead.web.answers import send_empty, send_json
 

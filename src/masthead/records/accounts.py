@@ -5,12 +5,12 @@ from __future__ import annotations
 import secrets
 from typing import Any
 
-from masthead.records.fields.base import Field
+from masthead.records.fields.base import Access, Field
 from masthead.records.fields.secrets import Hash
 from masthead.records.fields.values import Flag
 
 ACCOUNT_FIELDS: tuple[Field, ...] = (
-    Flag(name="verified"),
+    Flag(name="verified", write=Access.ADMIN),
     Hash(name="password_hash", max=255),
     # Part of the key that signs the account's tokens: a new one ends every session.
     Hash(name="token_key", max=64),

@@ -13,14 +13,17 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from masthead import ids
+from masthead.caller import Caller
 from masthead.records.fields.base import Access, Field, refuse
 from masthead.records.fields.documents import TextList
 from masthead.records.fields.relation import Relation
+from masthead.records.fields.relation_list import RelationList
 from masthead.records.fields.secrets import Secret
 from masthead.records.fields.text import Slug
 from masthead.records.fields.values import Date, Number
 
 Record = dict[str, Any]
+Pointer = Relation | RelationList
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,10 @@ class Rules:
     create: str | None = None
     update: str | None = None
     delete: str | None = None
+
+
+FREE = Rules("", "", "", "")
+"""Nothing is refused by a rule."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +58,7 @@ class Save(NamedTuple):
     """The fields the caller named."""
     now: str
     site: Site
+    caller: Caller
 
 
 class Change(NamedTuple):
@@ -154,7 +162,7 @@ TENANT_ID = Relation(
     name="tenant_id",
     to="tenants",
     required=True,
-    read=Access.ADMIN,
+    read=Access.AUTHOR,
     write=Access.PLATFORM,
     immutable=True,
 )
@@ -168,6 +176,10 @@ class Collection:
     name: str
     fields: tuple[Field, ...]
     rules: Rules = Rules()
+    """For guests and members."""
+    editors: Rules = Rules()
+    authors: Rules = Rules()
+    """For the staff that is no administrator. Locked, unless the collection says otherwise."""
     is_auth: bool = False
     """Its records can sign in."""
     platform_records: bool = False
@@ -175,6 +187,9 @@ class Collection:
     is_identity: bool = False
     """Says who is who, so that a change of it ends what is remembered of tenants and accounts."""
     owner_may_delete: bool = True
+    last_kept: tuple[str, str] | None = None
+    """A field and its value that at least one record of every tenant has: the last such record can
+    neither be deleted nor get another value, whoever asks."""
     made_by: str = ""
     """What makes its records, where a plain create could not: it would lack a key or a secret."""
     before_save: Callable[[Save], Mapping[str, Any]] = _nothing_to_stamp
@@ -226,6 +241,23 @@ class Collection:
     def relations(self) -> tuple[Relation, ...]:
         return tuple(each for each in self.fields if isinstance(each, Relation))
 
+    @cached_property
+    def relation_lists(self) -> tuple[RelationList, ...]:
+        return tuple(each for each in self.fields if isinstance(each, RelationList))
+
+    @cached_property
+    def pointers(self) -> tuple[Pointer, ...]:
+        return (*self.relations, *self.relation_lists)
+
+    def rules_for(self, access: Access) -> Rules:
+        """The rules that bind a caller. They hold for a record as it is, and for a changed or new
+        one as it becomes."""
+        if access >= Access.ADMIN:
+            return FREE
+        if access is Access.EDITOR:
+            return self.editors
+        return self.authors if access is Access.AUTHOR else self.rules
+
     def readable(self, access: Access) -> tuple[Field, ...]:
         return self._readable[access]
 
@@ -260,11 +292,11 @@ class Registry:
         for collection in self.collections:
             self._by_key[collection.name] = collection
             self._by_key[collection.id] = collection
-        self.referrers: dict[str, tuple[tuple[Collection, Relation], ...]] = {
+        self.referrers: dict[str, tuple[tuple[Collection, Pointer], ...]] = {
             target.name: tuple(
                 (source, relation)
                 for source in self.collections
-                for relation in source.relations
+                for relation in source.pointers
                 if relation.to == target.name
             )
             for target in self.collections
@@ -284,9 +316,7 @@ class Registry:
     def __getitem__(self, name: str) -> Collection:
         return self._by_key[name]
 
-    def back_relation(
-        self, collection: Collection, name: str
-    ) -> tuple[Collection, Relation] | None:
+    def back_relation(self, collection: Collection, name: str) -> tuple[Collection, Pointer] | None:
         """`comments_via_post_id` seen from posts: the comments whose post_id is the record."""
         source_name, separator, field_name = name.partition("_via_")
         if not separator:

@@ -11,7 +11,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from masthead import clock, ids
-from masthead.caller import Caller, Kind
+from masthead.caller import Caller, Kind, in_tenant
 from masthead.errors import AnswerTooLarge, BadRequest, Forbidden, NotFound, Unauthenticated
 from masthead.ids import TenantId
 from masthead.keyring import KeyRing
@@ -23,6 +23,7 @@ from masthead.records.filter.ast import Expression
 from masthead.records.filter.parser import ParsedFilter, parse_given
 from masthead.records.kept import Kept
 from masthead.records.new_record import NewRecord
+from masthead.records.parts import Parts
 from masthead.records.query import (
     Context,
     Prepared,
@@ -36,7 +37,7 @@ from masthead.records.rotation import Rotated, Rotation
 from masthead.records.search import document_key, prefix_of, read_query
 from masthead.records.search_index import SearchIndex
 from masthead.records.sorting import sort_keys
-from masthead.records.unit import ENCRYPTION_PURPOSE, Parts, Unit, WrittenEvent, secret_context
+from masthead.records.unit import ENCRYPTION_PURPOSE, Unit, WrittenEvent, secret_context
 from masthead.records.writes import Writes
 from masthead.storage.database import (
     EVERY_TENANT,
@@ -50,7 +51,6 @@ from masthead.storage.database import (
 from masthead.storage.full_text import Term, search_values
 
 MAX_OFFSET = 2**53
-
 _SAY_WHICH = "Say which tenant: use its host name or the x-tenant-id header."
 # Tenants choose ids: an id alone may name a record of each.
 _SEVERAL_TENANTS = f"Several tenants have a record of this id. {_SAY_WHICH}"
@@ -131,7 +131,7 @@ class Records:
 
     async def page(self, caller: Caller, collection: Collection, wanted: ListRequest) -> Page:
         access = self._may_read(caller, collection)
-        parsed = parse_given(wanted.filter, for_admin=access >= Access.ADMIN)
+        parsed = parse_given(wanted.filter, for_admin=not caller.is_reader)
         expansion = Expansion.parse(wanted.expand)
         terms = read_query(wanted.search)
         if wanted.search and not terms:
@@ -195,13 +195,13 @@ class Records:
 
     def check_may_create(self, caller: Caller, collection: Collection) -> None:
         """Refuses before a large body is read."""
-        allow(caller, collection.rules.create)
+        allow(caller, collection.rules_for(access_of(caller)).create)
         if collection.made_by:
             raise Forbidden(f"Such a record is made by {collection.made_by}.")
 
     def check_may_update(self, caller: Caller, collection: Collection, record_id: str) -> None:
         """Refuses before a body is read or a password hashed."""
-        allow_record(caller, collection.rules.update, record_id)
+        allow_record(caller, collection.rules_for(access_of(caller)).update, record_id)
 
     async def create(
         self,
@@ -231,7 +231,8 @@ class Records:
         stamped: Mapping[str, Any] | None = None,
         expected_version: int | None = None,
     ) -> Record:
-        caller = await self._may_change(caller, collection, record_id, collection.rules.update)
+        rule = collection.rules_for(access_of(caller)).update
+        caller = await self._may_change(caller, collection, record_id, rule)
         await self._inquire(collection, given)
         async with self.unit(caller) as unit:
             return await unit.update(
@@ -246,7 +247,8 @@ class Records:
         *,
         expected_version: int | None = None,
     ) -> Record:
-        caller = await self._may_change(caller, collection, record_id, collection.rules.delete)
+        rule = collection.rules_for(access_of(caller)).delete
+        caller = await self._may_change(caller, collection, record_id, rule)
         async with self.unit(caller) as unit:
             return await unit.delete(collection, record_id, expected_version=expected_version)
 
@@ -332,7 +334,7 @@ class Records:
         Without a tenant they are of any tenant and hold their `tenant_id`, seen or not: several
         tenants may have a record of the same id.
         """
-        if not caller.is_admin and collection.rules.read is None:
+        if collection.rules_for(access_of(caller)).read is None:
             return []
         # A tenant's own row is found by id; it is in the same scope as everything of the tenant.
         has_tenant = caller.tenant_id is not None
@@ -447,7 +449,7 @@ class Records:
         return {slot.parameter: slot.coerce(literals[slot.position]) for slot in prepared.slots}
 
     def _may_read(self, caller: Caller, collection: Collection) -> Access:
-        allow(caller, collection.rules.read)
+        allow(caller, collection.rules_for(access_of(caller)).read)
         return access_of(caller)
 
     async def _may_change(
@@ -470,10 +472,6 @@ class Records:
         if len(found) > 1:
             raise BadRequest(_SEVERAL_TENANTS)
         return in_tenant(caller, TenantId(found[0]["tenant_id"]))
-
-
-def in_tenant(caller: Caller, tenant_id: TenantId) -> Caller:
-    return Caller(caller.kind, tenant_id, caller.id, caller.email, caller.collection, caller.scopes)
 
 
 def _check_id(record_id: str) -> None:

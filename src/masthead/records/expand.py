@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from masthead.errors import BadRequest
-from masthead.records.collection import TENANT_ID, Collection, Record
+from masthead.records.collection import TENANT_ID, Collection, Pointer, Record
 from masthead.records.fields.relation import Relation
+from masthead.records.fields.relation_list import RelationList
 from masthead.records.query import access_of
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def with_relations(
     """Expanding reads relation fields even where the answer leaves them out."""
     if names is None or expansion is None:
         return names
-    return names | {each.name for each in collection.relations} | {"tenant_id"}
+    return names | {each.name for each in collection.pointers} | {"tenant_id"}
 
 
 async def expand_records(
@@ -115,7 +116,7 @@ async def _expand_all(
 ) -> None:
     for name, deeper in expansion.steps.items():
         relation = collection.by_name.get(name)
-        if isinstance(relation, Relation):
+        if isinstance(relation, Relation | RelationList):
             if relation.read <= access_of(caller):
                 await _expand_forward(records, caller, relation, items, deeper, max_bytes)
             continue
@@ -127,12 +128,12 @@ async def _expand_all(
 async def _expand_forward(
     records: Records,
     caller: Caller,
-    relation: Relation,
+    relation: Pointer,
     items: Sequence[Record],
     deeper: Expansion,
     max_bytes: int | None,
 ) -> None:
-    keys = list({item[relation.name] for item in items if item.get(relation.name)})
+    keys = list({key for item in items for key in _keys(item, relation)})
     if not keys:
         return
     target = records.registry[relation.to]
@@ -143,16 +144,17 @@ async def _expand_forward(
     homes = [_home(caller, item) for item in items]
     await _go_deeper(records, caller, target, found, deeper, max_bytes)
     for home, item in zip(homes, items, strict=True):
-        record = by_id.get((home, item.get(relation.name, "")))
-        if record is not None:
-            _add(item, relation.name, record)
+        related = [by_id[home, key] for key in _keys(item, relation) if (home, key) in by_id]
+        if related:
+            is_one = isinstance(relation, Relation)
+            _add(item, relation.name, related[0] if is_one else related)
 
 
 async def _expand_backward(
     records: Records,
     caller: Caller,
     source: Collection,
-    relation: Relation,
+    relation: Pointer,
     items: Sequence[Record],
     deeper: Expansion,
     max_bytes: int | None,
@@ -161,11 +163,20 @@ async def _expand_backward(
     found = await records.related(caller, source, relation.name, keys, MAX_RELATED, max_bytes)
     grouped: dict[tuple[str, str], list[Record]] = {}
     for record in found:
-        grouped.setdefault((_home(caller, record), record[relation.name]), []).append(record)
+        for key in _keys(record, relation):
+            grouped.setdefault((_home(caller, record), key), []).append(record)
     await _go_deeper(records, caller, source, found, deeper, max_bytes)
     for item in items:
         if related := grouped.get((_home(caller, item), item["id"])):
             _add(item, f"{source.name}_via_{relation.name}", related)
+
+
+def _keys(record: Record, relation: Pointer) -> list[str]:
+    """The ids that a record points at."""
+    value = record.get(relation.name)
+    if not value:
+        return []
+    return [value] if isinstance(relation, Relation) else value
 
 
 def _home(caller: Caller, record: Record) -> str:

@@ -10,7 +10,9 @@ import sqlalchemy as sa
 from sqlalchemy.sql import ColumnElement
 from sqlalchemy.sql.selectable import FromClause
 
-from masthead.records.collection import Collection
+from masthead.records.collection import Collection, Pointer
+from masthead.records.fields.relation_list import RelationList
+from masthead.records.listed import has_item
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +21,14 @@ class Place:
 
     collection: Collection
     table: FromClause
+
+
+def points_at(source: Place, relation: Pointer, target: Place) -> ColumnElement[bool]:
+    """A row of the one holds the id of a row of the other."""
+    if isinstance(relation, RelationList):
+        return has_item(source.collection, source.table, relation.name, target.table.c.id)
+    is_target: ColumnElement[bool] = source.table.c[relation.name] == target.table.c.id
+    return is_target
 
 
 @dataclass(frozen=True, slots=True)

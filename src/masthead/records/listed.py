@@ -13,7 +13,7 @@ from sqlalchemy.sql import ColumnElement
 from sqlalchemy.sql.selectable import FromClause
 
 from masthead.records.collection import Collection
-from masthead.records.filter.ast import Comparison, Expression, Identifier, Literal
+from masthead.records.filter.ast import Comparison, Expression, Identifier, Literal, Operand
 from masthead.storage import dialects
 from masthead.storage.metadata import metadata
 
@@ -39,11 +39,16 @@ def asks_for_item(collection: Collection, node: Expression) -> bool:
         and isinstance(node.left, Identifier)
         and len(node.left.path) == 1
         and not node.left.modifier
-        and isinstance(node.right, Literal)
-        and isinstance(node.right.value, str)
-        and node.right.value != ""
+        and _is_item(node.right)
         and getattr(collection.by_name.get(node.left.path[0]), "indexed", False)
     )
+
+
+def _is_item(node: Operand) -> bool:
+    if isinstance(node, Literal):
+        return isinstance(node.value, str) and node.value != ""
+    # For rules: the records in whose list the caller is.
+    return node == Identifier(("@request", "auth", "id"))
 
 
 def item_rows(
@@ -65,7 +70,21 @@ def has_item(
         items.c.created == table.c.created,
         items.c.record_id == table.c.id,
     )
-    return sa.exists(found.correlate(table))
+    return sa.exists(found.correlate_except(items))
+
+
+def has_any_item(
+    collection: Collection, table: FromClause, field: str, values: ColumnElement[Any]
+) -> ColumnElement[bool]:
+    """Of several values, given as the one parameter of `dialects.any_of`."""
+    items = listed_values.alias()
+    found = sa.select(items.c.record_id).where(
+        items.c.tenant_id == table.c.tenant_id,
+        items.c.collection == collection.name,
+        items.c.field == field,
+        dialects.any_of(items.c.value, values),
+    )
+    return table.c.id.in_(found.correlate_except(items))
 
 
 def joined(items: FromClause, table: FromClause) -> FromClause:

@@ -25,8 +25,9 @@ class NewRecord(NamedTuple):
 
     @classmethod
     def checked(cls, caller: Caller, collection: Collection, given: Mapping[str, Any]) -> NewRecord:
-        allow(caller, collection.rules.create)
-        return cls(chosen_id(given), *check_new(collection, given, access_of(caller)))
+        access = access_of(caller)
+        allow(caller, collection.rules_for(access).create)
+        return cls(chosen_id(given), *check_new(collection, given, access))
 
 
 def chosen_id(given: Mapping[str, Any]) -> str:

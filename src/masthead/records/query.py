@@ -16,10 +16,11 @@ from masthead import clock
 from masthead.caller import Caller, Kind
 from masthead.records.collection import TENANT_ID, Collection, Record, Registry, collection_id
 from masthead.records.fields.base import Access, Decoder, Field
+from masthead.records.fields.relation_list import RelationList
 from masthead.records.filter.ast import Expression, comparisons, conjuncts
 from masthead.records.filter.parser import ParsedFilter, parse
 from masthead.records.joins import Place
-from masthead.records.listed import asks_for_item, joined, listed_values
+from masthead.records.listed import asks_for_item, has_any_item, joined, listed_values
 from masthead.records.operands import Slot
 from masthead.records.sorting import SortKey
 from masthead.records.totals import TotalPlan, plan_total
@@ -36,6 +37,8 @@ T = TypeVar("T")
 _ACCESS = {
     Kind.GUEST: Access.PUBLIC,
     Kind.MEMBER: Access.MEMBER,
+    Kind.AUTHOR: Access.AUTHOR,
+    Kind.EDITOR: Access.EDITOR,
     Kind.OWNER: Access.ADMIN,
     Kind.KEY: Access.ADMIN,
     Kind.OPERATOR: Access.PLATFORM,
@@ -278,7 +281,11 @@ class Queries:
 
     def _compile_some(self, shape: Shape, by: str) -> Prepared:
         compiler, place, query = self._select(shape)
-        query = query.where(dialects.any_of(place.table.c[by], sa.bindparam("keys", required=True)))
+        keys: sa.BindParameter[Any] = sa.bindparam("keys", required=True)
+        if isinstance(place.collection.by_name[by], RelationList):
+            query = query.where(has_any_item(place.collection, place.table, by, keys))
+        else:
+            query = query.where(dialects.any_of(place.table.c[by], keys))
         query = query.order_by(place.table.c.created, place.table.c.id)
         query = query.limit(sa.bindparam("limit", required=True, type_=dialects.Integer()))
         return self._finish(query, compiler, shape)
@@ -309,7 +316,7 @@ class Queries:
     def _plan(
         self, collection: Collection, access: Access, wanted: ParsedFilter | None
     ) -> TotalPlan | None:
-        rule = collection.rules.read if access < Access.ADMIN else ""
+        rule = collection.rules_for(access).read
         return plan_total(
             collection,
             conjuncts(parse(rule)) if rule else (),

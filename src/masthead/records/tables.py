@@ -91,7 +91,7 @@ def _add_indexes(table: Table, collection: Collection) -> None:
 
 def unique_index(field: Field) -> Index:
     """Of a field that may stay empty only the others are unique."""
-    always_set = field.required or isinstance(field, Slug)
+    always_set = field.required or (isinstance(field, Slug) and not field.optional)
     return Index((field.name,), unique=True, skip_empty="" if always_set else field.name)
 
 

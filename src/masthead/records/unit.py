@@ -25,20 +25,33 @@ from masthead.errors import (
     Problem,
 )
 from masthead.ids import TenantId
-from masthead.keyring import KeyRing
 from masthead.records.access import allow
 from masthead.records.change_facts import change_facts
-from masthead.records.collection import Change, Collection, Event, Record, Registry, Save, Site
+from masthead.records.collection import (
+    Change,
+    Collection,
+    Event,
+    Pointer,
+    Record,
+    Rules,
+    Save,
+    Site,
+)
 from masthead.records.fields.file import File
-from masthead.records.fields.relation import OnDelete, Relation, missing_relation
 from masthead.records.fields.text import Slug
-from masthead.records.kept import Kept
-from masthead.records.known_tenants import UNKNOWN, KnownTenant, KnownTenants, site_of
+from masthead.records.known_tenants import UNKNOWN, KnownTenant, site_of
 from masthead.records.new_record import NewRecord
-from masthead.records.query import Context, Queries, Shape, access_of, decoded
-from masthead.records.slugs import numbered_slug, slugify
+from masthead.records.parts import Parts
+from masthead.records.pointers import (
+    check_not_last,
+    check_relations,
+    goes_along,
+    pointing,
+    without,
+)
+from masthead.records.query import Context, Shape, access_of, decoded
+from masthead.records.slugs import free_slug, numbered_slug, slugify
 from masthead.records.validation import check_changes
-from masthead.records.writes import Writes
 from masthead.storage.database import (
     ForeignKeyViolation,
     Row,
@@ -48,7 +61,6 @@ from masthead.storage.database import (
 )
 
 NOT_UNIQUE = Problem("validation_not_unique", "This value is taken. Choose another one.")
-CASCADE_STEP = 500
 TOGETHER_STEP = 100
 ENCRYPTION_PURPOSE = "record-secret"
 
@@ -131,19 +143,38 @@ class Unit:
             **(stamped or {}),
         }
         new_slug = _without_slug(collection, record)
-        if new_slug:
+        if new_slug and new_slug.optional:
+            record[new_slug.name] = await self._optional_slug(collection, new_slug, record)
+            new_slug = None
+        elif new_slug:
             record[new_slug.name] = slugify(record[new_slug.source], new_slug.max)
-        await self._check_relations(record, collection.relations)
+        await check_relations(self, self._parts, collection, record)
         self._refuse_if_read_only()
-        record.update(
-            collection.before_save(Save(None, record, new.named, self._now, self.tenant.site))
-        )
+        record.update(self._stamps(collection, None, record, new.named))
         if new_slug:
             await self._insert_with_slug(collection, record, new_slug)
         else:
             await self._insert(collection, record)
         await self._record_change(collection, Change(None, record))
+        await self._check_result(collection, record, self._rules(collection).create)
         return record
+
+    def _rules(self, collection: Collection) -> Rules:
+        return collection.rules_for(self._access)
+
+    def _stamps(
+        self, collection: Collection, old: Record | None, new: Record, named: frozenset[str]
+    ) -> Mapping[str, Any]:
+        save = Save(old, new, named, self._now, self.tenant.site, self._caller)
+        return collection.before_save(save)
+
+    async def _check_result(self, collection: Collection, record: Record, rule: str | None) -> None:
+        """A rule holds for what a change leaves behind, too: nobody moves a record out of the own
+        reach, or makes one that is beyond it. What was written goes with the transaction."""
+        if not rule:
+            return
+        if not await self._passes(collection, record["id"], rule):
+            raise Forbidden("You are not allowed to leave the record like this.")
 
     @asynccontextmanager
     async def together(self) -> AsyncIterator[None]:
@@ -168,7 +199,8 @@ class Unit:
         expected_version: int | None = None,
     ) -> Record:
         """Changes what was given and differs; nothing different means no new version, no event."""
-        old = await self._visible(collection, record_id, collection.rules.update)
+        rule = self._rules(collection).update
+        old = await self._visible(collection, record_id, rule)
         if expected_version is not None and old["version"] != expected_version:
             raise Conflict
         changes = {**check_changes(collection, given, self._access, old), **(stamped or {})}
@@ -176,22 +208,21 @@ class Unit:
         record: Record = {**old, **changes}
         if (slug := _without_slug(collection, record)) is not None:
             record[slug.name] = old[slug.name]
+            if slug.optional and not old[slug.name]:
+                record[slug.name] = await self._optional_slug(collection, slug, record)
         if all(record[name] == old[name] for name in record):
             return old
-        record.update(
-            collection.before_save(
-                Save(old, record, frozenset(changes), self._now, self.tenant.site)
-            )
-        )
+        record.update(self._stamps(collection, old, record, frozenset(changes)))
         changed = tuple(name for name in record if record[name] != old[name])
         if not changed:
             return old
         record.update(updated=self._now, version=old["version"] + 1)
-        pointing = tuple(each for each in collection.relations if each.name in changed)
-        await self._check_relations(record, pointing)
+        await check_relations(self, self._parts, collection, record, changed)
+        await check_not_last(self, collection, old, record)
         await self._update(collection, record, (*changed, "updated", "version"))
         await self._remove_files(collection, _dropped_files(collection, old, record), record_id)
         await self._record_change(collection, Change(old, record))
+        await self._check_result(collection, record, rule)
         return record
 
     async def delete(
@@ -200,10 +231,11 @@ class Unit:
         if not collection.owner_may_delete and not self._caller.is_platform:
             allow(self._caller, None)
             raise Forbidden("Only a platform operator can delete this record.")
-        old = await self._visible(collection, record_id, collection.rules.delete)
+        old = await self._visible(collection, record_id, self._rules(collection).delete)
         if expected_version is not None and old["version"] != expected_version:
             raise Conflict
         self._refuse_if_read_only()
+        await check_not_last(self, collection, old, None)
         await self._delete(collection, old)
         return old
 
@@ -267,20 +299,6 @@ class Unit:
         to_record = decoded(collection).record
         return [to_record(row) for row in rows]
 
-    async def _check_relations(self, record: Record, relations: Iterable[Relation]) -> None:
-        """What is pointed at exists, and agrees: a reply's parent stands under the same post.
-
-        Asked beforehand, because a database only says that some foreign key failed, and after a
-        failed statement the transaction is of no more use.
-        """
-        for relation in relations:
-            if not record[relation.name]:
-                continue
-            target = self._parts.registry[relation.to]
-            found = await self.find(target, {"id": record[relation.name]}, limit=1)
-            if not found or any(found[0][name] != record[name] for name in relation.same):
-                raise _relation_problem(relation)
-
     async def _insert(self, collection: Collection, record: Record) -> None:
         statement = self._parts.writes.insert(collection)
         row = statement.bind(self._encoded(collection, record, tuple(record)))
@@ -299,6 +317,14 @@ class Unit:
         ):
             is_taken = partial(self._is_taken, collection, field.name)
             record[field.name] = await numbered_slug(base, is_taken, field.max)
+
+    async def _optional_slug(self, collection: Collection, field: Slug, record: Record) -> str:
+        """The tenant's changes take turns: what is free now is so when the record is written."""
+        source = record[field.source]
+        if not source:
+            return ""
+        is_taken = partial(self._is_taken, collection, field.name)
+        return await free_slug(slugify(source, field.max), is_taken, field.max)
 
     async def _is_taken(self, collection: Collection, name: str, value: str) -> bool:
         statement = self._parts.writes.is_taken(collection, name)
@@ -353,25 +379,19 @@ class Unit:
     async def _release(self, collection: Collection, record: Record) -> None:
         """Deletes or detaches what points at the record, each as a change of its own."""
         for source, relation in self._parts.registry.referrers[collection.name]:
-            while found := await self._pointing(source, relation, record["id"]):
+            while found := await pointing(self, self._parts, source, relation, record["id"]):
                 for dependent in found:
-                    if relation.on_delete is OnDelete.CASCADE or relation.required:
+                    if goes_along(relation):
                         await self._delete(source, dependent)
                     else:
-                        await self._detach(source, relation, dependent)
+                        await self._detach(source, relation, dependent, record["id"])
 
-    async def _pointing(
-        self, source: Collection, relation: Relation, record_id: str
-    ) -> list[Record]:
-        statement = self._parts.writes.pointing(source, relation.name)
-        values = {"tenant": self.tenant_id, "target": record_id, "limit": CASCADE_STEP}
-        rows = await self._tx.fetch(statement, statement.bind(values))
-        return [decoded(source).record(row) for row in rows]
-
-    async def _detach(self, source: Collection, relation: Relation, dependent: Record) -> None:
+    async def _detach(
+        self, source: Collection, relation: Pointer, dependent: Record, target_id: str
+    ) -> None:
         record = {
             **dependent,
-            relation.name: "",
+            relation.name: without(relation, dependent, target_id),
             "updated": self._now,
             "version": dependent["version"] + 1,
         }
@@ -435,29 +455,6 @@ class WrittenEvent(NamedTuple):
     created: str
 
 
-class Parts:
-    """What every unit needs of its engine."""
-
-    __slots__ = ("clock", "kept", "keyring", "queries", "registry", "tenants", "writes")
-
-    def __init__(
-        self,
-        registry: Registry,
-        queries: Queries,
-        writes: Writes,
-        kept: Kept,
-        keyring: KeyRing,
-        clock: clock.Clock,
-    ) -> None:
-        self.registry = registry
-        self.queries = queries
-        self.writes = writes
-        self.kept = kept
-        self.keyring = keyring
-        self.clock = clock
-        self.tenants = KnownTenants()
-
-
 def file_key(tenant_id: str, collection: Collection, record_id: str, name: str) -> str:
     """Where the object store keeps a record's file."""
     return f"{tenant_id}/{collection.name}/{record_id}/{name}"
@@ -485,7 +482,3 @@ def _dropped_files(collection: Collection, old: Record, new: Record) -> list[str
 def _taken(error: UniqueViolation) -> Invalid:
     fields = [name for name in error.columns if name != "tenant_id"]
     return Invalid(dict.fromkeys(fields or ["tenant_id"], NOT_UNIQUE))
-
-
-def _relation_problem(relation: Relation) -> Invalid:
-    return Invalid({relation.name: missing_relation(relation.to, relation.same).problem})

@@ -17,9 +17,10 @@ from sqlalchemy.sql import ColumnElement
 from sqlalchemy.sql.selectable import FromClause
 
 from masthead.errors import BadRequest
-from masthead.records.collection import TENANT_ID, Collection, Registry
+from masthead.records.collection import TENANT_ID, Collection, Pointer, Registry
 from masthead.records.fields.base import Access, Field
 from masthead.records.fields.relation import Relation
+from masthead.records.fields.relation_list import RelationList
 from masthead.records.filter.ast import (
     And,
     Comparison,
@@ -33,7 +34,7 @@ from masthead.records.filter.ast import (
 )
 from masthead.records.filter.ast import Operand as Node
 from masthead.records.filter.parser import parse
-from masthead.records.joins import Group, Joins, Place, grouped
+from masthead.records.joins import Group, Joins, Place, grouped, points_at
 from masthead.records.listed import asks_for_item, has_item, item_rows
 from masthead.records.operands import (
     Coerce,
@@ -78,10 +79,9 @@ class WhereCompiler:
 
     def rule(self, collection: Collection, table: FromClause) -> ColumnElement[bool] | None:
         """The collection's read rule on that table; None where the caller needs none."""
-        if self.access >= Access.ADMIN or collection.rules.read == "":
-            return None
-        assert collection.rules.read is not None
-        return self.trusted(collection.rules.read, Place(collection, table))
+        rule = collection.rules_for(self.access).read
+        assert rule is not None
+        return self.trusted(rule, Place(collection, table)) if rule else None
 
     def trusted(self, rule: str, place: Place) -> ColumnElement[bool]:
         """An expression of our own: literals are constants and every field may be named."""
@@ -219,6 +219,8 @@ class WhereCompiler:
         collection = place.collection
         for name in path[:-1]:
             field = collection.by_name.get(name)
+            if isinstance(field, RelationList):
+                return True
             if not isinstance(field, Relation):
                 return self.registry.back_relation(collection, name) is not None
             collection = self.registry[field.to]
@@ -227,7 +229,7 @@ class WhereCompiler:
     def _step(self, place: Place, name: str, path: tuple[str, ...], walk: _Walk) -> Place | None:
         field = place.collection.by_name.get(name)
         walk.path = (*walk.path, name)
-        if isinstance(field, Relation) and field.read <= self.access:
+        if isinstance(field, Relation | RelationList) and field.read <= self.access:
             return self._forward(place, field, path, walk)
         back = self.registry.back_relation(place.collection, name)
         if back is None or back[1].read > self.access:
@@ -235,10 +237,10 @@ class WhereCompiler:
         return self._backward(place, *back, path, walk)
 
     def _forward(
-        self, place: Place, relation: Relation, path: tuple[str, ...], walk: _Walk
+        self, place: Place, relation: Pointer, path: tuple[str, ...], walk: _Walk
     ) -> Place:
         target = self._enter(relation.to, path)
-        conditions = [target.table.c.id == place.table.c[relation.name]]
+        conditions = [points_at(place, relation, target)]
         if relation is not TENANT_ID:
             conditions.append(target.table.c.tenant_id == place.table.c.tenant_id)
         return self._join(target, conditions, walk)
@@ -247,20 +249,20 @@ class WhereCompiler:
         self,
         place: Place,
         source: Collection,
-        relation: Relation,
+        relation: Pointer,
         path: tuple[str, ...],
         walk: _Walk,
     ) -> Place:
         target = self._enter(source.name, path)
         conditions = [
             target.table.c.tenant_id == place.table.c.tenant_id,
-            target.table.c[relation.name] == place.table.c.id,
+            points_at(target, relation, place),
         ]
         return self._join(target, conditions, walk)
 
     def _enter(self, name: str, path: tuple[str, ...]) -> Place:
         collection = self.registry[name]
-        if self.access < Access.ADMIN and collection.rules.read is None:
+        if collection.rules_for(self.access).read is None:
             raise _unknown(path)
         return Place(collection, self.tables[name].alias())
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
 
 from masthead.events.outbox import events
 from masthead.jobs.queue import jobs
-from masthead.records.collection import Collection
+from masthead.records.collection import Collection, Pointer
+from masthead.records.fields.relation_list import RelationList
+from masthead.records.listed import item_rows, joined, listed_values
 from masthead.records.tables import not_empty, tenant_states
 from masthead.storage import dialects
 from masthead.storage.database import Database, Statement
@@ -76,7 +78,20 @@ class Writes:
 
         return self._remember(("find", collection.name, names, has_tenant), build)
 
-    def pointing(self, collection: Collection, name: str) -> Statement:
+    def list_value(self, values: Sequence[object]) -> object:
+        return self._database.list_value(values)
+
+    def existing(self, collection: Collection) -> Statement:
+        """Those of the `keys` that are ids of the tenant's records."""
+
+        def build() -> sa.Select[Any]:
+            c = self._tables[collection.name].c
+            is_wanted = dialects.any_of(c.id, sa.bindparam("keys", required=True))
+            return sa.select(c.id).where(c.tenant_id == sa.bindparam("tenant"), is_wanted)
+
+        return self._remember(("existing", collection.name), build)
+
+    def pointing(self, collection: Collection, relation: Pointer) -> Statement:
         """Some of the records whose relation is a certain one, in no order: for the sake of one
         SQLite would look through all records of the tenant."""
 
@@ -84,10 +99,16 @@ class Writes:
             table = self._tables[collection.name]
             query = sa.select(*(table.c[each.name] for each in collection.all_fields))
             is_mine = table.c.tenant_id == sa.bindparam("tenant")
-            is_pointing = table.c[name] == sa.bindparam("target")
+            if isinstance(relation, RelationList):
+                items = listed_values.alias()
+                query = query.select_from(joined(items, table))
+                has_item = item_rows(items, collection, relation.name, sa.bindparam("target"))
+                is_pointing = sa.and_(items.c.tenant_id == sa.bindparam("tenant"), has_item)
+            else:
+                is_pointing = table.c[relation.name] == sa.bindparam("target")
             return query.where(is_mine, is_pointing).limit(sa.bindparam("limit"))
 
-        return self._remember(("pointing", collection.name, name), build)
+        return self._remember(("pointing", collection.name, relation.name), build)
 
     def due(self, collection: Collection, name: str, limit: int) -> Statement:
         def build() -> sa.Select[Any]:

@@ -17,9 +17,11 @@ class Access(IntEnum):
 
     PUBLIC = 0
     MEMBER = 1
-    ADMIN = 2
-    PLATFORM = 3
-    ENGINE = 4
+    AUTHOR = 2
+    EDITOR = 3
+    ADMIN = 4
+    PLATFORM = 5
+    ENGINE = 6
     """Nobody outside the engine."""
 
 
@@ -47,7 +49,8 @@ class Field:
     name: str
     required: bool = False
     read: Access = Access.PUBLIC
-    write: Access = Access.ADMIN
+    write: Access = Access.AUTHOR
+    """Of the staff, that is, as far as the collection's rules let them change the record at all."""
     personal: bool = False
     """Holds personal data: belongs into a person's export and goes with an erasure."""
     immutable: bool = False

@@ -23,7 +23,7 @@ def _raw(stored: Any) -> Any:
     return None if stored is None else msgspec.Raw(stored.encode())
 
 
-def _decode(stored: Any) -> Any:
+def decode_json(stored: Any) -> Any:
     return None if stored is None else msgspec.json.decode(stored)
 
 
@@ -32,7 +32,7 @@ class Json(Field):
     max_bytes: int = MAX_BYTES
 
     kind: ClassVar[str] = "json"
-    decode: ClassVar[Decoder | None] = staticmethod(_decode)
+    decode: ClassVar[Decoder | None] = staticmethod(decode_json)
     present: ClassVar[Decoder | None] = staticmethod(_raw)
 
     @property

@@ -82,6 +82,8 @@ class Slug(Text):
     """A unique URL part, made from another field when none is given."""
 
     source: str
+    optional: bool = False
+    """Empty as long as its source is."""
     max: int = 255
     unique: bool = True
     # Any script, but nothing that would end or split the path it becomes a part of.

@@ -1,0 +1,31 @@
+"""A field that points at several records of another collection, within the same tenant."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from masthead import ids
+from masthead.records.fields.base import Decoder
+from masthead.records.fields.documents import TextList, decode_json
+from masthead.records.fields.relation import missing_relation
+
+
+@dataclass(frozen=True, kw_only=True)
+class RelationList(TextList):
+    """Distinct ids in the order given, stored and filtered as any list of texts. No foreign key
+    stands behind it: the engine checks new ids, and takes an id out when its record is deleted."""
+
+    to: str
+    max_items: int = 20
+    indexed: bool = True
+    """Always: deleting a record has to find those that point at it."""
+
+    # Short, and expanding has to read it.
+    present: ClassVar[Decoder | None] = staticmethod(decode_json)
+
+    def parse(self, value: Any) -> list[str]:
+        items = super().parse(value)
+        if not all(ids.is_id(item) for item in items):
+            raise missing_relation(self.to)
+        return items

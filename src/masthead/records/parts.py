@@ -1,0 +1,32 @@
+"""What every change needs of its engine."""
+
+from __future__ import annotations
+
+from masthead import clock
+from masthead.keyring import KeyRing
+from masthead.records.collection import Registry
+from masthead.records.kept import Kept
+from masthead.records.known_tenants import KnownTenants
+from masthead.records.query import Queries
+from masthead.records.writes import Writes
+
+
+class Parts:
+    __slots__ = ("clock", "kept", "keyring", "queries", "registry", "tenants", "writes")
+
+    def __init__(
+        self,
+        registry: Registry,
+        queries: Queries,
+        writes: Writes,
+        kept: Kept,
+        keyring: KeyRing,
+        clock: clock.Clock,
+    ) -> None:
+        self.registry = registry
+        self.queries = queries
+        self.writes = writes
+        self.kept = kept
+        self.keyring = keyring
+        self.clock = clock
+        self.tenants = KnownTenants()
