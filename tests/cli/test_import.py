@@ -129,6 +129,28 @@ def test_comments_are_counted_and_come_over_when_asked_for(
     assert count(masthead, tenant["tenant_id"], "comments") == 2
 
 
+AUTHOR = """<wp:author><wp:author_login>ada</wp:author_login>
+<wp:author_email>ada@example.com</wp:author_email>
+<wp:author_display_name>Ada</wp:author_display_name></wp:author>"""
+
+
+def test_authors_are_counted_and_come_over_when_asked_for(
+    masthead: Masthead, tmp_path: Path
+) -> None:
+    tenant = masthead.tenant()
+    path = tmp_path / "authors.xml"
+    path.write_text(WXR.format(items=AUTHOR + item(1)))
+    given = ("import", "wordpress", "--file", str(path), "--tenant-id", tenant["tenant_id"])
+    first = masthead.json(*given, "--report", "report.json")
+    assert first["authors"] == {"imported": 0, "skipped": 1, "failed": 0, "updated": 0}
+    report = json.loads(Path("report.json").read_text())
+    assert report["skipped"]["authors"] == {"not asked for (--include-authors)": 1}
+    assert count(masthead, tenant["tenant_id"], "_superusers") == 1
+    second = masthead.json(*given, "--include-authors")
+    assert second["authors"] == {"imported": 1, "skipped": 0, "failed": 0, "updated": 0}
+    assert count(masthead, tenant["tenant_id"], "_superusers") == 2
+
+
 def test_the_summary_is_what_the_contract_says(masthead: Masthead, wxr: Path, folder: Path) -> None:
     tenant = masthead.tenant()
     given = ("import", "wordpress", "--file", str(wxr), "--tenant-id", tenant["tenant_id"])

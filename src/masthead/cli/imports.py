@@ -7,6 +7,7 @@ wrong usage answer without it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -69,6 +70,12 @@ _how = _with(
     click.option("--report", metavar="PATH", type=PATH, help="Write the whole report as JSON."),
 )
 
+_authors = _with(
+    click.option(
+        "--include-authors", is_flag=True, help="Authors, too, as staff without a password."
+    )
+)
+
 
 @command("wordpress", app)
 @_what
@@ -78,6 +85,7 @@ _how = _with(
 )
 @click.option("--include-products", is_flag=True, help="Products, too.")
 @click.option("--include-comments", is_flag=True, help="Comments, too, with their threads.")
+@_authors
 @_how
 async def wordpress(
     invocation: Invocation,
@@ -87,6 +95,7 @@ async def wordpress(
     retry_errors: Path | None,
     include_products: bool,
     include_comments: bool,
+    include_authors: bool,
     include_pages: bool,
     output_redirects: Path | None,
     dry_run: bool,
@@ -101,6 +110,7 @@ async def wordpress(
         include_pages=include_pages,
         include_products=include_products,
         include_comments=include_comments,
+        include_authors=include_authors,
     )
     wish = Wish("wordpress", file, tenant, options, batch_size, dry_run, emit_events)
     if images_only or retry_errors is not None:
@@ -110,12 +120,13 @@ async def wordpress(
     return await _import(invocation, wish, Outputs(output_redirects, report))
 
 
-def _register(platform: str, help_text: str) -> None:
-    """The command for a platform whose exports have posts and members."""
+def _register(platform: str, help_text: str, *more: Callable[[Any], Any]) -> None:
+    """The command for a platform whose exports have posts and members; `more` are its own flags."""
 
     @_what
     @click.option("--skip-members", is_flag=True, help="Posts only.")
     @click.option("--skip-posts", is_flag=True, help="Members only.")
+    @_with(*more)
     @_how
     async def work(
         invocation: Invocation,
@@ -130,8 +141,10 @@ def _register(platform: str, help_text: str) -> None:
         emit_events: bool,
         site_url: str,
         report: Path | None,
+        include_authors: bool = False,
     ) -> Shown:
         options = _both(site_url, include_pages, skip_posts, skip_members)
+        options = replace(options, include_authors=include_authors)
         wish = Wish(platform, file, tenant, options, batch_size, dry_run, emit_events)
         return await _import(invocation, wish, Outputs(output_redirects, report))
 
@@ -145,6 +158,7 @@ _register(
 _register(
     "ghost",
     "Imports a Ghost export: the JSON, a zip or folder with it, or a list of members alone.",
+    _authors,
 )
 
 

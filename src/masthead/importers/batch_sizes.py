@@ -9,6 +9,7 @@ DEFAULT_BATCH: Final = 50
 MAX_BATCH: Final = 1_000
 MEMBERS_PER_BATCH: Final = 200
 COMMENTS_PER_BATCH: Final = 200
+AUTHORS_PER_BATCH: Final = 200
 AHEAD: Final = 3
 """Batches that are being made ready while one is written."""
 MOST_CHARACTERS: Final = 4_000_000

@@ -4,7 +4,7 @@ fit its fields, and the fingerprint that tells whether the source has changed.""
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 from urllib.parse import unquote
 
@@ -20,6 +20,7 @@ from masthead.records.fields.text import Slug, Text, is_web_address
 from masthead.records.slugs import slugify
 
 EXCERPT: Final = 300
+MAX_AUTHORS: Final = next(each.max_items for each in posts.relation_lists if each.name == "authors")
 UNTITLED: Final = "(Untitled)"
 
 _COLLECTIONS: Final = {"post": posts, "page": pages, "product": products}
@@ -57,16 +58,20 @@ def key_of_member(member: SourceMember) -> str:
 
 def fingerprint(item: SourcePost | SourceMember | SourceComment) -> str:
     values = [getattr(item, name) for name in _COUNTED[type(item)]]
+    if isinstance(item, SourcePost) and item.authors:
+        # Only then: what was imported without is the same as ever.
+        values.append(item.authors)
     return hashlib.blake2b(msgspec.msgpack.encode(values), digest_size=16).hexdigest()
 
 
 _COUNTED: Final = {
-    kind: tuple(name for name in kind.__struct_fields__ if name != "warnings")
+    kind: tuple(name for name in kind.__struct_fields__ if name not in ("warnings", "authors"))
     for kind in (SourcePost, SourceMember, SourceComment)
 }
 
 
-def draft_of(post: SourcePost, body: Body) -> Draft:
+def draft_of(post: SourcePost, body: Body, authors: Sequence[str] = ()) -> Draft:
+    """`authors` are ids of our own."""
     cut = _Cutter(collection_of(post))
     if post.kind == "product":
         return _product(post, body, cut)
@@ -88,6 +93,8 @@ def draft_of(post: SourcePost, body: Body) -> Draft:
             "seo_title": cut.text("seo_title", post.seo_title),
             "seo_description": cut.text("seo_description", post.seo_description),
         }
+        if authors:
+            values["authors"] = list(authors[:MAX_AUTHORS])
     return Draft(cut.collection, values, _slug(post), cut.warnings)
 
 

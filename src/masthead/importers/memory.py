@@ -80,7 +80,8 @@ class Memory:
         )
         self._remember: dict[int, Statement] = {}
         self._standing = {
-            name: database.compile(_standing(name)) for name in (*_SLUGGED, "comments")
+            name: database.compile(_standing(name))
+            for name in (*_SLUGGED, "comments", "_superusers")
         }
         self._taken = {name: database.compile(_taken(name)) for name in _SLUGGED}
         self._members = {by: database.compile(_members(by)) for by in ("id", "email")}

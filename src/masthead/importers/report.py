@@ -20,7 +20,7 @@ Result = Literal["imported", "updated", "skipped", "failed"]
 class Outcome(msgspec.Struct, frozen=True):
     """What became of one item."""
 
-    what: Literal["post", "page", "product", "member", "comment"]
+    what: Literal["post", "page", "product", "member", "comment", "author"]
     source_id: str
     result: Result
     title: str = ""
@@ -77,6 +77,7 @@ class Position(msgspec.Struct):
     posts: int = 0
     members: int = 0
     comments: int = 0
+    authors: int = 0
 
 
 class Report(msgspec.Struct):
@@ -104,6 +105,7 @@ class Report(msgspec.Struct):
             posts=self.posts.copy(),
             members=self.members.copy(),
             comments=self.comments.copy(),
+            authors=self.authors.copy(),
             images=Images(self.images.copied + copied, self.images.failed + self._new(failures)),
             html_only=dict(self.html_only),
             warnings=list(self.warnings),
@@ -128,6 +130,9 @@ class Report(msgspec.Struct):
         elif outcome.what == "comment":
             self.comments.add(outcome)
             self.done.comments += 1
+        elif outcome.what == "author":
+            self.authors.add(outcome)
+            self.done.authors += 1
         else:
             self.posts.add(outcome)
             self.done.posts += 1

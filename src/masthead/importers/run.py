@@ -19,8 +19,10 @@ from msgspec import Struct, field
 from masthead.errors import Forbidden
 from masthead.ids import TenantId
 from masthead.importers.archived import Archive
+from masthead.importers.author_batches import AuthorBatches
 from masthead.importers.batch_sizes import (
     AHEAD,
+    AUTHORS_PER_BATCH,
     COMMENTS_PER_BATCH,
     DEFAULT_BATCH,
     MEMBERS_PER_BATCH,
@@ -50,7 +52,7 @@ if TYPE_CHECKING:
 REPEATED: Final = "the same item again"
 NOT_ASKED_FOR: Final = {
     "comments": "not asked for (--include-comments)",
-    "authors": "not imported",
+    "authors": "not asked for (--include-authors)",
 }
 
 Given = TypeVar("Given")
@@ -111,6 +113,8 @@ class Import:
         self._counted_posts = 0
         self._counted_members = 0
         self._counted_comments = 0
+        self._counted_authors = 0
+        self._author_ids: dict[str, str] = {}
         self._memory = memory = Memory(services.records.database)
         self._patience = patience
         self._archive = Archive(source.overview.files, source.read_file)
@@ -118,6 +122,7 @@ class Import:
         self._posts = PostBatches(into)
         self._members = MemberBatches(into)
         self._comments = CommentBatches(into)
+        self._authors = AuthorBatches(into)
         self._wanted_images = WantedImages(services.records, memory, request.tenant_id)
         self._copying = asyncio.Lock()
         # One thread for all of it: some parsers are tied to theirs.
@@ -149,9 +154,11 @@ class Import:
             self._counted_posts = earlier.done.posts
             self._counted_members = earlier.done.members
             self._counted_comments = earlier.done.comments
+            self._counted_authors = earlier.done.authors
         for name, count in self._source.overview.left_out.items():
             setattr(self._report, name, Tally(skipped={NOT_ASKED_FOR[name]: count}))
         with self._reading:
+            await self._import_authors()
             await self._import_posts()
             await self._import_members()
             await self._import_comments()
@@ -159,6 +166,20 @@ class Import:
 
     async def _read(self, work: Callable[[], Made]) -> Made:
         return await asyncio.get_running_loop().run_in_executor(self._reading, work)
+
+    async def _import_authors(self) -> None:
+        """Before the posts, which name them: also those that were counted before."""
+        entries = self._source.authors()
+        start = 0
+        while batch := await self._read(partial(_take, entries, AUTHORS_PER_BATCH)):
+            is_counted = start < self._counted_authors
+            after = (lambda _: self._report) if is_counted else self._report.after
+            if self._request.dry_run:
+                outcomes = await self._authors.judge(batch)
+            else:
+                outcomes = await self._authors.write(batch, self._progress(after), self._author_ids)
+            self._report = after(outcomes)
+            start += len(batch)
 
     async def _import_posts(self) -> None:
         batches = in_order(self._batches_of_posts(), self._made_ready)
@@ -207,7 +228,8 @@ class Import:
             return ReadyPost(post, fingerprint, None, problem=prepared)
         html, document = _at_new_places(prepared, places)
         body = Body(html, document, places.get(post.featured_image, post.featured_image))
-        draft = draft_of(post, body)
+        ids = [self._author_ids[each] for each in post.authors if each in self._author_ids]
+        draft = draft_of(post, body, list(dict.fromkeys(ids)))
         checked = self._posts.checked(draft)
         return ReadyPost(post, fingerprint, draft, checked, prepared.why_html_only)
 

@@ -56,6 +56,17 @@ class SourcePost(Struct, frozen=True):
     price_cents: int | None = None
     currency: str = ""
     warnings: tuple[str, ...] = ()
+    authors: tuple[str, ...] = ()
+    """The source ids of those who wrote it, where authors are asked for."""
+
+
+class SourceAuthor(Struct, frozen=True):
+    """One of those who wrote posts. Known here by the e-mail address."""
+
+    source_id: str
+    email: str
+    name: str = ""
+    bio: str = ""
 
 
 class SourceMember(Struct, frozen=True):
@@ -88,7 +99,7 @@ class SourceComment(Struct, frozen=True):
 class Skipped(Struct, frozen=True):
     """Something in the file that is left out on purpose, with a reason to count and show."""
 
-    what: Literal["post", "page", "product", "member", "comment"]
+    what: Literal["post", "page", "product", "member", "comment", "author"]
     source_id: str
     reason: str
     """Short and the same for all of its kind: 'scheduled', 'page', 'password protected'."""
@@ -104,6 +115,7 @@ class Options:
     include_pages: bool = False
     include_products: bool = False
     include_comments: bool = False
+    include_authors: bool = False
     skip_posts: bool = False
     skip_members: bool = False
 
@@ -131,6 +143,8 @@ class Source(Protocol):
     overview: Overview
 
     def posts(self) -> Iterator[SourcePost | Skipped]: ...
+
+    def authors(self) -> Iterator[SourceAuthor | Skipped]: ...
 
     def members(self) -> Iterator[SourceMember | Skipped]: ...
 

@@ -15,7 +15,15 @@ from masthead.importers.ghost import links
 from masthead.importers.ghost.bodies import NO_ADDRESS, UNREADABLE
 from masthead.importers.ghost.posts import UNDATED, WALLED
 from masthead.importers.ghost.reader import GhostSource, open_ghost
-from masthead.importers.source import PAYWALL, BadFile, Options, Skipped, SourceMember, SourcePost
+from masthead.importers.source import (
+    PAYWALL,
+    BadFile,
+    Options,
+    Skipped,
+    SourceAuthor,
+    SourceMember,
+    SourcePost,
+)
 
 Table = list[dict[str, Any]]
 LEXICAL = json.dumps(
@@ -447,3 +455,38 @@ def test_more_links_than_there_is_room_for_are_refused(
     monkeypatch.setattr(links, "MAX_POSTS", 2)
     with pytest.raises(BadFile, match="more than 2 posts"):
         open_ghost(export.write(posts=[row()] * 3), Options())
+
+
+USERS: Table = [
+    {"id": "u1", "name": "Ada", "email": "Ada@Example.com", "bio": "First."},
+    {"id": "u2", "name": "Bob", "email": "bob@example.com"},
+    {"id": "u3", "name": "Nobody", "email": "no address"},
+]
+
+
+class TestAuthors:
+    def test_posts_name_them_in_their_order(self, export: Export) -> None:
+        path = export.write(
+            posts=[row(), row(id="p2", author_id="u2"), row(id="p3", author_id="gone")],
+            users=USERS,
+            posts_authors=[
+                {"post_id": "p1", "author_id": "u1", "sort_order": 1},
+                {"post_id": "p1", "author_id": "u2", "sort_order": 0},
+            ],
+        )
+        with closing(open_ghost(path, Options(include_authors=True))) as source:
+            found = list(source.authors())
+            assert [each.authors for each in source.posts()] == [("u2", "u1"), ("u2",), ()]
+            assert source.overview.left_out == {}
+        assert found == [
+            SourceAuthor("u1", "ada@example.com", "Ada", "First."),
+            SourceAuthor("u2", "bob@example.com", "Bob", ""),
+            Skipped("author", "u3", links.NO_EMAIL),
+        ]
+
+    def test_nobody_is_named_unless_asked_for(self, export: Export) -> None:
+        path = export.write(posts=[row(author_id="u1")], users=USERS)
+        with closing(open_ghost(path, Options())) as source:
+            assert list(source.authors()) == []
+            assert [each.authors for each in source.posts()] == [()]
+            assert source.overview.left_out == {"authors": 3}

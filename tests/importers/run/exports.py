@@ -20,6 +20,7 @@ from masthead.importers.source import (
     Overview,
     Skipped,
     Source,
+    SourceAuthor,
     SourceComment,
     SourceMember,
     SourcePost,
@@ -47,6 +48,7 @@ class WrittenExport:
     entries: Sequence[SourcePost | Skipped] = ()
     readers: Sequence[SourceMember | Skipped] = ()
     words: Sequence[SourceComment | Skipped] = ()
+    writers: Sequence[SourceAuthor | Skipped] = ()
     platform: Literal["wordpress", "substack", "ghost"] = "ghost"
     site_url: str = "https://old.example"
     files: Mapping[str, bytes] = field(default_factory=dict)
@@ -69,6 +71,9 @@ class WrittenExport:
             if number == self.breaks_after:
                 raise CutOff
             yield entry
+
+    def authors(self) -> Iterator[SourceAuthor | Skipped]:
+        return iter(self.writers)
 
     def members(self) -> Iterator[SourceMember | Skipped]:
         return iter(self.readers)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any, Final
 
 from msgspec import Struct
 
+from masthead.email_address import is_email, normal_email
 from masthead.importers.decoding import storable
-from masthead.importers.source import BadFile
+from masthead.importers.source import BadFile, Skipped, SourceAuthor
 
 INTERNAL: Final = "#"
 MAX_POSTS: Final = 500_000
@@ -18,6 +20,10 @@ MAX_HELD: Final = 120_000_000
 _MAX_TEXT: Final = 500
 _ENTRY: Final = 100
 _LONGEST_KEY: Final = 100
+_MAX_NAME: Final = 255
+MAX_AUTHORS: Final = 10_000
+"""Of those that are held; all are counted."""
+NO_EMAIL: Final = "without a usable e-mail address"
 MAX_TAGS: Final = 100_000
 UNKNOWN_YET: Final = 100_000
 """Links that may stand before the table that they belong to."""
@@ -55,6 +61,8 @@ class Links:
         self.posts = 0
         self.members = 0
         self.users = 0
+        self.authors: dict[str, SourceAuthor | Skipped] = {}
+        self._post_authors: dict[str, list[tuple[int, str]]] = {}
         self._tags: dict[str, str] = {}
         self._post_tags: dict[str, list[tuple[int, str]]] = {}
         self._metas: dict[str, Meta] = {}
@@ -72,6 +80,8 @@ class Links:
                 raise BadFile(f"The export has more than {MAX_POSTS:,} posts.")
         elif table == "users":
             self.users += 1
+            if isinstance(row, dict) and self.users <= MAX_AUTHORS:
+                self._add_author(row)
         elif table == "members":
             self.members += 1
         elif isinstance(row, dict) and table in _TABLES:
@@ -97,6 +107,12 @@ class Links:
         ordered = sorted(self._post_tags.get(post_id, ()), key=lambda each: each[0])
         return tuple(dict.fromkeys(self._tags[tag] for _, tag in ordered if tag in self._tags))
 
+    def authors_of(self, row: Mapping[str, Any]) -> tuple[str, ...]:
+        """In the post's own order; before 1.22 a post had one, in its own row."""
+        ordered = sorted(self._post_authors.get(key(row.get("id")), ()), key=lambda each: each[0])
+        ids = [author for _, author in ordered] or [key(row.get("author_id"))]
+        return tuple(dict.fromkeys(each for each in ids if each in self.authors))
+
     def meta(self, post_id: str) -> Meta | None:
         return self._metas.get(post_id)
 
@@ -114,6 +130,20 @@ class Links:
         name = text(row.get("name"))
         if name and not name.startswith(INTERNAL) and row.get("visibility") != "internal":
             self._tags[key(row.get("id"))] = self._kept(name)
+
+    def _add_author(self, row: dict[str, Any]) -> None:
+        source_id, address = key(row.get("id")), normal_email(text(row.get("email")))
+        if source_id and is_email(address):
+            name, bio = (self._kept(text(row.get(each))) for each in ("name", "bio"))
+            self.authors[source_id] = SourceAuthor(source_id, address, name[:_MAX_NAME], bio)
+        else:
+            self.authors[source_id] = Skipped("author", source_id, NO_EMAIL)
+
+    def _add_post_author(self, row: dict[str, Any]) -> None:
+        order = row.get("sort_order")
+        authors = self._post_authors.setdefault(key(row.get("post_id")), [])
+        author = self._kept(key(row.get("author_id")))
+        authors.append((order if isinstance(order, int) else len(authors), author))
 
     def _add_post_tag(self, row: dict[str, Any]) -> None:
         order = row.get("sort_order")
@@ -152,6 +182,7 @@ class Links:
 _TABLES: Final = {
     "tags": Links._add_tag,
     "posts_tags": Links._add_post_tag,
+    "posts_authors": Links._add_post_author,
     "posts_meta": Links._add_meta,
     "members_stripe_customers": Links._add_customer,
     "members_stripe_customers_subscriptions": Links._add_subscription,

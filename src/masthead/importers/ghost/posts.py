@@ -75,6 +75,7 @@ def _post(
         seo_description=(meta.description if meta else "") or text(row.get("meta_description")),
         old_path=_old_path(slug, options.site_url),
         warnings=tuple(warnings),
+        authors=links.authors_of(row) if options.include_authors else (),
     )
 
 

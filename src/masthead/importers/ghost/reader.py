@@ -22,6 +22,7 @@ from masthead.importers.source import (
     Options,
     Overview,
     Skipped,
+    SourceAuthor,
     SourceComment,
     SourceMember,
     SourcePost,
@@ -59,7 +60,7 @@ class GhostSource:
             site_url=options.site_url,
             posts=0 if options.skip_posts else self._links.posts,
             members=self._members.count if self._members else 0,
-            left_out={"authors": self._links.users} if self._links.users else {},
+            left_out=_left_out(self._links, options),
             files=_assets(files, options.site_url),
         )
 
@@ -67,6 +68,9 @@ class GhostSource:
         if not self._options.skip_posts:
             for row in self._table("posts", self._links.posts):
                 yield post_of(row, self._links, self._options)
+
+    def authors(self) -> Iterator[SourceAuthor | Skipped]:
+        return iter(self._links.authors.values() if self._options.include_authors else ())
 
     def members(self) -> Iterator[SourceMember | Skipped]:
         return iter(self._members or ())
@@ -96,6 +100,10 @@ class GhostSource:
             yield from members_of_csv(table.rows())
         members = self._table("members", self._links.members)
         yield from members_of_table(members, self._links)
+
+
+def _left_out(links: Links, options: Options) -> dict[str, int]:
+    return {"authors": links.users} if links.users and not options.include_authors else {}
 
 
 def _export(files: Files, has_lists: bool) -> str | None:

@@ -17,6 +17,7 @@ from masthead.importers.source import (
     Options,
     Overview,
     Skipped,
+    SourceAuthor,
     SourceComment,
     SourceMember,
     SourcePost,
@@ -80,6 +81,10 @@ class SubstackSource:
             seen.add(hash(number))
         for stem in left:
             yield Skipped("post", stem, NO_ROW)
+
+    def authors(self) -> Iterator[SourceAuthor | Skipped]:
+        """Substack keeps them out of its exports."""
+        return iter(())
 
     def members(self) -> Iterator[SourceMember | Skipped]:
         return iter(self._members or ())

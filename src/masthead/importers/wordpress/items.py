@@ -45,8 +45,13 @@ _WP_FIELDS: Final = frozenset(
         "post_password",
         "post_parent",
         "attachment_url",
+        "creator",
     }
 )
+_AUTHOR_FIELDS: Final = frozenset({"author_login", "author_email", "author_display_name"})
+_MAX_AUTHOR_FIELD: Final = 500
+MAX_AUTHORS: Final = 10_000
+"""Of those that are held; all are counted."""
 _COMMENT_FIELDS: Final = frozenset(
     {
         "comment_id",
@@ -89,6 +94,8 @@ class Channel:
     fields: dict[str, str] = field(default_factory=dict)
     has_mixed_encodings: bool = False
     authors: int = 0
+    people: list[dict[str, str]] = field(default_factory=list)
+    """The fields of the authors."""
 
 
 def read_items(
@@ -146,6 +153,7 @@ class _Target:
         self._with_content = with_content
         self._with_comments = with_comments
         self._in_comment = False
+        self._in_author = False
         self._comment_room = 0
         self._items: list[Item] = []
         self._item: Item | None = None
@@ -191,9 +199,11 @@ class _Target:
         if attributes:
             self._check_attributes(attributes)
         if depth == 4:
-            # Or a part of an author or a term, of which nothing is taken.
+            # Or a part of a term, of which nothing is taken.
             if self._item is not None:
                 self._start_in_item(name, attributes)
+            elif self._in_author and name in _AUTHOR_FIELDS:
+                self._collect(name, _MAX_AUTHOR_FIELD)
         elif depth == 5 and self._in_meta:
             if name == "meta_key" or (name == "meta_value" and self._meta_key in self._wanted_meta):
                 self._collect(name)
@@ -228,9 +238,11 @@ class _Target:
             self._finish(self._key, "".join(self._texts))
         elif depth == 4:
             self._in_meta = self._in_comment = False
-        elif depth == 3 and self._item is not None:
-            self._items.append(self._item)
-            self._item = None
+        elif depth == 3:
+            self._in_author = False
+            if self._item is not None:
+                self._items.append(self._item)
+                self._item = None
 
     def close(self) -> None:
         """Nothing is built."""
@@ -267,6 +279,9 @@ class _Target:
             self._item = Item()
         elif name == "author":
             self._channel.authors += 1
+            if self._channel.authors <= MAX_AUTHORS:
+                self._in_author = True
+                self._channel.people.append({})
         elif name in _CHANNEL_RSS_FIELDS or name in _CHANNEL_WP_FIELDS:
             self._collect(name)
 
@@ -304,7 +319,9 @@ class _Target:
 
     def _finish(self, key: str, text: str) -> None:
         item = self._item
-        if item is None:
+        if self._in_author:
+            self._channel.people[-1].setdefault(key, text.strip())
+        elif item is None:
             self._channel.fields.setdefault(key, text.strip())
         elif self._in_comment:
             self._comment_room = max(0, self._comment_room - len(text) - _EACH_FIELD)

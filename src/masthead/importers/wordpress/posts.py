@@ -14,12 +14,14 @@ from masthead.importers.source import (
     Kind,
     Options,
     Skipped,
+    SourceAuthor,
     SourceComment,
     SourcePost,
     post_key,
 )
 from masthead.importers.wordpress import ours, seo
 from masthead.importers.wordpress.attachments import Attachments, as_number
+from masthead.importers.wordpress.authors import author_id
 from masthead.importers.wordpress.body import to_html
 from masthead.importers.wordpress.comments import comments_of
 from masthead.importers.wordpress.dates import published_at
@@ -83,6 +85,8 @@ class Site:
     items: int = 0
     comments: int = 0
     authors: int = 0
+    people: dict[str, SourceAuthor | Skipped] = field(default_factory=dict)
+    """The authors by what posts call them."""
     offset: timedelta | None = None
     attachments: Attachments = field(default_factory=Attachments)
     reusable: dict[int, str] = field(default_factory=dict)
@@ -180,7 +184,13 @@ class Posts:
             old_path=old_path(item.get("link")),
             price_cents=_price(item) if kind == "product" else None,
             warnings=tuple(warnings),
+            authors=self._authors(item),
         )
+
+    def _authors(self, item: Item) -> tuple[str, ...]:
+        name = author_id(item.get("creator"))
+        is_asked = self._options.include_authors and name in self._site.people
+        return (name,) if is_asked else ()
 
     def _html(self, item: Item, warnings: list[str]) -> str:
         stored = ours.own_html(item)

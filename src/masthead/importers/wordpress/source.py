@@ -13,11 +13,13 @@ from masthead.importers.source import (
     Options,
     Overview,
     Skipped,
+    SourceAuthor,
     SourceComment,
     SourceMember,
     SourcePost,
 )
 from masthead.importers.wordpress.attachments import ALT, as_number
+from masthead.importers.wordpress.authors import author_id, author_of
 from masthead.importers.wordpress.clean_xml import NOT_WXR
 from masthead.importers.wordpress.dates import Offsets
 from masthead.importers.wordpress.items import Channel, read_items
@@ -75,6 +77,9 @@ class WordPress:
                 for item in read_items(stream, Channel(), meta=META, with_content=True):
                     yield posts.of(item)
 
+    def authors(self) -> Iterator[SourceAuthor | Skipped]:
+        return iter(self._site.people.values() if self._options.include_authors else ())
+
     def members(self) -> Iterator[SourceMember | Skipped]:
         return iter(())
 
@@ -123,6 +128,8 @@ def _look_at(files: Files, names: list[str]) -> Site:
                 has_reusable |= item.get("post_type") == _REUSABLE
         # The parts of a large export all name the same people.
         site.authors = max(site.authors, channel.authors)
+        for person in channel.people:
+            site.people.setdefault(author_id(person.get("author_login", "")), author_of(person))
         _check_version(channel)
         _describe(site, channel)
     site.offset = offsets.usual()
@@ -132,7 +139,7 @@ def _look_at(files: Files, names: list[str]) -> Site:
 
 
 def _left_out(site: Site, options: Options) -> dict[str, int]:
-    found = {"authors": site.authors}
+    found = {} if options.include_authors else {"authors": site.authors}
     if not options.include_comments:
         found["comments"] = site.comments
     return {name: count for name, count in found.items() if count}

@@ -1,0 +1,28 @@
+"""The authors that an export lists, by the login that its posts name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from masthead.email_address import is_email, normal_email
+from masthead.importers.source import Skipped, SourceAuthor
+from masthead.importers.wordpress.texts import cut
+from masthead.importers.wordpress.titles import title_text
+
+NO_ADDRESS: Final = "without a usable e-mail address"
+_MAX_ID: Final = 100
+_MAX_NAME: Final = 255
+
+
+def author_id(login: str) -> str:
+    return login.strip()[:_MAX_ID]
+
+
+def author_of(fields: Mapping[str, str]) -> SourceAuthor | Skipped:
+    source_id = author_id(fields.get("author_login", ""))
+    address = normal_email(fields.get("author_email", ""))
+    if not source_id or not is_email(address):
+        return Skipped("author", "", NO_ADDRESS)
+    name = title_text(fields.get("author_display_name", ""), 2 * _MAX_NAME)
+    return SourceAuthor(source_id, address, cut(name, _MAX_NAME))
