@@ -8,6 +8,8 @@ import structlog
 from tests.cli.commands import Masthead
 from tests.databases import database_url
 
+from masthead import logs
+
 __all__ = ["database_url"]
 
 
@@ -17,6 +19,7 @@ def own_logs() -> Iterator[None]:
     root = logging.getLogger()
     before = root.handlers, root.level
     yield
+    logs.close_access_log()
     root.handlers, root.level = before
     structlog.reset_defaults()
 
