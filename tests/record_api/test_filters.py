@@ -459,7 +459,7 @@ NAMES = ("slug", "excerpt", "tags", "status", "created", "updated", "published_a
 
 
 def conditions(count: int) -> str:
-    return " || ".join(f"title = '?{number}'" for number in range(count))
+    return "||".join(f"title='?{number}'" for number in range(count))
 
 
 class TestHowMuchAReaderMayAsk:
