@@ -28,7 +28,7 @@ async def thumb_key(store: ObjectStore, pool: ImagePool, key: str, size: str) ->
     if (known := await _known(store, key, kept)) is not None:
         return known
     async with pool.turn(key.partition("/")[0]):
-        # Again: whoever had the turn before may have asked for the same.
+        # Again: the caller before may have asked for the same.
         if (known := await _known(store, key, kept)) is not None:
             return known
         try:

@@ -189,7 +189,7 @@ class Collection:
     owner_may_delete: bool = True
     last_kept: tuple[str, str] | None = None
     """A field and its value that at least one record of every tenant has: the last such record can
-    neither be deleted nor get another value, whoever asks."""
+    neither be deleted nor get another value, by any caller."""
     made_by: str = ""
     """What makes its records, where a plain create could not: it would lack a key or a secret."""
     before_save: Callable[[Save], Mapping[str, Any]] = _nothing_to_stamp
