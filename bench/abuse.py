@@ -32,9 +32,9 @@ from bench import datasets, postgres, process
 from bench.http import send, upload_bytes
 from masthead import app
 from masthead.caller import system
+from masthead.config.settings import Settings
 from masthead.identity.accounts import new_credentials
 from masthead.ids import TenantId, new_id
-from masthead.settings import Settings
 
 SECONDS: Final = 10.0
 WARM_UP_SECONDS: Final = 2.0

@@ -41,7 +41,7 @@ from bench.ai_lists import Target, Times, ask, figures
 from bench.http import request_bytes
 from masthead import app
 from masthead.caller import system
-from masthead.settings import Settings
+from masthead.config.settings import Settings
 
 TENANT = "t000"
 _POSTS = 2_000

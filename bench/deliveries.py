@@ -29,11 +29,11 @@ from bench.report import OURS, Row, Target, table
 from bench.webhook_receiver import HANGING, HEALTHY, TIMED, Receiver, receiving
 from masthead.app import Parts, bring_up_to_date, build, delivery_worker
 from masthead.caller import Caller, system
+from masthead.config.settings import Settings
 from masthead.events.outbox import events
 from masthead.ids import TenantId, new_id
 from masthead.posts.collection import posts
 from masthead.schema import registry, tables
-from masthead.settings import Settings
 from masthead.storage.database import EVERY_TENANT
 from masthead.webhooks.collection import webhook_deliveries, webhook_subscriptions
 from masthead.webhooks.queue import Lane

@@ -24,12 +24,12 @@ from bench.http import call, request_bytes, upload_bytes
 from bench.sides import Side
 from masthead import app, clock
 from masthead.caller import system
+from masthead.config.settings import Settings
 from masthead.identity.accounts import new_credentials
 from masthead.identity.api_keys import create_key
 from masthead.identity.scopes import SCOPES
 from masthead.ids import TenantId, new_id
 from masthead.records.engine import Records
-from masthead.settings import Settings
 
 _EMAIL, _PASSWORD = "bench@example.com", "bench-password-1"
 _POSTS = "/api/collections/posts/records"

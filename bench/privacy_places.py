@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from masthead.settings import Settings
+from masthead.config.settings import Settings
 
 SECRET = "b" * 40
 _DATABASE = "masthead"

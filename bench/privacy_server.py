@@ -18,11 +18,11 @@ import uvloop
 
 from masthead import logs
 from masthead.app import Background, Parts
+from masthead.config.settings import Settings
 from masthead.jobs.runner import Handler, Job
 from masthead.privacy.jobs import PrivacyWork
 from masthead.serve.listener import listen
 from masthead.serve.process import ServerProcess
-from masthead.settings import Settings
 
 ENDED = "the erasing has ended"
 

@@ -17,7 +17,7 @@ from tests.world import Account, TenantWorld, World, records_of
 
 from masthead import access_log, logs
 from masthead.access_log import AccessLog, Answered, log_answer
-from masthead.setting_values import LogFormat
+from masthead.config.values import LogFormat
 
 POSTS = records_of("posts")
 

@@ -15,7 +15,7 @@ ROOT = Path(masthead.__file__).parent
 MODULES = sorted(ROOT.rglob("*.py"))
 
 # From the top down: a module imports from its own layer and from those below it. What stands
-# directly in the package (clock, ids, errors, settings …) is the floor, unless it is named here.
+# directly in the package (clock, ids, errors, caller …) is the floor, unless it is named here.
 LAYERS = (
     ("app", "backup", "cli", "demo", "installation", "schema", "serve", "__main__"),
     ("record_api", "admin", "reader", "importers", "site_export"),
@@ -34,9 +34,10 @@ LAYERS = (
         "ai",
     ),
     ("web",),
-    ("identity",),
+    ("identity", "limits"),
     ("records", "events", "jobs", "outbound", "mail"),
     ("storage",),
+    ("access_log", "config", "logs"),
 )
 FLOOR = len(LAYERS)
 
@@ -47,9 +48,9 @@ MAY_SPEAK_SQL = (
     "jobs/",
     # What is no record: attempts to sign in, rate limits, a key's last use, answers kept for a
     # repeat, the version that a cached answer stands on.
-    "identity/throttle.py",
-    "identity/limit_",
-    "identity/keys.py",
+    "limits/sign_in_throttle.py",
+    "limits/store",
+    "identity/key_authentication.py",
     "web/v1/idempotency.py",
     "web/v1/cache.py",
     # What AI has cost is no record either.
@@ -75,7 +76,7 @@ MAY_SPEAK_SQL = (
 )
 # `AWS_*` are the object store's own, shared with every other tool that speaks S3.
 MAY_READ_ENVIRONMENT = (
-    "settings.py",
+    "config/settings.py",
     "app.py",
     "cli/",
     "serve/",
@@ -83,7 +84,7 @@ MAY_READ_ENVIRONMENT = (
     "storage/objects.py",
 )
 # A setting's form, which is read before there is a database.
-MAY_KNOW_THE_ENGINE = ("storage/", "settings.py", "setting_values.py")
+MAY_KNOW_THE_ENGINE = ("storage/", "config/")
 # Only handed through, to the endpoints of media.
 MAY_LOOK_UP = {("web/v1/call.py", "media/images")}
 

@@ -18,10 +18,10 @@ from tests.world import Account, TenantWorld, World, records_of
 
 from masthead.caller import system
 from masthead.errors import AnswerTooLarge, MastheadError
-from masthead.identity.limit_batches import Batches
-from masthead.identity.limit_store_sqlite import SqliteLimitStore
 from masthead.ids import TenantId
 from masthead.jobs.runner import Job, JobRunner
+from masthead.limits.batches import Batches
+from masthead.limits.store_sqlite import SqliteLimitStore
 from masthead.outbound.lookup import SystemLookup
 from masthead.records.engine import ListRequest
 from masthead.storage.cancelling import completed

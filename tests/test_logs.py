@@ -12,7 +12,7 @@ import pytest
 import structlog
 
 from masthead import logs
-from masthead.setting_values import LogFormat, Secret, Url
+from masthead.config.values import LogFormat, Secret, Url
 
 
 @pytest.fixture

@@ -21,6 +21,7 @@ from starlette.types import ASGIApp
 from masthead import ids
 from masthead.app import Parts, build, http_app
 from masthead.caller import Caller, system
+from masthead.config.settings import Settings
 from masthead.events.outbox import events
 from masthead.identity import passwords
 from masthead.identity.accounts import account_caller
@@ -29,7 +30,6 @@ from masthead.ids import TenantId
 from masthead.members.collection import blog_members
 from masthead.records.accounts import credentials
 from masthead.records.collection import Collection, Record
-from masthead.settings import Settings
 from masthead.storage.database import scope_of
 
 PASSWORD = "correct horse battery"

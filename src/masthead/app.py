@@ -23,19 +23,20 @@ from masthead.ai.limits import AiLimits
 from masthead.ai.open_streams import OpenStreams
 from masthead.comments.v1 import routes as comment_table
 from masthead.commerce.jobs import mark_abandoned
+from masthead.config.keyring import KeyRing
+from masthead.config.settings import Settings
 from masthead.events.log import EventLog
 from masthead.identity.accounts import Accounts
 from masthead.identity.directory import TenantDirectory
-from masthead.identity.keys import ApiKeys
-from masthead.identity.limit_stores import LimitStore, open_limit_store
-from masthead.identity.limiter import RateLimiter
-from masthead.identity.read_limits import ReadLimit
-from masthead.identity.throttle import LoginThrottle
+from masthead.identity.key_authentication import ApiKeys
 from masthead.importers import jobs as import_jobs
 from masthead.importers.jobs import ImportWork
 from masthead.installation import open_installation
 from masthead.jobs.runner import Chore, Handler, JobRunner
-from masthead.keyring import KeyRing
+from masthead.limits.rate_limiter import RateLimiter
+from masthead.limits.read_limits import ReadLimit
+from masthead.limits.sign_in_throttle import LoginThrottle
+from masthead.limits.stores import LimitStore, open_limit_store
 from masthead.mail import jobs as mail_jobs
 from masthead.mail.outbox import Outbox
 from masthead.mail.transport import transport_of
@@ -66,7 +67,6 @@ from masthead.records.engine import Records
 from masthead.records.search_index import Indexer
 from masthead.records.versions import TenantVersions
 from masthead.schema import registry, tables
-from masthead.settings import Settings
 from masthead.site.address import Sites
 from masthead.site.collection import site_settings
 from masthead.site.v1 import routes as site_table

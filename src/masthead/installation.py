@@ -10,14 +10,15 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from masthead import clock, private_files
+from masthead import clock
 from masthead.ai.addresses import under_operator
-from masthead.keyring import KeyRing
+from masthead.config import private_files
+from masthead.config.keyring import KeyRing
+from masthead.config.settings import Settings, SettingsError
 from masthead.records.engine import FanOut, Records
 from masthead.records.unit import Unit, WrittenEvent
 from masthead.records.versions import is_used
 from masthead.schema import registry, tables
-from masthead.settings import Settings, SettingsError
 from masthead.site.address import Sites
 from masthead.site.custom_domain import beside
 from masthead.storage.database import Database

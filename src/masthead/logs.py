@@ -17,7 +17,7 @@ import msgspec
 import structlog
 
 from masthead.access_log import AccessLog
-from masthead.setting_values import LogFormat, Secret
+from masthead.config.values import LogFormat, Secret
 
 if TYPE_CHECKING:
     from structlog.typing import EventDict, Processor, WrappedLogger

@@ -7,12 +7,12 @@ from masthead.comments.collection import comments
 from masthead.commerce.collection import carts, gift_cards, orders, products
 from masthead.events.outbox import events
 from masthead.identity.api_keys import api_keys
-from masthead.identity.limit_store_postgres import rate_limit_counters
 from masthead.identity.tenants import superusers, tenants
-from masthead.identity.throttle import login_attempts
 from masthead.importers.collection import import_runs, redirects
 from masthead.importers.tables import import_items
 from masthead.jobs.queue import jobs
+from masthead.limits.sign_in_throttle import login_attempts
+from masthead.limits.store_postgres import rate_limit_counters
 from masthead.mail.outbox import mails
 from masthead.media.collection import media
 from masthead.members.collection import blog_members

@@ -18,8 +18,8 @@ from tests.world import START, TenantWorld, World, open_world
 from masthead.ai.generation import Patience
 from masthead.ai.open_streams import OpenStreams
 from masthead.app import Parts, http_app
+from masthead.config.values import Url
 from masthead.outbound.streams import OutboundStreams
-from masthead.setting_values import Url
 
 ENGINES = ("sqlite", "postgresql")
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from masthead.ai.accounts import NotUsable, SiteAi, destination_of
+from masthead.config.settings import Settings
+from masthead.config.values import AiProvider, Secret
 from masthead.outbound.reach import Reach
-from masthead.setting_values import AiProvider, Secret
-from masthead.settings import Settings
 
 OPENAI, ANTHROPIC = AiProvider.OPENAI, AiProvider.ANTHROPIC
 PLATFORM = {

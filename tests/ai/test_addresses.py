@@ -8,8 +8,8 @@ import pytest
 from tests.ai.conftest import AiWorld
 
 from masthead.ai.addresses import NOT_ALLOWED, NotAllowed, reach_of
+from masthead.config.settings import Settings
 from masthead.outbound.reach import Reach
-from masthead.settings import Settings
 
 REFUSED = [
     "http://api.openai.com/v1",

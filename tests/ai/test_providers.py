@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from masthead.ai.providers import Failure, reader_for
-from masthead.setting_values import AiProvider
+from masthead.config.values import AiProvider
 
 TEXTS = {
     AiProvider.OPENAI: [

@@ -15,7 +15,7 @@ from tests.databases import run_apart
 
 from masthead.app import Parts, build
 from masthead.cli.main import main
-from masthead.settings import Settings
+from masthead.config.settings import Settings
 
 COMMAND = Path(sys.executable).with_name("masthead")
 

@@ -12,7 +12,7 @@ from tests.cli.commands import Masthead, Outcome, call
 from tests.cli.test_doctor import checks_of
 from tests.world import open_world
 
-from masthead.private_files import OTHERS
+from masthead.config.private_files import OTHERS
 
 
 @pytest.fixture(autouse=True)

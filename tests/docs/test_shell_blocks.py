@@ -133,7 +133,7 @@ def test_no_example_needs_a_resolver_that_knows_localhost_names(page: Path) -> N
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_no_example_sets_a_variable_that_is_no_setting(page: Path) -> None:
-    from masthead.settings import VARIABLES
+    from masthead.config.settings import VARIABLES
 
     named = {each for block in blocks(page) for each in re.findall(r"\bMASTHEAD_[A-Z_]+", block)}
     assert named <= {each.name for each in VARIABLES}

@@ -16,11 +16,11 @@ import httpx
 from masthead import ids
 from masthead.app import Parts, build
 from masthead.caller import system
+from masthead.config.settings import Settings
 from masthead.identity.passwords import hash_password
 from masthead.identity.tenants import superusers, tenants
 from masthead.ids import TenantId
 from masthead.records.accounts import credentials
-from masthead.settings import Settings
 from masthead.site.collection import site_settings
 
 SCRIPT = Path(__file__).with_name("forking_server.py")

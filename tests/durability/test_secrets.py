@@ -16,7 +16,7 @@ from tests.world import TenantWorld, World, open_world, records_of
 
 from masthead.app import job_runner
 from masthead.caller import system
-from masthead.keyring import DecryptionError
+from masthead.config.keyring import DecryptionError
 from masthead.records.collection import Record
 from masthead.records.rotation import BATCH, Rotated
 from masthead.storage.urls import sqlite_path

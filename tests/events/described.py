@@ -9,8 +9,8 @@ from typing import Any
 
 import jsonschema_rs
 
+from masthead.config.settings import Settings
 from masthead.schema import registry
-from masthead.settings import Settings
 from masthead.web.asyncapi import build_document
 
 DOCUMENT = build_document(

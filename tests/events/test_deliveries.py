@@ -21,9 +21,9 @@ from tests.events.page import render
 from tests.outbound.conftest import LOOPBACK
 from tests.tls import Authority, Receiver
 
+from masthead.config.values import RETRY_POLICIES
 from masthead.events.names import EVENT_NAMES
 from masthead.outbound.client import OutboundClient
-from masthead.setting_values import RETRY_POLICIES
 from masthead.webhooks.signing import sign
 
 PAGE = (Path(__file__).parents[2] / "docs" / "webhooks.md").read_text()

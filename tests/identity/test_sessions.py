@@ -15,9 +15,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from jwt.warnings import InsecureKeyLengthWarning
 
+from masthead.config.keyring import KeyRing
 from masthead.identity import sessions
 from masthead.identity.sessions import ADMIN_COOKIE, MEMBER_COOKIE, Claims, TokenType
-from masthead.keyring import KeyRing
 
 RING = KeyRing(["a root secret of an install"])
 NOW = datetime(2026, 11, 14, 9, 30, tzinfo=UTC)

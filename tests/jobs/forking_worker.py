@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 
 from masthead import clock, logs
 from masthead.app import build, job_runner
-from masthead.settings import Settings
+from masthead.config.settings import Settings
 
 
 async def work(ahead: timedelta) -> None:

@@ -12,9 +12,9 @@ import pytest
 from tests.mail.postbox import PASSWORD, USER, Postbox
 from tests.tls import Authority, untrusted_certificate
 
+from masthead.config.values import Secret, SmtpSecurity, SmtpServer
 from masthead.mail.message import ComposedMail, Letter, compose
 from masthead.mail.smtp import AsciiOnly, NoSuchMailbox, SmtpTransport
-from masthead.setting_values import Secret, SmtpSecurity, SmtpServer
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from tests.world import PASSWORD, Account, TenantWorld, World, records_of
 
 from masthead.caller import system
 from masthead.identity.setup import OperatorExists, create_operator
-from masthead.identity.throttle import Attempt
+from masthead.limits.sign_in_throttle import Attempt
 
 STORED = "ömil@xn--mnchen-3ya.example"
 SPELLINGS = ("Ömil@MÜNCHEN.example", "o\u0308mil@mu\u0308nchen.example", f" {STORED} ")

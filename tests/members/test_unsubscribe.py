@@ -11,8 +11,8 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 from tests.world import Account, TenantWorld, World
 
+from masthead.config.keyring import KeyRing
 from masthead.ids import TenantId
-from masthead.keyring import KeyRing
 from masthead.members.unsubscribe import PATH, Unsubscribe, unsubscribe_token
 
 CORPUS = Path(__file__).parents[3] / "shared/corpus/webhooks/unsubscribe-token-vectors.json"

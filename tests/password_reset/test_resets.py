@@ -14,7 +14,7 @@ from tests.mail.offices import Office, everything, text_of
 from tests.world import PASSWORD, Account, TenantWorld, records_of
 
 from masthead.identity.accounts import RESET_LINK
-from masthead.identity.throttle import (
+from masthead.limits.sign_in_throttle import (
     ATTEMPTS_PER_ACCOUNT,
     RESET_MAILS_PER_TENANT,
     RESETS_PER_ACCOUNT,

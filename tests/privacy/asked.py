@@ -12,12 +12,12 @@ from starlette.types import ASGIApp
 from tests.world import TenantWorld, World
 
 from masthead.app import http_app, job_runner
+from masthead.config.values import GdprHeaderAuth
 from masthead.ids import TenantId
 from masthead.mail.message import Letter
 from masthead.mail.outbox import mails
 from masthead.privacy.collection import gdpr_requests
 from masthead.records.collection import Record
-from masthead.setting_values import GdprHeaderAuth
 from masthead.storage.database import EVERY_TENANT
 
 EXPORT, DELETE = "/api/gdpr/export", "/api/gdpr/delete"

@@ -23,10 +23,10 @@ from tests.world import Account, TenantWorld, World, records_of
 
 from masthead import clock
 from masthead.caller import Caller, Kind
+from masthead.config.values import GdprHeaderAuth
 from masthead.errors import RateLimited
 from masthead.identity.sessions import ADMIN_COOKIE
 from masthead.privacy.limits import MEMBERS, OWNERS, RequestLimit
-from masthead.setting_values import GdprHeaderAuth
 
 BROWSER = {"accept": "text/html,application/xhtml+xml"}
 

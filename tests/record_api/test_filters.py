@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.world import Account, TenantWorld, World, records_of
 
-from masthead.identity.read_limits import COSTLY_PER_MINUTE
+from masthead.limits.read_limits import COSTLY_PER_MINUTE
 from masthead.records.fields.base import Access
 from masthead.schema import registry
 from masthead.storage.database import Statement

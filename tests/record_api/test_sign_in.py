@@ -11,7 +11,7 @@ import httpx
 import pytest
 from tests.world import PASSWORD, Account, TenantWorld, World, records_of
 
-from masthead.identity.throttle import ATTEMPTS_PER_ACCOUNT, ATTEMPTS_PER_PLACE
+from masthead.limits.sign_in_throttle import ATTEMPTS_PER_ACCOUNT, ATTEMPTS_PER_PLACE
 from masthead.records.collection import Record
 from masthead.schema import registry
 

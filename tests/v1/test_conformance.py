@@ -18,10 +18,10 @@ from tests.databases import fresh_url
 from tests.v1.serving import serving_as_the_command_does, unlimited_world
 
 from masthead.app import V1_TABLE
+from masthead.config.settings import Settings
 from masthead.identity.api_keys import create_key
 from masthead.identity.scopes import SCOPES
 from masthead.schema import registry
-from masthead.settings import Settings
 from masthead.web.openapi import build_document
 from masthead.web.openapi_service import build_service_document
 

@@ -14,9 +14,9 @@ from tests.cli.commands import call
 from tests.clients.node import HERE, run_node
 from tests.events.described import DOCUMENT, SCHEMAS, check_delivery, validate
 
+from masthead.config.settings import Settings
 from masthead.events.names import EVENT_NAMES
 from masthead.schema import registry
-from masthead.settings import Settings
 from masthead.web.v1.event_description import event_description_routes
 
 ERROR, WARNING = 0, 1

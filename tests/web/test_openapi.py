@@ -13,10 +13,10 @@ from starlette.applications import Starlette
 
 from masthead.app import V1_TABLE
 from masthead.cli.main import main
+from masthead.config.settings import Settings
 from masthead.errors import Invalid
 from masthead.identity.scopes import SCOPES
 from masthead.records.fields.base import FieldError
-from masthead.settings import Settings
 from masthead.web.openapi import build_document
 from masthead.web.openapi_schemas import body_example, body_schema
 from masthead.web.v1.descriptions import description_routes

@@ -17,8 +17,8 @@ from tests.world import PASSWORD, Account, TenantWorld, World, records_of
 
 from masthead.app import V1_TABLE
 from masthead.cli.main import main
+from masthead.config.settings import Settings
 from masthead.schema import registry
-from masthead.settings import Settings
 from masthead.web.openapi import build_document
 from masthead.web.openapi_service import DOCUMENT, build_service_document
 

@@ -14,8 +14,8 @@ import traceback
 from datetime import timedelta
 
 from masthead.app import build
+from masthead.config.settings import Settings
 from masthead.schema import tables
-from masthead.settings import Settings
 from masthead.webhooks.deliver import DeliveryWorker
 from masthead.webhooks.queue import DeliveryQueue
 

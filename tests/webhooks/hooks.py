@@ -16,8 +16,8 @@ from tests.v1.keys import key_client
 from tests.world import MovableClock, TenantWorld, World, open_world
 
 from masthead import clock
+from masthead.config.values import RETRY_POLICIES, RetryPolicy
 from masthead.records.collection import Record
-from masthead.setting_values import RETRY_POLICIES, RetryPolicy
 from masthead.storage.database import EVERY_TENANT
 from masthead.webhooks.collection import webhook_subscriptions
 from masthead.webhooks.deliver import DeliveryWorker

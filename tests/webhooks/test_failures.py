@@ -25,7 +25,7 @@ from tests.webhooks.hooks import A, B, Hooks
 
 from masthead import clock
 from masthead.caller import system
-from masthead.setting_values import RetryPolicy
+from masthead.config.values import RetryPolicy
 from masthead.webhooks.collection import webhook_subscriptions
 from masthead.webhooks.schedule import MAX_JITTER
 from masthead.webhooks.sending import ATTEMPT_SECONDS

@@ -11,8 +11,8 @@ from tests.webhooks.hooks import PATH, A, B, Hooks
 from masthead import clock
 from masthead.app import job_runner
 from masthead.caller import system
+from masthead.config.values import RetryPolicy
 from masthead.posts.collection import posts
-from masthead.setting_values import RetryPolicy
 from masthead.webhooks.delivery_log import Which
 from masthead.webhooks.statements import DROPPED_AT_ONCE
 

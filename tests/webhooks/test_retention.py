@@ -8,9 +8,9 @@ from tests.tls import answer
 from tests.webhooks.hooks import PATH, A, Hooks
 
 from masthead.caller import system
+from masthead.config.values import RetryPolicy
 from masthead.posts.collection import posts
 from masthead.schema import tables
-from masthead.setting_values import RetryPolicy
 from masthead.webhooks.delivery_log import EVERY
 from masthead.webhooks.retention import ROWS_AT_ONCE, Retention
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masthead.setting_values import RETRY_POLICIES, RetryPolicy, parse_retry_policy
+from masthead.config.values import RETRY_POLICIES, RetryPolicy, parse_retry_policy
 from masthead.webhooks.schedule import next_attempt
 
 NOW = datetime(2026, 11, 14, 9, 30, tzinfo=UTC)

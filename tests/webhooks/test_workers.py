@@ -19,10 +19,10 @@ from tests.world import World
 
 from masthead import clock
 from masthead.app import Parts, build
+from masthead.config.values import RetryPolicy
 from masthead.errors import Unavailable
 from masthead.outbound.client import OutboundClient
 from masthead.schema import tables
-from masthead.setting_values import RetryPolicy
 from masthead.storage.database import EVERY_TENANT
 from masthead.webhooks.collection import webhook_deliveries
 from masthead.webhooks.deliver import DeliveryWorker

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 
 from masthead.ai.addresses import NotAllowed, reach_of
 from masthead.ai.providers import BASE_URLS, DEFAULT_MODELS, Account
+from masthead.config.settings import Settings
+from masthead.config.values import AiProvider, Secret
 from masthead.ids import TenantId
 from masthead.outbound.reach import Reach
 from masthead.records.engine import Records
-from masthead.setting_values import AiProvider, Secret
-from masthead.settings import Settings
 from masthead.site.collection import site_settings
 
 NOT_CONFIGURED = (

@@ -11,13 +11,13 @@ from dataclasses import dataclass, field, fields
 from functools import partial
 from typing import Any
 
+from masthead.config.settings import Settings
 from masthead.outbound.errors import OutboundError
 from masthead.outbound.reach import RULES, Reach
 from masthead.outbound.targets import literal_address, reachable, read_url
 from masthead.records.collection import Registry
 from masthead.records.fields.base import Field, refuse
 from masthead.records.fields.text import Url
-from masthead.settings import Settings
 from masthead.site.collection import site_settings
 
 WELL_KNOWN = frozenset(

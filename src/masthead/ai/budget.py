@@ -17,9 +17,9 @@ from masthead import clock
 from masthead.ai.ledger import Ledger
 from masthead.ai.prompts import Prompt
 from masthead.ai.providers import MAX_OUTPUT_TOKENS
-from masthead.identity.limit_stores import LimitStore
-from masthead.identity.rate_limits import DAY, SECOND, Microseconds, moment_of
 from masthead.ids import TenantId
+from masthead.limits.sliding_window import DAY, SECOND, Microseconds, moment_of
+from masthead.limits.stores import LimitStore
 from masthead.web.v1.errors import QuotaExceeded
 
 SUBJECT = "ai:budget"

@@ -14,10 +14,10 @@ from masthead.ai.budget import Budgets, Reservation, most_tokens
 from masthead.ai.generation import Generator, Order
 from masthead.ai.limits import NOBODY, AiLimits
 from masthead.ai.prompts import Prompt, prompt_for, read_wish
+from masthead.config.settings import Settings
 from masthead.errors import BadRequest, TooLarge
 from masthead.ids import TenantId
 from masthead.records.engine import Records
-from masthead.settings import Settings
 from masthead.web.answers import header
 from masthead.web.bodies import SMALL_FORM_VALUES, decode_json_object, read_body
 from masthead.web.v1.errors import MethodNotAllowed

@@ -13,9 +13,9 @@ import msgspec
 from masthead import clock
 from masthead.ai.accounts import SiteAi
 from masthead.errors import RateLimited
-from masthead.identity.limit_stores import LimitStore
-from masthead.identity.networks import network_of
-from masthead.identity.rate_limits import (
+from masthead.ids import TenantId
+from masthead.limits.networks import network_of
+from masthead.limits.sliding_window import (
     DayUsage,
     Decision,
     Limits,
@@ -25,7 +25,7 @@ from masthead.identity.rate_limits import (
     admit,
     moment_of,
 )
-from masthead.ids import TenantId
+from masthead.limits.stores import LimitStore
 from masthead.web.v1.errors import QuotaExceeded
 
 PER_ADDRESS = Limits(per_minute=10)

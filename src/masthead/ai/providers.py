@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol
 import msgspec
 
 from masthead.ai.prompts import Prompt
-from masthead.setting_values import AiProvider, Secret
+from masthead.config.values import AiProvider, Secret
 
 MAX_OUTPUT_TOKENS = 4_096
 ANTHROPIC_VERSION = "2023-06-01"

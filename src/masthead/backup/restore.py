@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final
 
-from masthead import root_secret
 from masthead.backup.archive import (
     CHUNK_BYTES,
     FORMAT,
@@ -22,11 +21,12 @@ from masthead.backup.archive import (
     read_rows,
 )
 from masthead.backup.take import UnreachableStorage
+from masthead.config import root_secret
+from masthead.config.settings import Settings
+from masthead.config.values import parse_secret_keys
 from masthead.errors import MastheadError, Unavailable
 from masthead.records.search_index import queue_all_words
 from masthead.schema import registry, tables
-from masthead.setting_values import parse_secret_keys
-from masthead.settings import Settings
 from masthead.storage.load import Loading, NotEmpty, open_loading, require_empty
 from masthead.storage.migrate import HEAD
 from masthead.storage.objects import ObjectStore, open_object_store

@@ -13,8 +13,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import aiosmtplib
 
-from masthead.setting_values import SmtpServer
-from masthead.settings import Settings
+from masthead.config.settings import Settings
+from masthead.config.values import SmtpServer
 
 _S3_CODE = re.compile(r"<Code>(\w+)</Code>")
 _REFUSED_KEY = ("InvalidAccessKeyId", "SignatureDoesNotMatch", "AccessDenied", "InvalidToken")

@@ -14,7 +14,7 @@ from masthead.cli.invocation import Invocation, Shown, command, new_group
 from masthead.cli.moments import moment
 from masthead.cli.opened import opened
 from masthead.cli.tenant_option import tenant_option
-from masthead.identity.named import tenant_named
+from masthead.identity.tenant_lookup import tenant_named
 from masthead.ids import TenantId
 from masthead.installation import Installation
 from masthead.schema import tables

@@ -22,19 +22,20 @@ from urllib.parse import urlsplit
 import aiosmtplib
 import sqlalchemy as sa
 
-from masthead import clock, ids, private_files
+from masthead import clock, ids
 from masthead.cli.causes import database_cause, smtp_cause, storage_cause
 from masthead.cli.invocation import Invocation, Shown, command
+from masthead.config import private_files
+from masthead.config.keyring import KeyRing
+from masthead.config.settings import Settings, SettingsError
 from masthead.errors import MastheadError, NotFound, Unavailable
 from masthead.events.outbox import events
-from masthead.keyring import KeyRing
 from masthead.mail.smtp import SmtpTransport
 from masthead.payments.reconcile import Report, Reports
 from masthead.records.rotation import Rotation
 from masthead.records.tables import tenant_states
 from masthead.records.versions import is_used
 from masthead.schema import registry, tables
-from masthead.settings import Settings, SettingsError
 from masthead.storage.database import EVERY_TENANT
 from masthead.storage.migrate import HEAD, revision_of
 from masthead.storage.objects import open_object_store

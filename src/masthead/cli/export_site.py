@@ -13,7 +13,7 @@ import click
 from masthead.cli.invocation import Invocation, Shown, command
 from masthead.cli.opened import opened
 from masthead.cli.tenant_option import tenant_option
-from masthead.identity.named import tenant_named
+from masthead.identity.tenant_lookup import tenant_named
 from masthead.ids import TenantId
 from masthead.site_export import run
 from masthead.site_export.content import Tell, totals

@@ -17,7 +17,7 @@ from masthead.cli.import_wish import Outputs, Wish
 from masthead.cli.invocation import Invocation, Shown
 from masthead.cli.opened import opened
 from masthead.errors import MastheadError
-from masthead.identity.named import tenant_named
+from masthead.identity.tenant_lookup import tenant_named
 from masthead.ids import TenantId
 from masthead.importers.opening import open_export
 from masthead.importers.redirects import CannotWrite, RedirectRows, write_whole

@@ -39,7 +39,7 @@ class Invocation:
     def settings(self) -> Any:
         """The `Settings` of this run."""
         # Here, so that `--help` and wrong usage answer without loading them.
-        from masthead.settings import Settings
+        from masthead.config.settings import Settings
 
         return Settings.from_environ(
             os.environ, data_dir=self.data_dir, database_url=self.database_url

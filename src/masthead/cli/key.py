@@ -12,8 +12,8 @@ from masthead.cli.invocation import Invocation, Shown, command, new_group
 from masthead.cli.opened import opened
 from masthead.cli.tenant_option import tenant_option
 from masthead.identity.api_keys import api_keys, create_key, revoke_key
-from masthead.identity.named import tenant_named
 from masthead.identity.scopes import ALIASES, SCOPES, is_scope
+from masthead.identity.tenant_lookup import tenant_named
 from masthead.ids import TenantId
 from masthead.records.collection import Record
 from masthead.records.fields.values import read_moment

@@ -21,7 +21,7 @@ from masthead.cli.tenant_option import tenant_option
 from masthead.events.catalog import CATALOG, Category
 from masthead.events.log import EventLog, LoggedEvent
 from masthead.events.names import EVENT_NAMES
-from masthead.identity.named import tenant_named
+from masthead.identity.tenant_lookup import tenant_named
 from masthead.ids import TenantId
 from masthead.suggestions import suggestion
 

@@ -10,7 +10,7 @@ from masthead.cli.opened import opened
 from masthead.cli.secret_values import new_password, password_option
 from masthead.cli.tenant_option import tenant_option
 from masthead.identity.accounts import new_credentials
-from masthead.identity.named import tenant_named
+from masthead.identity.tenant_lookup import tenant_named
 from masthead.ids import TenantId
 from masthead.members.collection import blog_members
 

@@ -8,9 +8,9 @@ from contextlib import asynccontextmanager
 
 from masthead import logs
 from masthead.cli.invocation import Invocation
+from masthead.config.settings import Settings, SettingsError
 from masthead.errors import MastheadError, Unavailable
 from masthead.installation import Installation, open_installation
-from masthead.settings import Settings, SettingsError
 from masthead.storage.migrate import HEAD, NewerDatabase, migrate, revision_of
 
 

@@ -16,10 +16,10 @@ import uvloop
 from masthead.app import Parts, build
 from masthead.cli.invocation import Invocation, command
 from masthead.cli.opened import configure_logs, migrated
+from masthead.config.settings import Settings
+from masthead.config.values import Url
 from masthead.demo.access import DemoAccess, demo_access
 from masthead.serve.listener import address_of, base_url_for, listen
-from masthead.setting_values import Url
-from masthead.settings import Settings
 
 
 @command("serve", prints=False)

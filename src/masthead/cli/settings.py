@@ -13,7 +13,7 @@ from masthead.cli.opened import opened
 from masthead.cli.secret_values import ask_secret, read_secret
 from masthead.cli.tenant_option import tenant_option
 from masthead.errors import NotFound
-from masthead.identity.named import tenant_named
+from masthead.identity.tenant_lookup import tenant_named
 from masthead.ids import TenantId
 from masthead.records.collection import Record
 from masthead.records.engine import Records

@@ -12,9 +12,9 @@ from masthead.cli.invocation import Invocation, Shown, command, new_group
 from masthead.cli.opened import opened
 from masthead.cli.secret_values import new_password, password_option
 from masthead.errors import Invalid
-from masthead.identity.named import tenant_named
 from masthead.identity.plans import Plan
 from masthead.identity.setup import NewTenant, create_tenant
+from masthead.identity.tenant_lookup import tenant_named
 from masthead.identity.tenants import tenants
 from masthead.ids import TenantId
 from masthead.records.collection import Record

@@ -12,6 +12,7 @@ import msgspec
 import structlog
 
 from masthead.app import Parts
+from masthead.config.settings import Settings
 from masthead.demo.seed import (
     FOUNDED_DAYS_AGO,
     OWNER,
@@ -26,7 +27,6 @@ from masthead.identity.tenants import tenants
 from masthead.ids import TenantId
 from masthead.records.engine import Records
 from masthead.schema import registry, tables
-from masthead.settings import Settings
 
 log = structlog.get_logger()
 

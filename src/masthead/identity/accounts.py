@@ -9,14 +9,14 @@ from typing import Any
 
 from masthead import ids
 from masthead.caller import Caller, Kind
+from masthead.config.keyring import KeyRing
 from masthead.email_address import normal_email
 from masthead.errors import BadRequest, Invalid, Problem
 from masthead.identity import passwords, sessions
 from masthead.identity.sessions import TokenType
 from masthead.identity.tenants import Role, superusers
-from masthead.identity.throttle import Attempt, LoginThrottle
 from masthead.ids import TenantId
-from masthead.keyring import KeyRing
+from masthead.limits.sign_in_throttle import Attempt, LoginThrottle
 from masthead.records.accounts import credentials, new_token_key
 from masthead.records.collection import Collection, Record
 from masthead.records.engine import Records

@@ -19,7 +19,7 @@ import msgspec
 
 from masthead import clock
 from masthead.clock import Clock
-from masthead.keyring import KeyRing
+from masthead.config.keyring import KeyRing
 
 ADMIN_COOKIE = "pb_auth"
 MEMBER_COOKIE = "pb_member_auth"

@@ -14,14 +14,14 @@ import sqlalchemy as sa
 from sqlalchemy import Column, Index, PrimaryKeyConstraint, Table
 
 from masthead import clock, ids
+from masthead.config.keyring import KeyRing
+from masthead.config.settings import Settings
 from masthead.email_address import normal_email
 from masthead.ids import TenantId
 from masthead.jobs.queue import jobs
-from masthead.keyring import KeyRing
 from masthead.mail.message import Letter, Mail, compose
 from masthead.mail.rendering import render
 from masthead.records.unit import Unit
-from masthead.settings import Settings
 from masthead.storage import dialects
 from masthead.storage.database import EVERY_TENANT, Database, Statement, Transaction, scope_of
 from masthead.storage.metadata import metadata

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import aiosmtplib
 
+from masthead.config.values import SmtpSecurity, SmtpServer
 from masthead.mail.message import ComposedMail
 from masthead.outbound.connections import trust_of
-from masthead.setting_values import SmtpSecurity, SmtpServer
 
 TIMEOUT_SECONDS = 30.0
 _PERMANENT = range(500, 600)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from masthead.config.settings import Settings
 from masthead.mail.files import MailFolder
 from masthead.mail.message import ComposedMail
 from masthead.mail.smtp import SmtpTransport
-from masthead.settings import Settings
 
 
 class Transport(Protocol):

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 from masthead import clock, ids
 from masthead.caller import Caller, system
+from masthead.config.settings import Settings
 from masthead.errors import (
     BadRequest,
     Conflict,
@@ -37,7 +38,6 @@ from masthead.records.fields.base import REQUIRED
 from masthead.records.fields.file import File
 from masthead.records.new_record import chosen_id
 from masthead.records.unit import file_key
-from masthead.settings import Settings
 from masthead.storage.objects import ObjectStore
 from masthead.web.multipart import Upload
 

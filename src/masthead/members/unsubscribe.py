@@ -8,10 +8,10 @@ import hmac
 from urllib.parse import quote
 
 from masthead.caller import system
+from masthead.config.keyring import KeyRing
 from masthead.email_address import normal_email
 from masthead.errors import NotFound
 from masthead.ids import TenantId
-from masthead.keyring import KeyRing
 from masthead.members.collection import blog_members
 from masthead.records.engine import Records
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 
-from masthead.setting_values import Network
+from masthead.config.values import Network
 
 Address = IPv4Address | IPv6Address
 

@@ -20,6 +20,7 @@ import aiohttp
 from yarl import URL
 
 from masthead import __version__, clock
+from masthead.config.values import Network
 from masthead.errors import Problem
 from masthead.outbound.connections import Gate, connector, trust_of
 from masthead.outbound.errors import BadStatus, Kind, OutboundError
@@ -27,7 +28,6 @@ from masthead.outbound.lookup import Lookup, SystemLookup
 from masthead.outbound.retry_after import read_retry_after
 from masthead.outbound.slots import HostSlots
 from masthead.outbound.targets import IMAGES, WEBHOOKS, check_port, literal_address, read_url
-from masthead.setting_values import Network
 
 USER_AGENT = f"Masthead/{__version__}"
 CALLS_PER_HOST = 8

@@ -18,11 +18,11 @@ from weakref import WeakSet
 from aiohttp import AddrInfoType, TCPConnector
 from aiohttp.abc import AbstractResolver, ResolveResult
 
+from masthead.config.values import Network
 from masthead.outbound.addresses import Address
 from masthead.outbound.errors import Kind, OutboundError
 from masthead.outbound.lookup import Lookup
 from masthead.outbound.targets import Rules, reachable
-from masthead.setting_values import Network
 
 KEEP_ALIVE_SECONDS = 15.0
 

@@ -17,13 +17,13 @@ from types import SimpleNamespace
 import aiohttp
 
 from masthead import clock
+from masthead.config.values import Network
 from masthead.outbound.client import CONNECT_SECONDS, new_session, told_apart
 from masthead.outbound.connections import Gate, connector, trust_of
 from masthead.outbound.lookup import Lookup, SystemLookup
 from masthead.outbound.reach import RULES, Reach
 from masthead.outbound.retry_after import read_retry_after
 from masthead.outbound.targets import read_url
-from masthead.setting_values import Network
 
 EVERYWHERE = (ip_network("0.0.0.0/0"), ip_network("::/0"))
 MAX_PIECE_BYTES = 16 * 1024

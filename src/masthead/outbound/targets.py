@@ -14,9 +14,9 @@ from ipaddress import IPv6Address, ip_address
 import idna
 from yarl import URL
 
+from masthead.config.values import Network
 from masthead.outbound.addresses import Address, is_allowed, is_listed
 from masthead.outbound.errors import refused
-from masthead.setting_values import Network
 
 MAX_URL_LENGTH = 2048
 

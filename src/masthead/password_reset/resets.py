@@ -14,17 +14,17 @@ from typing import Any
 import structlog
 
 from masthead.caller import system
+from masthead.config.settings import Settings
 from masthead.errors import BadRequest
 from masthead.identity.accounts import RESET_LINK, Accounts, new_credentials
 from masthead.identity.tenants import superusers
-from masthead.identity.throttle import Attempt, LoginThrottle
 from masthead.ids import TenantId
 from masthead.jobs.runner import Handler, Job
+from masthead.limits.sign_in_throttle import Attempt, LoginThrottle
 from masthead.mail import messages
 from masthead.mail.outbox import Outbox
 from masthead.records.collection import Collection, Record
 from masthead.records.engine import Records
-from masthead.settings import Settings
 from masthead.site.address import Site, Sites
 
 JOB = "password_reset.mail"

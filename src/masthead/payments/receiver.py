@@ -15,6 +15,7 @@ from starlette.types import Receive, Scope, Send
 
 from masthead import clock
 from masthead.caller import system
+from masthead.config.settings import Settings
 from masthead.errors import BadRequest, Invalid, NotFound
 from masthead.identity.directory import Tenant, TenantDirectory
 from masthead.identity.hosts import BareHost, parse_host, place_of
@@ -24,7 +25,6 @@ from masthead.payments.inbox import Inbox
 from masthead.payments.shapes import PaymentEvent, read_event, tenant_named
 from masthead.payments.signatures import READERS, is_authentic
 from masthead.records.engine import Records
-from masthead.settings import Settings
 from masthead.site.collection import site_settings
 from masthead.web.answers import header, send_json
 from masthead.web.bodies import read_body

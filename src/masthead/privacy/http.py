@@ -16,6 +16,8 @@ from starlette.types import Receive, Scope, Send
 
 from masthead import clock
 from masthead.caller import Caller
+from masthead.config.settings import Settings
+from masthead.config.values import GdprHeaderAuth
 from masthead.errors import BadRequest, MastheadError, Unauthenticated
 from masthead.identity.directory import Tenant, TenantDirectory
 from masthead.ids import TenantId
@@ -26,8 +28,6 @@ from masthead.privacy.limits import RequestLimit
 from masthead.privacy.links import PREFIX, Links
 from masthead.privacy.requests import Requests
 from masthead.records.collection import Record
-from masthead.setting_values import GdprHeaderAuth
-from masthead.settings import Settings
 from masthead.storage.objects import ObjectStore
 from masthead.web import pages
 from masthead.web.answers import header, send_json

@@ -17,9 +17,9 @@ import msgspec
 from masthead import clock
 from masthead.caller import Caller, Kind
 from masthead.errors import RateLimited
-from masthead.identity.limit_stores import LimitStore
-from masthead.identity.networks import network_of
 from masthead.ids import TenantId
+from masthead.limits.networks import network_of
+from masthead.limits.stores import LimitStore
 
 HOUR_SECONDS = 3600.0
 

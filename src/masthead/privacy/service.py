@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
+from masthead.config.settings import Settings
 from masthead.mail.outbox import Outbox
 from masthead.privacy.erasure import Erasure
 from masthead.privacy.export import Exports
@@ -15,7 +16,6 @@ from masthead.privacy.mentions import Mentions
 from masthead.privacy.requests import ERASE_JOB, Requests
 from masthead.privacy.rows import PersonTraces, TenantRows
 from masthead.records.engine import Records
-from masthead.settings import Settings
 from masthead.site.address import Sites
 from masthead.storage.compaction import WordMerge, compact
 from masthead.storage.objects import ObjectStore

@@ -9,18 +9,18 @@ from urllib.parse import urlsplit
 from starlette.types import Receive, Scope, Send
 
 from masthead.caller import Caller, Kind, guest, in_tenant
+from masthead.config.settings import Settings
 from masthead.errors import NotFound
 from masthead.identity.accounts import Accounts
 from masthead.identity.hosts import parse_host
-from masthead.identity.read_limits import ReadLimit
 from masthead.identity.sessions import ADMIN_COOKIE, MEMBER_COOKIE, read_cookie
 from masthead.identity.tenants import superusers
+from masthead.limits.read_limits import ReadLimit
 from masthead.media.images import ImagePool
 from masthead.members.email_change import EmailChanges
 from masthead.password_reset.resets import PasswordResets
 from masthead.records.collection import Collection
 from masthead.records.engine import Records
-from masthead.settings import Settings
 from masthead.storage.objects import ObjectStore
 from masthead.web.answers import header
 from masthead.web.bodies import (

@@ -12,9 +12,9 @@ import sqlalchemy as sa
 
 from masthead import clock, ids
 from masthead.caller import Caller, Kind, in_tenant
+from masthead.config.keyring import KeyRing
 from masthead.errors import AnswerTooLarge, BadRequest, Forbidden, NotFound, Unauthenticated
 from masthead.ids import TenantId
-from masthead.keyring import KeyRing
 from masthead.records.access import allow, allow_record
 from masthead.records.collection import Collection, Record, Registry
 from masthead.records.expand import Expansion, expand_records, with_relations

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from masthead import clock
-from masthead.keyring import KeyRing
+from masthead.config.keyring import KeyRing
 from masthead.records.collection import Registry
 from masthead.records.kept import Kept
 from masthead.records.known_tenants import KnownTenants

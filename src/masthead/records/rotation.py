@@ -13,7 +13,7 @@ from typing import Any
 import sqlalchemy as sa
 import structlog
 
-from masthead.keyring import DecryptionError, KeyRing
+from masthead.config.keyring import DecryptionError, KeyRing
 from masthead.records.collection import Collection, Registry
 from masthead.records.fields.secrets import Secret
 from masthead.records.unit import ENCRYPTION_PURPOSE, secret_context

@@ -12,10 +12,10 @@ import uvloop
 
 from masthead import logs
 from masthead.app import Parts
+from masthead.config.settings import Settings
 from masthead.errors import MastheadError
 from masthead.serve.process import ServerProcess
 from masthead.serve.supervisor import READY
-from masthead.settings import Settings
 
 
 async def serve(descriptor: int, *, with_worker: bool) -> None:

@@ -13,11 +13,11 @@ from collections.abc import Awaitable, Callable
 import structlog
 
 from masthead.app import Parts, Service
+from masthead.config.settings import Settings
 from masthead.serve.drain import RequestsInFlight
 from masthead.serve.http_server import HttpServer
 from masthead.serve.listener import refuse_newcomers
 from masthead.serve.tls import certificate_of
-from masthead.settings import Settings
 
 log = structlog.get_logger()
 

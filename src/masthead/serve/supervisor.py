@@ -16,10 +16,10 @@ from asyncio.subprocess import PIPE, Process
 
 import structlog
 
+from masthead.config.settings import Settings
 from masthead.errors import MastheadError
 from masthead.serve.listener import refuse_newcomers
 from masthead.serve.process import DRAIN_SECONDS
-from masthead.settings import Settings
 
 log = structlog.get_logger()
 

@@ -6,7 +6,7 @@ import ssl
 from dataclasses import dataclass
 from pathlib import Path
 
-from masthead.settings import Settings, SettingsError
+from masthead.config.settings import Settings, SettingsError
 
 
 @dataclass(frozen=True, slots=True)

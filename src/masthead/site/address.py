@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from masthead.config.settings import Settings
 from masthead.errors import NotFound
 from masthead.identity.tenants import tenants
 from masthead.ids import TenantId
 from masthead.records.engine import Records
-from masthead.settings import Settings
 from masthead.site.collection import site_settings
 
 

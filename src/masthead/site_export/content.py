@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from masthead.caller import system
+from masthead.config.settings import Settings
 from masthead.errors import NotFound
 from masthead.identity.tenants import superusers
 from masthead.ids import TenantId
@@ -20,7 +21,6 @@ from masthead.posts.collection import posts
 from masthead.records.collection import Collection, Record
 from masthead.records.engine import ListRequest, Records
 from masthead.records.unit import file_key
-from masthead.settings import Settings
 from masthead.site.address import Sites
 from masthead.site.collection import site_settings
 from masthead.site_export.media_links import MediaLinks

@@ -23,7 +23,7 @@ import obstore
 from obstore.exceptions import BaseError
 from obstore.store import LocalStore, S3Store
 
-from masthead import private_files
+from masthead.config import private_files
 from masthead.errors import BadRequest, NotFound, Unavailable
 
 if TYPE_CHECKING:

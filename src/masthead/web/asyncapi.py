@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from masthead.config.settings import Settings
 from masthead.events.catalog import CATALOG, Category, EventKind
 from masthead.records.collection import Registry
-from masthead.settings import Settings
 from masthead.web import asyncapi_words as words
 from masthead.web.asyncapi_schemas import envelope_schema, payload_schema
 

@@ -16,10 +16,10 @@ from structlog.contextvars import bind_contextvars, reset_contextvars
 
 from masthead import ids
 from masthead.access_log import Answered, log_answer
+from masthead.config.settings import Settings
 from masthead.errors import BadRequest, MastheadError, NotFound, Unauthenticated
 from masthead.identity.directory import Tenant, TenantDirectory
 from masthead.identity.hosts import BareHost, Place, Subdomain, parse_host, place_of
-from masthead.settings import Settings
 from masthead.web.answers import header
 from masthead.web.bodies import ClientDisconnected
 from masthead.web.errors import ErrorFaces, InternalError

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
+from masthead.config.settings import Settings
 from masthead.records.fields.file import File
-from masthead.settings import Settings
 from masthead.web import openapi_words as words
 from masthead.web.openapi_answers import (
     JSON,

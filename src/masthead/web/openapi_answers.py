@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from masthead import errors
-from masthead.setting_values import ErrorCodes
+from masthead.config.values import ErrorCodes
 from masthead.web import openapi_words as words
 from masthead.web.openapi_bare import bare_answer
 from masthead.web.openapi_schemas import view_example

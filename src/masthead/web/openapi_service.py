@@ -7,8 +7,8 @@ from typing import Any
 
 from starlette.routing import Route as Mounted
 
+from masthead.config.settings import Settings
 from masthead.records.collection import Registry
-from masthead.settings import Settings
 from masthead.web import openapi_platform as platform
 from masthead.web import openapi_record_store as record_store
 from masthead.web.answers import encode

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from masthead.config.values import Network
 from masthead.events.names import EVENT_NAMES
 from masthead.outbound.errors import OutboundError
 from masthead.outbound.targets import WEBHOOKS, check_reach, read_url
@@ -15,7 +16,6 @@ from masthead.records.fields.documents import TextList
 from masthead.records.fields.secrets import Secret
 from masthead.records.fields.text import Text, Url
 from masthead.records.fields.values import Date, Number, Select
-from masthead.setting_values import Network
 
 PENDING, DELIVERED, DEAD, DROPPED = "pending", "delivered", "dead", "dropped"
 

@@ -11,11 +11,11 @@ from datetime import datetime, timedelta
 import structlog
 
 from masthead import clock, ids
+from masthead.config.keyring import DecryptionError, KeyRing
+from masthead.config.values import RetryPolicy
 from masthead.errors import Unavailable
-from masthead.keyring import DecryptionError, KeyRing
 from masthead.outbound.client import OutboundClient
 from masthead.records.unit import ENCRYPTION_PURPOSE, secret_context
-from masthead.setting_values import RetryPolicy
 from masthead.webhooks.collection import DEAD, DELIVERED, PENDING, webhook_subscriptions
 from masthead.webhooks.hosts import Host, Hosts, Ready, Target, host_of
 from masthead.webhooks.queue import Delivery, DeliveryQueue, Lane, Result, Subscription

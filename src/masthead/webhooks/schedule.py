@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from masthead.setting_values import RetryPolicy
+from masthead.config.values import RetryPolicy
 
 MAX_JITTER = 0.1
 """Share of a delay that may be added to it; nothing is ever taken off."""

@@ -12,13 +12,13 @@ from tests.outbound.names import NameServer
 from tests.tls import Receiver, answer
 from tests.world import TenantWorld, World
 
+from masthead.config.settings import Settings
 from masthead.importers.images import ImageCopier
 from masthead.importers.memory import Memory
 from masthead.media.images import ImagePool
 from masthead.outbound.client import OutboundClient
 from masthead.outbound.downloads import Patience
 from masthead.records.engine import Records
-from masthead.settings import Settings
 from masthead.storage.objects import ObjectStore
 
 HASTY = Patience(delays=(0.0, 0.0, 0.0), longest=0.1)

@@ -10,7 +10,7 @@ from tests.importers.run.exports import WrittenExport, imported, post, rows
 from tests.media.pictures import picture
 from tests.world import TenantWorld
 
-from masthead.settings import Url
+from masthead.config.settings import Url
 
 FOLDER: Final = "/wp-content/uploads"
 ORIGINAL, SMALL = picture("PNG"), picture("PNG", (15, 15))

@@ -6,7 +6,7 @@ import re
 import sqlite3
 from pathlib import Path
 
-from masthead import private_files
+from masthead.config import private_files
 from masthead.errors import StatementTimeout, Unavailable
 from masthead.storage.database import ForeignKeyViolation, UniqueViolation
 from masthead.storage.sqlite.patterns import REFUSAL, add_like

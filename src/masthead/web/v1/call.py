@@ -10,6 +10,7 @@ from starlette.types import Receive, Scope
 
 from masthead import ids
 from masthead.caller import Caller
+from masthead.config.settings import Settings
 from masthead.errors import NotFound
 from masthead.events.log import EventLog
 from masthead.identity.directory import Tenant
@@ -19,7 +20,6 @@ from masthead.records.collection import Collection, Record
 from masthead.records.engine import ListRequest, Page, Records
 from masthead.records.filter.ast import And, Comparison, Expression, Identifier, Literal
 from masthead.records.unit import Unit
-from masthead.settings import Settings
 from masthead.storage.objects import ObjectStore
 from masthead.web.multipart import Upload
 from masthead.web.v1.routes import Route

@@ -9,7 +9,7 @@ from pathlib import Path
 from starlette.routing import Route as Mounted
 from starlette.types import Receive, Scope, Send
 
-from masthead.settings import Settings
+from masthead.config.settings import Settings
 from masthead.web.answers import RawHeaders, encode, header, send_bytes, send_empty
 from masthead.web.openapi import build_document
 from masthead.web.v1.errors import MethodNotAllowed

@@ -13,9 +13,9 @@ from starlette.types import Receive, Scope, Send
 
 from masthead import errors
 from masthead.errors import BadRequest, Unauthenticated
-from masthead.identity.keys import ApiKey, ApiKeys
-from masthead.identity.limiter import RateLimiter
-from masthead.identity.rate_limits import Decision
+from masthead.identity.key_authentication import ApiKey, ApiKeys
+from masthead.limits.rate_limiter import RateLimiter
+from masthead.limits.sliding_window import Decision
 from masthead.records.engine import Page
 from masthead.records.fields.file import File
 from masthead.web.answers import (

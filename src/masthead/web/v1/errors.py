@@ -7,8 +7,8 @@ from typing import Any
 from starlette.types import Scope, Send
 
 from masthead import errors
+from masthead.config.values import ErrorCodes
 from masthead.errors import MastheadError
-from masthead.setting_values import ErrorCodes
 from masthead.web.answers import RawHeaders, send_json
 from masthead.web.errors import ErrorAnswer, InternalError, retry_after
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from starlette.routing import Route as Mounted
 
+from masthead.config.settings import Settings
 from masthead.records.collection import Registry
-from masthead.settings import Settings
 from masthead.web.answers import encode
 from masthead.web.asyncapi import build_document
 from masthead.web.v1.descriptions import Fixed

@@ -15,8 +15,8 @@ import sqlalchemy as sa
 from sqlalchemy import Column, Index, PrimaryKeyConstraint, Table
 
 from masthead import clock
+from masthead.config.keyring import KeyRing
 from masthead.errors import Invalid, Problem
-from masthead.keyring import KeyRing
 from masthead.records.unit import Unit
 from masthead.storage import dialects
 from masthead.storage.database import EVERY_TENANT, Database

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from starlette.routing import Route as Mounted
 from starlette.types import Receive, Scope, Send
 
-from masthead.identity.keys import ApiKeys
-from masthead.identity.limiter import RateLimiter
+from masthead.identity.key_authentication import ApiKeys
+from masthead.limits.rate_limiter import RateLimiter
 from masthead.web.errors import no_such_address
 from masthead.web.v1.cache import AnswerCache
 from masthead.web.v1.call import V1Services

@@ -1,4 +1,4 @@
-"""A process of its own that hammers one key: `python -m tests.identity.hammer WHERE CALLS`.
+"""A process of its own that hammers one key: `python -m tests.limits.hammer WHERE CALLS`.
 
 It says `ready`, waits for a line, makes its calls 16 at a time, and prints how many were admitted
 and which waits the others were told.
@@ -16,12 +16,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from masthead.clock import Clock
+from masthead.config.values import RateLimits
 from masthead.identity.directory import Tenant
-from masthead.identity.limit_stores import LimitStore, open_limit_store
-from masthead.identity.limiter import RateLimiter
 from masthead.identity.plans import Plan
 from masthead.ids import TenantId
-from masthead.setting_values import RateLimits
+from masthead.limits.rate_limiter import RateLimiter
+from masthead.limits.stores import LimitStore, open_limit_store
 from masthead.storage.open import open_database
 
 TENANT = Tenant(TenantId("hammeredtenant1"), "t", "T", Plan.PRO, None, None, None)

@@ -13,9 +13,9 @@ import msgspec
 
 from masthead import clock
 from masthead.errors import RateLimited, Unavailable
-from masthead.identity.limit_stores import LimitStore
-from masthead.identity.networks import network_of
-from masthead.identity.rate_limits import (
+from masthead.ids import TenantId
+from masthead.limits.networks import network_of
+from masthead.limits.sliding_window import (
     SECOND,
     DayUsage,
     Decision,
@@ -25,7 +25,7 @@ from masthead.identity.rate_limits import (
     admit,
     moment_of,
 )
-from masthead.ids import TenantId
+from masthead.limits.stores import LimitStore
 
 COSTLY_PER_MINUTE = 100
 MAX_REMEMBERED = 20_000

@@ -15,20 +15,20 @@ from pathlib import Path
 import pytest
 from sqlalchemy import MetaData
 from tests.databases import create_tables, empty_postgres_url
-from tests.identity.hammer import opened
+from tests.limits.hammer import opened
 from tests.redis_server import redis_url
 
+from masthead.config.values import RateLimits
 from masthead.errors import Unavailable
 from masthead.identity.directory import Tenant
-from masthead.identity.limit_store_postgres import rate_limit_counters
-from masthead.identity.limit_store_redis import RedisLimitStore
-from masthead.identity.limit_store_sqlite import MAX_BATCH, SqliteLimitStore
-from masthead.identity.limit_stores import LimitStore
-from masthead.identity.limiter import RateLimiter
 from masthead.identity.plans import Plan
-from masthead.identity.rate_limits import Reason
 from masthead.ids import TenantId
-from masthead.setting_values import RateLimits
+from masthead.limits.rate_limiter import RateLimiter
+from masthead.limits.sliding_window import Reason
+from masthead.limits.store_postgres import rate_limit_counters
+from masthead.limits.store_redis import RedisLimitStore
+from masthead.limits.store_sqlite import MAX_BATCH, SqliteLimitStore
+from masthead.limits.stores import LimitStore
 
 START = datetime(2026, 11, 14, 9, 30, tzinfo=UTC)
 ROOT = Path(__file__).parents[2]
@@ -241,7 +241,7 @@ async def test_processes_that_hammer_one_key_get_thirty_calls_between_them(
     kind: str, processes: int, tmp_path: Path
 ) -> None:
     where = new_place(kind, tmp_path)
-    command = [sys.executable, "-m", "tests.identity.hammer", where, "320"]
+    command = [sys.executable, "-m", "tests.limits.hammer", where, "320"]
     pipe = asyncio.subprocess.PIPE
     hammers = [
         await asyncio.create_subprocess_exec(*command, cwd=ROOT, stdin=pipe, stdout=pipe)

@@ -9,9 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from masthead.config.values import RateLimits
 from masthead.identity.directory import Tenant
 from masthead.identity.plans import Plan
-from masthead.identity.rate_limits import (
+from masthead.ids import TenantId
+from masthead.limits.sliding_window import (
     DAY,
     HOUR,
     MINUTE,
@@ -27,8 +29,6 @@ from masthead.identity.rate_limits import (
     limits_of,
     moment_of,
 )
-from masthead.ids import TenantId
-from masthead.setting_values import RateLimits
 
 NOON = moment_of(datetime(2026, 11, 14, 12, 0, 0, tzinfo=UTC))
 

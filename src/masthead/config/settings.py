@@ -15,9 +15,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from masthead import root_secret
-from masthead.errors import MastheadError
-from masthead.setting_values import (
+from masthead.config import root_secret
+from masthead.config.values import (
     AiProvider,
     ErrorCodes,
     GdprHeaderAuth,
@@ -48,6 +47,7 @@ from masthead.setting_values import (
     parse_switch,
     parse_text,
 )
+from masthead.errors import MastheadError
 from masthead.suggestions import suggestion
 
 PREFIX = "MASTHEAD_"

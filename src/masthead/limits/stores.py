@@ -46,13 +46,13 @@ def open_limit_store(
     would take the writer's time, so the limits are in a file next to it."""
     # Imported here, so that a start pays for one of them only.
     if redis_url is not None:
-        from masthead.identity.limit_store_redis import RedisLimitStore
+        from masthead.limits.store_redis import RedisLimitStore
 
         return RedisLimitStore(redis_url)
     if database.has_one_writer:
-        from masthead.identity.limit_store_sqlite import SqliteLimitStore
+        from masthead.limits.store_sqlite import SqliteLimitStore
 
         return SqliteLimitStore(data_dir / FILE_NAME, now)
-    from masthead.identity.limit_store_postgres import PostgresLimitStore
+    from masthead.limits.store_postgres import PostgresLimitStore
 
     return PostgresLimitStore(database, now)

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from masthead.setting_values import (
+from masthead.config.settings import VARIABLES, Settings, SettingsError
+from masthead.config.values import (
     AiProvider,
     ErrorCodes,
     GdprHeaderAuth,
@@ -22,9 +23,8 @@ from masthead.setting_values import (
     SmtpSecurity,
     SmtpServer,
 )
-from masthead.settings import VARIABLES, Settings, SettingsError
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 
 
 def refusal(name: str, value: str) -> str:
@@ -233,7 +233,7 @@ class TestRootSecrets:
 
     def test_processes_that_start_at_once_end_with_the_same_key(self, tmp_path: Path) -> None:
         program = (
-            "import sys; from masthead.settings import Settings\n"
+            "import sys; from masthead.config.settings import Settings\n"
             "settings = Settings.from_environ({}, data_dir=sys.argv[1])\n"
             "sys.stdin.read()\n"
             "print(settings.load_root_secrets()[0])"

@@ -20,7 +20,8 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from masthead import clock, private_files
+from masthead import clock
+from masthead.config import private_files
 from masthead.errors import Unavailable
 from masthead.ids import TenantId
 from masthead.storage.sqlite.connection import BUSY, code_of, translated

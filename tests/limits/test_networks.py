@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from masthead.identity.networks import network_of
+from masthead.limits.networks import network_of
 
 
 @pytest.mark.parametrize(

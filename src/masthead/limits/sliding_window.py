@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import msgspec
 
+from masthead.config.values import RateLimits
 from masthead.identity.directory import Tenant
 from masthead.identity.plans import Plan
-from masthead.setting_values import RateLimits
 
 Microseconds = int
 

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from masthead.settings import Settings
+from masthead.config.settings import Settings
 
 OTHERS = 0o077
 _OF_SQLITE = ("", "-wal", "-shm", "-journal")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from masthead.keyring import DecryptionError, KeyRing
+from masthead.config.keyring import DecryptionError, KeyRing
 
 OLD = "old root secret of an install"
 NEW = b"new root secret of an install"

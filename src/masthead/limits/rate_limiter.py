@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import msgspec
 
 from masthead import clock
+from masthead.config.values import RateLimits
 from masthead.identity.directory import Tenant
-from masthead.identity.limit_stores import LimitStore
-from masthead.identity.rate_limits import (
+from masthead.limits.sliding_window import (
     UNLIMITED,
     Admission,
     DayUsage,
@@ -26,7 +26,7 @@ from masthead.identity.rate_limits import (
     limits_of,
     moment_of,
 )
-from masthead.setting_values import RateLimits
+from masthead.limits.stores import LimitStore
 
 MAX_REMEMBERED = 20_000
 

@@ -14,8 +14,8 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from masthead.errors import Unavailable
-from masthead.identity.limit_batches import Batches
 from masthead.ids import TenantId
+from masthead.limits.batches import Batches
 
 KEPT_SECONDS = 2 * 24 * 3600
 PATIENCE_SECONDS = 2.0

@@ -14,7 +14,7 @@ from masthead import clock
 from masthead.caller import Kind
 from masthead.identity.api_keys import api_keys, create_key, generate_key, revoke_key
 from masthead.identity.directory import TenantDirectory
-from masthead.identity.keys import ApiKey, ApiKeys
+from masthead.identity.key_authentication import ApiKey, ApiKeys
 from masthead.identity.plans import Plan
 from masthead.records.collection import Collection, Record
 from masthead.records.engine import Records

@@ -10,7 +10,7 @@ from tests.world import World
 
 from masthead import ids
 from masthead.errors import RateLimited
-from masthead.identity.throttle import (
+from masthead.limits.sign_in_throttle import (
     ATTEMPTS_PER_ACCOUNT,
     ATTEMPTS_PER_NETWORK,
     ATTEMPTS_PER_PLACE,

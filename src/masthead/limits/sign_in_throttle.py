@@ -23,7 +23,7 @@ from sqlalchemy import Column, PrimaryKeyConstraint, Table
 from masthead import clock
 from masthead.email_address import normal_email
 from masthead.errors import RateLimited
-from masthead.identity.networks import network_of
+from masthead.limits.networks import network_of
 from masthead.storage import dialects
 from masthead.storage.database import EVERY_TENANT, Database, Transaction
 from masthead.storage.metadata import metadata

@@ -9,8 +9,8 @@ import sqlalchemy as sa
 from sqlalchemy import Column, PrimaryKeyConstraint, Table
 
 from masthead import clock
-from masthead.identity.limit_batches import Batches
 from masthead.ids import TenantId
+from masthead.limits.batches import Batches
 from masthead.storage import dialects
 from masthead.storage.database import EVERY_TENANT, Database, Row, Transaction, scope_of
 from masthead.storage.metadata import metadata
