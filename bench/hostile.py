@@ -24,7 +24,7 @@ READER: Final = """
 import json, sys, time
 from pathlib import Path
 from masthead.importers.opening import open_export
-from masthead.importers.preparing import prepare_all
+from masthead.importers.run.preparing import prepare_all
 from masthead.importers.source import BadFile, Options, SourcePost
 
 refusal, was_opened = "", False

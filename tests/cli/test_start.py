@@ -34,7 +34,7 @@ def test_a_service_on_sqlite_loads_nothing_of_postgresql() -> None:
 
 def test_a_process_that_prepares_posts_loads_no_service() -> None:
     among = ("sqlalchemy", "structlog", "PIL", "aiohttp", "obstore", "masthead.cli.main")
-    assert loaded("import masthead.importers.preparing", among) == set()
+    assert loaded("import masthead.importers.run.preparing", among) == set()
 
 
 def test_what_a_new_process_loads_again_is_not_the_command_line() -> None:

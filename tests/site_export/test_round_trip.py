@@ -15,9 +15,9 @@ from tests.site_export.filled import Filled, export, picture, upload
 from tests.world import TenantWorld
 
 from masthead.caller import system
-from masthead.importers.content import prepare
-from masthead.importers.drafts import Body, draft_of, key_of_post
 from masthead.importers.ghost.reader import open_ghost
+from masthead.importers.html.content import prepare
+from masthead.importers.run.drafts import Body, draft_of, key_of_post
 from masthead.importers.source import Options, Skipped, Source, SourceMember, SourcePost
 from masthead.importers.wordpress.source import open_wordpress
 from masthead.records.collection import Record

@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.site_export.filled import Filled, entries
 
-from masthead.importers.member_csv import CsvTable
+from masthead.importers.files.csv_rows import CsvTable
 from masthead.site_export.tables import guarded, write_row
 
 

@@ -20,14 +20,14 @@ from masthead.errors import MastheadError
 from masthead.identity.tenant_lookup import tenant_named
 from masthead.ids import TenantId
 from masthead.importers.opening import open_export
-from masthead.importers.redirects import CannotWrite, RedirectRows, write_whole
 from masthead.importers.report import Report, errors_file, read_errors
-from masthead.importers.run import Import, Request, Watch
-from masthead.importers.runs import NewRun, RunLog, open_shell_run
+from masthead.importers.run.pipeline import Import, Request, Watch
+from masthead.importers.run.redirects import CannotWrite, RedirectRows, write_whole
+from masthead.importers.run.run_record import NewRun, RunLog, open_shell_run
 from masthead.importers.source import BadFile, Overview, Source
 
 if TYPE_CHECKING:
-    from masthead.importers.images import ImportServices
+    from masthead.importers.images.copying import ImportServices
 
 ERRORS_FILE = "import-errors.json"
 
@@ -48,7 +48,7 @@ async def repair_images(
     report_path: Path | None,
 ) -> Shown:
     # An import without pictures has no use for what copies them.
-    from masthead.importers.image_repair import ImageRepair
+    from masthead.importers.images.repair import ImageRepair
 
     _check_folder(report_path)
     retried = _retried(retry_errors)

@@ -16,7 +16,7 @@ import click
 from masthead.cli.import_wish import Outputs, Wish
 from masthead.cli.invocation import Invocation, Shown, command, new_group
 from masthead.cli.tenant_option import tenant_option
-from masthead.importers.batch_sizes import DEFAULT_BATCH, MAX_BATCH
+from masthead.importers.run.batch_sizes import DEFAULT_BATCH, MAX_BATCH
 from masthead.importers.source import Options
 
 app = new_group("Imports posts, members and pictures from another platform.")

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Final
 
 from masthead.caller import system
 from masthead.ids import TenantId
-from masthead.importers.batch_sizes import DEFAULT_BATCH
-from masthead.importers.runs import NewRun, create_run
+from masthead.importers.run.batch_sizes import DEFAULT_BATCH
+from masthead.importers.run.run_record import NewRun, create_run
 from masthead.importers.source import Options
 from masthead.jobs.runner import Handler, Job
 from masthead.records.collection import Record
 from masthead.records.engine import Records
 
 if TYPE_CHECKING:
-    from masthead.importers.images import ImportServices
+    from masthead.importers.images.copying import ImportServices
 
 RUN_JOB: Final = "imports.run"
 PLACES: Final = {RUN_JOB: 1}
@@ -75,7 +75,7 @@ class ImportWork:
         async def run(job: Job) -> None:
             # Loaded with the first import: its parsers are a noticeable part of a start that may
             # never see one.
-            from masthead.importers.queued import ImportJob
+            from masthead.importers.run.queued import ImportJob
 
             await ImportJob(services, job, lambda: self._is_stopping).run()
 

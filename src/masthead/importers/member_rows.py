@@ -8,7 +8,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from masthead.email_address import is_email, normal_email
-from masthead.importers.member_csv import CsvTable
+from masthead.importers.files.csv_rows import CsvTable
 from masthead.importers.source import BadFile, Skipped, SourceMember
 
 INVALID: Final = "invalid e-mail"

@@ -19,8 +19,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from masthead import clock
-from masthead.importers.foreign_html import tamed
-from masthead.importers.srcset import safe_srcset
+from masthead.importers.html.foreign_html import tamed
+from masthead.importers.images.srcset import safe_srcset
 from masthead.records.collection import Record
 from masthead.records.publication import PUBLISHED
 from masthead.records.safe_addresses import LINK_SCHEMES, safe_link, safe_picture

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from masthead.importers import files as limits
-from masthead.importers.files import Files, open_files
+from masthead.importers.files import export_files as limits
+from masthead.importers.files.export_files import Files, open_files
 from masthead.importers.source import BadFile
 
 CORPUS = Path(__file__).parents[4] / "shared" / "corpus" / "substack" / "zip-edge"

@@ -51,7 +51,7 @@ def test_strings_may_hold_line_ends_and_latin_letters() -> None:
 
 @pytest.mark.parametrize("chunk", [1, 2, 3, 7, 64])
 def test_where_the_pieces_end_does_not_matter(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("masthead.importers.decoding.CHUNK", chunk)
+    monkeypatch.setattr("masthead.importers.files.decoding.CHUNK", chunk)
     monkeypatch.setattr(tables, "CHUNK", chunk)
     content = '{"meta":{"n":12345678},"data":{"posts":[{"n":1.5,"t":"é\\n😀"},12345,null,true]}}'
     assert [row for _, row in read(content)] == [{"n": 1.5, "t": "é\n😀"}, 12345, None, True]

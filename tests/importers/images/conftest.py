@@ -13,8 +13,8 @@ from tests.tls import Receiver, answer
 from tests.world import TenantWorld, World
 
 from masthead.config.settings import Settings
-from masthead.importers.images import ImageCopier
-from masthead.importers.memory import Memory
+from masthead.importers.images.copying import ImageCopier
+from masthead.importers.run.memory import Memory
 from masthead.media.images import ImagePool
 from masthead.outbound.client import OutboundClient
 from masthead.outbound.downloads import Patience

@@ -15,9 +15,9 @@ from tests.outbound.names import NameServer
 from tests.tls import Behaviour, Exchange, Receiver, answer, cut, flood, redirect
 from tests.world import TenantWorld
 
-from masthead.importers.archived import Archive
-from masthead.importers.image_urls import ImageRef, find_pictures
-from masthead.importers.images import ImageCopier
+from masthead.importers.files.archived import Archive
+from masthead.importers.images.copying import ImageCopier
+from masthead.importers.images.urls import ImageRef, find_pictures
 from masthead.outbound.downloads import PER_HOST
 
 PNG = picture("PNG")

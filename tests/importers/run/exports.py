@@ -14,8 +14,8 @@ from tests.world import TenantWorld
 
 from masthead.app import Parts
 from masthead.importers.report import Report
-from masthead.importers.run import Import, Request
-from masthead.importers.runs import NewRun, RunLog, open_shell_run
+from masthead.importers.run.pipeline import Import, Request
+from masthead.importers.run.run_record import NewRun, RunLog, open_shell_run
 from masthead.importers.source import (
     Overview,
     Skipped,

@@ -18,8 +18,8 @@ from tests.importers.run.exports import (
 )
 from tests.world import PASSWORD, Account, TenantWorld, records_of
 
-from masthead.importers.author_batches import KNOWN
-from masthead.importers.batches import DELETED, UNCHANGED
+from masthead.importers.run.author_batches import KNOWN
+from masthead.importers.run.post_batches import DELETED, UNCHANGED
 from masthead.importers.source import Skipped, SourceAuthor
 
 ADA = SourceAuthor("ada", "ada@example.com", "Ada Lovelace", "First.")

@@ -18,8 +18,8 @@ from tests.privacy.asked import DELETE, member_deletion, run_jobs
 from tests.world import Account, TenantWorld
 
 from masthead.errors import Forbidden
-from masthead.importers.batches import DELETED, EDITED, UNCHANGED
-from masthead.importers.comment_batches import NO_PARENT, NO_POST
+from masthead.importers.run.comment_batches import NO_PARENT, NO_POST
+from masthead.importers.run.post_batches import DELETED, EDITED, UNCHANGED
 from masthead.importers.source import Skipped, SourceComment, SourceMember
 
 

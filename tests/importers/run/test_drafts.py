@@ -9,11 +9,11 @@ import pytest
 from msgspec.structs import replace
 from tests.importers.run.exports import post
 
-from masthead.importers.drafts import Body, draft_of, fingerprint
-from masthead.importers.memory import LONGEST_KEY, key_of
 from masthead.importers.opening import family_of, open_export
-from masthead.importers.queued import safe_name
-from masthead.importers.redirects import CannotWrite, RedirectRows, guarded, write_whole
+from masthead.importers.run.drafts import Body, draft_of, fingerprint
+from masthead.importers.run.memory import LONGEST_KEY, key_of
+from masthead.importers.run.queued import safe_name
+from masthead.importers.run.redirects import CannotWrite, RedirectRows, guarded, write_whole
 from masthead.importers.source import BadFile, Options, Overview, SourceMember
 
 BODY = Body("<p>Text</p>")

@@ -8,8 +8,8 @@ import pytest
 from tests.importers.run.exports import WrittenExport, everything, imported, rows
 from tests.world import TenantWorld
 
-from masthead.importers.batches import DELETED, UNCHANGED
-from masthead.importers.member_batches import ALREADY
+from masthead.importers.run.member_batches import ALREADY
+from masthead.importers.run.post_batches import DELETED, UNCHANGED
 from masthead.importers.source import Skipped, SourceMember
 
 

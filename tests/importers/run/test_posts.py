@@ -22,9 +22,9 @@ from tests.importers.run.exports import (
 from tests.world import TenantWorld
 
 from masthead.errors import Forbidden
-from masthead.importers.batches import DELETED, EDITED, UNCHANGED
 from masthead.importers.collection import import_runs
 from masthead.importers.report import read_report
+from masthead.importers.run.post_batches import DELETED, EDITED, UNCHANGED
 from masthead.importers.source import Skipped
 from masthead.storage.urls import sqlite_path
 

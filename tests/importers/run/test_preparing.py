@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 from tests.importers.run.exports import post
 
-from masthead.importers.preparing import (
+from masthead.importers.run.preparing import (
     MOST_PICTURES,
     MOST_REFERENCES,
     MOST_TAGS,

@@ -23,7 +23,7 @@ from typing import Any, Final
 import pytest
 from lxml import etree
 
-from masthead.importers.content import prepare
+from masthead.importers.html.content import prepare
 from masthead.importers.opening import open_export
 from masthead.importers.source import BadFile, Options, SourcePost
 from masthead.importers.wordpress.items import Channel, read_items

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from html import escape
 from typing import Any, Final
 
-from masthead.importers.decoding import storable
+from masthead.importers.files.decoding import storable
 from masthead.importers.ghost.card_html import simplified
 from masthead.importers.ghost.lexical import render_lexical
 from masthead.importers.ghost.markdown import render_markdown

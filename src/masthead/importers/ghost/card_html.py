@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from masthead.importers.fragments import inner_html, parsed, replace
 from masthead.importers.ghost.cards import render_card
+from masthead.importers.html.fragments import inner_html, parsed, replace
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement

@@ -10,7 +10,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from masthead.email_address import is_email, normal_email
-from masthead.importers.decoding import storable
+from masthead.importers.files.decoding import storable
 from masthead.importers.source import BadFile, Skipped, SourceAuthor
 
 INTERNAL: Final = "#"

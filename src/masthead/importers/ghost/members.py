@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from masthead.importers.dates import utc_text
+from masthead.importers.files.csv_rows import Row, is_no, is_yes
 from masthead.importers.ghost.links import Links, key, text
-from masthead.importers.member_csv import Row, is_no, is_yes
 from masthead.importers.member_rows import MAX_NAME, checked_email, refused
 from masthead.importers.source import Skipped, SourceMember
 

@@ -10,12 +10,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-from masthead.importers.files import Files, open_files
+from masthead.importers.files.csv_rows import CsvTable
+from masthead.importers.files.export_files import Files, open_files
 from masthead.importers.ghost.links import Links
 from masthead.importers.ghost.members import members_of_csv, members_of_table
 from masthead.importers.ghost.posts import post_of
 from masthead.importers.ghost.tables import NOT_AN_EXPORT, is_export, rows
-from masthead.importers.member_csv import CsvTable
 from masthead.importers.member_rows import Entry, MergedMembers, refuse_if_too_many
 from masthead.importers.source import (
     BadFile,

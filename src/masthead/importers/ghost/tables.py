@@ -8,8 +8,8 @@ from collections.abc import Generator, Iterator
 from json import JSONDecodeError
 from typing import Any, BinaryIO, Final
 
-from masthead.importers.decoding import CHUNK, decoded
-from masthead.importers.densities import BRACKETS, GHOST_MEMBERS, GHOST_POSTS, VALUES, Density
+from masthead.importers.files.decoding import CHUNK, decoded
+from masthead.importers.html.densities import BRACKETS, GHOST_MEMBERS, GHOST_POSTS, VALUES, Density
 from masthead.importers.source import BadFile
 
 MAX_VALUE: Final = 10_000_000

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from lxml.html import HtmlElement
 
-from masthead.importers.fragments import inner_html, parsed, replace
+from masthead.importers.html.fragments import inner_html, parsed, replace
 from masthead.importers.substack.embeds import NATIVE, replacement
 
 LEFT_OUT: Final = "A recording that only Substack has was left out."

@@ -8,7 +8,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from masthead.importers.dates import utc_text
-from masthead.importers.member_csv import Row, is_yes
+from masthead.importers.files.csv_rows import Row, is_yes
 from masthead.importers.source import PAYWALL, Kind, SourcePost
 from masthead.importers.substack.markup import cleaned
 

@@ -7,10 +7,10 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from masthead.importers.decoding import decoded, storable
-from masthead.importers.densities import HTML_FILES, POST_ROWS
-from masthead.importers.files import Files, open_files
-from masthead.importers.member_csv import CsvTable, Row
+from masthead.importers.files.csv_rows import CsvTable, Row
+from masthead.importers.files.decoding import decoded, storable
+from masthead.importers.files.export_files import Files, open_files
+from masthead.importers.html.densities import HTML_FILES, POST_ROWS
 from masthead.importers.member_rows import Entry, MergedMembers, refuse_if_too_many
 from masthead.importers.source import (
     BadFile,

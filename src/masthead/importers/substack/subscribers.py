@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from masthead.importers.dates import utc_text
-from masthead.importers.member_csv import Row, is_no, is_yes
+from masthead.importers.files.csv_rows import Row, is_no, is_yes
 from masthead.importers.member_rows import MAX_NAME, Entry, checked_email, refused
 from masthead.importers.source import Skipped, SourceMember
 

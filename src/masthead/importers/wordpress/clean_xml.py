@@ -13,8 +13,8 @@ import re
 from collections.abc import Iterator
 from typing import BinaryIO, Final
 
-from masthead.importers.decoding import ESCAPED, ForeignLetters
-from masthead.importers.densities import REPAIRS, SECTIONS
+from masthead.importers.files.decoding import ESCAPED, ForeignLetters
+from masthead.importers.html.densities import REPAIRS, SECTIONS
 from masthead.importers.source import BadFile
 
 CHUNK: Final = 64 * 1024

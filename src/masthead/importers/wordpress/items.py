@@ -12,7 +12,7 @@ from typing import BinaryIO, Final
 
 from lxml import etree
 
-from masthead.importers.densities import ELEMENTS, ITEMS, TEXTS
+from masthead.importers.html.densities import ELEMENTS, ITEMS, TEXTS
 from masthead.importers.source import BadFile
 from masthead.importers.wordpress.clean_xml import NOT_WXR, CleanXml
 

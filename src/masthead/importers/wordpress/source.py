@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from masthead.importers.files import Files, open_files
+from masthead.importers.files.export_files import Files, open_files
 from masthead.importers.source import (
     BadFile,
     Options,

@@ -9,7 +9,12 @@ from msgspec import Struct, field
 
 from masthead.comments.collection import comments
 from masthead.errors import Invalid
-from masthead.importers.batches import (
+from masthead.importers.dates import first_made
+from masthead.importers.report import Outcome, Result
+from masthead.importers.run.destination import Destination
+from masthead.importers.run.drafts import fingerprint
+from masthead.importers.run.memory import Fetch, Item, Standing
+from masthead.importers.run.post_batches import (
     DELETED,
     EDITED,
     UNCHANGED,
@@ -17,11 +22,6 @@ from masthead.importers.batches import (
     outcome_of_skipped,
     reason_of,
 )
-from masthead.importers.dates import first_made
-from masthead.importers.destination import Destination
-from masthead.importers.drafts import fingerprint
-from masthead.importers.memory import Fetch, Item, Standing
-from masthead.importers.report import Outcome, Result
 from masthead.importers.source import Skipped, SourceComment
 from masthead.records.unit import Unit
 

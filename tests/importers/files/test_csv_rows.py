@@ -8,7 +8,7 @@ from typing import BinaryIO
 
 import pytest
 
-from masthead.importers.member_csv import MAX_CELL, CsvTable, is_no, is_yes
+from masthead.importers.files.csv_rows import MAX_CELL, CsvTable, is_no, is_yes
 from masthead.importers.source import BadFile
 
 

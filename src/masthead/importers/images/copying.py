@@ -20,9 +20,9 @@ import structlog
 from masthead.caller import system
 from masthead.errors import Invalid, MastheadError
 from masthead.ids import TenantId
-from masthead.importers.archived import Archive
-from masthead.importers.image_urls import ImageRef, file_name, picture_key
-from masthead.importers.memory import IMAGES, Item, Memory
+from masthead.importers.files.archived import Archive
+from masthead.importers.images.urls import ImageRef, file_name, picture_key
+from masthead.importers.run.memory import IMAGES, Item, Memory
 from masthead.media.collection import media
 from masthead.media.sniff import sniff
 from masthead.media.upload import UploadServices, kept_file, media_path

@@ -17,7 +17,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from typing import Final
 
-from masthead.importers.content import Prepared, prepare
+from masthead.importers.html.content import Prepared, prepare
 from masthead.importers.source import SourcePost
 
 WORTH_A_PROCESS: Final = 400

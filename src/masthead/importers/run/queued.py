@@ -16,13 +16,13 @@ import msgspec
 from masthead.caller import system
 from masthead.errors import MastheadError, NotFound, Unavailable
 from masthead.importers.collection import DONE, FAILED, import_runs
-from masthead.importers.images import ImportServices
+from masthead.importers.images.copying import ImportServices
 from masthead.importers.jobs import KeptOptions
 from masthead.importers.opening import open_export
-from masthead.importers.redirects import RedirectRows
 from masthead.importers.report import Report, errors_file
-from masthead.importers.run import Import, Request, Stopped
-from masthead.importers.runs import RunLog
+from masthead.importers.run.pipeline import Import, Request, Stopped
+from masthead.importers.run.redirects import RedirectRows
+from masthead.importers.run.run_record import RunLog
 from masthead.importers.source import Source
 from masthead.jobs.runner import MAX_ATTEMPTS, Job
 from masthead.outbound.downloads import PATIENT, Patience

@@ -13,18 +13,24 @@ from typing import Any, Final
 import msgspec
 
 from masthead.caller import system
-from masthead.importers.archived import Archive
-from masthead.importers.content import Prepared, rewrite
-from masthead.importers.drafts import collection_of, key_of_post
-from masthead.importers.image_urls import ImageRef
-from masthead.importers.images import ImageCopier, ImportServices
-from masthead.importers.memory import Item, Memory
+from masthead.importers.files.archived import Archive
+from masthead.importers.html.content import Prepared, rewrite
+from masthead.importers.images.copying import ImageCopier, ImportServices
+from masthead.importers.images.urls import ImageRef
+from masthead.importers.images.wanted import WantedImages
 from masthead.importers.opening import family_of
-from masthead.importers.preparing import Preparing
 from masthead.importers.report import Outcome, Report
-from masthead.importers.run import PostReader, Request, Watch, notes_of, refuse_if_read_only
+from masthead.importers.run.drafts import collection_of, key_of_post
+from masthead.importers.run.memory import Item, Memory
+from masthead.importers.run.pipeline import (
+    PostReader,
+    Request,
+    Watch,
+    notes_of,
+    refuse_if_read_only,
+)
+from masthead.importers.run.preparing import Preparing
 from masthead.importers.source import Skipped, Source, SourcePost
-from masthead.importers.wanted_images import WantedImages
 from masthead.outbound.downloads import PATIENT, Patience
 from masthead.records.collection import Record
 from masthead.records.unit import Unit

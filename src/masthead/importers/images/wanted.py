@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from masthead.caller import system
 from masthead.ids import TenantId
-from masthead.importers.image_urls import ImageRef, picture_key
-from masthead.importers.memory import IMAGES, Memory
+from masthead.importers.images.urls import ImageRef, picture_key
+from masthead.importers.run.memory import IMAGES, Memory
 from masthead.media.collection import media
 from masthead.records.engine import Records
 

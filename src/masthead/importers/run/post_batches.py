@@ -17,11 +17,11 @@ from msgspec import Struct, field
 from masthead.errors import Invalid, Unavailable
 from masthead.importers.collection import redirects
 from masthead.importers.dates import first_made
-from masthead.importers.destination import Destination
-from masthead.importers.drafts import Draft, key_of_post
-from masthead.importers.memory import Fetch, Item, Standing
-from masthead.importers.redirects import PERMANENT, new_path
 from masthead.importers.report import Outcome, Result
+from masthead.importers.run.destination import Destination
+from masthead.importers.run.drafts import Draft, key_of_post
+from masthead.importers.run.memory import Fetch, Item, Standing
+from masthead.importers.run.redirects import PERMANENT, new_path
 from masthead.importers.source import Skipped, SourcePost
 from masthead.records.collection import Record
 from masthead.records.fields.text import Slug

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from masthead.importers.fragments import MAX_ELEMENTS, inner_html, parsed, replace
+from masthead.importers.html.fragments import MAX_ELEMENTS, inner_html, parsed, replace
 
 
 @pytest.mark.parametrize(

@@ -11,23 +11,23 @@ from typing import Any
 from msgspec import Struct
 from msgspec.json import encode
 
-from masthead.importers.editor_json import to_document
-from masthead.importers.image_urls import (
-    ImageRef,
-    find_pictures,
-    has_image_extension,
-    host_of,
-    original_of,
-)
-from masthead.importers.markup import (
+from masthead.importers.html.editor_json import to_document
+from masthead.importers.html.markup import (
     Token,
     background_of,
     cleaned,
     escaped,
     with_background,
 )
+from masthead.importers.images.srcset import parse_srcset, widest, write_srcset
+from masthead.importers.images.urls import (
+    ImageRef,
+    find_pictures,
+    has_image_extension,
+    host_of,
+    original_of,
+)
 from masthead.importers.source import SourcePost
-from masthead.importers.srcset import parse_srcset, widest, write_srcset
 
 LARGE = 200_000
 """Characters of HTML; the document of a shorter text is not even measured."""

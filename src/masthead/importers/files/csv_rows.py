@@ -8,8 +8,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import BinaryIO, Final
 
-from masthead.importers.decoding import CHUNK, decoded
-from masthead.importers.densities import LINES, Density
+from masthead.importers.files.decoding import CHUNK, decoded
+from masthead.importers.html.densities import LINES, Density
 from masthead.importers.source import BadFile
 
 MAX_CELL: Final = 1_000_000

@@ -9,10 +9,10 @@ from typing import Final
 
 from masthead.errors import Invalid
 from masthead.identity.tenants import Role, superusers
-from masthead.importers.batches import DELETED, Progress, outcome_of_skipped, reason_of
-from masthead.importers.destination import Destination
-from masthead.importers.memory import Fetch, Item
 from masthead.importers.report import Outcome, Result
+from masthead.importers.run.destination import Destination
+from masthead.importers.run.memory import Fetch, Item
+from masthead.importers.run.post_batches import DELETED, Progress, outcome_of_skipped, reason_of
 from masthead.importers.source import Skipped, SourceAuthor
 from masthead.records.accounts import new_token_key
 from masthead.records.unit import Unit

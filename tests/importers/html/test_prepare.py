@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from masthead.importers import content
-from masthead.importers.content import Prepared, prepare, rewrite
+from masthead.importers.html import content
+from masthead.importers.html.content import Prepared, prepare, rewrite
 from masthead.importers.source import SourcePost
 from masthead.records.fields import documents
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from masthead.caller import Caller, system
 from masthead.ids import TenantId
-from masthead.importers.memory import Memory
+from masthead.importers.run.memory import Memory
 from masthead.records.engine import Records
 from masthead.records.unit import Unit
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import BinaryIO, Final
 
-from masthead.importers.densities import FOREIGN
+from masthead.importers.html.densities import FOREIGN
 
 CHUNK: Final = 256 * 1024
 ESCAPED: Final = "surrogateescape"

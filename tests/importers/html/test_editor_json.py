@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from prosemirror.model import Node, Schema
-from tests.importers.content.plain_documents import said
+from tests.importers.html.plain_documents import said
 
-from masthead.importers.editor_json import to_document
-from masthead.importers.markup import cleaned
+from masthead.importers.html.editor_json import to_document
+from masthead.importers.html.markup import cleaned
 from masthead.posts.editor import render
 
 

@@ -9,18 +9,18 @@ from typing import Any, Final
 from msgspec import Struct, field
 
 from masthead.errors import Invalid
-from masthead.importers.batches import (
+from masthead.importers.dates import first_made
+from masthead.importers.report import Outcome, Result
+from masthead.importers.run.destination import Destination
+from masthead.importers.run.drafts import fingerprint, key_of_member
+from masthead.importers.run.memory import Fetch, Item, StandingMember
+from masthead.importers.run.post_batches import (
     DELETED,
     UNCHANGED,
     Progress,
     outcome_of_skipped,
     reason_of,
 )
-from masthead.importers.dates import first_made
-from masthead.importers.destination import Destination
-from masthead.importers.drafts import fingerprint, key_of_member
-from masthead.importers.memory import Fetch, Item, StandingMember
-from masthead.importers.report import Outcome, Result
 from masthead.importers.source import Skipped, SourceMember
 from masthead.members.collection import blog_members
 from masthead.records.accounts import credentials

@@ -14,8 +14,8 @@ from urllib.parse import unquote
 
 import nh3
 
-from masthead.importers.foreign_html import tamed
-from masthead.importers.srcset import parse_srcset, safe_srcset
+from masthead.importers.html.foreign_html import tamed
+from masthead.importers.images.srcset import parse_srcset, safe_srcset
 from masthead.records.safe_addresses import (
     LINK_SCHEMES,
     safe_link,

@@ -18,9 +18,13 @@ from msgspec import Struct, field
 
 from masthead.errors import Forbidden
 from masthead.ids import TenantId
-from masthead.importers.archived import Archive
-from masthead.importers.author_batches import AuthorBatches
-from masthead.importers.batch_sizes import (
+from masthead.importers.files.archived import Archive
+from masthead.importers.html.content import Prepared, rewrite
+from masthead.importers.images.wanted import WantedImages
+from masthead.importers.opening import family_of
+from masthead.importers.report import Note, Outcome, Report, Tally
+from masthead.importers.run.author_batches import AuthorBatches
+from masthead.importers.run.batch_sizes import (
     AHEAD,
     AUTHORS_PER_BATCH,
     COMMENTS_PER_BATCH,
@@ -29,25 +33,28 @@ from masthead.importers.batch_sizes import (
     MOST_CHARACTERS,
     MOST_ENTRIES,
 )
-from masthead.importers.batches import CREATE, UPDATE, Entry, PostBatches, ReadyPost, Written
-from masthead.importers.comment_batches import CommentBatches
-from masthead.importers.content import Prepared, rewrite
-from masthead.importers.destination import Destination
-from masthead.importers.drafts import Body, draft_of, fingerprint, key_of_post
-from masthead.importers.member_batches import MemberBatches
-from masthead.importers.memory import Memory
-from masthead.importers.opening import family_of
-from masthead.importers.preparing import Preparing
-from masthead.importers.redirects import RedirectRows
-from masthead.importers.report import Note, Outcome, Report, Tally
-from masthead.importers.runs import RunLog
+from masthead.importers.run.comment_batches import CommentBatches
+from masthead.importers.run.destination import Destination
+from masthead.importers.run.drafts import Body, draft_of, fingerprint, key_of_post
+from masthead.importers.run.member_batches import MemberBatches
+from masthead.importers.run.memory import Memory
+from masthead.importers.run.post_batches import (
+    CREATE,
+    UPDATE,
+    Entry,
+    PostBatches,
+    ReadyPost,
+    Written,
+)
+from masthead.importers.run.preparing import Preparing
+from masthead.importers.run.redirects import RedirectRows
+from masthead.importers.run.run_record import RunLog
 from masthead.importers.source import Skipped, Source, SourceComment, SourceMember, SourcePost
-from masthead.importers.wanted_images import WantedImages
 from masthead.outbound.downloads import PATIENT, Patience
 from masthead.records.unit import Unit
 
 if TYPE_CHECKING:
-    from masthead.importers.images import ImageCopier, ImageFailure, ImportServices
+    from masthead.importers.images.copying import ImageCopier, ImageFailure, ImportServices
 
 REPEATED: Final = "the same item again"
 NOT_ASKED_FOR: Final = {
@@ -131,7 +138,7 @@ class Import:
     @cached_property
     def _copier(self) -> ImageCopier:
         """Loaded with the first picture, as is all that takes files in."""
-        from masthead.importers.images import ImageCopier
+        from masthead.importers.images.copying import ImageCopier
 
         request = self._request
         return ImageCopier(

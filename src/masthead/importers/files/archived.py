@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from urllib.parse import unquote, urlsplit
 
-from masthead.importers.content import Prepared
-from masthead.importers.image_urls import ImageRef
+from masthead.importers.html.content import Prepared
+from masthead.importers.images.urls import ImageRef
 
 
 @dataclass(frozen=True)

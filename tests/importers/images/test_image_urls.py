@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masthead.importers.image_urls import (
+from masthead.importers.images.urls import (
     MAX_CANDIDATES,
     file_name,
     find_pictures,

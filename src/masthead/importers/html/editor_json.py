@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 from urllib.parse import unquote
 
-from masthead.importers.editor_parts import (
+from masthead.importers.html.editor_parts import (
     Figure,
     Json,
     NotHeld,
@@ -23,9 +23,9 @@ from masthead.importers.editor_parts import (
     language_of,
     span_of,
 )
-from masthead.importers.image_urls import original_of
-from masthead.importers.markup import HEADINGS, PAYWALL_CLASS, VOID, Attributes, Token
-from masthead.importers.srcset import parse_srcset
+from masthead.importers.html.markup import HEADINGS, PAYWALL_CLASS, VOID, Attributes, Token
+from masthead.importers.images.srcset import parse_srcset
+from masthead.importers.images.urls import original_of
 
 MAX_DEPTH = 100
 MAX_NODES = 20_000
