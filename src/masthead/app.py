@@ -64,7 +64,7 @@ from masthead.record_api.errors import send_error as send_record_store_error
 from masthead.record_api.routes import PREFIXES as RECORD_STORE_PREFIXES
 from masthead.record_api.routes import routes as record_routes
 from masthead.records.engine import Records
-from masthead.records.search_index import Indexer
+from masthead.records.search.index import Indexer
 from masthead.records.versions import TenantVersions
 from masthead.schema import registry, tables
 from masthead.site.address import Sites

@@ -16,8 +16,8 @@ from masthead.config import private_files
 from masthead.config.keyring import KeyRing
 from masthead.config.settings import Settings, SettingsError
 from masthead.records.engine import FanOut, Records
-from masthead.records.unit import Unit, WrittenEvent
 from masthead.records.versions import is_used
+from masthead.records.write.unit import Unit, WrittenEvent
 from masthead.schema import registry, tables
 from masthead.site.address import Sites
 from masthead.site.custom_domain import beside

@@ -27,8 +27,8 @@ from masthead.payments.tables import payment_inbox, payment_refunds, payment_rep
 from masthead.posts.collection import posts
 from masthead.privacy.collection import gdpr_requests
 from masthead.records.collection import Registry
-from masthead.records.listed import listed_values
-from masthead.records.search_index import search_queue
+from masthead.records.derived.list_items import listed_values
+from masthead.records.search.index import search_queue
 from masthead.records.tables import build_tables, record_counts, tenant_states
 from masthead.site.collection import site_settings
 from masthead.storage.full_text import documents

@@ -10,7 +10,7 @@ from tests.world import TenantWorld, World
 from masthead.app import build
 from masthead.caller import Caller, Kind, system
 from masthead.errors import Forbidden, Unavailable
-from masthead.records.unit import Unit
+from masthead.records.write.unit import Unit
 from masthead.storage.database import Statement
 
 TOGETHER = pytest.mark.parametrize("service", ["sqlite"], indirect=True)

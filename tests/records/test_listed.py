@@ -11,10 +11,10 @@ import sqlalchemy as sa
 from tests.world import Account, TenantWorld, World, records_of
 
 from masthead.caller import system
+from masthead.records.derived.list_items import listed_values
 from masthead.records.engine import ListRequest
 from masthead.records.filter.parser import parse_cached
-from masthead.records.listed import listed_values
-from masthead.records.query import Context, Shape, access_of
+from masthead.records.read.query import Context, Shape, access_of
 from masthead.storage.database import scope_of
 
 TAGS = ["news", "it's", 'a "b"', "Ünïcode", "x,y"]

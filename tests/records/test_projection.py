@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from tests.work import at_most
 
 from masthead.errors import BadRequest
-from masthead.records.plain_text import plain_text
-from masthead.records.projection import Excerpt, Projection
+from masthead.records.read.plain_text import plain_text
+from masthead.records.read.projection import Excerpt, Projection
 
 RECORD = {
     "id": "r1",

@@ -18,9 +18,9 @@ from tests.world import TenantWorld, World
 
 from masthead.caller import guest, system
 from masthead.errors import BadRequest
-from masthead.records import search
 from masthead.records.engine import ListRequest, Page, Records
-from masthead.records.search_index import Bounds, Indexer, SearchIndex, search_queue
+from masthead.records.search import words as search
+from masthead.records.search.index import Bounds, Indexer, SearchIndex, search_queue
 from masthead.schema import registry, tables
 from masthead.storage import full_text
 from masthead.storage.compaction import WordMerge

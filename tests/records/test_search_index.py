@@ -15,7 +15,7 @@ from tests.loop_time import LoopTime
 from tests.world import TenantWorld, World
 
 from masthead.caller import system
-from masthead.records.search_index import (
+from masthead.records.search.index import (
     BUSY_COURTESY,
     COURTESY,
     DEFER_SECONDS,

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from masthead.errors import BadRequest
-from masthead.records.sorting import SortKey, parse_sort
+from masthead.records.read.sorting import SortKey, parse_sort
 
 
 @pytest.mark.parametrize(

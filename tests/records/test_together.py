@@ -6,7 +6,7 @@ import pytest
 from tests.world import TenantWorld
 
 from masthead.caller import system
-from masthead.records.unit import TOGETHER_STEP
+from masthead.records.write.unit import TOGETHER_STEP
 from masthead.storage.database import UniqueViolation
 
 COUNT = TOGETHER_STEP + 3

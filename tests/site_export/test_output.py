@@ -11,7 +11,7 @@ from tests.site_export.filled import Filled, entries
 from tests.world import TenantWorld
 
 from masthead.identity.tenants import tenants
-from masthead.records.unit import file_key
+from masthead.records.write.unit import file_key
 from masthead.site_export.content import TEXTS_PER_PAGE, Content, blog_of
 from masthead.site_export.output import CannotWrite, whole_file
 

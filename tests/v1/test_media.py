@@ -23,7 +23,7 @@ from masthead.identity.api_keys import create_key
 from masthead.jobs.runner import JobRunner
 from masthead.media.collection import media
 from masthead.media.jobs import handlers
-from masthead.records.unit import file_key
+from masthead.records.write.unit import file_key
 
 MAX_UPLOAD = 300 * 1024
 MEDIA = "/api/v1/media"

@@ -25,7 +25,7 @@ from masthead.config import root_secret
 from masthead.config.settings import Settings
 from masthead.config.values import parse_secret_keys
 from masthead.errors import MastheadError, Unavailable
-from masthead.records.search_index import queue_all_words
+from masthead.records.search.index import queue_all_words
 from masthead.schema import registry, tables
 from masthead.storage.load import Loading, NotEmpty, open_loading, require_empty
 from masthead.storage.migrate import HEAD

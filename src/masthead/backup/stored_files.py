@@ -15,7 +15,7 @@ from masthead.privacy.collection import gdpr_requests
 from masthead.privacy.export import archive_key
 from masthead.records.collection import Collection, Record
 from masthead.records.fields.file import File
-from masthead.records.unit import file_key
+from masthead.records.write.unit import file_key
 from masthead.schema import registry, tables
 from masthead.storage.snapshot import Snapshot
 

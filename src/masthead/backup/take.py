@@ -29,7 +29,7 @@ from masthead.backup.archive import (
 from masthead.backup.stored_files import stored_keys
 from masthead.config.settings import Settings
 from masthead.errors import MastheadError, NotFound, Unavailable
-from masthead.records.search_index import search_queue
+from masthead.records.search.index import search_queue
 from masthead.schema import metadata, tables
 from masthead.site_export.output import whole_file
 from masthead.storage.dialects import Blob

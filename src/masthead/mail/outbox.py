@@ -21,7 +21,7 @@ from masthead.ids import TenantId
 from masthead.jobs.queue import jobs
 from masthead.mail.message import Letter, Mail, compose
 from masthead.mail.rendering import render
-from masthead.records.unit import Unit
+from masthead.records.write.unit import Unit
 from masthead.storage import dialects
 from masthead.storage.database import EVERY_TENANT, Database, Statement, Transaction, scope_of
 from masthead.storage.metadata import metadata

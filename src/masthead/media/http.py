@@ -14,7 +14,7 @@ from masthead.media.collection import media
 from masthead.media.thumbs import thumb_key
 from masthead.media.upload import UploadServices, file_field
 from masthead.records.collection import Collection
-from masthead.records.unit import file_key
+from masthead.records.write.unit import file_key
 from masthead.web.files import serve_object
 from masthead.web.visit import visit_of
 

@@ -25,7 +25,7 @@ from masthead.records.accounts import new_token_key
 from masthead.records.collection import Record
 from masthead.records.engine import Records
 from masthead.records.fields.base import FieldError
-from masthead.records.unit import Unit
+from masthead.records.write.unit import Unit
 from masthead.site.address import Sites
 from masthead.storage import dialects
 from masthead.storage.database import EVERY_TENANT, Row, scope_of

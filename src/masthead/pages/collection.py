@@ -9,7 +9,12 @@ from masthead.posts.content import CONTENT_SOURCE, follow_content
 from masthead.records.collection import FREE, Change, Collection, Event, Rules, Save
 from masthead.records.fields.documents import Json
 from masthead.records.fields.text import Slug, Text
-from masthead.records.publication import PUBLISHED_AT, STATUS, stamp_publication, was_published
+from masthead.records.write.publication import (
+    PUBLISHED_AT,
+    STATUS,
+    stamp_publication,
+    was_published,
+)
 
 
 def before_save(save: Save) -> Mapping[str, Any]:

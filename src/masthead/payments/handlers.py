@@ -16,7 +16,7 @@ from masthead.payments.shapes import (
     read_subscription,
 )
 from masthead.payments.standing import STANDINGS, Standing, Told, told_of_status
-from masthead.records.unit import Unit
+from masthead.records.write.unit import Unit
 
 Handler = Callable[[Unit, Inbox, PaymentEvent], Awaitable[str]]
 """Returns why the event was not acted on as it asks; '' when it was."""

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from masthead.ids import TenantId
 from masthead.payments.shapes import PaymentEvent, Refund
 from masthead.payments.tables import payment_inbox, payment_refunds
-from masthead.records.unit import Unit
+from masthead.records.write.unit import Unit
 from masthead.storage import dialects
 from masthead.storage.database import Database, scope_of
 

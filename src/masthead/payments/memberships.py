@@ -9,7 +9,7 @@ from masthead.members.collection import blog_members
 from masthead.payments.collection import payment_customers, payment_subscriptions
 from masthead.payments.standing import Told, outcome_of
 from masthead.records.collection import Record
-from masthead.records.unit import Unit
+from masthead.records.write.unit import Unit
 
 MOST_SUBSCRIPTIONS = 1_000
 """Of one member, ever."""

@@ -11,7 +11,7 @@ from masthead.payments.inbox import Inbox, PaidBack
 from masthead.payments.memberships import find_member
 from masthead.payments.shapes import Checkout, Item, Refund
 from masthead.records.collection import Collection, Record
-from masthead.records.unit import Unit
+from masthead.records.write.unit import Unit
 
 NO_EMAIL = "no e-mail address in the checkout: no order was made"
 OTHER_AMOUNT = "the amount or currency is not that of the order or product: order left pending"

@@ -24,7 +24,7 @@ from masthead.records.fields.documents import Json, TextList
 from masthead.records.fields.relation_list import RelationList
 from masthead.records.fields.text import Slug, Text, Url
 from masthead.records.fields.values import Select
-from masthead.records.publication import (
+from masthead.records.write.publication import (
     PUBLISHED_AT,
     STATUS,
     stamp_publication,

@@ -22,7 +22,7 @@ from masthead.ids import TenantId
 from masthead.records.collection import Collection, Record
 from masthead.records.engine import ListRequest, Records
 from masthead.records.fields.file import File
-from masthead.records.unit import file_key
+from masthead.records.write.unit import file_key
 from masthead.storage.objects import ObjectStore
 
 FORMAT = "masthead-tenant-export"

@@ -33,7 +33,7 @@ from masthead.privacy.rows import EVENTS_PER_LOOK, PersonTraces
 from masthead.privacy.spellings import spellings_of
 from masthead.records.collection import Collection, Record
 from masthead.records.engine import Records
-from masthead.records.unit import Unit
+from masthead.records.write.unit import Unit
 
 STEP = 100
 MOST_REQUESTS = 1_000

@@ -33,7 +33,7 @@ from masthead.privacy.links import (
 )
 from masthead.records.collection import Record
 from masthead.records.engine import Records
-from masthead.records.unit import Unit
+from masthead.records.write.unit import Unit
 from masthead.site.address import Site, Sites
 from masthead.site.collection import site_settings
 

@@ -19,7 +19,7 @@ from masthead.jobs.queue import jobs
 from masthead.privacy.spellings import likely_spellings
 from masthead.records.collection import Registry
 from masthead.records.tables import record_counts
-from masthead.records.unit import Unit
+from masthead.records.write.unit import Unit
 from masthead.storage import dialects
 from masthead.storage.database import Database, Statement, Transaction, scope_of
 from masthead.storage.metadata import metadata

@@ -8,8 +8,8 @@ from urllib.parse import parse_qsl
 
 from masthead.errors import BadRequest
 from masthead.records.engine import ListRequest
-from masthead.records.expand import Expansion
-from masthead.records.projection import Projection
+from masthead.records.read.expand import Expansion
+from masthead.records.read.projection import Projection
 
 DEFAULT_PER_PAGE = 30
 MAX_PER_PAGE = 1_000

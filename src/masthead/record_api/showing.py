@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from masthead.records.collection import Collection, Record
-from masthead.records.projection import Projection
+from masthead.records.read.projection import Projection
 
 MOST_ON_THE_LOOP = 64 * 1024
 """Characters of text that excerpts are made of at once; those of more are made in a thread."""

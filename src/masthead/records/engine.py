@@ -17,14 +17,12 @@ from masthead.errors import AnswerTooLarge, BadRequest, Forbidden, NotFound, Una
 from masthead.ids import TenantId
 from masthead.records.access import allow, allow_record
 from masthead.records.collection import Collection, Record, Registry
-from masthead.records.expand import Expansion, expand_records, with_relations
+from masthead.records.derived.rows import Kept
 from masthead.records.fields.base import Access
 from masthead.records.filter.ast import Expression
 from masthead.records.filter.parser import ParsedFilter, parse_given
-from masthead.records.kept import Kept
-from masthead.records.new_record import NewRecord
-from masthead.records.parts import Parts
-from masthead.records.query import (
+from masthead.records.read.expand import Expansion, expand_records, with_relations
+from masthead.records.read.query import (
     Context,
     Prepared,
     PreparedTotal,
@@ -33,12 +31,14 @@ from masthead.records.query import (
     access_of,
     decoded,
 )
+from masthead.records.read.sorting import sort_keys
 from masthead.records.rotation import Rotated, Rotation
-from masthead.records.search import document_key, prefix_of, read_query
-from masthead.records.search_index import SearchIndex
-from masthead.records.sorting import sort_keys
-from masthead.records.unit import ENCRYPTION_PURPOSE, Unit, WrittenEvent, secret_context
-from masthead.records.writes import Writes
+from masthead.records.search.index import SearchIndex
+from masthead.records.search.words import document_key, prefix_of, read_query
+from masthead.records.write.new_record import NewRecord
+from masthead.records.write.parts import Parts
+from masthead.records.write.statements import Writes
+from masthead.records.write.unit import ENCRYPTION_PURPOSE, Unit, WrittenEvent, secret_context
 from masthead.storage.database import (
     EVERY_TENANT,
     MAX_BYTES,

@@ -10,7 +10,7 @@ from datetime import datetime
 from types import TracebackType
 from typing import IO, BinaryIO, Self
 
-from masthead.records.slugs import slugify
+from masthead.records.write.slugs import slugify
 
 LONGEST_NAME = 100
 _LEVEL = 3

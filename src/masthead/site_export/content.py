@@ -20,7 +20,7 @@ from masthead.pages.collection import pages
 from masthead.posts.collection import posts
 from masthead.records.collection import Collection, Record
 from masthead.records.engine import ListRequest, Records
-from masthead.records.unit import file_key
+from masthead.records.write.unit import file_key
 from masthead.site.address import Sites
 from masthead.site.collection import site_settings
 from masthead.site_export.media_links import MediaLinks

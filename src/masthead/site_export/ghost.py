@@ -17,7 +17,7 @@ import msgspec
 
 from masthead import clock
 from masthead.records.collection import Record
-from masthead.records.publication import PUBLISHED
+from masthead.records.write.publication import PUBLISHED
 from masthead.site_export.archive import Archive
 from masthead.site_export.content import Blog, Content
 from masthead.site_export.media_links import MediaLink, MediaLinks

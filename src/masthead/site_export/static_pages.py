@@ -22,8 +22,8 @@ from masthead import clock
 from masthead.importers.html.foreign_html import tamed
 from masthead.importers.images.srcset import safe_srcset
 from masthead.records.collection import Record
-from masthead.records.publication import PUBLISHED
 from masthead.records.safe_addresses import LINK_SCHEMES, safe_link, safe_picture
+from masthead.records.write.publication import PUBLISHED
 from masthead.site_export.archive import Archive, file_stem, is_plain
 from masthead.site_export.content import Blog, Content
 from masthead.site_export.media_links import MediaLink

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from masthead.records.slugs import slugify
+from masthead.records.write.slugs import slugify
 
 LONGEST = 180
 

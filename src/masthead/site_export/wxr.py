@@ -18,8 +18,8 @@ from xml.sax.saxutils import quoteattr
 from masthead import clock
 from masthead.media.upload import media_path
 from masthead.records.collection import Record
-from masthead.records.publication import PUBLISHED
-from masthead.records.slugs import slugify
+from masthead.records.write.publication import PUBLISHED
+from masthead.records.write.slugs import slugify
 from masthead.site_export.content import Blog, Content
 from masthead.site_export.media_links import MediaLink, MediaLinks
 from masthead.site_export.tag_slugs import TagSlugs

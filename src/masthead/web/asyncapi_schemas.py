@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from masthead.events.catalog import Cause, EventKind, Fact
-from masthead.records.change_facts import is_repeated, told_fields
 from masthead.records.collection import Collection, Registry
 from masthead.records.fields.base import Field
+from masthead.records.write.change_facts import is_repeated, told_fields
 from masthead.web.openapi_schemas import Schema, nullable, shown_schema
 
 

@@ -17,7 +17,7 @@ from masthead.outbound.client import OutboundClient
 from masthead.records.collection import Event, Record
 from masthead.records.engine import Records
 from masthead.records.fields.base import FieldError
-from masthead.records.unit import Unit
+from masthead.records.write.unit import Unit
 from masthead.webhooks.collection import (
     DELIVERED,
     DROPPED,

@@ -15,7 +15,7 @@ from masthead.config.keyring import DecryptionError, KeyRing
 from masthead.config.values import RetryPolicy
 from masthead.errors import Unavailable
 from masthead.outbound.client import OutboundClient
-from masthead.records.unit import ENCRYPTION_PURPOSE, secret_context
+from masthead.records.write.unit import ENCRYPTION_PURPOSE, secret_context
 from masthead.webhooks.collection import DEAD, DELIVERED, PENDING, webhook_subscriptions
 from masthead.webhooks.hosts import Host, Hosts, Ready, Target, host_of
 from masthead.webhooks.queue import Delivery, DeliveryQueue, Lane, Result, Subscription

@@ -30,7 +30,7 @@ from masthead.outbound.downloads import PATIENT, Downloads, Patience
 from masthead.outbound.errors import OutboundError
 from masthead.outbound.slots import HostSlots
 from masthead.records.collection import Record
-from masthead.records.unit import Unit
+from masthead.records.write.unit import Unit
 from masthead.web.multipart import Upload
 
 if TYPE_CHECKING:

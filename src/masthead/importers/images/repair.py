@@ -33,7 +33,7 @@ from masthead.importers.run.preparing import Preparing
 from masthead.importers.source import Skipped, Source, SourcePost
 from masthead.outbound.downloads import PATIENT, Patience
 from masthead.records.collection import Record
-from masthead.records.unit import Unit
+from masthead.records.write.unit import Unit
 
 NOTHING_LEFT: Final = "no picture of the old site left"
 STILL_THERE: Final = "pictures could not be copied"

@@ -15,7 +15,7 @@ from masthead.importers.run.memory import Fetch, Item
 from masthead.importers.run.post_batches import DELETED, Progress, outcome_of_skipped, reason_of
 from masthead.importers.source import Skipped, SourceAuthor
 from masthead.records.accounts import new_token_key
-from masthead.records.unit import Unit
+from masthead.records.write.unit import Unit
 
 KNOWN: Final = "on the staff already"
 

@@ -23,7 +23,7 @@ from masthead.importers.run.post_batches import (
     reason_of,
 )
 from masthead.importers.source import Skipped, SourceComment
-from masthead.records.unit import Unit
+from masthead.records.write.unit import Unit
 
 NO_POST: Final = "its post is not here"
 NO_PARENT: Final = "The comment that it answers is not here, so it stands for itself."

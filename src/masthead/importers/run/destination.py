@@ -9,7 +9,7 @@ from masthead.caller import Caller, system
 from masthead.ids import TenantId
 from masthead.importers.run.memory import Memory
 from masthead.records.engine import Records
-from masthead.records.unit import Unit
+from masthead.records.write.unit import Unit
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from masthead.posts.collection import posts
 from masthead.records.collection import Collection
 from masthead.records.fields.documents import TextList
 from masthead.records.fields.text import Slug, Text, is_web_address
-from masthead.records.slugs import slugify
+from masthead.records.write.slugs import slugify
 
 EXCERPT: Final = 300
 MAX_AUTHORS: Final = next(each.max_items for each in posts.relation_lists if each.name == "authors")

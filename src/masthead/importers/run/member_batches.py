@@ -25,9 +25,9 @@ from masthead.importers.source import Skipped, SourceMember
 from masthead.members.collection import blog_members
 from masthead.records.accounts import credentials
 from masthead.records.fields.text import Text
-from masthead.records.query import access_of
-from masthead.records.unit import Unit
-from masthead.records.validation import check_new
+from masthead.records.read.query import access_of
+from masthead.records.write.unit import Unit
+from masthead.records.write.validation import check_new
 
 ALREADY: Final = "already a member"
 

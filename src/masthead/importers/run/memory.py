@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from masthead.ids import TenantId
 from masthead.importers.tables import import_items
-from masthead.records.unit import Unit
+from masthead.records.write.unit import Unit
 from masthead.storage import dialects
 from masthead.storage.database import Database, Row, Statement, scope_of
 from masthead.storage.metadata import metadata

@@ -51,7 +51,7 @@ from masthead.importers.run.redirects import RedirectRows
 from masthead.importers.run.run_record import RunLog
 from masthead.importers.source import Skipped, Source, SourceComment, SourceMember, SourcePost
 from masthead.outbound.downloads import PATIENT, Patience
-from masthead.records.unit import Unit
+from masthead.records.write.unit import Unit
 
 if TYPE_CHECKING:
     from masthead.importers.images.copying import ImageCopier, ImageFailure, ImportServices

@@ -25,11 +25,11 @@ from masthead.importers.run.redirects import PERMANENT, new_path
 from masthead.importers.source import Skipped, SourcePost
 from masthead.records.collection import Record
 from masthead.records.fields.text import Slug
-from masthead.records.new_record import NewRecord
-from masthead.records.query import access_of
-from masthead.records.slugs import free_slug
-from masthead.records.unit import Unit
-from masthead.records.validation import check_new
+from masthead.records.read.query import access_of
+from masthead.records.write.new_record import NewRecord
+from masthead.records.write.slugs import free_slug
+from masthead.records.write.unit import Unit
+from masthead.records.write.validation import check_new
 
 CREATE: Final = "create"
 UPDATE: Final = "update"

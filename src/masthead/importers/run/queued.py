@@ -27,7 +27,7 @@ from masthead.importers.source import Source
 from masthead.jobs.runner import MAX_ATTEMPTS, Job
 from masthead.outbound.downloads import PATIENT, Patience
 from masthead.records.collection import Record
-from masthead.records.unit import file_key
+from masthead.records.write.unit import file_key
 from masthead.storage.objects import ObjectStore
 
 REDIRECTS_FILE: Final = "redirects.csv"

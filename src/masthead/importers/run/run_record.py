@@ -14,7 +14,7 @@ from masthead.importers.collection import DONE, FAILED, QUEUED, RUNNING, import_
 from masthead.importers.report import Report, read_report
 from masthead.records.collection import Record
 from masthead.records.engine import Records
-from masthead.records.unit import Unit
+from masthead.records.write.unit import Unit
 
 CUT_OFF: Final = "The run was cut off. Start it again: it goes on where it stopped."
 _MOST_OPEN: Final = 100

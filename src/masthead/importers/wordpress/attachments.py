@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from masthead.importers.wordpress.items import Item
 from masthead.importers.wordpress.texts import cut
-from masthead.records.plain_text import plain_text
+from masthead.records.read.plain_text import plain_text
 
 _MAX_BYTES: Final = 48 * 1024**2
 _MAX_COUNT: Final = 300_000

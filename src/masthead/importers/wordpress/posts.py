@@ -28,7 +28,7 @@ from masthead.importers.wordpress.dates import published_at
 from masthead.importers.wordpress.items import Item
 from masthead.importers.wordpress.texts import cut
 from masthead.importers.wordpress.titles import title_text
-from masthead.records.plain_text import plain_text
+from masthead.records.read.plain_text import plain_text
 
 THUMBNAIL: Final = "_thumbnail_id"
 PRICES: Final = ("_regular_price", "_price")

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from masthead.records.plain_text import plain_text
+from masthead.records.read.plain_text import plain_text
 
 TITLES: Final = ("_yoast_wpseo_title", "rank_math_title", "_aioseo_title")
 DESCRIPTIONS: Final = ("_yoast_wpseo_metadesc", "rank_math_description", "_aioseo_description")

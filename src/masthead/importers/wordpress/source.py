@@ -25,7 +25,7 @@ from masthead.importers.wordpress.dates import Offsets
 from masthead.importers.wordpress.items import Channel, read_items
 from masthead.importers.wordpress.posts import META, Posts, Site
 from masthead.records.fields.text import is_web_address
-from masthead.records.plain_text import plain_text
+from masthead.records.read.plain_text import plain_text
 
 _EXPORTS: Final = (".xml", ".wxr", ".rss", ".xml.gz", ".wxr.gz")
 _UPLOADS: Final = "wp-content/uploads/"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from masthead.records.plain_text import plain_text
+from masthead.records.read.plain_text import plain_text
 
 # fmt: off
 _INLINE: Final = frozenset({

@@ -19,7 +19,7 @@ from masthead.outbound.client import OutboundClient
 from masthead.records.collection import Collection, Record
 from masthead.records.engine import ListRequest, Page, Records
 from masthead.records.filter.ast import And, Comparison, Expression, Identifier, Literal
-from masthead.records.unit import Unit
+from masthead.records.write.unit import Unit
 from masthead.storage.objects import ObjectStore
 from masthead.web.multipart import Upload
 from masthead.web.v1.routes import Route

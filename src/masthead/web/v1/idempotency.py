@@ -17,7 +17,7 @@ from sqlalchemy import Column, Index, PrimaryKeyConstraint, Table
 from masthead import clock
 from masthead.config.keyring import KeyRing
 from masthead.errors import Invalid, Problem
-from masthead.records.unit import Unit
+from masthead.records.write.unit import Unit
 from masthead.storage import dialects
 from masthead.storage.database import EVERY_TENANT, Database
 from masthead.storage.metadata import metadata

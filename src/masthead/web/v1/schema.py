@@ -14,7 +14,7 @@ from typing import Any
 from masthead.errors import Invalid, Problem
 from masthead.records.collection import Collection, Record
 from masthead.records.fields.base import REQUIRED, FieldError
-from masthead.records.validation import Parsed
+from masthead.records.write.validation import Parsed
 
 
 @dataclass(frozen=True)

@@ -25,9 +25,9 @@ from sqlalchemy.sql.selectable import FromClause
 
 from masthead.errors import StatementTimeout, Unavailable
 from masthead.ids import TenantId
-from masthead.records import search
 from masthead.records.collection import Collection, Registry, Searched
-from masthead.records.query import Rows
+from masthead.records.read.query import Rows
+from masthead.records.search import words as search
 from masthead.storage import dialects, full_text
 from masthead.storage.database import (
     EVERY_TENANT,

@@ -10,8 +10,8 @@ from masthead.caller import Caller
 from masthead.errors import Invalid, Problem
 from masthead.records.access import allow
 from masthead.records.collection import Collection, Record
-from masthead.records.query import access_of
-from masthead.records.validation import check_new
+from masthead.records.read.query import access_of
+from masthead.records.write.validation import check_new
 
 
 class NewRecord(NamedTuple):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from masthead import clock
 from masthead.config.keyring import KeyRing
 from masthead.records.collection import Registry
-from masthead.records.kept import Kept
-from masthead.records.known_tenants import KnownTenants
-from masthead.records.query import Queries
-from masthead.records.writes import Writes
+from masthead.records.derived.rows import Kept
+from masthead.records.read.query import Queries
+from masthead.records.write.known_tenants import KnownTenants
+from masthead.records.write.statements import Writes
 
 
 class Parts:

@@ -13,11 +13,11 @@ from masthead.errors import BadRequest, Invalid
 from masthead.records.collection import Collection, Pointer, Record
 from masthead.records.fields.relation import OnDelete, Relation, missing_relation
 from masthead.records.fields.relation_list import RelationList
-from masthead.records.parts import Parts
-from masthead.records.query import decoded
+from masthead.records.read.query import decoded
+from masthead.records.write.parts import Parts
 
 if TYPE_CHECKING:
-    from masthead.records.unit import Unit
+    from masthead.records.write.unit import Unit
 
 CASCADE_STEP = 500
 

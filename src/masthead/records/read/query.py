@@ -15,16 +15,16 @@ from sqlalchemy.sql.selectable import FromClause
 from masthead import clock
 from masthead.caller import Caller, Kind
 from masthead.records.collection import TENANT_ID, Collection, Record, Registry, collection_id
+from masthead.records.derived.list_items import asks_for_item, has_any_item, joined, listed_values
+from masthead.records.derived.totals import TotalPlan, plan_total
 from masthead.records.fields.base import Access, Decoder, Field
 from masthead.records.fields.relation_list import RelationList
 from masthead.records.filter.ast import Expression, comparisons, conjuncts
 from masthead.records.filter.parser import ParsedFilter, parse
-from masthead.records.joins import Place
-from masthead.records.listed import asks_for_item, has_any_item, joined, listed_values
-from masthead.records.operands import Slot
-from masthead.records.sorting import SortKey
-from masthead.records.totals import TotalPlan, plan_total
-from masthead.records.where import WhereCompiler
+from masthead.records.read.joins import Place
+from masthead.records.read.operands import Slot
+from masthead.records.read.sorting import SortKey
+from masthead.records.read.where import WhereCompiler
 from masthead.storage import dialects, full_text
 from masthead.storage.database import Database, Row, Statement
 

@@ -26,7 +26,6 @@ from masthead.errors import (
 )
 from masthead.ids import TenantId
 from masthead.records.access import allow
-from masthead.records.change_facts import change_facts
 from masthead.records.collection import (
     Change,
     Collection,
@@ -39,19 +38,20 @@ from masthead.records.collection import (
 )
 from masthead.records.fields.file import File
 from masthead.records.fields.text import Slug
-from masthead.records.known_tenants import UNKNOWN, KnownTenant, site_of
-from masthead.records.new_record import NewRecord
-from masthead.records.parts import Parts
-from masthead.records.pointers import (
+from masthead.records.read.query import Context, Shape, access_of, decoded
+from masthead.records.write.change_facts import change_facts
+from masthead.records.write.known_tenants import UNKNOWN, KnownTenant, site_of
+from masthead.records.write.new_record import NewRecord
+from masthead.records.write.parts import Parts
+from masthead.records.write.relations import (
     check_not_last,
     check_relations,
     goes_along,
     pointing,
     without,
 )
-from masthead.records.query import Context, Shape, access_of, decoded
-from masthead.records.slugs import free_slug, numbered_slug, slugify
-from masthead.records.validation import check_changes
+from masthead.records.write.slugs import free_slug, numbered_slug, slugify
+from masthead.records.write.validation import check_changes
 from masthead.storage.database import (
     ForeignKeyViolation,
     Row,

@@ -8,10 +8,10 @@ from typing import NamedTuple
 import sqlalchemy as sa
 
 from masthead.ids import TenantId
-from masthead.records import search
 from masthead.records.collection import Change, Collection, Counter, Record
-from masthead.records.listed import listed_values
-from masthead.records.search_index import forget_words, queue_words
+from masthead.records.derived.list_items import listed_values
+from masthead.records.search import words as search
+from masthead.records.search.index import forget_words, queue_words
 from masthead.records.tables import record_counts
 from masthead.storage import dialects, full_text
 from masthead.storage.database import Database, Transaction

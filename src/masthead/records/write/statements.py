@@ -10,8 +10,8 @@ import sqlalchemy as sa
 from masthead.events.outbox import events
 from masthead.jobs.queue import jobs
 from masthead.records.collection import Collection, Pointer
+from masthead.records.derived.list_items import item_rows, joined, listed_values
 from masthead.records.fields.relation_list import RelationList
-from masthead.records.listed import item_rows, joined, listed_values
 from masthead.records.tables import not_empty, tenant_states
 from masthead.storage import dialects
 from masthead.storage.database import Database, Statement

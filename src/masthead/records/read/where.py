@@ -18,6 +18,7 @@ from sqlalchemy.sql.selectable import FromClause
 
 from masthead.errors import BadRequest
 from masthead.records.collection import TENANT_ID, Collection, Pointer, Registry
+from masthead.records.derived.list_items import asks_for_item, has_item, item_rows
 from masthead.records.fields.base import Access, Field
 from masthead.records.fields.relation import Relation
 from masthead.records.fields.relation_list import RelationList
@@ -34,9 +35,8 @@ from masthead.records.filter.ast import (
 )
 from masthead.records.filter.ast import Operand as Node
 from masthead.records.filter.parser import parse
-from masthead.records.joins import Group, Joins, Place, grouped, points_at
-from masthead.records.listed import asks_for_item, has_item, item_rows
-from masthead.records.operands import (
+from masthead.records.read.joins import Group, Joins, Place, grouped, points_at
+from masthead.records.read.operands import (
     Coerce,
     Operand,
     Slot,

@@ -16,7 +16,7 @@ from anyascii import anyascii
 
 from masthead import clock
 from masthead.records.collection import Collection, Record, Searched
-from masthead.records.plain_text import plain_text
+from masthead.records.read.plain_text import plain_text
 from masthead.storage.full_text import Term
 
 MAX_CHARACTERS: Final = 100_000

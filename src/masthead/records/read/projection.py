@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from masthead.errors import BadRequest
-from masthead.records.plain_text import Budget, plain_text
+from masthead.records.read.plain_text import Budget, plain_text
 
 MAX_CHARACTERS: Final = 3_500
 MAX_FIELDS: Final = 200

@@ -11,8 +11,8 @@ from sqlalchemy.sql import ColumnElement
 from sqlalchemy.sql.selectable import FromClause
 
 from masthead.records.collection import Collection, Pointer
+from masthead.records.derived.list_items import has_item
 from masthead.records.fields.relation_list import RelationList
-from masthead.records.listed import has_item
 
 
 @dataclass(frozen=True, slots=True)

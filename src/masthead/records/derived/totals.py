@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from masthead.records.collection import Collection, Counter
 from masthead.records.fields.values import Select
 from masthead.records.filter.ast import Comparison, Expression, Identifier, Literal, Macro
-from masthead.records.operands import as_text
+from masthead.records.read.operands import as_text
 from masthead.records.tables import record_counts
 from masthead.storage import dialects
 
