@@ -71,7 +71,7 @@ MAY_SPEAK_SQL = (
     # Reads every table there is.
     "backup/take.py",
     # Looks at a database that the service itself may not be able to open.
-    "cli/doctor.py",
+    "cli/commands/doctor.py",
     "cli/causes.py",
 )
 # `AWS_*` are the object store's own, shared with every other tool that speaks S3.

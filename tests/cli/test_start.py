@@ -24,7 +24,7 @@ def test_help_and_wrong_usage_load_no_service(arguments: str) -> None:
 
 def test_an_import_loads_nothing_for_pictures_that_it_may_not_have() -> None:
     among = ("sqlalchemy", "PIL", "aiohttp", "obstore")
-    assert loaded("import masthead.cli.import_work", among) == {"sqlalchemy"}
+    assert loaded("import masthead.cli.importing.work", among) == {"sqlalchemy"}
 
 
 def test_a_service_on_sqlite_loads_nothing_of_postgresql() -> None:

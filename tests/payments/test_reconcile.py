@@ -15,7 +15,7 @@ from tests.payments.processor import (
 )
 from tests.world import World, open_world
 
-from masthead.cli.doctor import CHECKS
+from masthead.cli.commands.doctor import CHECKS
 from masthead.config.settings import Settings
 from masthead.payments.reconcile import LISTED, Reconciliation, Report, Reports
 from masthead.schema import tables

@@ -43,7 +43,7 @@ COMMANDS = {
     "restore": "Restores a backup into an empty installation.",
     "doctor": "Checks the installation and says what to fix.",
 }
-"""Each is the module of the same name in this package, a hyphen being an underscore there."""
+"""Each is the module of the same name in `commands`, a hyphen being an underscore there."""
 
 MODULES = {"import": "imports"}
 """Where the name is a keyword of Python."""
@@ -65,7 +65,7 @@ class Commands(click.Group):
 def load(name: str) -> click.Command:
     """A group is its module's `app`; a command without a group has its module's name."""
     module_name = MODULES.get(name, name.replace("-", "_"))
-    module = import_module(f"masthead.cli.{module_name}")
+    module = import_module(f"masthead.cli.commands.{module_name}")
     loaded: click.Command = getattr(module, "app", None) or getattr(module, module_name)
     loaded.name = name
     return loaded

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from masthead.cli.invocation import Invocation, Shown, command, new_group
-from masthead.cli.opened import opened
+from masthead.cli.opened_installation import opened
 from masthead.cli.secret_values import new_password, password_option
 from masthead.identity.setup import create_operator
 

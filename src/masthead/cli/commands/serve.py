@@ -15,7 +15,7 @@ import uvloop
 
 from masthead.app import Parts, build
 from masthead.cli.invocation import Invocation, command
-from masthead.cli.opened import configure_logs, migrated
+from masthead.cli.opened_installation import configure_logs, migrated
 from masthead.config.settings import Settings
 from masthead.config.values import Url
 from masthead.demo.access import DemoAccess, demo_access

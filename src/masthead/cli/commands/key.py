@@ -9,7 +9,7 @@ import click
 
 from masthead import clock
 from masthead.cli.invocation import Invocation, Shown, command, new_group
-from masthead.cli.opened import opened
+from masthead.cli.opened_installation import opened
 from masthead.cli.tenant_option import tenant_option
 from masthead.identity.api_keys import api_keys, create_key, revoke_key
 from masthead.identity.scopes import ALIASES, SCOPES, is_scope

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from masthead import clock
-from masthead.cli.import_wish import Outputs, Wish
+from masthead.cli.importing.options import Outputs, Wish
 from masthead.cli.invocation import Invocation, Shown
-from masthead.cli.opened import opened
+from masthead.cli.opened_installation import opened
 from masthead.errors import MastheadError
 from masthead.identity.tenant_lookup import tenant_named
 from masthead.ids import TenantId
@@ -99,7 +99,7 @@ def _told_of_reading(invocation: Invocation) -> Iterator[None]:
     if not _has_watcher(invocation):
         yield
         return
-    from masthead.cli.import_progress import reading
+    from masthead.cli.importing.progress import reading
 
     with reading():
         yield
@@ -110,7 +110,7 @@ def _watched(invocation: Invocation, overview: Overview) -> Iterator[Watch]:
     if not _has_watcher(invocation):
         yield lambda _: None
         return
-    from masthead.cli.import_progress import progress_bar
+    from masthead.cli.importing.progress import progress_bar
 
     with progress_bar(overview) as bar:
         yield bar.update
@@ -119,7 +119,7 @@ def _watched(invocation: Invocation, overview: Overview) -> Iterator[Watch]:
 def _shown(report: Report, invocation: Invocation) -> Shown:
     if invocation.as_json:
         return Shown(report.summary())
-    from masthead.cli.import_progress import summary_table
+    from masthead.cli.importing.progress import summary_table
 
     return Shown(report.summary(), summary_table(report))
 

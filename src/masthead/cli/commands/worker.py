@@ -9,7 +9,7 @@ import structlog
 
 from masthead.app import Background, build
 from masthead.cli.invocation import Invocation, command
-from masthead.cli.opened import prepared_settings
+from masthead.cli.opened_installation import prepared_settings
 
 log = structlog.get_logger()
 

@@ -15,9 +15,9 @@ from rich.console import Console
 from rich.text import Text
 
 from masthead.cli.invocation import Invocation, command
-from masthead.cli.moments import moment
-from masthead.cli.opened import opened
+from masthead.cli.opened_installation import opened
 from masthead.cli.tenant_option import tenant_option
+from masthead.cli.time_argument import moment
 from masthead.events.catalog import CATALOG, Category
 from masthead.events.log import EventLog, LoggedEvent
 from masthead.events.names import EVENT_NAMES

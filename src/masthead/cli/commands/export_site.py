@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from masthead.cli.invocation import Invocation, Shown, command
-from masthead.cli.opened import opened
+from masthead.cli.opened_installation import opened
 from masthead.cli.tenant_option import tenant_option
 from masthead.identity.tenant_lookup import tenant_named
 from masthead.ids import TenantId

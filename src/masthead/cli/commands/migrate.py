@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from masthead.cli.invocation import Invocation, Shown, command
-from masthead.cli.opened import configure_logs, migrated
+from masthead.cli.opened_installation import configure_logs, migrated
 
 
 @command("migrate")

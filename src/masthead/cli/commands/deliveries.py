@@ -11,9 +11,9 @@ import click
 
 from masthead import clock
 from masthead.cli.invocation import Invocation, Shown, command, new_group
-from masthead.cli.moments import moment
-from masthead.cli.opened import opened
+from masthead.cli.opened_installation import opened
 from masthead.cli.tenant_option import tenant_option
+from masthead.cli.time_argument import moment
 from masthead.identity.tenant_lookup import tenant_named
 from masthead.ids import TenantId
 from masthead.installation import Installation

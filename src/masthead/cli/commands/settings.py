@@ -9,7 +9,7 @@ import click
 
 from masthead.caller import system
 from masthead.cli.invocation import Invocation, Shown, command, new_group
-from masthead.cli.opened import opened
+from masthead.cli.opened_installation import opened
 from masthead.cli.secret_values import ask_secret, read_secret
 from masthead.cli.tenant_option import tenant_option
 from masthead.errors import NotFound

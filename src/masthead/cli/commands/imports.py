@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import click
 
-from masthead.cli.import_wish import Outputs, Wish
+from masthead.cli.importing.options import Outputs, Wish
 from masthead.cli.invocation import Invocation, Shown, command, new_group
 from masthead.cli.tenant_option import tenant_option
 from masthead.importers.run.batch_sizes import DEFAULT_BATCH, MAX_BATCH
@@ -114,7 +114,7 @@ async def wordpress(
     )
     wish = Wish("wordpress", file, tenant, options, batch_size, dry_run, emit_events)
     if images_only or retry_errors is not None:
-        from masthead.cli.import_work import repair_images
+        from masthead.cli.importing.work import repair_images
 
         return await repair_images(invocation, wish, retry_errors, report)
     return await _import(invocation, wish, Outputs(output_redirects, report))
@@ -181,6 +181,6 @@ def _address(site_url: str) -> str:
 
 
 async def _import(invocation: Invocation, wish: Wish, outputs: Outputs) -> Shown:
-    from masthead.cli.import_work import run_import
+    from masthead.cli.importing.work import run_import
 
     return await run_import(invocation, wish, outputs)

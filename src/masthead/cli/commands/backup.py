@@ -10,7 +10,7 @@ import click
 from masthead.backup.take import Taken, take_backup
 from masthead.cli.counting import counting
 from masthead.cli.invocation import Invocation, Shown, command
-from masthead.cli.opened import opened
+from masthead.cli.opened_installation import opened
 
 
 @command("backup")

@@ -9,7 +9,7 @@ import click
 from masthead.backup.restore import restore_backup
 from masthead.cli.counting import counting
 from masthead.cli.invocation import Invocation, Shown, command
-from masthead.cli.opened import UnreachableDatabase, configure_logs
+from masthead.cli.opened_installation import UnreachableDatabase, configure_logs
 from masthead.errors import Unavailable
 
 
