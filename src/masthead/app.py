@@ -74,18 +74,18 @@ from masthead.storage.database import Database
 from masthead.storage.migrate import migrate
 from masthead.storage.objects import ObjectStore
 from masthead.web import pages
+from masthead.web.asyncapi.endpoint import event_description_routes
 from masthead.web.compression import Compression
 from masthead.web.cors import Cors
 from masthead.web.dispatch import Dispatch
 from masthead.web.errors import ErrorFaces, no_such_address
 from masthead.web.front_door import FrontDoor
 from masthead.web.health import Health, build_revision
-from masthead.web.openapi_service import service_description_routes
+from masthead.web.openapi.endpoints import description_routes
+from masthead.web.openapi.service import service_description_routes
 from masthead.web.v1.cache import AnswerCache
 from masthead.web.v1.call import V1Services
-from masthead.web.v1.descriptions import description_routes
 from masthead.web.v1.errors import error_answer
-from masthead.web.v1.event_description import event_description_routes
 from masthead.web.v1.idempotency import Idempotency
 from masthead.web.v1.mount import mount as mount_v1
 from masthead.webhooks import jobs as webhook_jobs

@@ -11,7 +11,7 @@ import jsonschema_rs
 
 from masthead.config.settings import Settings
 from masthead.schema import registry
-from masthead.web.asyncapi import build_document
+from masthead.web.asyncapi.document import build_document
 
 DOCUMENT = build_document(
     registry, Settings.from_environ({"MASTHEAD_BASE_URL": "https://example.com"})

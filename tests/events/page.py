@@ -10,7 +10,7 @@ from typing import Any
 from tests.events.described import payload_schema_of
 
 from masthead.events.catalog import CATALOG, Category, EventKind
-from masthead.web.asyncapi_words import tags
+from masthead.web.asyncapi.texts import tags
 
 PAGE = Path(__file__).parents[2] / "docs" / "events.md"
 

@@ -22,8 +22,8 @@ from masthead.config.settings import Settings
 from masthead.identity.api_keys import create_key
 from masthead.identity.scopes import SCOPES
 from masthead.schema import registry
-from masthead.web.openapi import build_document
-from masthead.web.openapi_service import build_service_document
+from masthead.web.openapi.public_api import build_document
+from masthead.web.openapi.service import build_service_document
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent

@@ -17,7 +17,7 @@ from tests.events.described import DOCUMENT, SCHEMAS, check_delivery, validate
 from masthead.config.settings import Settings
 from masthead.events.names import EVENT_NAMES
 from masthead.schema import registry
-from masthead.web.v1.event_description import event_description_routes
+from masthead.web.asyncapi.endpoint import event_description_routes
 
 ERROR, WARNING = 0, 1
 

@@ -17,9 +17,9 @@ from masthead.config.settings import Settings
 from masthead.errors import Invalid
 from masthead.identity.scopes import SCOPES
 from masthead.records.fields.base import FieldError
-from masthead.web.openapi import build_document
-from masthead.web.openapi_schemas import body_example, body_schema
-from masthead.web.v1.descriptions import description_routes
+from masthead.web.openapi.endpoints import description_routes
+from masthead.web.openapi.public_api import build_document
+from masthead.web.openapi.schemas import body_example, body_schema
 from masthead.web.v1.errors import RENAMED_IN_B, TABLE
 from masthead.web.v1.routes import PREFIX, Route
 from masthead.web.v1.schema import Body

@@ -19,8 +19,8 @@ from masthead.app import V1_TABLE
 from masthead.cli.main import main
 from masthead.config.settings import Settings
 from masthead.schema import registry
-from masthead.web.openapi import build_document
-from masthead.web.openapi_service import DOCUMENT, build_service_document
+from masthead.web.openapi.public_api import build_document
+from masthead.web.openapi.service import DOCUMENT, build_service_document
 
 SETTINGS = Settings.from_environ({"MASTHEAD_BASE_URL": "https://example.com"})
 DESCRIBED = build_service_document(registry, SETTINGS)

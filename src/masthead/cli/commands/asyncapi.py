@@ -6,7 +6,7 @@ import json
 
 from masthead.cli.invocation import Invocation, Shown, command
 from masthead.schema import registry
-from masthead.web.asyncapi import build_document
+from masthead.web.asyncapi.document import build_document
 
 
 @command("asyncapi")

@@ -9,8 +9,8 @@ import click
 from masthead.app import V1_TABLE
 from masthead.cli.invocation import Invocation, Shown, command
 from masthead.schema import registry
-from masthead.web.openapi import build_document
-from masthead.web.openapi_service import build_service_document
+from masthead.web.openapi.public_api import build_document
+from masthead.web.openapi.service import build_service_document
 
 
 @command("openapi")

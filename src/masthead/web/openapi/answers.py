@@ -6,9 +6,9 @@ from typing import Any
 
 from masthead import errors
 from masthead.config.values import ErrorCodes
-from masthead.web import openapi_words as words
-from masthead.web.openapi_bare import bare_answer
-from masthead.web.openapi_schemas import view_example
+from masthead.web.openapi import texts as words
+from masthead.web.openapi.bare_answers import bare_answer
+from masthead.web.openapi.schemas import view_example
 from masthead.web.v1.errors import RENAMED_IN_B, TABLE
 from masthead.web.v1.routes import Route, Shape
 from masthead.web.v1.schema import View

@@ -9,12 +9,11 @@ from starlette.routing import Route as Mounted
 
 from masthead.config.settings import Settings
 from masthead.records.collection import Registry
-from masthead.web import openapi_platform as platform
-from masthead.web import openapi_record_store as record_store
 from masthead.web.answers import encode
-from masthead.web.openapi import VERSION, servers
-from masthead.web.openapi_answers import error_code_schema, error_schema
-from masthead.web.v1.descriptions import Fixed
+from masthead.web.openapi import platform, record_store
+from masthead.web.openapi.answers import error_code_schema, error_schema
+from masthead.web.openapi.endpoints import Fixed
+from masthead.web.openapi.public_api import VERSION, servers
 
 DOCUMENT = "/api/openapi.json"
 

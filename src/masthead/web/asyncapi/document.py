@@ -7,8 +7,8 @@ from typing import Any
 from masthead.config.settings import Settings
 from masthead.events.catalog import CATALOG, Category, EventKind
 from masthead.records.collection import Registry
-from masthead.web import asyncapi_words as words
-from masthead.web.asyncapi_schemas import envelope_schema, payload_schema
+from masthead.web.asyncapi import texts as words
+from masthead.web.asyncapi.schemas import envelope_schema, payload_schema
 
 VERSION = "1.0.0"
 _JSON = "application/json"

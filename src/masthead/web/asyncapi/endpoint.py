@@ -7,8 +7,8 @@ from starlette.routing import Route as Mounted
 from masthead.config.settings import Settings
 from masthead.records.collection import Registry
 from masthead.web.answers import encode
-from masthead.web.asyncapi import build_document
-from masthead.web.v1.descriptions import Fixed
+from masthead.web.asyncapi.document import build_document
+from masthead.web.openapi.endpoints import Fixed
 from masthead.web.v1.routes import PREFIX
 
 DOCUMENT = f"{PREFIX}/asyncapi.json"

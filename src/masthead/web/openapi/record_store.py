@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from masthead.web.openapi_pieces import (
+from masthead.web.openapi.parts import (
     ID,
     MOMENT,
     STORED_FILE,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from masthead.web.openapi_schemas import Schema, view_example, view_schema
+from masthead.web.openapi.schemas import Schema, view_example, view_schema
 from masthead.web.v1.routes import Route
 
 _ID = {"type": "string"}

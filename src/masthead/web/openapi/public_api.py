@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 
 from masthead.config.settings import Settings
 from masthead.records.fields.file import File
-from masthead.web import openapi_words as words
-from masthead.web.openapi_answers import (
+from masthead.web.openapi import texts as words
+from masthead.web.openapi.answers import (
     JSON,
     answer_schemas,
     answers,
@@ -18,7 +18,7 @@ from masthead.web.openapi_answers import (
     error_schema,
     header_components,
 )
-from masthead.web.openapi_schemas import (
+from masthead.web.openapi.schemas import (
     Schema,
     body_example,
     body_schema,

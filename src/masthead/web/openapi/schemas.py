@@ -12,7 +12,7 @@ from masthead.records.fields.documents import Json, TextList
 from masthead.records.fields.relation import Relation
 from masthead.records.fields.text import Email, Text, Url
 from masthead.records.fields.values import LARGEST, Date, Flag, Number, Select
-from masthead.web import openapi_words as words
+from masthead.web.openapi import texts as words
 from masthead.web.v1.parameters import Parameter
 from masthead.web.v1.schema import Body, View
 

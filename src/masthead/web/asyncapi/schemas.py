@@ -8,7 +8,7 @@ from masthead.events.catalog import Cause, EventKind, Fact
 from masthead.records.collection import Collection, Registry
 from masthead.records.fields.base import Field
 from masthead.records.write.change_facts import is_repeated, told_fields
-from masthead.web.openapi_schemas import Schema, nullable, shown_schema
+from masthead.web.openapi.schemas import Schema, nullable, shown_schema
 
 
 def payload_schema(kind: EventKind, registry: Registry) -> Schema:
