@@ -24,7 +24,7 @@ from masthead.identity.scopes import SCOPES
 from masthead.identity.setup import NewTenant, create_tenant
 from masthead.identity.tenants import tenants
 from masthead.ids import TenantId, new_id
-from masthead.mail.messages import email_in_use
+from masthead.mail.account_emails import email_in_use
 from masthead.media.collection import media
 from masthead.members.collection import blog_members
 from masthead.posts.collection import posts

@@ -10,7 +10,7 @@ from masthead.identity.api_keys import api_keys
 from masthead.identity.tenants import superusers, tenants
 from masthead.importers.collection import import_runs, redirects
 from masthead.importers.tables import import_items
-from masthead.jobs.queue import jobs
+from masthead.jobs.tables import jobs
 from masthead.limits.sign_in_throttle import login_attempts
 from masthead.limits.store_postgres import rate_limit_counters
 from masthead.mail.outbox import mails

@@ -17,8 +17,8 @@ from tests.world import RunningClock, TenantWorld, World, open_world
 
 from masthead.caller import system
 from masthead.jobs.runner import LEASE
+from masthead.mail.account_emails import confirm_email
 from masthead.mail.jobs import PLACES
-from masthead.mail.messages import confirm_email
 from masthead.mail.outbox import SEND
 
 MAILS = 60

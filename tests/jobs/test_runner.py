@@ -17,8 +17,8 @@ from masthead import clock
 from masthead.app import job_runner
 from masthead.caller import system
 from masthead.errors import Unavailable
-from masthead.jobs.queue import jobs
 from masthead.jobs.runner import LEASE, MAX_ATTEMPTS, RETRY_SECONDS, Chore, Job, JobRunner
+from masthead.jobs.tables import jobs
 from masthead.storage.database import EVERY_TENANT, Database, Statement
 
 

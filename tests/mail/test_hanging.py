@@ -12,8 +12,8 @@ from tests.world import World, open_world
 
 from masthead.app import job_runner
 from masthead.caller import system
+from masthead.mail.account_emails import confirm_email
 from masthead.mail.jobs import PLACES
-from masthead.mail.messages import confirm_email
 from masthead.mail.outbox import SEND
 
 MAILS = 10

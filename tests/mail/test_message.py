@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from masthead.email_address import is_email, normal_email
-from masthead.mail import messages
+from masthead.mail import account_emails as messages
 from masthead.mail.headers import field, one_line
 from masthead.mail.message import Letter, Mail, compose
 from masthead.mail.rendering import FOLDER, render

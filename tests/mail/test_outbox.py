@@ -16,9 +16,9 @@ from tests.world import TenantWorld, World, open_world
 from masthead.app import job_runner
 from masthead.caller import system
 from masthead.jobs.runner import JobRunner
+from masthead.mail.account_emails import confirm_email
 from masthead.mail.jobs import handlers
 from masthead.mail.message import ComposedMail
-from masthead.mail.messages import confirm_email
 from masthead.mail.outbox import KEPT
 from masthead.mail.transport import Transport, transport_of
 

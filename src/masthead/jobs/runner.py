@@ -21,7 +21,7 @@ import structlog
 from masthead import clock
 from masthead.errors import Unavailable
 from masthead.ids import TenantId
-from masthead.jobs.queue import jobs
+from masthead.jobs.tables import jobs
 from masthead.storage.database import EVERY_TENANT, Database, Statement, Transaction
 
 LEASE = timedelta(minutes=2)

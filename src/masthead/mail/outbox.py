@@ -18,7 +18,7 @@ from masthead.config.keyring import KeyRing
 from masthead.config.settings import Settings
 from masthead.email_address import normal_email
 from masthead.ids import TenantId
-from masthead.jobs.queue import jobs
+from masthead.jobs.tables import jobs
 from masthead.mail.message import Letter, Mail, compose
 from masthead.mail.rendering import render
 from masthead.records.write.unit import Unit

@@ -18,7 +18,7 @@ from masthead import clock, ids
 from masthead.caller import Caller, Kind
 from masthead.errors import BadRequest, Invalid, RateLimited
 from masthead.ids import TenantId
-from masthead.mail import messages
+from masthead.mail import account_emails as messages
 from masthead.mail.outbox import Outbox
 from masthead.members.collection import blog_members
 from masthead.records.accounts import new_token_key

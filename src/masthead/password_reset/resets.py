@@ -21,7 +21,7 @@ from masthead.identity.tenants import superusers
 from masthead.ids import TenantId
 from masthead.jobs.runner import Handler, Job
 from masthead.limits.sign_in_throttle import Attempt, LoginThrottle
-from masthead.mail import messages
+from masthead.mail import account_emails as messages
 from masthead.mail.outbox import Outbox
 from masthead.records.collection import Collection, Record
 from masthead.records.engine import Records

@@ -17,7 +17,7 @@ from masthead.errors import NotFound
 from masthead.ids import TenantId
 from masthead.mail.message import Mail
 from masthead.mail.outbox import Outbox
-from masthead.privacy import letters
+from masthead.privacy import emails as letters
 from masthead.privacy.asking import TENANT
 from masthead.privacy.member_erasure import MemberErasure
 from masthead.privacy.pace import Pace, Slice, SliceOver, rest

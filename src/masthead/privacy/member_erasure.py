@@ -12,7 +12,7 @@ from masthead.caller import system
 from masthead.ids import TenantId
 from masthead.mail.outbox import Outbox
 from masthead.members.collection import blog_members
-from masthead.privacy import letters
+from masthead.privacy import emails as letters
 from masthead.privacy.collection import gdpr_requests
 from masthead.privacy.export import Exports
 from masthead.privacy.mentions import Mentions

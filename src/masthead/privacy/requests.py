@@ -19,10 +19,10 @@ from masthead.identity.owners import owner_of
 from masthead.ids import TenantId
 from masthead.mail.outbox import Outbox
 from masthead.members.collection import blog_members
-from masthead.privacy import letters
+from masthead.privacy import emails as letters
 from masthead.privacy.asking import MEMBER, TENANT, Ask, Standing, unknown_member
 from masthead.privacy.collection import gdpr_requests
-from masthead.privacy.letters import Addressee
+from masthead.privacy.emails import Addressee
 from masthead.privacy.links import (
     EXPORT_LIFETIME,
     GRACE_PERIOD,

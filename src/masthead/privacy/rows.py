@@ -15,7 +15,7 @@ import sqlalchemy as sa
 
 from masthead.events.outbox import events
 from masthead.ids import TenantId
-from masthead.jobs.queue import jobs
+from masthead.jobs.tables import jobs
 from masthead.privacy.spellings import likely_spellings
 from masthead.records.collection import Registry
 from masthead.records.tables import record_counts

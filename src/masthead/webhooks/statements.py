@@ -8,7 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from masthead.events.outbox import events
-from masthead.jobs.queue import jobs
+from masthead.jobs.tables import jobs
 from masthead.records.tables import not_empty
 from masthead.storage import dialects
 from masthead.storage.database import Database

@@ -8,7 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from masthead.events.outbox import events
-from masthead.jobs.queue import jobs
+from masthead.jobs.tables import jobs
 from masthead.records.collection import Collection, Pointer
 from masthead.records.derived.list_items import item_rows, joined, listed_values
 from masthead.records.fields.relation_list import RelationList
