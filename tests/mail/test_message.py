@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from masthead.email_address import is_email, normal_email
-from masthead.mail import account_emails as messages
+from masthead.mail import account_emails
 from masthead.mail.headers import field, one_line
 from masthead.mail.message import Letter, Mail, compose
 from masthead.mail.rendering import FOLDER, render
@@ -255,12 +255,14 @@ def test_one_line() -> None:
 
 
 MAILS: list[Mail] = [
-    messages.confirm_email(**SITE, to="new@example.com", link="https://x.example/?token=a&b=<"),
-    messages.email_in_use(**SITE, to="new@example.com"),
-    messages.email_changed(
+    account_emails.confirm_email(
+        **SITE, to="new@example.com", link="https://x.example/?token=a&b=<"
+    ),
+    account_emails.email_in_use(**SITE, to="new@example.com"),
+    account_emails.email_changed(
         **SITE, to="old@example.com", to_name="<b>Eve</b>", new_email="new@example.com"
     ),
-    messages.reset_password(
+    account_emails.reset_password(
         **SITE, to="me@example.com", link="https://x.example/?token=a&b=<", minutes=15
     ),
 ]
@@ -287,7 +289,7 @@ def test_every_template_is_a_pair() -> None:
 
 
 def test_these_are_all_the_functions_that_make_a_mail() -> None:
-    functions = {name for name, value in vars(messages).items() if inspect.isfunction(value)}
+    functions = {name for name, value in vars(account_emails).items() if inspect.isfunction(value)}
     assert functions == {mail.template for mail in MAILS}
 
 

@@ -19,7 +19,7 @@ from tests.world import TenantWorld, World
 from masthead.caller import guest, system
 from masthead.errors import BadRequest
 from masthead.records.engine import ListRequest, Page, Records
-from masthead.records.search import words as search
+from masthead.records.search import terms as search_terms
 from masthead.records.search.index import Bounds, Indexer, SearchIndex, search_queue
 from masthead.schema import registry, tables
 from masthead.storage import full_text
@@ -78,15 +78,15 @@ class TestWords:
         ],
     )
     def test_folding(self, text: str, words: list[str]) -> None:
-        assert search.words_of(text) == words
+        assert search_terms.words_of(text) == words
 
     @given(st.text())
     def test_any_text_gives_plain_words(self, text: str) -> None:
-        assert all(word.isascii() and word.isalnum() for word in search.words_of(text))
+        assert all(word.isascii() and word.isalnum() for word in search_terms.words_of(text))
 
     @given(st.text(st.characters(codec="ascii")))
     def test_the_short_cut_for_ascii_changes_nothing(self, text: str) -> None:
-        assert search.words_of(text) == search.words_of("é " + text)[1:]
+        assert search_terms.words_of(text) == search_terms.words_of("é " + text)[1:]
 
 
 class TestQueries:
@@ -106,7 +106,7 @@ class TestQueries:
         ],
     )
     def test_reading(self, text: str, terms: list[Term]) -> None:
-        assert search.read_query(text) == terms
+        assert search_terms.read_query(text) == terms
 
 
 def test_positions_order_as_created_and_id_do() -> None:
@@ -116,10 +116,10 @@ def test_positions_order_as_created_and_id_do() -> None:
         for a in "0z9ab"
         for b in "az05"
     ]
-    positions = [search.position_of(*key) for key in sorted(keys)]
+    positions = [search_terms.position_of(*key) for key in sorted(keys)]
     assert positions == sorted(positions)
-    assert search.position_of("0001-01-01T00:00:00.000Z", "0" * 15) == 0
-    assert search.position_of("9999-12-31T23:59:59.999Z", "z" * 15) < 2**63
+    assert search_terms.position_of("0001-01-01T00:00:00.000Z", "0" * 15) == 0
+    assert search_terms.position_of("9999-12-31T23:59:59.999Z", "z" * 15) < 2**63
 
 
 @pytest.mark.parametrize("is_indexed", [False, True])
@@ -291,7 +291,7 @@ async def test_after_any_changes_the_index_says_what_the_records_say(
                     await unit.create(posts, values)
                     raise ZeroDivisionError
     for query in (*vocabulary, "alpha beta", '"beta gamma"', "de*", "0", "2 alpha"):
-        terms = search.read_query(query)
+        terms = search_terms.read_query(query)
         expected = {key for key, record in made.items() if _matches(posts, record, terms)}
         page = await found(tenant, query, per_page=500)
         assert {item["id"] for item in page.items} == expected
@@ -523,7 +523,7 @@ def _bytes(value: Any) -> bytes:
 
 
 def _matches(posts: Any, record: Any, terms: list[Term]) -> bool:
-    text = f" {search.document(posts, record)} "
+    text = f" {search_terms.document(posts, record)} "
     return all(f" {' '.join(term.words)}{'' if term.is_prefix else ' '}" in text for term in terms)
 
 

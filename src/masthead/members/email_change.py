@@ -18,7 +18,7 @@ from masthead import clock, ids
 from masthead.caller import Caller, Kind
 from masthead.errors import BadRequest, Invalid, RateLimited
 from masthead.ids import TenantId
-from masthead.mail import account_emails as messages
+from masthead.mail import account_emails
 from masthead.mail.outbox import Outbox
 from masthead.members.collection import blog_members
 from masthead.records.accounts import new_token_key
@@ -123,9 +123,9 @@ class EmailChanges:
         is_taken = await unit.find(blog_members, {"email": new_email}, limit=1)
         token = await self._remember(unit, member, new_email, is_open=not is_taken)
         if is_taken:
-            mail = messages.email_in_use(**names)
+            mail = account_emails.email_in_use(**names)
         else:
-            mail = messages.confirm_email(**names, link=f"{site.url}{PATH}?token={token}")
+            mail = account_emails.confirm_email(**names, link=f"{site.url}{PATH}?token={token}")
         await self._outbox.queue(unit, mail)
 
     async def find(self, tenant_id: TenantId, token: str) -> PendingChange:
@@ -152,7 +152,7 @@ class EmailChanges:
                 "token_key": new_token_key(),
             }
             await unit.update(blog_members, pending.member_id, {}, stamped=stamped)
-            notice = messages.email_changed(
+            notice = account_emails.email_changed(
                 site_name=site.name,
                 site_url=site.url,
                 to=old["email"],

@@ -21,7 +21,7 @@ from masthead.identity.tenants import superusers
 from masthead.ids import TenantId
 from masthead.jobs.runner import Handler, Job
 from masthead.limits.sign_in_throttle import Attempt, LoginThrottle
-from masthead.mail import account_emails as messages
+from masthead.mail import account_emails
 from masthead.mail.outbox import Outbox
 from masthead.records.collection import Collection, Record
 from masthead.records.engine import Records
@@ -104,7 +104,7 @@ class PasswordResets:
         site = await self.site_of(home)
         path = ADMIN_PATH if collection is superusers else MEMBER_PATH
         token = self.accounts.reset_token(collection, account)
-        mail = messages.reset_password(
+        mail = account_emails.reset_password(
             site_name=site.name,
             site_url=site.url,
             to=account["email"],

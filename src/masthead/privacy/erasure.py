@@ -17,7 +17,7 @@ from masthead.errors import NotFound
 from masthead.ids import TenantId
 from masthead.mail.message import Mail
 from masthead.mail.outbox import Outbox
-from masthead.privacy import emails as letters
+from masthead.privacy import emails
 from masthead.privacy.asking import TENANT
 from masthead.privacy.member_erasure import MemberErasure
 from masthead.privacy.pace import Pace, Slice, SliceOver, rest
@@ -102,7 +102,7 @@ class Erasure:
 
         def write(receipt: Receipt) -> list[Mail]:
             return [
-                letters.deletion_done(
+                emails.deletion_done(
                     site,
                     each,
                     whole_site=True,

@@ -12,7 +12,7 @@ from masthead.caller import system
 from masthead.ids import TenantId
 from masthead.mail.outbox import Outbox
 from masthead.members.collection import blog_members
-from masthead.privacy import emails as letters
+from masthead.privacy import emails
 from masthead.privacy.collection import gdpr_requests
 from masthead.privacy.export import Exports
 from masthead.privacy.mentions import Mentions
@@ -169,7 +169,7 @@ class MemberErasure:
                 receipt.erased["blog_members"] = 1
             await _complete(unit, request, receipt, self._records.clock())
             for each in people:
-                mail = letters.deletion_done(
+                mail = emails.deletion_done(
                     site,
                     each,
                     whole_site=False,

@@ -19,7 +19,7 @@ from masthead.identity.owners import owner_of
 from masthead.ids import TenantId
 from masthead.mail.outbox import Outbox
 from masthead.members.collection import blog_members
-from masthead.privacy import emails as letters
+from masthead.privacy import emails
 from masthead.privacy.asking import MEMBER, TENANT, Ask, Standing, unknown_member
 from masthead.privacy.collection import gdpr_requests
 from masthead.privacy.emails import Addressee
@@ -113,7 +113,7 @@ class Requests:
             if standing.is_trusted:
                 request = await self._take_effect(unit, request)
             for each in await self.addressees(request):
-                mail = letters.deletion_asked(
+                mail = emails.deletion_asked(
                     site,
                     each,
                     whole_site=request["subject"] == TENANT,
@@ -178,7 +178,7 @@ class Requests:
                 token_hash=hash_token(token),
             )
             for each in await self.addressees(request):
-                mail = letters.export_ready(
+                mail = emails.export_ready(
                     site,
                     each,
                     whole_site=request["subject"] == TENANT,

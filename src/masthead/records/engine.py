@@ -34,7 +34,7 @@ from masthead.records.read.query import (
 from masthead.records.read.sorting import sort_keys
 from masthead.records.rotation import Rotated, Rotation
 from masthead.records.search.index import SearchIndex
-from masthead.records.search.words import document_key, prefix_of, read_query
+from masthead.records.search.terms import document_key, prefix_of, read_query
 from masthead.records.write.new_record import NewRecord
 from masthead.records.write.parts import Parts
 from masthead.records.write.statements import Writes

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from masthead.ids import TenantId
 from masthead.records.collection import Change, Collection, Counter, Record
 from masthead.records.derived.list_items import listed_values
-from masthead.records.search import words as search
+from masthead.records.search import terms as search_terms
 from masthead.records.search.index import forget_words, queue_words
 from masthead.records.tables import record_counts
 from masthead.storage import dialects, full_text
@@ -89,7 +89,7 @@ class Kept:
         row = (place.tenant_id, place.collection, place.record_id)
         # At once: whoever indexes has the entry before the document, and so must whoever removes.
         await place.tx.execute(self._forget_words, row)
-        document = search.document_key(*row[:2], place.created, place.record_id)
+        document = search_terms.document_key(*row[:2], place.created, place.record_id)
         statement = self._delete_document
         await place.tx.execute(statement, statement.bind(document), slow=True)
 

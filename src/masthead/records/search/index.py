@@ -27,7 +27,7 @@ from masthead.errors import StatementTimeout, Unavailable
 from masthead.ids import TenantId
 from masthead.records.collection import Collection, Registry, Searched
 from masthead.records.read.query import Rows
-from masthead.records.search import words as search
+from masthead.records.search import terms as search_terms
 from masthead.storage import dialects, full_text
 from masthead.storage.database import (
     EVERY_TENANT,
@@ -323,17 +323,17 @@ async def _read(collection: Collection, row: Row) -> tuple[Waiting, Document]:
 async def _document(waiting: Waiting, created: str, collection: Collection, row: Row) -> Document:
     record = _searched_rows(collection).record(row)
     if sum(len(value) for value in record.values()) <= LARGE:
-        words = search.document(collection, record)
+        words = search_terms.document(collection, record)
     else:
-        words = await asyncio.to_thread(search.document, collection, record)
+        words = await asyncio.to_thread(search_terms.document, collection, record)
     if len(words) > LONGEST:
         words = words[:LONGEST].rpartition(" ")[0]
     return Document(
-        search.position_of(created, waiting.record_id),
+        search_terms.position_of(created, waiting.record_id),
         waiting.tenant_id,
         waiting.collection,
         waiting.record_id,
-        search.prefix_of(waiting.tenant_id, waiting.collection),
+        search_terms.prefix_of(waiting.tenant_id, waiting.collection),
         words,
     )
 
@@ -381,7 +381,7 @@ def _waiting(table: sa.Table, collection: Collection, has_tenant: bool) -> sa.Se
 
 
 def _as_far_as_it_is_read(column: Column[Any], searched: Searched) -> Any:
-    return sa.func.substr(column, 1, search.MAX_MARKUP) if searched.is_html else column
+    return sa.func.substr(column, 1, search_terms.MAX_MARKUP) if searched.is_html else column
 
 
 class Indexer:

@@ -7,7 +7,7 @@ from typing import Any
 from masthead.config.settings import Settings
 from masthead.events.catalog import CATALOG, Category, EventKind
 from masthead.records.collection import Registry
-from masthead.web.asyncapi import texts as words
+from masthead.web.asyncapi import texts
 from masthead.web.asyncapi.schemas import envelope_schema, payload_schema
 
 VERSION = "1.0.0"
@@ -22,12 +22,12 @@ def build_document(registry: Registry, settings: Settings) -> Node:
         "asyncapi": "3.0.0",
         "id": "urn:masthead:events",
         "info": {
-            "title": words.TITLE,
+            "title": texts.TITLE,
             "version": VERSION,
-            "description": words.INTRODUCTION,
+            "description": texts.INTRODUCTION,
             "license": {"name": "MIT"},
             "contact": {"name": "The Masthead maintainers"},
-            "tags": [{"name": str(each), "description": words.tags[each]} for each in Category],
+            "tags": [{"name": str(each), "description": texts.tags[each]} for each in Category],
             "externalDocs": {
                 "description": "The API in which subscriptions are made.",
                 "url": f"{settings.base_url}/api/v1/docs",
@@ -40,8 +40,8 @@ def build_document(registry: Registry, settings: Settings) -> Node:
         "components": {
             "messages": {_id_of(kind): _message(kind) for kind in CATALOG},
             "schemas": _schemas(registry),
-            "securitySchemes": words.SECURITY,
-            "correlationIds": {"delivery": words.CORRELATION},
+            "securitySchemes": texts.SECURITY,
+            "correlationIds": {"delivery": texts.CORRELATION},
         },
     }
 
@@ -69,7 +69,7 @@ def _server() -> Node:
             },
             "path": {"description": "The url's path.", "default": "", "examples": ["masthead"]},
         },
-        "security": [_ref("components", "securitySchemes", name) for name in words.SECURITY],
+        "security": [_ref("components", "securitySchemes", name) for name in texts.SECURITY],
     }
 
 
@@ -111,10 +111,10 @@ def _message(kind: EventKind) -> Node:
             {
                 "name": _id_of(kind),
                 "summary": "As it arrives.",
-                "headers": {**words.HEADER_EXAMPLES, "X-Service-Event": kind.name},
+                "headers": {**texts.HEADER_EXAMPLES, "X-Service-Event": kind.name},
                 "payload": {
                     "event": kind.name,
-                    "timestamp": words.EXAMPLE_TIMESTAMP,
+                    "timestamp": texts.EXAMPLE_TIMESTAMP,
                     "payload": kind.example,
                 },
             }
@@ -123,7 +123,7 @@ def _message(kind: EventKind) -> Node:
 
 
 def _schemas(registry: Registry) -> Node:
-    schemas: Node = {"DeliveryHeaders": words.HEADERS}
+    schemas: Node = {"DeliveryHeaders": texts.HEADERS}
     for kind in CATALOG:
         name = f"{_id_of(kind)}Payload"
         schemas[name] = payload_schema(kind, registry)

@@ -6,7 +6,7 @@ from typing import Any
 
 from masthead import errors
 from masthead.config.values import ErrorCodes
-from masthead.web.openapi import texts as words
+from masthead.web.openapi import texts
 from masthead.web.openapi.bare_answers import bare_answer
 from masthead.web.openapi.schemas import view_example
 from masthead.web.v1.errors import RENAMED_IN_B, TABLE
@@ -206,7 +206,7 @@ def _error_examples(status: int, codes: ErrorCodes) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for kind, row_status, code in TABLE:
         if row_status == status:
-            message = words.error_messages.get((status, code), kind.message)
+            message = texts.error_messages.get((status, code), kind.message)
             details = {"title": ["Cannot be blank."]} if kind is errors.Invalid else {}
             name = _code(code, codes)
             error = {"code": name, "message": message, "details": details}

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from masthead.config.settings import Settings
 from masthead.records.fields.file import File
-from masthead.web.openapi import texts as words
+from masthead.web.openapi import texts
 from masthead.web.openapi.answers import (
     JSON,
     answer_schemas,
@@ -38,10 +38,10 @@ def build_document(routes: Iterable[Route], settings: Settings) -> dict[str, Any
     return {
         "openapi": "3.1.0",
         "info": {
-            "title": words.TITLE,
+            "title": texts.TITLE,
             "version": VERSION,
             "summary": "The public API of a Masthead service.",
-            "description": words.INTRODUCTION,
+            "description": texts.INTRODUCTION,
             "license": {"name": "MIT", "identifier": "MIT"},
         },
         "externalDocs": {
@@ -76,7 +76,7 @@ _PARAMETERS: dict[str, Any] = {
         "required": True,
         "description": "The record's id.",
         "schema": {"type": "string", "minLength": 1},
-        "example": words.common_examples["id"],
+        "example": texts.common_examples["id"],
     },
     "IfNoneMatch": {
         "name": "If-None-Match",
@@ -123,18 +123,18 @@ def _topic(route: Route) -> str:
 
 
 def _tag(route: Route) -> str:
-    return words.tags[_topic(route)][0]
+    return texts.tags[_topic(route)][0]
 
 
 def _tags(table: Sequence[Route]) -> list[dict[str, str]]:
     used = {_tag(route) for route in table}
     return [
-        {"name": name, "description": text} for name, text in words.tags.values() if name in used
+        {"name": name, "description": text} for name, text in texts.tags.values() if name in used
     ]
 
 
 def _paths(table: Sequence[Route], settings: Settings) -> dict[str, Any]:
-    order = list(words.tags)
+    order = list(texts.tags)
     paths: dict[str, Any] = {}
     taken: set[str] = set()
     for route in sorted(table, key=lambda each: order.index(_topic(each))):
@@ -197,7 +197,7 @@ def _query_parameter(parameter: Parameter) -> dict[str, Any]:
         "description": parameter.help,
         "schema": parameter_schema(parameter),
     }
-    example = words.CURSOR if parameter.kind == "cursor" else parameter.example
+    example = texts.CURSOR if parameter.kind == "cursor" else parameter.example
     if example is not None:
         described["example"] = example
     return described

@@ -12,7 +12,7 @@ from masthead.records.fields.documents import Json, TextList
 from masthead.records.fields.relation import Relation
 from masthead.records.fields.text import Email, Text, Url
 from masthead.records.fields.values import LARGEST, Date, Flag, Number, Select
-from masthead.web.openapi import texts as words
+from masthead.web.openapi import texts
 from masthead.web.v1.parameters import Parameter
 from masthead.web.v1.schema import Body, View
 
@@ -101,7 +101,7 @@ def view_schema(view: View) -> Schema:
     for name in view.fields:
         field = view.collection.by_name[name]
         schema = shown_schema(field, is_computed=name in view.computed)
-        schema |= words.formats.get((view.collection.name, name), {})
+        schema |= texts.formats.get((view.collection.name, name), {})
         properties[name] = _described(
             nullable(schema) if name in view.nullable else schema, view.collection.name, field
         )
@@ -120,7 +120,7 @@ def body_schema(body: Body) -> Schema:
     properties: Schema = {}
     for name in body.fields:
         field = body.collection.by_name[name]
-        schema = field_schema(field) | words.inputs.get((body.collection.name, name), {})
+        schema = field_schema(field) | texts.inputs.get((body.collection.name, name), {})
         if name in body.required:
             schema = _not_empty(schema)
         if name in body.nullable:
@@ -128,7 +128,7 @@ def body_schema(body: Body) -> Schema:
         if not body.partial and name not in body.required and field.default_value():
             schema["default"] = field.default_value()
         properties[name] = _described(schema, body.collection.name, field)
-    properties |= {name: words.switches[name] for name in body.switches}
+    properties |= {name: texts.switches[name] for name in body.switches}
     schema = {"type": "object", "properties": properties, "examples": [body_example(body)]}
     if body.required and not body.partial:
         schema["required"] = [name for name in body.fields if name in body.required]
@@ -172,17 +172,17 @@ def view_example(view: View) -> dict[str, Any]:
 
 
 def body_example(body: Body) -> dict[str, Any]:
-    examples = words.examples.get(body.collection.name, {})
-    named = words.bodies.get(body.name, [name for name in body.fields if name in examples])
+    examples = texts.examples.get(body.collection.name, {})
+    named = texts.bodies.get(body.name, [name for name in body.fields if name in examples])
     return {name: _example(body.collection.name, body.collection.by_name[name]) for name in named}
 
 
 def _example(collection: str, field: Field) -> Any:
-    known = words.examples.get(collection, {})
+    known = texts.examples.get(collection, {})
     if field.name in known:
         return known[field.name]
-    if field.name in words.common_examples:
-        return words.common_examples[field.name]
+    if field.name in texts.common_examples:
+        return texts.common_examples[field.name]
     match field:
         case Select():
             return field.default or field.values[0]
@@ -192,8 +192,8 @@ def _example(collection: str, field: Field) -> Any:
 
 
 def _described(schema: Schema, collection: str, field: Field) -> Schema:
-    help_text = field.help or words.fields.get(collection, {}).get(field.name, "")
-    return _with_words(schema, help_text or words.common_fields.get(field.name, ""))
+    help_text = field.help or texts.fields.get(collection, {}).get(field.name, "")
+    return _with_words(schema, help_text or texts.common_fields.get(field.name, ""))
 
 
 def _with_words(schema: Schema, text: str) -> Schema:
