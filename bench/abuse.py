@@ -85,14 +85,14 @@ def excerpts(target: Target, _: random.Random) -> tuple[int, int]:
 
 
 def pages(target: Target, choice: random.Random) -> tuple[int, int]:
-    return _get(target, target.path(f"perPage={choice.choice((6, 1000))}"))
+    return _get(target, target.path(f"perPage={choice.choice((1, 6, 1000))}"))
 
 
 def slow_readers(target: Target, _: random.Random) -> tuple[int, int]:
-    """Takes a few kilobytes a second of an answer of 29 MB, for as long as the attack lasts."""
+    """Takes a few kilobytes a second of an answer of 4.9 MB, for as long as the attack lasts."""
     connection = http.client.HTTPConnection("127.0.0.1", target.port, timeout=60)
     try:
-        connection.request("GET", target.path("perPage=6"), headers=_host(target, "attacked"))
+        connection.request("GET", target.path("perPage=1"), headers=_host(target, "attacked"))
         answer = connection.getresponse()
         taken = 0
         for _ in range(20):

@@ -12,7 +12,8 @@ from tests.world import Account, TenantWorld, records_of
 
 from masthead.caller import system
 from masthead.errors import AnswerTooLarge
-from masthead.record_api.parameters import MAX_ANSWER_BYTES
+from masthead.limits.read_limits import COSTLY_PER_MINUTE
+from masthead.record_api.parameters import MAX_ANSWER_BYTES, MAX_READER_BYTES
 from masthead.records.engine import ListRequest
 
 POSTS = records_of("posts")
@@ -24,19 +25,32 @@ async def published(tenant: TenantWorld, count: int, text: Callable[[int], str])
     return [post["id"] for post in reversed(made)]
 
 
-async def test_an_answer_of_too_many_bytes_is_refused_with_what_to_do(tenant: TenantWorld) -> None:
+async def test_an_answer_of_too_many_bytes_is_refused_with_what_to_do(
+    tenant: TenantWorld, owner: Account
+) -> None:
     ids = await published(tenant, 7, lambda n: "x" * LONG)
-    refused = await tenant.guest.get(POSTS, params={"perPage": 1000})
-    assert refused.status_code == 400
-    assert refused.json()["code"] == "validation_invalid_data"
-    for word in (f"{MAX_ANSWER_BYTES:,} bytes", "`perPage`", "`fields`"):
-        assert word in refused.json()["message"]
-    fewer = await tenant.guest.get(POSTS, params={"perPage": 3})
+    for api, limit in ((owner.api, MAX_ANSWER_BYTES), (tenant.guest, MAX_READER_BYTES)):
+        refused = await api.get(POSTS, params={"perPage": 1000})
+        assert refused.status_code == 400
+        assert refused.json()["code"] == "validation_invalid_data"
+        for word in (f"{limit:,} bytes", "`perPage`", "`fields`"):
+            assert word in refused.json()["message"]
+    fewer = await owner.api.get(POSTS, params={"perPage": 3})
     assert [item["id"] for item in fewer.json()["items"]] == ids[:3]
     assert [len(item["content_html"]) for item in fewer.json()["items"]] == [LONG] * 3
     assert fewer.json()["totalItems"] == 7
     short = await tenant.guest.get(POSTS, params={"perPage": 1000, "fields": "id"})
     assert short.json()["items"] == [{"id": each} for each in ids]
+
+
+async def test_large_lists_of_one_network_are_limited(tenant: TenantWorld) -> None:
+    await published(tenant, 1, lambda n: "x" * 1_200_000)
+    guest = tenant.guest
+    for _ in range(COSTLY_PER_MINUTE):
+        assert (await guest.get(POSTS)).status_code == 200
+    assert (await guest.get(POSTS)).status_code == 429
+    assert (await guest.get(POSTS, params={"perPage": 1})).status_code == 429
+    assert (await tenant.guest.get(POSTS)).status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -99,7 +113,7 @@ async def test_the_same_long_record_in_many_places_is_counted_in_each(
 
 
 async def test_a_large_answer_is_made_as_the_client_takes_it(tenant: TenantWorld) -> None:
-    await published(tenant, 6, lambda n: "x" * LONG)
+    await published(tenant, 6, lambda n: "x" * 1_300_000)
     taken: list[Message] = []
     may_send = asyncio.Event()
 
@@ -132,4 +146,4 @@ async def test_a_large_answer_is_made_as_the_client_takes_it(tenant: TenantWorld
     bodies = [message["body"] for message in taken[1:]]
     assert max(map(len, bodies)) < 1_000_000
     length = dict(taken[0]["headers"])[b"content-length"]
-    assert int(length) == sum(map(len, bodies)) > 6 * LONG
+    assert int(length) == sum(map(len, bodies)) > 6 * 1_300_000

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import parse_qsl
 
+from masthead.caller import Caller
 from masthead.errors import BadRequest
 from masthead.records.engine import ListRequest
 from masthead.records.read.expand import Expansion
@@ -15,7 +16,9 @@ DEFAULT_PER_PAGE = 30
 MAX_PER_PAGE = 1_000
 MAX_QUERY_BYTES = 16_000
 MAX_ANSWER_BYTES = 32 * 1024 * 1024
-"""Of the records in an answer: a thousand posts of 32 KiB."""
+"""Of the records in an answer to an administrator: a thousand posts of 32 KiB."""
+MAX_READER_BYTES = 8 * 1024 * 1024
+"""Of the records in an answer to a guest or a member."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +37,12 @@ class ViewParameters:
         return self.projection.top_level_names() if self.projection else None
 
 
-def read_list_parameters(query_string: bytes) -> ListParameters:
-    return _list_parameters(query_string) if query_string else _PLAIN
+def read_list_parameters(query_string: bytes, caller: Caller) -> ListParameters:
+    return _list_parameters(query_string, max_answer_bytes(caller))
+
+
+def max_answer_bytes(caller: Caller) -> int:
+    return MAX_READER_BYTES if caller.is_reader else MAX_ANSWER_BYTES
 
 
 def read_view_parameters(query_string: bytes) -> ViewParameters:
@@ -43,7 +50,7 @@ def read_view_parameters(query_string: bytes) -> ViewParameters:
 
 
 @lru_cache(maxsize=1_024)
-def _list_parameters(query_string: bytes) -> ListParameters:
+def _list_parameters(query_string: bytes, max_bytes: int) -> ListParameters:
     given = query_parameters(query_string)
     projection = Projection.parse(given.get("fields", ""))
     per_page = _number(given, "perPage", DEFAULT_PER_PAGE)
@@ -56,7 +63,7 @@ def _list_parameters(query_string: bytes) -> ListParameters:
             expand=given.get("expand", ""),
             names=projection.top_level_names() if projection else None,
             skip_total=given.get("skipTotal", "").lower() in ("1", "true", "t"),
-            max_bytes=MAX_ANSWER_BYTES,
+            max_bytes=max_bytes,
         ),
         projection,
     )
@@ -98,5 +105,4 @@ def _number(given: dict[str, str], name: str, default: int) -> int:
     return number if number >= 1 else default
 
 
-_PLAIN = ListParameters(ListRequest(max_bytes=MAX_ANSWER_BYTES), None)
 _WHOLE = ViewParameters("", None)

@@ -15,7 +15,7 @@ from masthead.members.email_change import new_address
 from masthead.record_api.call import Call
 from masthead.record_api.large_answers import check_size, in_pieces, send_pieces
 from masthead.record_api.parameters import (
-    MAX_ANSWER_BYTES,
+    max_answer_bytes,
     read_list_parameters,
     read_view_parameters,
 )
@@ -31,11 +31,13 @@ from masthead.web.multipart import Upload, form_to_object, read_form
 FORM_OVERHEAD = 1024 * 1024
 SMALL_ANSWER = 256 * 1024
 """Characters of long texts; an answer of more is made and sent in pieces."""
+LARGE_ANSWER = 1024 * 1024
+"""Characters of long texts; a list of more counts towards the limit of costly lists."""
 
 
 async def list_records(call: Call) -> None:
     collection = call.collection()
-    wanted = read_list_parameters(call.scope["query_string"])
+    wanted = read_list_parameters(call.scope["query_string"], call.caller)
     page = await _limited_page(call, collection, wanted.request)
     body = {
         "page": page.page,
@@ -50,21 +52,24 @@ async def list_records(call: Call) -> None:
     if items is not page.items:
         # Nothing may hold the whole records while a slow client takes its time.
         page.items.clear()
-    await send_pieces(call.send, await in_pieces(body, "items", items, MAX_ANSWER_BYTES))
+    max_bytes = max_answer_bytes(call.caller)
+    await send_pieces(call.send, await in_pieces(body, "items", items, max_bytes))
 
 
 async def _limited_page(call: Call, collection: Collection, wanted: ListRequest) -> Page:
-    """Guests and members may make only so many lists that cost much or find nothing."""
-    if not call.caller.is_reader or not call.scope["query_string"]:
+    """Limits how many lists that are costly, large or empty one network of readers may request."""
+    if not call.caller.is_reader:
         return await call.records.page(call.caller, collection, wanted)
     limit, address = call.services.read_limit, call.visit.address
-    limit.check(address)
+    if call.scope["query_string"]:
+        # A site's plain list stays there for readers who share a network with an attacker.
+        limit.check(address)
     try:
         page = await call.records.page(call.caller, collection, wanted)
     except (BadRequest, StatementTimeout):
         await limit.count(address)
         raise
-    if page.is_costly or (wanted.filter and not page.items):
+    if page.is_costly or page.weight > LARGE_ANSWER or (wanted.filter and not page.items):
         await limit.count(address)
     return page
 
@@ -72,7 +77,7 @@ async def _limited_page(call: Call, collection: Collection, wanted: ListRequest)
 async def view_record(call: Call) -> None:
     collection = call.collection()
     record = await _viewed(call, collection, call.caller, call.record_id)
-    check_size(record, MAX_ANSWER_BYTES)
+    check_size(record, max_answer_bytes(call.caller))
     await send_json(call.send, 200, record)
 
 
@@ -117,7 +122,7 @@ async def _viewed(call: Call, collection: Collection, caller: Caller, record_id:
         record_id,
         expand=wanted.expand,
         names=wanted.names,
-        max_bytes=MAX_ANSWER_BYTES,
+        max_bytes=max_answer_bytes(caller),
     )
     return await shown(collection, record, wanted.projection)
 
