@@ -7,7 +7,7 @@ BIN    := $(VENV)/bin
 NODE_MODULES := tests/clients/node_modules
 GENERATOR := $(VENV)/client-generator
 
-.PHONY: run install install-test test lint format bench lock clean
+.PHONY: run install install-test test lint format docs bench lock clean
 
 run: install
 	$(BIN)/masthead serve --demo
@@ -28,6 +28,10 @@ lint: $(VENV)/.installed-test
 format: $(VENV)/.installed-test
 	$(BIN)/ruff format src tests bench
 	$(BIN)/ruff check --fix src tests bench
+
+# Writes the pages of docs/reference anew.
+docs: $(VENV)/.installed-test
+	$(BIN)/python -m tests.docs.pages
 
 # make bench, or make bench ONLY=list
 bench: $(VENV)/.installed-test

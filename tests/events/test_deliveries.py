@@ -16,8 +16,6 @@ from standardwebhooks.webhooks import WebhookVerificationError
 from tests.clients.node import run_node
 from tests.events.conftest import Post
 from tests.events.described import check_delivery
-from tests.events.page import PAGE as EVENTS_PAGE
-from tests.events.page import render
 from tests.outbound.conftest import LOOPBACK
 from tests.tls import Authority, Receiver
 
@@ -168,6 +166,3 @@ class TestPages:
             assert int(attempts) == len(policy.delays_seconds) + 1
             written = [wait.split() for wait in waits.split(", ")]
             assert tuple(int(n) * units[unit] for n, unit in written) == policy.delays_seconds
-
-    def test_the_page_of_events_is_current(self) -> None:
-        assert EVENTS_PAGE.read_text() == render(), "run: python -m tests.events.page"

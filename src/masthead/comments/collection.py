@@ -72,6 +72,7 @@ comments = Collection(
         # So that `comment.received` fires once, however often a comment is hidden and shown again.
         Date(name="first_approved_at", read=Access.ENGINE, write=Access.ENGINE),
     ),
+    help="Readers' comments under posts. Deleting a post deletes its comments.",
     editors=FREE,
     before_save=before_comment_save,
     events=comment_events,

@@ -1,7 +1,7 @@
-"""The catalog of events: each with its trigger, its payload and an example (spec 6.2).
+"""The catalog of events: each with its trigger, its payload and an example.
 
-The names that a subscription may list, the AsyncAPI description and docs/events.md are read from
-this table. What type a fact has is the business of the record's field that it shows.
+The names that a subscription may list, the AsyncAPI description and docs/reference/events.md are
+read from this table. What type a fact has is the business of the record's field that it shows.
 """
 
 from __future__ import annotations
@@ -394,7 +394,7 @@ CATALOG: tuple[EventKind, ...] = (
     EventKind(
         "test.ping",
         Category.SYSTEM,
-        "somebody tests a subscription, in the admin or with `POST /api/v1/webhooks/{id}/test`",
+        "a subscription is tested with `POST /api/v1/webhooks/{id}/test`",
         "webhook_subscriptions",
         _PING,
         frozenset(),

@@ -31,16 +31,21 @@ api_keys = Collection(
     "api_keys",
     (
         Text(name="name", required=True, max=100),
-        TextList(name="scopes"),
-        # The first characters, so that a person can tell keys apart.
-        Text(name="prefix", max=20, write=Access.ENGINE),
+        TextList(name="scopes", help="What the key may do in `/api/v1`."),
+        Text(
+            name="prefix",
+            max=20,
+            write=Access.ENGINE,
+            help="The first characters of the key, to recognise it by.",
+        ),
         Hash(name="key_hash", max=64),
-        Date(name="expires_at"),
-        Date(name="revoked_at"),
+        Date(name="expires_at", help="Empty: never."),
+        Date(name="revoked_at", help="Since when the key is refused."),
         Date(name="last_used_at", write=Access.ENGINE),
     ),
     is_identity=True,
-    made_by="`masthead key create` or in the admin, where the key is shown once",
+    made_by="`masthead key create`, which shows the key once",
+    help="Keys for the public API. The key itself is not stored, only its hash.",
     indexes=(Index(("key_hash",), unique=True, across_tenants=True, skip_empty="key_hash"),),
 )
 

@@ -30,7 +30,13 @@ superusers = Collection(
     "_superusers",
     (
         Email(name="email", required=True, unique=True, personal=True, write=Access.ADMIN),
-        Select(name="role", values=tuple(Role), default=Role.OWNER, write=Access.ADMIN),
+        Select(
+            name="role",
+            values=tuple(Role),
+            default=Role.OWNER,
+            write=Access.ADMIN,
+            help="What the account may do.",
+        ),
         # What readers may learn of an author, and nothing else of the account.
         Text(name="name", max=255, personal=True),
         Slug(name="slug", source="name", optional=True, write=Access.ADMIN),
@@ -62,6 +68,7 @@ tenants = Collection(
             allowed="May hold a-z, 0-9 and hyphens.",
             immutable=True,
             write=Access.PLATFORM,
+            help="The first part of the site's host name.",
         ),
         Text(name="name", required=True, max=255),
         Select(
@@ -69,12 +76,26 @@ tenants = Collection(
             values=tuple(Plan),
             default=Plan.FREE,
             write=Access.PLATFORM,
+            help="Decides API access and rate limits.",
         ),
-        Relation(name="owner_id", to="_superusers", write=Access.PLATFORM),
-        Number(name="per_minute", nullable=True, min=0, write=Access.PLATFORM),
-        Number(name="per_hour", nullable=True, min=0, write=Access.PLATFORM),
-        Number(name="per_day", nullable=True, min=0, write=Access.PLATFORM),
+        Relation(
+            name="owner_id",
+            to="_superusers",
+            write=Access.PLATFORM,
+            help="Gets the mails about data protection.",
+        ),
+        *(
+            Number(
+                name=name,
+                nullable=True,
+                min=0,
+                write=Access.PLATFORM,
+                help="API calls. Empty: the plan's limit.",
+            )
+            for name in ("per_minute", "per_hour", "per_day")
+        ),
     ),
+    help="A tenant is one site with its own records, staff and members.",
     is_identity=True,
     owner_may_delete=False,
     indexes=(Index(("slug",), unique=True, across_tenants=True),),

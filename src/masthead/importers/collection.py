@@ -48,11 +48,11 @@ import_runs = Collection(
         Text(name="object_key", max=1024, read=Access.ENGINE, write=Access.ENGINE),
         Json(name="options", write=Access.ENGINE),
         Flag(name="dry_run", write=Access.ENGINE),
-        # The summary as far as the run has come; the whole of it once it is over.
-        Json(name="report", write=Access.ENGINE),
+        Json(name="report", write=Access.ENGINE, help="The summary so far; complete at the end."),
         Text(name="error", max=1000, write=Access.ENGINE),
         Date(name="started_at", write=Access.ENGINE),
         Date(name="finished_at", write=Access.ENGINE),
     ),
-    made_by="`masthead import` or the admin's import page",
+    help="Imports and how far they have come.",
+    made_by="`masthead import`",
 )

@@ -39,14 +39,19 @@ media = Collection(
         Text(name="filename", max=255, write=Access.ENGINE),
         # As sniffed, without parameters: `text/plain`, not `text/plain; charset=utf-8`.
         Text(name="mime_type", max=255, write=Access.ENGINE),
-        # The first half of the MIME type: what the `type` filter of the public API mostly asks for.
-        Text(name="mime_family", max=64, write=Access.ENGINE),
+        Text(
+            name="mime_family",
+            max=64,
+            write=Access.ENGINE,
+            help="The first half of the MIME type, such as `image`.",
+        ),
         Number(name="size", write=Access.ENGINE),
         Number(name="width", nullable=True, write=Access.ENGINE),
         Number(name="height", nullable=True, write=Access.ENGINE),
         Text(name="alt", max=1000),
         Text(name="sha256", max=64, read=Access.ENGINE, write=Access.ENGINE),
     ),
+    help="Uploaded files.",
     editors=FREE,
     authors=Rules(read="", create=""),
     events=media_events,

@@ -47,6 +47,7 @@ pages = Collection(
         STATUS,
         PUBLISHED_AT,
     ),
+    help="Texts that stand on their own, such as an imprint. The fields work as in `posts`.",
     editors=FREE,
     before_save=before_save,
     events=page_events,
@@ -55,6 +56,7 @@ pages = Collection(
 categories = Collection(
     "categories",
     (Text(name="name", required=True, max=255), Slug(name="slug", source="name")),
+    help="Names to sort posts by.",
     editors=FREE,
     authors=Rules(read=""),
 )

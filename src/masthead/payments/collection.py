@@ -14,6 +14,7 @@ payment_products = Collection(
         Text(name="payment_price_id", max=255),
         Relation(name="product_id", to="products", on_delete=OnDelete.CASCADE),
     ),
+    help="Which product of the payment processor is which of ours.",
 )
 
 payment_customers = Collection(
@@ -21,8 +22,9 @@ payment_customers = Collection(
     (
         Text(name="payment_customer_id", required=True, max=255, unique=True, personal=True),
         Relation(name="member_id", to="blog_members", on_delete=OnDelete.CASCADE),
-        Date(name="event_created", help="Of the last event that tied the two together."),
+        Date(name="event_created", help="When the last event that names both was created."),
     ),
+    help="Which customer of the payment processor is which member.",
 )
 
 payment_subscriptions = Collection(
@@ -33,16 +35,17 @@ payment_subscriptions = Collection(
             required=True,
             max=255,
             unique=True,
-            help="Of the customer or the checkout where the processor named no subscription.",
+            help="The processor's id; the customer's or checkout's where it names no subscription.",
         ),
         Text(name="payment_customer_id", max=255, personal=True),
         Relation(name="member_id", to="blog_members", on_delete=OnDelete.CASCADE),
-        Text(name="status", max=50, help="The processor's own word."),
+        Text(name="status", max=50, help="As the processor names it."),
         Date(name="current_period_end"),
-        Date(name="event_created", help="Of the event that said the status."),
+        Date(name="event_created", help="When the event that set the status was created."),
         Select(name="tier", values=("free", "paid")),
-        Date(name="tier_event_created", help="Of the event that set the tier."),
+        Date(name="tier_event_created", help="When the event that set the tier was created."),
         Date(name="payment_failed_at"),
     ),
+    help="What the processor has said of each subscription.",
     indexes=(Index(("payment_customer_id",), skip_empty="payment_customer_id"),),
 )

@@ -22,20 +22,31 @@ gdpr_requests = Collection(
             default="queued",
             write=Access.ENGINE,
         ),
-        # Who asked: somebody signed in, or whoever knew the tenant's id.
-        Select(name="asked_by", values=("session", "header"), write=Access.ENGINE),
+        Select(
+            name="asked_by",
+            values=("session", "header"),
+            write=Access.ENGINE,
+            help="Whether the caller was signed in or sent the tenant's id only.",
+        ),
         Email(name="notify_email", write=Access.ENGINE, personal=True),
-        Date(name="grace_until", write=Access.ENGINE),
-        # When a deletion took effect; empty while it waits for the confirm link.
-        Date(name="confirmed_at", write=Access.ENGINE),
-        Date(name="expires_at", write=Access.ENGINE),
+        Date(name="grace_until", write=Access.ENGINE, help="Until when it can be cancelled."),
+        Date(
+            name="confirmed_at",
+            write=Access.ENGINE,
+            help="When a deletion took effect; empty while it waits for the confirm link.",
+        ),
+        Date(name="expires_at", write=Access.ENGINE, help="When the download ends."),
         Date(name="completed_at", write=Access.ENGINE),
         # Of the download or the cancel link, and of the confirm link.
         Hash(name="token_hash", max=64),
         Hash(name="confirm_hash", max=64),
-        # What an erasure has removed and kept so far: numbers, nobody's data.
-        Json(name="receipt", write=Access.ENGINE),
+        Json(
+            name="receipt",
+            write=Access.ENGINE,
+            help="How many rows of each kind the erasure has removed and kept.",
+        ),
     ),
+    help="Requests for an export or a deletion, and what became of them.",
     made_by="POST /api/gdpr/export and /api/gdpr/delete",
     # The record of an erasure outlives the erased tenant, so no foreign key stands behind it.
     platform_records=True,

@@ -10,7 +10,7 @@ from masthead.records.fields.secrets import Hash
 from masthead.records.fields.values import Flag
 
 ACCOUNT_FIELDS: tuple[Field, ...] = (
-    Flag(name="verified", write=Access.ADMIN),
+    Flag(name="verified", write=Access.ADMIN, help="The mailbox was confirmed."),
     Hash(name="password_hash", max=255),
     # Part of the key that signs the account's tokens: a new one ends every session.
     Hash(name="token_key", max=64),

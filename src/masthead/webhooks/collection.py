@@ -52,6 +52,7 @@ webhook_subscriptions = Collection(
         Date(name="last_delivery_at", write=Access.ENGINE),
         Date(name="disabled_at", write=Access.ENGINE),
     ),
+    help="Which events are sent where.",
     made_by="POST /api/v1/webhooks, which shows the signing secret once",
     # Changes of a tenant remember that it has no subscriber.
     is_identity=True,
@@ -75,6 +76,7 @@ webhook_deliveries = Collection(
         # Empty unless it is pending.
         Date(name="next_attempt_at", write=Access.ENGINE),
     ),
+    help="The log of deliveries to subscriptions.",
     made_by="the events of a subscription",
     # Rows are written past the engine, so no counter is kept of them.
     counters=(),

@@ -119,10 +119,14 @@ def _data_protection() -> Paths:
     export = _operation(
         "exportData",
         PRIVACY,
-        "Asks for all data of a tenant or a member.",
+        "Requests a copy of all data of a tenant or a member.",
         {
             "200": answer("The export is ready.", ref("schemas", "Export"), _export_example()),
-            "202": answer("It is being made.", ref("schemas", "PrivacyRequest"), _STATE_EXAMPLE),
+            "202": answer(
+                "The export is being made; a mail will bring the link.",
+                ref("schemas", "PrivacyRequest"),
+                _STATE_EXAMPLE,
+            ),
         },
         refusals,
         security=_ASKED_BY,
@@ -131,12 +135,21 @@ def _data_protection() -> Paths:
     delete = _operation(
         "deleteData",
         PRIVACY,
-        "Asks for the deletion of a tenant or a member, which happens after 30 days.",
-        {"202": answer("It waits.", ref("schemas", "Deletion"), _deletion_example())},
+        "Requests the deletion of a tenant or a member, which happens after 30 days.",
+        {
+            "202": answer(
+                "The deletion is scheduled, or waits to be confirmed.",
+                ref("schemas", "Deletion"),
+                _deletion_example(),
+            )
+        },
         refusals,
         security=_ASKED_BY,
     )
-    phrase = {"confirmation_phrase": {"const": "DELETE MY DATA"}, "tenant_slug": text()}
+    phrase = {
+        "confirmation_phrase": {"const": "DELETE MY DATA"},
+        "tenant_slug": text("The slug of the tenant; needed with type `tenant`."),
+    }
     delete["requestBody"] = body(
         _ask(["type", "confirmation_phrase"], **phrase),
         {"type": "member", "member_id": ID, "confirmation_phrase": "DELETE MY DATA"},
@@ -144,18 +157,24 @@ def _data_protection() -> Paths:
     return {
         "/api/gdpr/export": {"post": export},
         "/api/gdpr/export/{id}": {
-            "get": _linked("downloadExport", "The exported data.", STORED_FILE)
+            "get": _linked("downloadExport", "Downloads the exported data.", STORED_FILE)
         },
         "/api/gdpr/delete": {"post": delete},
         "/api/gdpr/delete/{id}/cancel": {
-            "get": _linked("cancelDeletion", "Cancels a deletion.", _state()),
-            "post": _linked("cancelDeletionByForm", "Cancels a deletion.", _state()),
+            "get": _linked(
+                "cancelDeletion",
+                "Cancels a deletion; a browser gets a page with a button instead.",
+                _state("cancelled"),
+            ),
+            "post": _linked("cancelDeletionByForm", "Cancels a deletion.", _state("cancelled")),
         },
         "/api/gdpr/delete/{id}/confirm": {
             "get": _linked(
-                "showDeletion", "Shows a deletion that waits to be confirmed.", _state()
+                "showDeletion",
+                "Shows a deletion that waits to be confirmed, and changes nothing.",
+                _state("awaiting_confirmation"),
             ),
-            "post": _linked("confirmDeletion", "Confirms a deletion.", _state()),
+            "post": _linked("confirmDeletion", "Confirms a deletion.", _state("queued")),
         },
     }
 
@@ -164,10 +183,10 @@ def _ask(required: list[str], **more: Any) -> dict[str, Any]:
     return object_of(
         required,
         type={"enum": ["tenant", "member"]},
-        member_id=text("Whose data, with type `member`."),
-        tenant_id=text("Instead of the header."),
-        notify_email=text("Where the link goes, if an owner asks.", format="idn-email"),
-        blog_name=text("How the mails call the site."),
+        member_id=text("The member; needed with type `member`."),
+        tenant_id=text("The tenant, where neither the host nor the header names it."),
+        notify_email=text("A second recipient of the mail. Owners only.", format="idn-email"),
+        blog_name=text("The site's name in the mails. Owners only."),
         **more,
     )
 
@@ -177,9 +196,10 @@ def _linked(name: str, summary: str, answers: dict[str, Any]) -> Operation:
     return {**operation, "parameters": [_REQUEST, _TOKEN]}
 
 
-def _state() -> dict[str, Any]:
+def _state(status: str) -> dict[str, Any]:
     """A browser gets a page."""
-    shown = answer("How it stands.", ref("schemas", "PrivacyRequest"), _STATE_EXAMPLE)
+    example = {**_STATE_EXAMPLE, "status": status}
+    shown = answer("The state of the request.", ref("schemas", "PrivacyRequest"), example)
     shown["content"]["text/html"] = {"schema": {"type": "string"}}
     return {"200": shown}
 
@@ -215,7 +235,11 @@ _SIGNATURES: list[dict[str, Any]] = [
 
 
 def _receiver(name: str, summary: str) -> Operation:
-    taken = answer("Taken, now or before.", ref("schemas", "Received"), {"received": True})
+    taken = answer(
+        "The event was taken, now or before, or its type is not handled.",
+        ref("schemas", "Received"),
+        {"received": True},
+    )
     event = {
         "id": "evt_1",
         "type": "customer.subscription.updated",
@@ -273,7 +297,10 @@ def _deletion_example() -> dict[str, Any]:
 
 
 def schemas() -> dict[str, Any]:
-    state = {"request_id": text(), "status": text("Such as `queued`, `ready` or `cancelled`.")}
+    state = {
+        "request_id": text("The request's id."),
+        "status": text("Such as `queued`, `ready` or `cancelled`."),
+    }
     names = list(state)
     return {
         "Health": object_of(

@@ -11,7 +11,7 @@ Posts, media, comments, members and settings of one site, for import pipelines, 
 automation platforms and plugins.
 
 **Keys.** Every call carries `Authorization: Bearer <key>`. A key belongs to one site and holds
-scopes; it is made in the admin (Settings, API keys) or with `masthead key create`, and shown once.
+scopes; the operator makes it with `masthead key create`, which shows it once.
 The API is part of the Pro plan and above. Sites have hosts of their own, and the service's own
 address serves them all: the key decides the site. A host or an `x-tenant-id` header that names
 another site is refused with 401.
@@ -90,7 +90,7 @@ fields: dict[str, dict[str, str]] = {
         "status": "Only approved comments are shown to readers.",
     },
     "blog_members": {
-        "email": "Masked: the first character and the domain.",
+        "email": "Masked in `/api/v1`: the first character and the domain only.",
         "tier": "What the member may read.",
         "status": "The state of the subscription.",
     },
@@ -107,7 +107,7 @@ fields: dict[str, dict[str, str]] = {
         "site_description": "One or two sentences about it.",
         "site_logo": "Address of the logo, or a path on the site.",
         "site_favicon": "Address of the icon, or a path on the site.",
-        "members_enabled": "Whether readers can sign up.",
+        "members_enabled": "Whether the site has members. Stored and shown, not acted on.",
         "comments_enabled": "Whether new comments are taken.",
     },
 }
@@ -230,7 +230,7 @@ CURSOR = "MjAyNi0xMS0xNFQwOToxMjo0MS41MzBafGszdjlxMHg3bTJjOGIxZA"
 error_messages: dict[tuple[int, str], str] = {
     (400, "BAD_REQUEST"): "The request body is not valid JSON.",
     (401, "UNAUTHORIZED"): "The API key is missing, wrong, expired or revoked.",
-    (403, "INVALID_SCOPE"): "This key lacks the scope posts:write. Add it in the admin.",
+    (403, "INVALID_SCOPE"): "This key lacks the scope posts:write. Use a key that has it.",
     (403, "FORBIDDEN"): "Comments are disabled on this site.",
     (404, "NOT_FOUND"): "There is no such record. It may have been deleted.",
     (413, "BAD_REQUEST"): "The request body is larger than the 8,388,608 bytes accepted here.",

@@ -84,7 +84,7 @@ class Endpoint:
         if route is None:
             raise MethodNotAllowed(self._allowed)
         if route.scope not in key.scopes:
-            raise InvalidScope(f"This key lacks the scope {route.scope}. Add it in the admin.")
+            raise InvalidScope(f"This key lacks the scope {route.scope}. Use a key that has it.")
         if route.is_cacheable:
             await self._read(route, key, scope, receive, send, headers)
         else:

@@ -1,10 +1,9 @@
-"""Writes docs/events.md from the catalog: `python -m tests.events.page`."""
+"""Makes docs/reference/events.md from the catalog of events."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from tests.events.described import payload_schema_of
@@ -12,18 +11,23 @@ from tests.events.described import payload_schema_of
 from masthead.events.catalog import CATALOG, Category, EventKind
 from masthead.web.asyncapi.texts import tags
 
-PAGE = Path(__file__).parents[2] / "docs" / "events.md"
-
 INTRODUCTION = """\
 # Events
 
-What a subscription can list and what it gets. How deliveries work, and how to check them, is in
-[Webhooks](webhooks.md). This page is made from the catalog in `src/masthead/events/catalog.py` with
-`python -m tests.events.page`; the same for machines is `/api/v1/asyncapi.json`.
+Look here for the events that a subscription can list, and for the payload of each. How to subscribe
+and how to verify a delivery is in [Webhooks](../webhooks.md). Programs read the same as AsyncAPI:
 
-Every event fires whichever way the change came: API, record store, admin or payment. An import
-fires none, unless it is told to. `subscriber.added` and `member.subscribed` are one thing under two
-names, and so are `subscriber.removed` and `member.unsubscribed`: list one of the two.
+```console
+$ masthead asyncapi
+$ curl http://127.0.0.1:8000/api/v1/asyncapi.json
+```
+
+An event fires for every change, through the public API, the record store, the command line or a
+payment. An import fires none unless it runs with `--emit-events`. `subscriber.added` and
+`member.subscribed` are two names of one event, and so are `subscriber.removed` and
+`member.unsubscribed`: list one of the two.
+
+This page is made from the code by `make docs`.
 """
 
 
@@ -87,6 +91,3 @@ def _meaning(name: str, field: dict[str, Any]) -> str:
 
 
 _COMMON = ("sequence", "changed", "previous")
-
-if __name__ == "__main__":
-    PAGE.write_text(render())
