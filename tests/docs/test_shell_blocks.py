@@ -22,6 +22,7 @@ _BLOCK = re.compile(r"^```(console|sh|bash)\n(.*?)^```$", re.MULTILINE | re.DOTA
 
 NOT_RUN = {
     "make run": "installs everything and serves on port 8000; the demo of this test is that server",
+    "make test": "runs every test, this one included",
     "masthead listen": "runs until Ctrl-C; tests/cli/test_listen.py runs it",
 }
 """Blocks with these words are left out, for the reason given."""
@@ -36,6 +37,7 @@ SUBSTITUTED = {
 class Demo:
     running: Running
     folder: Path
+    password: str
     key: str
 
 
@@ -67,7 +69,8 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
     allowed = {"MASTHEAD_OUTBOUND_ALLOW": "127.0.0.0/8"}
     with serving(folder / "data", "--demo", **allowed) as running:
         lines = [running.line() for _ in range(3)]
-        yield Demo(running, folder, lines[2].removeprefix("api key: "))
+        password = lines[1].rpartition("password: ")[2]
+        yield Demo(running, folder, password, lines[2].removeprefix("api key: "))
 
 
 def prepare_files(folder: Path) -> None:
@@ -96,7 +99,9 @@ def test_the_shell_blocks_of_a_page_work_when_pasted(page: Path, demo: Demo) -> 
     # One after the other in one shell, as a reader pastes them: a key is set once.
     script = "\n".join(["set -eo pipefail", *run])
     script = script.replace("127.0.0.1:8000", f"127.0.0.1:{demo.running.port}")
-    script = script.replace("mh_live_…", demo.key)
+    script = script.replace("mh_live_…", demo.key).replace(
+        "PASSWORD=…", f"PASSWORD={demo.password}"
+    )
     for address, own in SUBSTITUTED.items():
         script = script.replace(address, own)
     done = subprocess.run(

@@ -1,0 +1,53 @@
+"""Links between the pages lead somewhere, and the files that they name are there."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+NAME_CODE = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "docs/security.md")
+
+_LINK = re.compile(r"\]\((?!https?:)([^)\s#]*)(?:#([^)\s]+))?\)")
+_HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+_CODE_PATH = re.compile(r"`((?:[a-z_0-9]+/)*(?:[a-z_0-9]+\.py|[a-z_0-9]+/))`")
+
+
+@cache
+def existing() -> str:
+    """The files and folders of the code, one a line. A page may leave out where a path begins."""
+    found = [each for top in ("src", "tests", "bench") for each in (ROOT / top).rglob("*")]
+    return "".join(f"{each}/\n" if each.is_dir() else f"{each}\n" for each in found)
+
+
+def anchors(page: Path) -> set[str]:
+    """As GitHub makes them of the headings."""
+    return {
+        re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+        for heading in _HEADING.findall(page.read_text())
+    }
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_link_leads_to_a_page_and_a_heading(page: Path) -> None:
+    for path, anchor in _LINK.findall(page.read_text()):
+        target = (page.parent / path).resolve() if path else page
+        assert target.exists(), path
+        assert not anchor or anchor in anchors(target), f"{path}#{anchor}"
+
+
+@pytest.mark.parametrize("name", NAME_CODE)
+def test_every_file_of_the_code_that_a_page_names_is_there(name: str) -> None:
+    named = set(_CODE_PATH.findall((ROOT / name).read_text()))
+    assert [each for each in sorted(named) if f"/{each}" not in existing()] == []
+
+
+def test_the_index_of_the_docs_has_every_page() -> None:
+    index = (ROOT / "docs" / "README.md").read_text()
+    linked = {path for path, _ in _LINK.findall(index)}
+    pages = {each.relative_to(ROOT / "docs").as_posix() for each in PAGES if "docs" in each.parts}
+    assert pages - {"README.md"} <= linked
