@@ -40,12 +40,12 @@ from masthead.app import Parts, bring_up_to_date, build
 from masthead.caller import Caller, Kind, system
 from masthead.ids import TenantId
 from masthead.members.collection import blog_members
-from masthead.privacy.asking import TENANT, Ask, Standing
 from masthead.privacy.collection import gdpr_requests
 from masthead.privacy.export import archive_key
 from masthead.privacy.jobs import COMPACT_JOB
 from masthead.privacy.links import GRACE_PERIOD
 from masthead.privacy.requests import ERASE_JOB
+from masthead.privacy.validation import TENANT, Ask, Standing
 from masthead.records.collection import Record
 from masthead.storage.database import EVERY_TENANT
 

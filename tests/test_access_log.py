@@ -83,7 +83,7 @@ async def test_a_line_inside_a_request_carries_its_id_and_one_after_it_none(
     structlog.get_logger().info("afterwards")
     logged = {line["event"]: line for line in lines.read()}
     request_id = answer.headers["x-request-id"]
-    assert logged["privacy.export_asked"]["request_id"] == request_id
+    assert logged["privacy.export_requested"]["request_id"] == request_id
     assert logged["request"]["request_id"] == request_id
     assert "request_id" not in logged["afterwards"]
 

@@ -8,7 +8,7 @@ from html import unescape
 from urllib.parse import urlsplit
 
 from tests.mail.offices import Office, everything, text_of
-from tests.privacy.asked import DELETE, EXPORT, deletion, member_deletion, outsider
+from tests.privacy.requests import DELETE, EXPORT, deletion, member_deletion, outsider
 from tests.world import Account, TenantWorld, records_of
 
 from masthead.caller import system

@@ -6,8 +6,8 @@ import pytest
 from tests.mail.offices import Office, everything, text_of
 from tests.members.test_email_change import ask, email_of, link_to
 from tests.members.test_unsubscribe import is_subscribed, link_of
-from tests.privacy.asked import DELETE, EXPORT, member_deletion, run_jobs
-from tests.privacy.people import a_full_life
+from tests.privacy.people import member_with_records
+from tests.privacy.requests import DELETE, EXPORT, member_deletion, run_jobs
 from tests.privacy.test_erasure import text_of as rows_of
 from tests.world import PASSWORD, Account, TenantWorld, World, records_of
 
@@ -91,7 +91,7 @@ async def test_mails_to_the_address_can_be_dropped(office: Office) -> None:
 
 
 async def test_export_and_erasure(tenant: TenantWorld, app: World) -> None:
-    member, _ = await a_full_life(tenant, STORED)
+    member, _ = await member_with_records(tenant, STORED)
     exported = await member.api.post(EXPORT, json={"type": "member", "member_id": member.id})
     assert exported.status_code < 300
     assert (await member.api.post(DELETE, json=member_deletion(member.id))).status_code < 300

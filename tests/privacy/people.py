@@ -1,4 +1,4 @@
-"""A member with something about them in every collection that may hold personal data."""
+"""A member with a record in every collection that may hold personal data."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from masthead.records.collection import Record
 CUSTOMER = "cus_ada"
 
 
-async def a_full_life(tenant: TenantWorld, email: str) -> tuple[Account, dict[str, Record]]:
+async def member_with_records(tenant: TenantWorld, email: str) -> tuple[Account, dict[str, Record]]:
     """The member, and one record of each kind by its collection."""
     member = await tenant.member(email=email, name="Ada Lovelace", payment_customer_id=CUSTOMER)
     post = await tenant.published(title="Engines")

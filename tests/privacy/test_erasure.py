@@ -1,4 +1,4 @@
-"""Erasures: what goes, what stays, and that they can be cut off anywhere."""
+"""Erasures: what is deleted, what is anonymized, and that they continue after an interruption."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 from tests.databases import fresh_url
-from tests.privacy.asked import (
+from tests.privacy.people import member_with_records
+from tests.privacy.requests import (
     DELETE,
     EXPORT,
     deletion,
@@ -18,13 +19,12 @@ from tests.privacy.asked import (
     request_of,
     run_jobs,
 )
-from tests.privacy.people import a_full_life
 from tests.privacy.test_export import PICTURE
 from tests.world import Account, TenantWorld, World, open_world, records_of
 
 from masthead.caller import system
 from masthead.ids import TenantId
-from masthead.privacy.personal import ANONYMOUS, FATES, REMOVED, Fate
+from masthead.privacy.personal import ANONYMOUS, ERASURE_RULES, REMOVED, ErasureRule
 from masthead.records.collection import Record
 from masthead.storage import dialects
 from masthead.storage.compaction import compact
@@ -67,7 +67,7 @@ async def find(world: World, collection: str, record: Record) -> Record | None:
     return found[0] if found else None
 
 
-async def a_busy_tenant(world: World) -> tuple[TenantWorld, Account]:
+async def tenant_with_records(world: World) -> tuple[TenantWorld, Account]:
     tenant = await world.new_tenant("busy")
     owner = await tenant.owner(email=EMAIL)
     await world.parts.records.create(
@@ -76,7 +76,7 @@ async def a_busy_tenant(world: World) -> tuple[TenantWorld, Account]:
         {"name": "All", "url": "https://example.com/", "events": ["comment.posted"]},
         stamped={"secret": "s" * 64},
     )
-    await a_full_life(tenant, f"m-{EMAIL}")
+    await member_with_records(tenant, f"m-{EMAIL}")
     post = await tenant.published(tags=["one", "two"])
     parent = ""
     for number in range(5):
@@ -96,10 +96,10 @@ async def keys_of(world: World, tenant_id: str) -> list[str]:
 # A member
 
 
-async def test_a_member_goes_and_what_must_stay_is_nobodys(
+async def test_a_members_records_are_deleted_or_anonymized(
     tenant: TenantWorld, owner: Account, app: World
 ) -> None:
-    member, made = await a_full_life(tenant, EMAIL)
+    member, made = await member_with_records(tenant, EMAIL)
     other = await tenant.member()
     exported = await owner.api.post(EXPORT, json={"type": "member", "member_id": member.id})
     asked = await member.api.post(DELETE, json=member_deletion(member.id))
@@ -111,7 +111,7 @@ async def test_a_member_goes_and_what_must_stay_is_nobodys(
     assert EMAIL not in (await text_of(app, tenant.id)).lower()
     for name, record in made.items():
         left = await find(app, name, record)
-        assert (left is None) is (FATES[name] is Fate.DELETED), name
+        assert (left is None) is (ERASURE_RULES[name] is ErasureRule.DELETE), name
     comment = await find(app, "comments", made["comments"])
     assert comment is not None
     assert (comment["author_name"], comment["author_email"]) == (ANONYMOUS, "")
@@ -133,7 +133,7 @@ async def test_a_member_goes_and_what_must_stay_is_nobodys(
     assert set(request["receipt"]["why_kept"]) == set(request["receipt"]["kept"])
 
 
-async def test_whom_no_mail_can_reach_is_erased_all_the_same(
+async def test_an_account_with_an_invalid_address_is_erased(
     app: World, tenant: TenantWorld, owner: Account
 ) -> None:
     member = await tenant.member(email=EMAIL)
@@ -154,7 +154,7 @@ async def test_whom_no_mail_can_reach_is_erased_all_the_same(
 
 
 async def set_email(world: World, collection: str, record_id: str, email: str) -> None:
-    """Past every check, as an older version may have stored it."""
+    """Bypasses validation, as an older version may have stored it."""
     database, table = world.parts.database, metadata.tables[collection]
     changed = sa.update(table).where(table.c.id == record_id).values(email=email)
     statement = database.compile(changed)
@@ -162,7 +162,9 @@ async def set_email(world: World, collection: str, record_id: str, email: str) -
         assert await tx.execute(statement, statement.bind({})) == 1
 
 
-async def test_who_asked_twice_is_erased_once(app: World, tenant: TenantWorld) -> None:
+async def test_two_deletions_of_a_member_are_completed_together(
+    app: World, tenant: TenantWorld
+) -> None:
     member = await tenant.member(email=EMAIL)
     first = await member.api.post(DELETE, json=member_deletion(member.id))
     app.clock.advance(minutes=10)
@@ -175,10 +177,10 @@ async def test_who_asked_twice_is_erased_once(app: World, tenant: TenantWorld) -
     assert EMAIL not in (await text_of(app, tenant.id)).lower()
 
 
-async def test_the_member_gets_a_receipt_and_then_the_address_is_forgotten(
+async def test_the_member_gets_a_receipt_and_then_the_address_is_deleted(
     tenant: TenantWorld, owner: Account, app: World
 ) -> None:
-    member, _ = await a_full_life(tenant, EMAIL)
+    member, _ = await member_with_records(tenant, EMAIL)
     asked = await owner.api.post(DELETE, json=member_deletion(member.id))
     app.clock.advance(days=30)
     request = await request_of(app, asked.json()["request_id"])
@@ -190,7 +192,7 @@ async def test_the_member_gets_a_receipt_and_then_the_address_is_forgotten(
     assert EMAIL not in (await text_of(app, tenant.id)).lower()
 
 
-async def test_deliveries_about_the_member_go_and_others_stay(
+async def test_deliveries_about_the_member_are_deleted_and_others_stay(
     tenant: TenantWorld, app: World
 ) -> None:
     await app.parts.records.create(
@@ -199,7 +201,7 @@ async def test_deliveries_about_the_member_go_and_others_stay(
         {"name": "All", "url": "https://example.com/", "events": ["comment.posted"]},
         stamped={"secret": "s" * 64},
     )
-    member, _ = await a_full_life(tenant, EMAIL)
+    member, _ = await member_with_records(tenant, EMAIL)
     post = await tenant.published()
     values = {"post_id": post["id"], "author_name": "Bob", "body": "Mine"}
     kept = await tenant.create("comments", values)
@@ -227,9 +229,11 @@ async def test_a_cancelled_deletion_deletes_nothing(
 # A tenant
 
 
-async def test_a_tenant_goes_with_every_row_and_file(app: World, other_tenant: TenantWorld) -> None:
-    tenant, owner = await a_busy_tenant(app)
-    await a_full_life(other_tenant, EMAIL)
+async def test_erasing_a_tenant_deletes_every_row_and_file(
+    app: World, other_tenant: TenantWorld
+) -> None:
+    tenant, owner = await tenant_with_records(app)
+    await member_with_records(other_tenant, EMAIL)
     before = await rows_of(app, other_tenant.id)
     asked = (await owner.api.post(DELETE, json=deletion(tenant))).json()
     app.clock.advance(days=29, hours=23)
@@ -250,8 +254,8 @@ async def test_a_tenant_goes_with_every_row_and_file(app: World, other_tenant: T
     assert await rows_of(app, other_tenant.id) == before
 
 
-async def test_with_a_tenant_go_the_deletions_that_its_members_wait_for(app: World) -> None:
-    tenant, owner = await a_busy_tenant(app)
+async def test_erasing_a_tenant_deletes_its_members_pending_deletions(app: World) -> None:
+    tenant, owner = await tenant_with_records(app)
     member = await tenant.member(email=f"late-{EMAIL}")
     await owner.api.post(DELETE, json=deletion(tenant))
     app.clock.advance(minutes=10)
@@ -262,8 +266,8 @@ async def test_with_a_tenant_go_the_deletions_that_its_members_wait_for(app: Wor
     assert await rows_of(app, tenant.id) == {"gdpr_requests": 1}
 
 
-async def test_a_tenant_goes_from_every_table_there_is(app: World) -> None:
-    tenant, owner = await a_busy_tenant(app)
+async def test_erasing_a_tenant_deletes_its_rows_in_every_table(app: World) -> None:
+    tenant, owner = await tenant_with_records(app)
     await fill_every_table(app, tenant.id)
     assert set(await rows_of(app, tenant.id)) == {table.name for table in metadata.sorted_tables}
     await owner.api.post(DELETE, json=deletion(tenant))
@@ -309,7 +313,7 @@ async def _any_value(world: World, tenant_id: str, column: sa.Column[Any]) -> An
 
 
 async def test_the_owner_gets_a_receipt(app: World) -> None:
-    tenant, owner = await a_busy_tenant(app)
+    tenant, owner = await tenant_with_records(app)
     asked = (await owner.api.post(DELETE, json=deletion(tenant))).json()
     app.clock.advance(days=30)
     assert await app.parts.privacy.erasure.run(await request_of(app, asked["request_id"]))
@@ -323,23 +327,23 @@ async def receipts_of(world: World, request_id: str) -> list[str]:
     return [mail.to for mail in mailed if request_id in mail.letter.text]
 
 
-async def test_wherever_its_end_is_cut_off_the_receipt_is_mailed_once(app: World) -> None:
-    tenant, owner = await a_busy_tenant(app)
+async def test_the_receipt_is_mailed_once_however_the_erasure_is_interrupted(app: World) -> None:
+    tenant, owner = await tenant_with_records(app)
     asked = (await owner.api.post(DELETE, json=deletion(tenant))).json()
     app.clock.advance(days=30)
-    erasure, cuts, patience = app.parts.privacy.erasure, 0, 0.001
+    erasure, cuts, timeout = app.parts.privacy.erasure, 0, 0.001
     while (request := await request_of(app, asked["request_id"]))["status"] == "queued":
         running = asyncio.create_task(erasure.run(request))
         # A little longer each time; whatever is committed stays.
-        await asyncio.wait({running}, timeout=patience)
-        cuts, patience = cuts + running.cancel(), patience * 1.1
+        await asyncio.wait({running}, timeout=timeout)
+        cuts, timeout = cuts + running.cancel(), timeout * 1.1
         await asyncio.gather(running, return_exceptions=True)
     assert cuts > 5
     assert await receipts_of(app, asked["request_id"]) == [owner.email]
 
 
 async def test_two_workers_that_finish_together_mail_one_receipt(app: World) -> None:
-    tenant, owner = await a_busy_tenant(app)
+    tenant, owner = await tenant_with_records(app)
     asked = (await owner.api.post(DELETE, json=deletion(tenant))).json()
     app.clock.advance(days=30)
     request = await request_of(app, asked["request_id"])
@@ -352,9 +356,9 @@ async def test_two_workers_that_finish_together_mail_one_receipt(app: World) -> 
     assert await rows_of(app, tenant.id) == {"gdpr_requests": 1}
 
 
-async def test_an_erasure_that_is_cut_off_anywhere_goes_on(app: World) -> None:
-    """Cut off after every single await of the first hundred and more, then let through."""
-    tenant, owner = await a_busy_tenant(app)
+async def test_an_erasure_that_is_interrupted_anywhere_continues(app: World) -> None:
+    """Interrupted after each of the first hundred awaits and more, then run to its end."""
+    tenant, owner = await tenant_with_records(app)
     asked = (await owner.api.post(DELETE, json=deletion(tenant))).json()
     app.clock.advance(days=30)
     erasure = app.parts.privacy.erasure
@@ -376,8 +380,8 @@ async def test_an_erasure_that_is_cut_off_anywhere_goes_on(app: World) -> None:
     assert request["receipt"]["erased"]["comments"] == 6
 
 
-async def test_an_erasure_lets_others_have_their_turn(app: World) -> None:
-    tenant, owner = await a_busy_tenant(app)
+async def test_an_erasure_works_in_time_slices(app: World) -> None:
+    tenant, owner = await tenant_with_records(app)
     asked = (await owner.api.post(DELETE, json=deletion(tenant))).json()
     app.clock.advance(days=30)
     turns = 0
@@ -390,9 +394,9 @@ async def test_an_erasure_lets_others_have_their_turn(app: World) -> None:
     assert await rows_of(app, tenant.id) == {"gdpr_requests": 1}
 
 
-async def test_files_go_a_few_at_a_time_and_each_is_counted(app: World) -> None:
+async def test_files_are_deleted_in_batches_and_each_is_counted(app: World) -> None:
     few = app.parts.objects.deleted_at_once
-    tenant, owner = await a_busy_tenant(app)
+    tenant, owner = await tenant_with_records(app)
     for number in range(2 * few):
         await app.parts.objects.put(f"{tenant.id}/media/file-{number}", b"x")
     whole = len([key async for key in app.parts.objects.list_keys(tenant.id)])
@@ -408,8 +412,8 @@ async def test_files_go_a_few_at_a_time_and_each_is_counted(app: World) -> None:
     assert request["receipt"]["erased"]["files"] == whole
 
 
-async def test_nobody_can_write_while_the_erasure_is_half_done(app: World) -> None:
-    tenant, owner = await a_busy_tenant(app)
+async def test_a_tenant_is_read_only_during_its_erasure(app: World) -> None:
+    tenant, owner = await tenant_with_records(app)
     asked = (await owner.api.post(DELETE, json=deletion(tenant))).json()
     app.clock.advance(days=30)
     is_done = False
@@ -437,12 +441,12 @@ async def test_no_byte_of_an_erased_address_is_left(engine: str, tmp_path: Path)
         await world.parts.close()
     await compact(url)
     for path in tmp_path.rglob("*"):
-        # The mails that told of it are where a mail server would be.
+        # The written emails are outside the service, as on a mail server.
         if path.is_file() and path.suffix != ".eml":
             assert EMAIL.encode() not in path.read_bytes().lower(), path
 
 
-async def test_full_text_search_keeps_no_word_of_the_erased(tmp_path: Path) -> None:
+async def test_the_full_text_index_holds_no_word_of_an_erased_tenant(tmp_path: Path) -> None:
     """FTS5 only marks words as deleted until it is merged. PostgreSQL has a vacuum."""
     word = "xylotheque"
     world = await open_world(fresh_url("sqlite", tmp_path), tmp_path)
@@ -456,7 +460,7 @@ async def test_full_text_search_keeps_no_word_of_the_erased(tmp_path: Path) -> N
             )
         await owner.api.post(DELETE, json=deletion(tenant))
         world.clock.advance(days=30)
-        # A step a job: stopping the worker never waits for all of it.
+        # One step per job: stopping the worker never waits for all of it.
         world.parts.privacy.work.slice_seconds = 0
         await run_jobs(world)
         assert (await other.guest.get(records_of("posts"))).json()["totalItems"] == 300
@@ -467,12 +471,12 @@ async def test_full_text_search_keeps_no_word_of_the_erased(tmp_path: Path) -> N
 
 
 async def _erase_everything(world: World) -> None:
-    tenant, owner = await a_busy_tenant(world)
+    tenant, owner = await tenant_with_records(world)
     for number in range(300):
         email = f"member{number}.{EMAIL}"
         await tenant.create("blog_members", {"email": email, "name": "N" * (number % 90)})
     kept = await world.new_tenant("kept")
-    member: Any = (await a_full_life(kept, f"k-{EMAIL}"))[0]
+    member: Any = (await member_with_records(kept, f"k-{EMAIL}"))[0]
     assert (await owner.api.post(DELETE, json=deletion(tenant))).status_code == 202
     assert (await member.api.post(DELETE, json=member_deletion(member.id))).status_code == 202
     world.clock.advance(days=30)

@@ -9,7 +9,8 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.privacy.asked import (
+from tests.privacy.people import member_with_records
+from tests.privacy.requests import (
     EXPORT,
     mails_of,
     only_mail,
@@ -17,13 +18,12 @@ from tests.privacy.asked import (
     request_of,
     run_jobs,
 )
-from tests.privacy.people import a_full_life
 from tests.world import Account, TenantWorld, World, records_of
 
 from masthead.caller import system
 from masthead.errors import NotFound
-from masthead.privacy.export import MOST_INLINE_BYTES, archive_key
-from masthead.privacy.personal import FATES, Fate, personal_fields
+from masthead.privacy.export import MAX_INLINE_BYTES, archive_key
+from masthead.privacy.personal import ERASURE_RULES, ErasureRule, personal_fields
 from masthead.schema import registry
 
 PICTURE = bytes.fromhex(
@@ -100,8 +100,8 @@ async def test_a_file_that_is_gone_is_named_as_missing(
 async def test_a_members_export_has_what_every_collection_holds_about_them(
     tenant: TenantWorld, owner: Account
 ) -> None:
-    member, made = await a_full_life(tenant, "ada@example.com")
-    await a_full_life(await tenant.world.new_tenant(), "ada@example.com")
+    member, made = await member_with_records(tenant, "ada@example.com")
+    await member_with_records(await tenant.world.new_tenant(), "ada@example.com")
     other = await tenant.member()
     await tenant.create("carts", {"email": other.email})
     answer = await owner.api.post(EXPORT, json={"type": "member", "member_id": member.id})
@@ -110,7 +110,7 @@ async def test_a_members_export_has_what_every_collection_holds_about_them(
     of_members = {
         each.name
         for each in registry.collections
-        if personal_fields(each) and FATES.get(each.name) is not Fate.NOT_OF_MEMBERS
+        if personal_fields(each) and ERASURE_RULES.get(each.name) is not ErasureRule.NOT_MEMBER_DATA
     }
     assert of_members == {"blog_members", *made}
     for name, record in made.items():
@@ -120,8 +120,10 @@ async def test_a_members_export_has_what_every_collection_holds_about_them(
     assert "token_key" not in answer.text
 
 
-def test_every_collection_with_personal_fields_has_its_fate() -> None:
-    assert {each.name for each in registry.collections if personal_fields(each)} == set(FATES)
+def test_every_collection_with_personal_fields_has_an_erasure_rule() -> None:
+    assert {each.name for each in registry.collections if personal_fields(each)} == set(
+        ERASURE_RULES
+    )
 
 
 async def test_a_large_member_export_is_not_shown_inline(
@@ -130,17 +132,17 @@ async def test_a_large_member_export_is_not_shown_inline(
     member = await tenant.member()
     post = await tenant.published()
     text = "x" * 5000
-    for _ in range(MOST_INLINE_BYTES // 5000 + 1):
+    for _ in range(MAX_INLINE_BYTES // 5000 + 1):
         values = {"post_id": post["id"], "author_name": "M", "author_email": member.email}
         await tenant.create("comments", values | {"body": text})
     answer = await owner.api.post(EXPORT, json={"type": "member", "member_id": member.id})
     assert answer.status_code == 200
     assert "inline_data" not in answer.json()
     document = msgspec.json.decode(await download(app, answer.json()["download_url"]))
-    assert len(document["data"]["comments"]) == MOST_INLINE_BYTES // 5000 + 1
+    assert len(document["data"]["comments"]) == MAX_INLINE_BYTES // 5000 + 1
 
 
-async def test_by_header_alone_the_link_reaches_the_member_and_nobody_else(
+async def test_by_header_alone_only_the_member_gets_the_link(
     tenant: TenantWorld, member: Account, owner: Account, app: World
 ) -> None:
     asked = {"type": "member", "member_id": member.id, "notify_email": "eve@example.com"}
@@ -154,7 +156,7 @@ async def test_by_header_alone_the_link_reaches_the_member_and_nobody_else(
     assert member.email.encode() in await download(app, mail.link(body["request_id"]))
 
 
-async def test_the_ready_mail_also_goes_where_a_session_says(
+async def test_the_ready_email_also_goes_to_the_notify_email_of_a_session(
     tenant: TenantWorld, owner: Account, app: World
 ) -> None:
     asked = {"type": "tenant", "notify_email": "Helper@Example.com", "blog_name": "My diary"}
@@ -168,16 +170,16 @@ async def test_the_ready_mail_also_goes_where_a_session_says(
         )
 
 
-async def test_what_takes_too_long_is_queued_and_mailed(
+async def test_an_export_that_takes_too_long_is_queued_and_mailed(
     tenant: TenantWorld, owner: Account, app: World
 ) -> None:
     await tenant.post()
     exports = app.parts.privacy.exports
-    patience, exports.patience_seconds = exports.patience_seconds, 0
+    timeout, exports.inline_timeout_seconds = exports.inline_timeout_seconds, 0
     try:
         answer = await owner.api.post(EXPORT, json={"type": "tenant"})
     finally:
-        exports.patience_seconds = patience
+        exports.inline_timeout_seconds = timeout
     assert answer.status_code == 202
     body = answer.json()
     assert set(body) == {"request_id", "status"}
@@ -189,21 +191,21 @@ async def test_what_takes_too_long_is_queued_and_mailed(
     mail = await only_mail(app, tenant.id)
     assert mail.to == owner.email
     opened(await download(app, mail.link(body["request_id"])))
-    # The job that stands behind it finds nothing left to do.
+    # The queued job finds nothing left to do.
     await run_jobs(app)
     assert (await request_of(app, body["request_id"]))["token_hash"] != request["token_hash"]
     opened(await download(app, mail.link(body["request_id"])))
 
 
-async def test_the_worker_builds_what_a_crash_left_behind(
+async def test_the_worker_builds_an_export_that_a_crash_interrupted(
     tenant: TenantWorld, owner: Account, app: World
 ) -> None:
     exports = app.parts.privacy.exports
-    patience, exports.patience_seconds = exports.patience_seconds, 0
+    timeout, exports.inline_timeout_seconds = exports.inline_timeout_seconds, 0
     try:
         answer = await owner.api.post(EXPORT, json={"type": "tenant"})
     finally:
-        exports.patience_seconds = patience
+        exports.inline_timeout_seconds = timeout
     await run_jobs(app)
     assert (await request_of(app, answer.json()["request_id"]))["status"] == "ready"
 
@@ -211,13 +213,13 @@ async def test_the_worker_builds_what_a_crash_left_behind(
 async def test_an_archive_does_not_outlive_the_request_it_was_made_for(
     app: World, tenant: TenantWorld, owner: Account
 ) -> None:
-    """An erasure takes the requests first, and may be over before an export that is being built."""
+    """An erasure deletes the requests first, and may end before an export that is being built."""
     exports = app.parts.privacy.exports
-    patience, exports.patience_seconds = exports.patience_seconds, 0
+    timeout, exports.inline_timeout_seconds = exports.inline_timeout_seconds, 0
     try:
         answer = await owner.api.post(EXPORT, json={"type": "tenant"})
     finally:
-        exports.patience_seconds = patience
+        exports.inline_timeout_seconds = timeout
     request = await request_of(app, answer.json()["request_id"])
     records, caller = app.parts.records, system(tenant.id)
     async with records.unit(caller) as unit:
@@ -242,7 +244,7 @@ async def test_a_link_lives_seven_days_and_its_archive_no_longer(
     assert (await request_of(app, body["request_id"]))["status"] == "expired"
 
 
-async def test_of_strangers_exports_only_the_newest_is_kept(
+async def test_of_exports_without_a_session_only_the_newest_is_stored(
     tenant: TenantWorld, owner: Account, app: World
 ) -> None:
     asking = outsider(tenant)

@@ -1,4 +1,4 @@
-"""A worker that dies at any moment of an export or an erasure: the next one ends the work."""
+"""A worker that is killed at any moment of an export or an erasure: the next one finishes it."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ import psutil  # type: ignore[import-untyped]
 import pytest
 from tests.databases import fresh_url
 from tests.jobs.workers import Workers, forked_workers
-from tests.privacy.asked import DELETE, EXPORT, deletion, request_of
-from tests.privacy.people import a_full_life
+from tests.privacy.people import member_with_records
+from tests.privacy.requests import DELETE, EXPORT, deletion, request_of
 from tests.privacy.test_erasure import rows_of
 from tests.world import Account, RunningClock, TenantWorld, World, open_world, records_of
 
@@ -33,7 +33,7 @@ POSTS, MEMBERS, FILES = 150, 150, 6
 FILE = random.Random(7).randbytes(2**20)
 EMAIL = "engines.example"
 LOOKED_AT = ("media", "posts", "blog_members", "search_documents", "events")
-"""Tables whose rows tell how far an erasure is."""
+"""Tables whose rows show the progress of an erasure."""
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -41,7 +41,7 @@ async def world(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
     """In real time: the workers are processes with clocks of their own."""
     world = await open_world(fresh_url(request.param, tmp_path), tmp_path, RunningClock())
     # Nothing is built while the caller waits.
-    world.parts.privacy.exports.patience_seconds = 0
+    world.parts.privacy.exports.inline_timeout_seconds = 0
     yield world
     await world.parts.close()
 
@@ -57,7 +57,7 @@ def rng() -> random.Random:
 async def a_large_tenant(world: World) -> tuple[TenantWorld, Account]:
     tenant = await world.new_tenant("large")
     owner = await tenant.owner(email=f"owner@{EMAIL}")
-    await a_full_life(tenant, f"ada@{EMAIL}")
+    await member_with_records(tenant, f"ada@{EMAIL}")
     async with world.parts.records.unit(system(tenant.id)) as unit:
         for number in range(MEMBERS):
             await unit.create(
@@ -84,7 +84,7 @@ async def kill_and_finish(
         worker = await workers.start(ahead)
         await _until(moment, is_over)
         os.kill(worker, signal.SIGKILL)
-        # Whoever starts next finds the lease of the dead one run out.
+        # The next worker finds the dead worker's lease expired.
         ahead += LEASE
     last = psutil.Process(await workers.start(ahead))
     await _until(is_over)
@@ -122,7 +122,7 @@ async def test_an_export_is_whole_however_often_its_worker_was_killed(
 
 
 def _written(unfinished: Path, size: int) -> Callable[[], Awaitable[bool]]:
-    """So much more than those killed before have left."""
+    """So much more than the killed workers have written."""
     before = -1
 
     async def is_written() -> bool:
@@ -165,7 +165,7 @@ async def test_an_erasure_ends_however_often_its_worker_was_killed(
     world: World, tmp_path: Path, rng: random.Random
 ) -> None:
     kept = await world.new_tenant("kept")
-    await a_full_life(kept, f"kept@{EMAIL}")
+    await member_with_records(kept, f"kept@{EMAIL}")
     before = await records_of_each(world, kept)
     killed = 0
     with forked_workers(world) as workers:
@@ -198,7 +198,7 @@ def _left(world: World, tenant: TenantWorld, rows: int) -> Callable[[], Awaitabl
 
 
 async def check_receipt(world: World, asked: Record) -> None:
-    """Every row is counted once, in whichever worker's life it went; a file that was gone when
+    """Every row is counted once, whichever worker deleted it; a file that was deleted when
     its count was to be written is not."""
     erased = (await request_of(world, asked["id"]))["receipt"]["erased"]
     assert erased["posts"] == POSTS + 1

@@ -12,8 +12,8 @@ import httpx
 import pytest
 import sqlalchemy as sa
 from starlette.routing import Route
-from tests.privacy.asked import DELETE, EXPORT, PHRASE, run_jobs
-from tests.privacy.people import a_full_life
+from tests.privacy.people import member_with_records
+from tests.privacy.requests import DELETE, EXPORT, PHRASE, run_jobs
 from tests.world import Account, TenantWorld, World
 
 from masthead.storage.database import EVERY_TENANT
@@ -21,7 +21,7 @@ from masthead.storage.metadata import metadata
 
 SECRETS = ("Ada Lovelace", "ada@example.com", "Unpublished thoughts")
 OWN_BOOKKEEPING = {
-    # What the asking itself leaves behind, and what moves with every write.
+    # Rows that the requests themselves add, and rows that change with every write.
     "gdpr_requests",
     "mails",
     "jobs",
@@ -47,7 +47,7 @@ async def state_of(tenant: TenantWorld) -> set[tuple[str, str]]:
 
 
 class Outsider:
-    """Tries things and follows whatever the answers hold."""
+    """Sends requests and follows every link in the answers."""
 
     def __init__(self, tenant: TenantWorld, member_id: str) -> None:
         self.tenant = tenant
@@ -103,7 +103,7 @@ class Outsider:
 
 
 def steps_of(seed: int) -> list[tuple[Any, ...]]:
-    """A walk over everything that an outsider can try; the same for the same seed."""
+    """Random requests of an outsider; the same for the same seed."""
     rng = random.Random(seed)
     tries: list[Callable[[], tuple[Any, ...]]] = [
         lambda: (
@@ -126,7 +126,7 @@ def steps_of(seed: int) -> list[tuple[Any, ...]]:
 
 @pytest.fixture
 async def victim(app: World, tenant: TenantWorld, owner: Account) -> tuple[TenantWorld, str]:
-    member, _ = await a_full_life(tenant, "ada@example.com")
+    member, _ = await member_with_records(tenant, "ada@example.com")
     await tenant.post(title="Unpublished thoughts")
     return tenant, member.id
 
@@ -163,7 +163,7 @@ THE_SAME_FOR_ALL = (
 )
 """Descriptions, with examples of their own."""
 OPEN_TO_GUESTS = {
-    # What a visitor of the site may do: comment, sign up, fill a cart. Adds, and changes nothing.
+    # Allowed to visitors: comment, sign up, fill a cart. Adds records and changes none.
     "comments",
     "blog_members",
     "carts",

@@ -1,4 +1,4 @@
-"""Asking over HTTP: who may, what is refused, what changes and when."""
+"""Requests over HTTP: who may send them, what is refused, what changes and when."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from tests.privacy.asked import (
+from tests.privacy.requests import (
     DELETE,
     EXPORT,
     PHRASE,
@@ -70,9 +70,7 @@ async def test_a_header_that_names_no_tenant_is_400(path: str, app: World) -> No
     assert (answer.status_code, error_code(answer)) == (400, "BAD_REQUEST")
 
 
-async def test_switched_off_the_header_is_worth_nothing(
-    tenant: TenantWorld, owner: Account
-) -> None:
+async def test_the_header_is_refused_when_switched_off(tenant: TenantWorld, owner: Account) -> None:
     off = with_header_auth(tenant.world, GdprHeaderAuth.OFF)
     assert (
         await outsider(tenant, app=off).post(EXPORT, json={"type": "tenant"})
@@ -148,7 +146,7 @@ async def test_members_ask_for_themselves_only(tenant: TenantWorld, member: Acco
         {"type": "tenant", "tenant_id": 7},
     ],
 )
-async def test_400_for_what_is_missing_or_of_the_wrong_kind(
+async def test_400_for_a_missing_value_or_one_of_the_wrong_type(
     body: dict[str, Any], owner: Account, tenant: TenantWorld, operator: Account
 ) -> None:
     client = operator if "tenant_id" in body else owner
@@ -176,7 +174,7 @@ async def test_400_for_no_json_object(raw: bytes, owner: Account) -> None:
         {"tenant_slug": 3},
     ],
 )
-async def test_400_for_a_deletion_without_its_words(
+async def test_400_for_a_deletion_without_phrase_or_slug(
     changed: dict[str, Any], owner: Account, tenant: TenantWorld
 ) -> None:
     answer = await owner.api.post(DELETE, json=deletion(tenant) | changed)
@@ -193,7 +191,7 @@ async def test_400_for_a_deletion_without_its_words(
         ({"type": "member", "member_id": "not an id"}, "member_id"),
     ],
 )
-async def test_422_for_what_is_well_formed_and_wrong(
+async def test_422_for_a_well_formed_value_that_is_wrong(
     changed: dict[str, Any], field: str, owner: Account, tenant: TenantWorld
 ) -> None:
     answer = await owner.api.post(DELETE, json=deletion(tenant) | changed)
@@ -240,7 +238,7 @@ async def test_the_sixth_request_of_an_hour_is_429(
     assert (await client.post(EXPORT, json={"type": "tenant"})).status_code == 200
 
 
-async def test_addresses_of_one_ipv6_network_ask_as_one(tenant: TenantWorld) -> None:
+async def test_addresses_of_one_ipv6_network_are_counted_together(tenant: TenantWorld) -> None:
     for number in range(6):
         client = outsider(tenant, address=f"2001:db8:7:1::{number + 1:x}")
         answer = await client.post(EXPORT, json={"type": "tenant"})
@@ -263,7 +261,7 @@ async def test_a_members_session_mails_the_member_alone_in_the_sites_own_name(
     assert "Buy now" not in mail.letter.subject + mail.letter.text + mail.letter.html
 
 
-async def test_a_member_who_goes_on_asking_is_429_and_no_one_else_is(
+async def test_a_member_over_the_limit_is_429_and_other_callers_are_not(
     tenant: TenantWorld, owner: Account, member: Account, app: World
 ) -> None:
     asked = {"type": "member", "member_id": member.id}
@@ -282,7 +280,7 @@ async def test_a_member_who_goes_on_asking_is_429_and_no_one_else_is(
     assert (await member.api.post(EXPORT, json=asked)).status_code == 200
 
 
-async def test_an_owner_who_goes_on_asking_is_429(
+async def test_an_owner_over_the_limit_is_429(
     tenant: TenantWorld, owner: Account, member: Account
 ) -> None:
     asked = {"type": "member", "member_id": member.id, "notify_email": "eve@example.com"}
@@ -308,7 +306,7 @@ def caller(kind: Kind, tenant: TenantWorld, number: int) -> Caller:
     return Caller(kind, tenant.id, f"account{number}", "", "blog_members")
 
 
-# A deletion by somebody who is signed in
+# A deletion by a signed-in caller
 
 
 async def test_an_owners_deletion_takes_effect_at_once_and_can_be_cancelled(
@@ -395,7 +393,7 @@ async def test_a_link_without_its_token_is_404(
     assert (await request_of(app, body["request_id"]))["status"] == "queued"
 
 
-# A deletion by somebody who only knows the tenant's id
+# A deletion by a caller who only knows the tenant's id
 
 
 async def test_by_header_alone_nothing_changes_until_the_owner_confirms(
@@ -447,7 +445,7 @@ async def test_a_confirm_link_that_is_only_opened_changes_nothing(
         assert again.json() == {"request_id": body["request_id"], "status": "queued"}
 
 
-async def test_a_deletion_that_nobody_confirmed_is_dropped(
+async def test_an_unconfirmed_deletion_is_cancelled(
     tenant: TenantWorld, owner: Account, app: World
 ) -> None:
     body = (await outsider(tenant).post(DELETE, json=deletion(tenant))).json()
@@ -470,7 +468,7 @@ async def test_a_members_deletion_by_header_is_the_members_to_confirm(
     assert not await is_read_only(tenant)
 
 
-async def test_full_header_auth_is_the_letter_of_the_specification(
+async def test_full_header_auth_deletes_without_confirmation(
     tenant: TenantWorld, member: Account, owner: Account
 ) -> None:
     full = with_header_auth(tenant.world, GdprHeaderAuth.FULL)
@@ -512,7 +510,7 @@ async def test_a_browser_gets_a_button_and_only_the_button_acts(
     assert (await browser.post(mail.link("/cancel"))).status_code == 404
 
 
-async def test_a_head_request_acts_on_nothing(
+async def test_a_head_request_changes_nothing(
     tenant: TenantWorld, owner: Account, app: World
 ) -> None:
     link = (await owner.api.post(DELETE, json=deletion(tenant))).json()["cancellation_url"]

@@ -1,4 +1,4 @@
-"""A tenant's export as a ZIP that is made while it is read: memory stays flat whatever its size.
+"""A tenant's export as a ZIP stream: memory use does not depend on its size.
 
 One JSON file per collection, every stored file, and `manifest.json` with counts and checksums last.
 """
@@ -81,7 +81,7 @@ class TenantArchive:
 
     async def _collection(self, collection: Collection) -> AsyncIterator[bytes]:
         path = f"data/{collection.name}.json"
-        counted = _Counted(self._records, self._tenant_id, collection)
+        counted = _JsonList(self._records, self._tenant_id, collection)
         entry = self._zip.entry(path, counted.chunks())
         async for chunk in entry:
             yield chunk
@@ -99,7 +99,7 @@ class TenantArchive:
             except NotFound:
                 self._manifest.missing.append(path)
                 continue
-            # Pictures, sound and film are compressed already.
+            # Images, audio and video are compressed already.
             async for chunk in self._zip.entry(path, stored.chunks, compress=False):
                 yield chunk
             self._manifest.files.append({"path": path, **self._zip.written})
@@ -108,7 +108,7 @@ class TenantArchive:
 async def records_of(
     records: Records, tenant_id: TenantId, collection: Collection
 ) -> AsyncIterator[Record]:
-    """Every record of a tenant with all that anybody may read; hashes and secrets stay inside."""
+    """Every record of a tenant, without hashes and secrets."""
     after: tuple[str, str] | None = None
     while True:
         wanted = ListRequest(per_page=PAGE, after=after, skip_total=True)
@@ -120,7 +120,7 @@ async def records_of(
         after = (page.items[-1]["created"], page.items[-1]["id"])
 
 
-class _Counted:
+class _JsonList:
     """A collection as a JSON list, one record a line."""
 
     def __init__(self, records: Records, tenant_id: TenantId, collection: Collection) -> None:
@@ -128,34 +128,34 @@ class _Counted:
         self.records = 0
 
     async def chunks(self) -> AsyncIterator[bytes]:
-        waiting = bytearray(b"[")
+        buffer = bytearray(b"[")
         async for record in self._found:
-            waiting += b",\n" if self.records else b"\n"
-            waiting += _encode(record)
+            buffer += b",\n" if self.records else b"\n"
+            buffer += _encode(record)
             self.records += 1
-            if len(waiting) >= JSON_CHUNK:
-                yield bytes(waiting)
-                waiting.clear()
-        waiting += b"\n]\n"
-        yield bytes(waiting)
+            if len(buffer) >= JSON_CHUNK:
+                yield bytes(buffer)
+                buffer.clear()
+        buffer += b"\n]\n"
+        yield bytes(buffer)
 
 
 class _Pipe:
-    """What zipfile writes to; having no `seek`, it makes zipfile write a stream."""
+    """The output of zipfile. It has no `seek`, so zipfile writes a stream."""
 
     def __init__(self) -> None:
-        self._waiting = bytearray()
+        self._buffer = bytearray()
 
     def write(self, data: bytes) -> int:
-        self._waiting += data
+        self._buffer += data
         return len(data)
 
     def flush(self) -> None:
-        """Nothing is held back here."""
+        """zipfile calls it; there is nothing to flush."""
 
     def take(self) -> bytes:
-        taken = bytes(self._waiting)
-        self._waiting.clear()
+        taken = bytes(self._buffer)
+        self._buffer.clear()
         return taken
 
 
@@ -182,7 +182,7 @@ class _ZipStream:
 
             async for chunk in content:
                 size += len(chunk)
-                # Compressing and hashing, away from the event loop.
+                # Compressing and hashing would block the event loop.
                 if made := await asyncio.to_thread(add, chunk):
                     yield made
         yield self._pipe.take()

@@ -48,7 +48,7 @@ gdpr_requests = Collection(
     ),
     help="Requests for an export or a deletion, and what became of them.",
     made_by="POST /api/gdpr/export and /api/gdpr/delete",
-    # The record of an erasure outlives the erased tenant, so no foreign key stands behind it.
+    # The record of an erasure outlives the erased tenant, so there is no foreign key.
     platform_records=True,
     indexes=(Index(("status", "grace_until")), Index(("subject", "member_id"))),
 )

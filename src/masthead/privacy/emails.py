@@ -1,4 +1,4 @@
-"""The mails about exports and deletions; their templates are `privacy_*` in the mail package."""
+"""The emails about exports and deletions; their templates are `privacy_*` in the mail package."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def export_ready(
     )
 
 
-def deletion_asked(
+def deletion_requested(
     site: Site,
     to: Addressee,
     *,
@@ -37,7 +37,7 @@ def deletion_asked(
     confirm_link: str,
     cancel_link: str,
 ) -> Mail:
-    """`confirm_link` is empty where the deletion has taken effect already."""
+    """`confirm_link` is empty if the deletion has already taken effect."""
     subject = "Confirm the deletion of" if confirm_link else "Deletion planned:"
     what = site.name if whole_site else f"your data at {site.name}"
     values = {

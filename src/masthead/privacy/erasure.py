@@ -1,7 +1,7 @@
-"""The hard delete after the grace period, in small steps that can be cut off anywhere.
+"""The hard delete after the grace period, in small steps that can be interrupted anywhere.
 
-Each step finds what is still there, removes it in a transaction of its own and counts it on the
-receipt in the same transaction; running again goes on where it stopped.
+Each step finds rows that are left, removes them and counts them on the receipt in one transaction,
+so running again continues where it stopped.
 """
 
 from __future__ import annotations
@@ -18,19 +18,18 @@ from masthead.ids import TenantId
 from masthead.mail.message import Mail
 from masthead.mail.outbox import Outbox
 from masthead.privacy import emails
-from masthead.privacy.asking import TENANT
 from masthead.privacy.member_erasure import MemberErasure
-from masthead.privacy.pace import Pace, Slice, SliceOver, rest
 from masthead.privacy.receipts import FILES, Receipt
 from masthead.privacy.requests import Requests
-from masthead.privacy.rows import FEWEST_ROWS, MOST_ROWS, Batch, TenantRows
+from masthead.privacy.rows import MAX_ROWS, MIN_ROWS, Batch, TenantRows
+from masthead.privacy.throttle import Throttle, TimeSlice, TimeSliceOver, pause_after
+from masthead.privacy.validation import TENANT
 from masthead.records.collection import Record
 from masthead.records.engine import Records
 from masthead.storage.database import EVERY_TENANT, Transaction, scope_of
 from masthead.storage.objects import ObjectStore
 
 SLICE_SECONDS = 10.0
-"""How long a job works before it lets others have their turn."""
 
 log = structlog.get_logger()
 
@@ -55,31 +54,31 @@ class Erasure:
     async def run(
         self, request: Record, *, email: str = "", slice_seconds: float = SLICE_SECONDS
     ) -> bool:
-        """True when nothing is left to do, False when the time was over before. `email` is what a
-        member's address was when the deletion took effect: the member may be gone by now."""
-        slice_ = Slice(slice_seconds)
+        """True when nothing is left to do, False when the time slice ended before. `email` is the
+        member's address when the deletion took effect: the member may have been deleted since."""
+        slice_ = TimeSlice(slice_seconds)
         try:
             if request["subject"] == TENANT:
                 await self._erase_tenant(request, slice_)
             else:
                 await self._members.erase(request, email, slice_)
-        except SliceOver:
+        except TimeSliceOver:
             return False
         log.info("privacy.erased", privacy_request_id=request["id"], subject=request["subject"])
         return True
 
-    async def _erase_tenant(self, request: Record, slice_: Slice) -> None:
+    async def _erase_tenant(self, request: Record, slice_: TimeSlice) -> None:
         await self._remove_files(request, slice_)
-        pace = Pace(self._records.database, fewest=FEWEST_ROWS, most=MOST_ROWS)
+        throttle = Throttle(self._records.database, min_size=MIN_ROWS, max_size=MAX_ROWS)
         for batch in self._rows.batches:
             remove = self._run_batch if batch.keys is None else self._run_keyed_batch
-            await remove(request, batch, pace, slice_)
+            await remove(request, batch, throttle, slice_)
         await self._remove_files(request, slice_)
         await self._finish(request)
 
     async def _finish(self, request: Record) -> None:
-        """The tenant itself, the state of the request and the mails that tell of it, which the
-        platform sends because the tenant's own are gone: all in one transaction, once."""
+        """Deletes the tenant itself, closes the request and queues the receipt emails in one
+        transaction. The platform sends them because the tenant's own emails are deleted."""
         tenant_id = TenantId(request["tenant_id"])
         now = clock.to_text(self._records.clock())
         write = await self._receipt_writer(request)
@@ -92,11 +91,11 @@ class Erasure:
                 await self._mail.queue_for_platform(tx, mail)
 
     async def _receipt_writer(self, request: Record) -> Callable[[Receipt], list[Mail]]:
-        """Looks for the owner while there is one."""
+        """Reads the site and its owner before they are deleted."""
         try:
             site = await self._requests.site(TenantId(request["tenant_id"]))
         except NotFound:
-            # Another worker has just finished, and has told the owner.
+            # Another worker has just finished, and has queued the emails.
             return lambda _: []
         people = await self._requests.addressees(request)
 
@@ -115,35 +114,37 @@ class Erasure:
 
         return write
 
-    async def _remove_files(self, request: Record, slice_: Slice) -> None:
-        """Uploads, their thumbs and every export are kept under the tenant's id."""
+    async def _remove_files(self, request: Record, slice_: TimeSlice) -> None:
+        """The keys of uploads, thumbnails and exports all begin with the tenant's id."""
         tenant_id, began = TenantId(request["tenant_id"]), time.monotonic()
         async with aclosing(self._objects.delete_some(tenant_id)) as batches:
             async for removed in batches:
                 async with self._records.database.transaction(scope_of(tenant_id)) as tx:
                     await self._count(tx, request, FILES, removed)
-                await rest(began)
+                await pause_after(began)
                 slice_.check()
                 began = time.monotonic()
 
-    async def _run_batch(self, request: Record, batch: Batch, pace: Pace, slice_: Slice) -> None:
+    async def _run_batch(
+        self, request: Record, batch: Batch, throttle: Throttle, slice_: TimeSlice
+    ) -> None:
         tenant_id, count = TenantId(request["tenant_id"]), 1
         while count:
-            async with pace.step(scope_of(tenant_id)) as tx:
-                count = await self._rows.run(tx, batch, tenant_id, request["id"], pace.size)
+            async with throttle.step(scope_of(tenant_id)) as tx:
+                count = await self._rows.run(tx, batch, tenant_id, request["id"], throttle.size)
                 if count and batch.removes:
                     await self._count(tx, request, batch.table, count)
             if count:
                 slice_.check()
 
     async def _run_keyed_batch(
-        self, request: Record, batch: Batch, pace: Pace, slice_: Slice
+        self, request: Record, batch: Batch, throttle: Throttle, slice_: TimeSlice
     ) -> None:
         tenant_id = TenantId(request["tenant_id"])
         while keys := await self._rows.keys(batch, tenant_id, request["id"]):
             while keys:
-                step, keys = keys[: pace.size], keys[pace.size :]
-                async with pace.step(scope_of(tenant_id)) as tx:
+                step, keys = keys[: throttle.size], keys[throttle.size :]
+                async with throttle.step(scope_of(tenant_id)) as tx:
                     count = await self._rows.remove(tx, batch, tenant_id, request["id"], step)
                     if count:
                         await self._count(tx, request, batch.table, count)

@@ -1,4 +1,4 @@
-"""Builds exports: a member's as JSON, a tenant's as a ZIP, both kept until their link dies."""
+"""Builds exports: a member's as JSON, a tenant's as a ZIP, both stored until their link expires."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ from masthead.identity.tenants import tenants
 from masthead.ids import TenantId
 from masthead.members.collection import blog_members
 from masthead.privacy.archive import TenantArchive
-from masthead.privacy.asking import MEMBER, Ask, Standing
 from masthead.privacy.collection import gdpr_requests
-from masthead.privacy.personal import Person, concerned, person_of, traits
-from masthead.privacy.requests import Requests, told_name
+from masthead.privacy.personal import Person, member_collections, member_filters, person_of
+from masthead.privacy.requests import Requests, site_name
+from masthead.privacy.validation import MEMBER, RequestBody, Requester
 from masthead.records.collection import Collection, Record
 from masthead.records.engine import Records
 from masthead.records.fields.base import Access
 from masthead.storage.database import Database
 from masthead.storage.objects import ObjectStore
 
-PATIENCE_SECONDS = 28.0
-"""Spec 3.5: what takes longer is queued."""
-MOST_INLINE_BYTES = 256 * 1024
-AT_ONCE = 2
+INLINE_TIMEOUT_SECONDS = 28.0
+"""An export that takes longer is left to the worker and mailed."""
+MAX_INLINE_BYTES = 256 * 1024
+MAX_CONCURRENT_BUILDS = 2
 """Archives that one server process builds while callers wait; the worker builds the others."""
 FORMAT = "masthead-member-export"
 VERSION = 1
-MOST_RECORDS = 100_000
+MAX_RECORDS = 100_000
 
 _HIDDEN = frozenset({"tenant_id"})
 
@@ -63,29 +63,29 @@ class Exports:
         self._objects = objects
         self._requests = requests
         self._long_reads = long_reads
-        self._building = asyncio.Semaphore(AT_ONCE)
-        self.patience_seconds = PATIENCE_SECONDS
+        self._building = asyncio.Semaphore(MAX_CONCURRENT_BUILDS)
+        self.inline_timeout_seconds = INLINE_TIMEOUT_SECONDS
 
-    async def begin(self, standing: Standing, ask: Ask) -> tuple[Record, Export | None]:
+    async def begin(self, requester: Requester, body: RequestBody) -> tuple[Record, Export | None]:
         """The request, and the export if it could be built right away."""
-        run_at = self._records.clock() + timedelta(seconds=self.patience_seconds)
-        request = await self._requests.open_export(standing, ask, clock.to_text(run_at))
-        if self._building.locked() and ask.subject != MEMBER:
+        run_at = self._records.clock() + timedelta(seconds=self.inline_timeout_seconds)
+        request = await self._requests.open_export(requester, body, clock.to_text(run_at))
+        if self._building.locked() and body.subject != MEMBER:
             return request, None
         try:
             async with self._building:
-                deadline = time.monotonic() + self.patience_seconds
+                deadline = time.monotonic() + self.inline_timeout_seconds
                 inline = await self._store(request, deadline)
         except TimeoutError:
             return request, None
-        ready = await self._publish(request, told_name(standing, ask))
+        ready = await self._publish(request, site_name(requester, body))
         if ready is None:
             return request, None
         request, token = ready
         return request, Export(request, token, inline)
 
     async def build(self, request: Record, blog_name: str) -> None:
-        """The worker's road: for what took too long, or was cut off by a crash."""
+        """For the worker: exports that took too long, or that a crash interrupted."""
         await self._store(request)
         await self._publish(request, blog_name)
 
@@ -94,8 +94,8 @@ class Exports:
         await self._requests.close(request, "expired")
 
     async def _publish(self, request: Record, blog_name: str) -> tuple[Record, str] | None:
-        """None when another process was quicker, or whose data it is has been erased meanwhile:
-        then the archive must not outlive them."""
+        """None if another process has published it, or if the subject has been erased meanwhile:
+        then the archive is deleted too."""
         try:
             ready = await self._requests.make_ready(request, blog_name)
         except NotFound:
@@ -109,11 +109,12 @@ class Exports:
         return None
 
     async def _drop_older(self, request: Record) -> None:
-        """Of what strangers ask for only the newest is kept: nobody can fill the disk with it."""
-        alike = {name: request[name] for name in ("tenant_id", "type", "subject", "member_id")}
+        """Of exports requested without a session only the newest is stored, so that they can't
+        fill the disk."""
+        subject = {name: request[name] for name in ("tenant_id", "type", "subject", "member_id")}
         older = await self._records.find(
             gdpr_requests,
-            {**alike, "status": "ready", "asked_by": "header"},
+            {**subject, "status": "ready", "asked_by": "header"},
             tenant_id=TenantId(request["tenant_id"]),
             limit=100,
         )
@@ -129,13 +130,13 @@ class Exports:
             member = await self._requests.member(tenant_id, request["member_id"])
             document = await self.member_document(tenant_id, member)
             await self._objects.put(key, document, content_type="application/json")
-            return document if len(document) <= MOST_INLINE_BYTES else None
+            return document if len(document) <= MAX_INLINE_BYTES else None
         (tenant,) = await self._records.find(tenants, {"id": tenant_id}, tenant_id=tenant_id)
         async with self._long_reads() as database:
             records = copy(self._records)
             records.database = database
             archive = TenantArchive(records, self._objects, tenant_id, tenant["slug"])
-            chunks = _until(deadline, archive.chunks())
+            chunks = _stop_at(deadline, archive.chunks())
             await self._objects.put(key, chunks, content_type="application/zip")
         return None
 
@@ -143,7 +144,7 @@ class Exports:
         """Everything about a member, by collection, as the member may read it."""
         person = person_of(member)
         data = {}
-        for collection in concerned(self._records.registry):
+        for collection in member_collections(self._records.registry):
             if collection is not blog_members:
                 data[collection.name] = await self._records_about(tenant_id, collection, person)
         document = {
@@ -159,16 +160,16 @@ class Exports:
         self, tenant_id: TenantId, collection: Collection, person: Person
     ) -> list[dict[str, Any]]:
         found: dict[str, dict[str, Any]] = {}
-        for trait in traits(collection, person):
+        for member_filter in member_filters(collection, person):
             records = await self._records.find(
-                collection, trait, tenant_id=tenant_id, limit=MOST_RECORDS
+                collection, member_filter, tenant_id=tenant_id, limit=MAX_RECORDS
             )
             found.update((each["id"], _shown(collection, each)) for each in records)
         return list(found.values())
 
 
-async def _until(deadline: float, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """Ends the upload from within, which leaves nothing half open, as a cancellation might."""
+async def _stop_at(deadline: float, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Stops the upload by an error from its source: a cancellation could leave it half open."""
     async for chunk in chunks:
         if time.monotonic() >= deadline:
             raise TimeoutError
@@ -181,7 +182,7 @@ def archive_key(request: Record) -> str:
 
 
 def _shown(collection: Collection, record: Record) -> dict[str, Any]:
-    """Without hashes and secrets, which are nobody's to read, and without the tenant's id."""
+    """Without hashes, secrets and the tenant's id."""
     return {
         each.name: record[each.name]
         for each in collection.readable(Access.PLATFORM)

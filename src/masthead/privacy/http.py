@@ -1,7 +1,7 @@
-"""`/api/gdpr/*` (spec 4.9): asking for an export or a deletion, and what the mailed links open.
+"""`/api/gdpr/*`: requests for exports and deletions, and the links in the emails.
 
 Mail scanners open every link, so a GET changes nothing: it shows a button, which posts. Cancelling
-is the exception, because the specification has it so: a GET that asks for no page cancels.
+is the exception: a GET that does not accept HTML cancels.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from masthead.config.values import GdprHeaderAuth
 from masthead.errors import BadRequest, MastheadError, Unauthenticated
 from masthead.identity.directory import Tenant, TenantDirectory
 from masthead.ids import TenantId
-from masthead.privacy import asking
-from masthead.privacy.asking import Ask, Standing
+from masthead.privacy import validation
 from masthead.privacy.export import Exports, archive_key
 from masthead.privacy.limits import RequestLimit
 from masthead.privacy.links import PREFIX, Links
 from masthead.privacy.requests import Requests
+from masthead.privacy.validation import RequestBody, Requester
 from masthead.records.collection import Record
 from masthead.storage.objects import ObjectStore
 from masthead.web import pages
@@ -38,7 +38,7 @@ from masthead.web.v1.errors import MethodNotAllowed
 from masthead.web.visit import visit_of
 
 MAX_QUERY_BYTES = 2_000
-AWAITING = "awaiting_confirmation"
+AWAITING_CONFIRMATION = "awaiting_confirmation"
 
 _NO_STORE = ((b"cache-control", b"no-store"), (b"referrer-policy", b"no-referrer"))
 
@@ -57,7 +57,7 @@ class PrivacyServices:
 
 
 def privacy_routes(services: PrivacyServices) -> list[Route]:
-    asked, linked = _Asked(services), _Linked(services)
+    asked, linked = _RequestEndpoints(services), _LinkEndpoints(services)
     return [
         Route(f"{PREFIX}/export", _Methods(POST=asked.export)),
         Route(f"{PREFIX}/export/{{id}}", _Methods(GET=linked.download, HEAD=linked.download)),
@@ -69,7 +69,7 @@ def privacy_routes(services: PrivacyServices) -> list[Route]:
 
 Handler = Callable[[Scope, Receive, Send], Awaitable[None]]
 Step = Callable[[str, str], Awaitable[Record]]
-"""What a link's request id and token open."""
+"""Takes a link's request id and token."""
 
 
 class _Methods:
@@ -83,67 +83,69 @@ class _Methods:
         await handler(scope, receive, send)
 
 
-class _Asked:
-    """What a caller with a session or the tenant header may ask for."""
+class _RequestEndpoints:
+    """Endpoints for callers with a session or the tenant header."""
 
     def __init__(self, services: PrivacyServices) -> None:
         self._services = services
 
     async def export(self, scope: Scope, receive: Receive, send: Send) -> None:
         session = await self._session(scope)
-        ask = asking.read_ask(await _body(scope, receive))
-        standing = await self._standing(scope, session, ask)
-        await self._check(scope, standing, ask)
-        request, export = await self._services.exports.begin(standing, ask)
+        body = validation.parse_body(await _body(scope, receive))
+        requester = await self._requester(scope, session, body)
+        await self._check(scope, requester, body)
+        request, export = await self._services.exports.begin(requester, body)
         if export is None:
             await send_json(send, 202, _state(request), _NO_STORE)
             return
         answer = {
             **_state(export.request),
             "download_url": self._services.links.download(
-                request["id"], export.token if standing.is_trusted else ""
+                request["id"], export.token if requester.is_trusted else ""
             ),
             "expires_at": export.request["expires_at"],
         }
-        if standing.is_trusted and export.inline is not None:
+        if requester.is_trusted and export.inline is not None:
             answer["inline_data"] = msgspec.Raw(export.inline)
         await send_json(send, 200, answer, _NO_STORE)
 
     async def delete(self, scope: Scope, receive: Receive, send: Send) -> None:
         session = await self._session(scope)
-        ask = asking.read_deletion(await _body(scope, receive))
-        standing = await self._standing(scope, session, ask)
-        asking.check_slug(ask, standing.tenant)
-        await self._check(scope, standing, ask)
-        opened = await self._services.requests.open_deletion(standing, ask)
-        token = opened.cancel_token if standing.is_trusted else ""
+        body = validation.parse_deletion(await _body(scope, receive))
+        requester = await self._requester(scope, session, body)
+        validation.check_slug(body, requester.tenant)
+        await self._check(scope, requester, body)
+        opened = await self._services.requests.open_deletion(requester, body)
+        token = opened.cancel_token if requester.is_trusted else ""
         answer = {
             **_state(opened.request),
-            "type": ask.subject,
+            "type": body.subject,
             "grace_until": opened.request["grace_until"],
             "cancellation_url": self._services.links.cancel(opened.request["id"], token),
         }
         await send_json(send, 202, answer, _NO_STORE)
 
     async def _session(self, scope: Scope) -> Caller | None:
-        """Whoever is signed in, on whatever host; the tenants are compared later. Refuses a caller
-        who has neither a session nor a header that counts."""
+        """The signed-in caller, on any host; the tenants are compared later. Refuses a caller who
+        has neither a session nor an accepted header."""
         visit = visit_of(scope)
         bare = {**scope, "masthead.visit": replace(visit, tenant=None)}
         caller = await self._services.identify(bare)
-        if caller.kind in asking.SESSIONS:
+        if caller.kind in validation.SESSIONS:
             return caller
-        header_counts = self._services.settings.gdpr_header_auth is not GdprHeaderAuth.OFF
-        if header(scope, b"x-tenant-id") is None or not header_counts:
-            raise Unauthenticated(asking.NO_CREDENTIAL)
+        accepts_header = self._services.settings.gdpr_header_auth is not GdprHeaderAuth.OFF
+        if header(scope, b"x-tenant-id") is None or not accepts_header:
+            raise Unauthenticated(validation.NO_CREDENTIAL)
         return None
 
-    async def _standing(self, scope: Scope, session: Caller | None, ask: Ask) -> Standing:
-        tenant = await self._tenant(scope, session, ask.tenant_id)
+    async def _requester(
+        self, scope: Scope, session: Caller | None, body: RequestBody
+    ) -> Requester:
+        tenant = await self._tenant(scope, session, body.tenant_id)
         if session is not None:
-            asking.check_session(session, tenant, ask)
+            validation.check_session(session, tenant, body)
         is_full = self._services.settings.gdpr_header_auth is GdprHeaderAuth.FULL
-        return Standing(tenant, session, is_trusted=session is not None or is_full)
+        return Requester(tenant, session, is_trusted=session is not None or is_full)
 
     async def _tenant(self, scope: Scope, session: Caller | None, named: str) -> Tenant:
         """The body's `tenant_id` wins over the header; a session knows its own."""
@@ -156,18 +158,17 @@ class _Asked:
             raise BadRequest("Say which site: `tenant_id` or the x-tenant-id header names none.")
         return found
 
-    async def _check(self, scope: Scope, standing: Standing, ask: Ask) -> None:
-        if ask.subject == asking.MEMBER:
-            await self._services.requests.member(standing.tenant.id, ask.member_id)
-        # Only what would be accepted counts; what was refused has cost the owner nothing. Whoever
-        # sets the header for others (`full`) has limits of its own.
-        if standing.session or not standing.is_trusted:
+    async def _check(self, scope: Scope, requester: Requester, body: RequestBody) -> None:
+        if body.subject == validation.MEMBER:
+            await self._services.requests.member(requester.tenant.id, body.member_id)
+        # Only accepted requests count. A gateway that sets the header (`full`) has its own limits.
+        if requester.session or not requester.is_trusted:
             address = visit_of(scope).address
-            await self._services.limit.admit(standing.tenant.id, standing.session, address)
+            await self._services.limit.admit(requester.tenant.id, requester.session, address)
 
 
-class _Linked:
-    """What a link from a mail opens; its token is the only credential."""
+class _LinkEndpoints:
+    """Endpoints for the links in emails; the token is the only credential."""
 
     def __init__(self, services: PrivacyServices) -> None:
         self._services = services
@@ -190,7 +191,7 @@ class _Linked:
 
     async def cancel(self, scope: Scope, receive: Receive, send: Send) -> None:
         requests = self._services.requests
-        # The specification's own GET cancels, which is harmless; a browser gets the button.
+        # A program's GET cancels, which is harmless; a browser gets the button.
         if scope["method"] == "POST" or not wants_html(scope):
             await self._act(scope, receive, send, requests.cancel)
         else:
@@ -206,7 +207,7 @@ class _Linked:
     async def _act(self, scope: Scope, receive: Receive, send: Send, act: Step) -> None:
         if scope["method"] == "POST":
             await read_small_form(scope, receive)
-        request = await self._taken(scope, send, act)
+        request = await self._open_link(scope, send, act)
         if request is None:
             return
         if wants_html(scope):
@@ -214,9 +215,9 @@ class _Linked:
         else:
             await send_json(send, 200, _state(request), _NO_STORE)
 
-    async def _show(self, scope: Scope, send: Send, look: Step, *, is_cancel: bool) -> None:
-        """A page with a button, or the state to a program; looking changes nothing."""
-        request = await self._taken(scope, send, look)
+    async def _show(self, scope: Scope, send: Send, find: Step, *, is_cancel: bool) -> None:
+        """A page with a button, or the state as JSON; changes nothing."""
+        request = await self._open_link(scope, send, find)
         if request is None:
             return
         is_waiting = not request["confirmed_at"]
@@ -225,11 +226,11 @@ class _Linked:
             page = await self._page(request, has_button=has_button, is_cancel=is_cancel)
             await send_page(scope, send, page)
         else:
-            state = {"status": AWAITING} if is_waiting else {}
+            state = {"status": AWAITING_CONFIRMATION} if is_waiting else {}
             await send_json(send, 200, _state(request) | state, _NO_STORE)
 
-    async def _taken(self, scope: Scope, send: Send, step: Step) -> Record | None:
-        """None where a browser has been shown why the link does not work."""
+    async def _open_link(self, scope: Scope, send: Send, step: Step) -> Record | None:
+        """None if a browser has been sent the error page."""
         try:
             return await step(*_link(scope))
         except MastheadError as error:
@@ -240,8 +241,8 @@ class _Linked:
 
     async def _page(self, request: Record, *, has_button: bool, is_cancel: bool = False) -> Page:
         site = await self._services.requests.site(TenantId(request["tenant_id"]))
-        what = site.name if request["subject"] == asking.TENANT else f"your data at {site.name}"
-        title, text, button = _words(request, what, has_button=has_button, is_cancel=is_cancel)
+        what = site.name if request["subject"] == validation.TENANT else f"your data at {site.name}"
+        title, text, button = _page_texts(request, what, has_button=has_button, is_cancel=is_cancel)
         return Page(
             request["status"],
             title,
@@ -252,12 +253,12 @@ class _Linked:
         )
 
 
-def _words(
+def _page_texts(
     request: Record, what: str, *, has_button: bool, is_cancel: bool
 ) -> tuple[str, str, str]:
     """Title, sentence and button of a page."""
     if has_button and is_cancel:
-        text = f"A deletion of {what} was asked for. You can take it back."
+        text = f"A deletion of {what} was requested. You can cancel it."
         return "Cancel the deletion?", text, "Cancel the deletion"
     if has_button:
         text = f"30 days after you confirm it, the deletion of {what} can't be undone."
@@ -266,7 +267,7 @@ def _words(
         return "The deletion is cancelled", f"Nothing of {what} will be deleted.", ""
     day = clock.from_text(request["grace_until"])
     text = f"The deletion of {what} happens after {day.day} {day:%B %Y}."
-    return "The deletion is confirmed", f"{text} The mail has a link to take it back.", ""
+    return "The deletion is confirmed", f"{text} The email has a link to cancel it.", ""
 
 
 async def _body(scope: Scope, receive: Receive) -> dict[str, object]:

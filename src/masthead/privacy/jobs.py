@@ -1,4 +1,4 @@
-"""What the worker does for data protection: building exports, erasing, and ending what is over."""
+"""The worker's data-protection jobs: building exports, erasing, and closing expired requests."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from masthead import clock
 from masthead.caller import system
 from masthead.errors import MastheadError
 from masthead.jobs.runner import MAX_ATTEMPTS, Handler, Job
-from masthead.privacy.asking import TENANT
 from masthead.privacy.collection import gdpr_requests
 from masthead.privacy.erasure import SLICE_SECONDS, Erasure
 from masthead.privacy.export import Exports
-from masthead.privacy.pace import Pace, Slice, SliceOver
 from masthead.privacy.requests import ERASE_JOB, EXPORT_JOB, Requests
+from masthead.privacy.throttle import Throttle, TimeSlice, TimeSliceOver
+from masthead.privacy.validation import TENANT
 from masthead.records.collection import Record
 from masthead.records.engine import ListRequest, Records
 from masthead.storage.compaction import WordMerge
@@ -22,9 +22,9 @@ from masthead.storage.objects import ObjectStore
 
 COMPACT_JOB = "privacy.compact"
 PLACES = {ERASE_JOB: 1, COMPACT_JOB: 1}
-"""One of these after the other, so that everybody else notices as little as can be."""
-SWEPT_AT_ONCE = 100
-MOST_PAGES = 64
+"""One at a time each, to slow other work as little as possible."""
+SWEEP_BATCH = 100
+MAX_MERGE_PAGES = 64
 
 
 class PrivacyWork:
@@ -62,7 +62,7 @@ class PrivacyWork:
             raise
 
     async def _erase(self, job: Job) -> None:
-        """In slices, so that several erasures take turns."""
+        """In time slices, so that several erasures take turns."""
         request = await self._requests.find(job.payload["request_id"])
         if request is None or not self._is_due(request):
             return
@@ -71,49 +71,49 @@ class PrivacyWork:
             async with self._records.unit(system(job.tenant_id)) as unit:
                 await unit.enqueue(ERASE_JOB, dict(job.payload))
             return
-        # Also when a crash came between the erasure's end and this: then it is all that is left.
+        # Also if a crash came between the erasure's end and this.
         async with self._records.unit(system()) as unit:
-            # Nothing of a member is found by full-text search.
+            # Member data is not indexed for full-text search.
             await unit.enqueue(COMPACT_JOB, {"has_words": request["subject"] == TENANT})
 
     def _is_due(self, request: Record) -> bool:
-        """A cancelled deletion leaves its job behind; a later one has a job of its own."""
+        """The job of a cancelled deletion stays queued; a later deletion has a job of its own."""
         now = clock.to_text(self._records.clock())
-        is_meant = request["status"] in ("queued", "completed") and request["confirmed_at"]
-        return bool(is_meant and request["grace_until"] <= now)
+        is_open = request["status"] in ("queued", "completed") and request["confirmed_at"]
+        return bool(is_open and request["grace_until"] <= now)
 
     async def _make_compact(self, job: Job) -> None:
-        """In slices as well: whoever stops the worker waits for what it has in hand."""
+        """In time slices: stopping the worker waits for the running job."""
         if self._words.is_needed and job.payload["has_words"]:
             is_first = job.payload.get("is_first", True)
             try:
-                await self._merge_words(Slice(self.slice_seconds), is_first=is_first)
-            except SliceOver:
+                await self._merge_words(TimeSlice(self.slice_seconds), is_first=is_first)
+            except TimeSliceOver:
                 async with self._records.unit(system()) as unit:
                     await unit.enqueue(COMPACT_JOB, {"has_words": True, "is_first": False})
                 return
         await self._compact()
 
-    async def _merge_words(self, slice_: Slice, *, is_first: bool) -> None:
-        pace = Pace(self._records.database, fewest=1, most=MOST_PAGES)
-        may_go_on = True
-        while may_go_on:
-            async with pace.step(EVERY_TENANT) as tx:
-                may_go_on = await self._words.step(tx, pace.size, is_first=is_first)
+    async def _merge_words(self, slice_: TimeSlice, *, is_first: bool) -> None:
+        throttle = Throttle(self._records.database, min_size=1, max_size=MAX_MERGE_PAGES)
+        has_more = True
+        while has_more:
+            async with throttle.step(EVERY_TENANT) as tx:
+                has_more = await self._words.step(tx, throttle.size, is_first=is_first)
             is_first = False
-            if may_go_on:
+            if has_more:
                 slice_.check()
 
     async def sweep(self) -> None:
-        """Links that are over: archives go, deletions that nobody confirmed are dropped."""
-        for request in await self._over("status = 'ready' && expires_at <= @now"):
+        """Deletes expired archives and cancels deletions that were not confirmed in time."""
+        for request in await self._expired("status = 'ready' && expires_at <= @now"):
             await self._exports.expire(request)
         unconfirmed = "type = 'delete' && status = 'queued' && confirmed_at = ''"
-        for request in await self._over(f"{unconfirmed} && grace_until <= @now"):
+        for request in await self._expired(f"{unconfirmed} && grace_until <= @now"):
             await self._requests.close(request, "cancelled")
-        # An archive cut off by a crash is in no list of keys.
+        # An archive that a crash interrupted is in no list of keys.
         await self._objects.sweep()
 
-    async def _over(self, filter_: str) -> list[Record]:
-        wanted = ListRequest(per_page=SWEPT_AT_ONCE, filter=filter_, skip_total=True)
+    async def _expired(self, filter_: str) -> list[Record]:
+        wanted = ListRequest(per_page=SWEEP_BATCH, filter=filter_, skip_total=True)
         return (await self._records.page(system(), gdpr_requests, wanted)).items

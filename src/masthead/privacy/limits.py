@@ -1,8 +1,8 @@
-"""How often data-protection requests are taken, because each of them sends a mail.
+"""Rate limits of data-protection requests, because each of them sends an email.
 
-Counted by account, or by network where nobody is signed in, and by site: one member can't fill a
-mailbox, and many together can't make the service a sender of mail. Members, owners and strangers
-are counted apart, so that none of them uses up what another one needs.
+Requests are counted per account (per network for anonymous callers) and per site: one member can't
+fill a mailbox, and many together can't misuse the service to send emails. Members, owners and
+anonymous callers are counted separately, so that none of them uses up another one's limit.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ HOUR_SECONDS = 3600.0
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """Exports and deletions together, in any hour."""
+    """Exports and deletions together, per hour."""
 
     name: str
     per_caller: int
     per_site: int
 
 
-STRANGERS = Allowance("network", 5, 100)
+ANONYMOUS = Allowance("network", 5, 100)
 MEMBERS = Allowance("member", 20, 200)
 OWNERS = Allowance("owner", 60, 200)
 
@@ -45,7 +45,7 @@ class RequestLimit:
 
     async def admit(self, tenant_id: TenantId, session: Caller | None, address: str) -> None:
         """Counts a request, or raises RateLimited."""
-        allowance, caller = STRANGERS, network_of(address)
+        allowance, caller = ANONYMOUS, network_of(address)
         if session is not None:
             allowance, caller = MEMBERS if session.kind is Kind.MEMBER else OWNERS, session.id
         now = self._clock().timestamp()
@@ -66,8 +66,8 @@ class RequestLimit:
         if wait > 0:
             raise RateLimited(
                 max(math.ceil(wait), 1),
-                f"{allowance.per_caller} requests an hour are taken from one {allowance.name}, "
-                f"and {allowance.per_site} from all of a site. Wait a while.",
+                f"{allowance.per_caller} requests an hour are allowed per {allowance.name}, "
+                f"and {allowance.per_site} per site. Try again later.",
             )
 
 
@@ -77,6 +77,6 @@ def _recent(state: bytes, now: float) -> list[float]:
 
 
 def _subjects(allowance: Allowance, caller: str) -> list[str]:
-    # A digest: the store keeps nobody's address.
+    # A digest, so that the store holds no address.
     digest = hashlib.sha256(caller.encode()).hexdigest()
     return [f"gdpr/{allowance.name}/{digest}", f"gdpr/{allowance.name}"]

@@ -1,4 +1,4 @@
-"""The links in data-protection mails: random tokens, kept as hashes only, and their addresses."""
+"""The links in data-protection emails and their random tokens, of which only hashes are stored."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def hash_token(token: str) -> str:
 
 
 def is_token_of(token: str, token_hash: str) -> bool:
-    """In constant time; what has no hash has no link."""
+    """In constant time. Never true for an empty hash."""
     return hmac.compare_digest(hash_token(token), token_hash) and bool(token_hash)
 
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """Absolute addresses. Without a token they name the request and open nothing."""
+    """Absolute URLs. Without a token a URL only identifies the request and gives no access."""
 
     base_url: str
 

@@ -1,5 +1,5 @@
-"""The hard delete of one member: what is about them goes or becomes nobody's, in steps that can be
-cut off anywhere, and whatever else holds the address loses it."""
+"""The hard delete of one member, in steps that can be interrupted anywhere. Records about the
+member are deleted or anonymized, and their address is removed from all other texts."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from masthead.mail.outbox import Outbox
 from masthead.members.collection import blog_members
 from masthead.privacy import emails
 from masthead.privacy.collection import gdpr_requests
+from masthead.privacy.email_search import EmailSearch
+from masthead.privacy.email_variants import email_pattern
 from masthead.privacy.export import Exports
-from masthead.privacy.mentions import Mentions
-from masthead.privacy.pace import Slice
 from masthead.privacy.personal import (
-    FATES,
-    Fate,
+    ERASURE_RULES,
+    ErasureRule,
     Person,
-    concerned,
+    anonymized,
+    member_collections,
+    member_filters,
     person_of,
-    traits,
     without_address,
-    without_person,
 )
 from masthead.privacy.receipts import Receipt
 from masthead.privacy.requests import Requests
-from masthead.privacy.rows import EVENTS_PER_LOOK, PersonTraces
-from masthead.privacy.spellings import spellings_of
+from masthead.privacy.rows import EVENT_PAGE, PersonTraces
+from masthead.privacy.throttle import TimeSlice
 from masthead.records.collection import Collection, Record
 from masthead.records.engine import Records
 from masthead.records.write.unit import Unit
 
-STEP = 100
-MOST_REQUESTS = 1_000
+BATCH = 100
+MAX_REQUESTS = 1_000
 
 
 class MemberErasure:
@@ -47,64 +47,64 @@ class MemberErasure:
         requests: Requests,
         exports: Exports,
         traces: PersonTraces,
-        mentions: Mentions,
+        email_search: EmailSearch,
     ) -> None:
         self._records = records
         self._mail = mail
         self._requests = requests
         self._exports = exports
         self._traces = traces
-        self._mentions = mentions
+        self._email_search = email_search
 
-    async def erase(self, request: Record, email: str, slice_: Slice) -> None:
+    async def erase(self, request: Record, email: str, slice_: TimeSlice) -> None:
         tenant_id = TenantId(request["tenant_id"])
         found = await self._records.find(
             blog_members, {"id": request["member_id"]}, tenant_id=tenant_id
         )
-        person = person_of(found[0]) if found else await self._gone(request, email)
-        await self._forget_events(tenant_id, request, person)
+        person = person_of(found[0]) if found else await self._deleted_member(request, email)
+        await self._delete_events(tenant_id, request, person)
         await self._expire_exports(tenant_id, person)
-        for collection in concerned(self._records.registry):
+        for collection in member_collections(self._records.registry):
             if collection is not blog_members:
-                while await self._treat(tenant_id, request, collection, person):
+                while await self._erase_batch(tenant_id, request, collection, person):
                     slice_.check()
-        await self._take_out(tenant_id, request, person)
+        await self._remove_address(tenant_id, request, person)
         await self._finish(request, person)
 
-    async def _gone(self, request: Record, email: str) -> Person:
-        """Somebody deleted the member during the grace period. What else is about them goes by
-        their address, unless it is another member's by now."""
+    async def _deleted_member(self, request: Record, email: str) -> Person:
+        """The member was deleted during the grace period. Their other records are found by the
+        address, unless it belongs to another member by now."""
         holders = await self._records.find(
             blog_members, {"email": email}, tenant_id=TenantId(request["tenant_id"])
         )
         return Person(request["member_id"], "" if holders else email, "")
 
-    async def _forget_events(self, tenant_id: TenantId, request: Record, person: Person) -> None:
-        """First, while the person's records can still be told from others'."""
+    async def _delete_events(self, tenant_id: TenantId, request: Record, person: Person) -> None:
+        """Runs first, while the person's records can still be found."""
         about = await self._record_ids(tenant_id, person)
-        after, spelled = (0, -1), spellings_of(person.email)
+        after, pattern = (0, -1), email_pattern(person.email)
         while True:
             async with self._records.unit(system(tenant_id), emit_events=False) as unit:
-                rows = await self._traces.look(unit, after)
+                rows = await self._traces.event_page(unit, after)
                 hits = [
                     event_id
                     for _, _, event_id, record_id, payload in rows
-                    if record_id in about or person.id in payload or spelled.is_in(payload)
+                    if record_id in about or person.id in payload or pattern.is_in(payload)
                 ]
                 if hits:
-                    await self._traces.forget_events(unit, hits)
-                    await _note(unit, request, Receipt(Counter(events=len(hits))))
-            if len(rows) < EVENTS_PER_LOOK:
+                    await self._traces.delete_events(unit, hits)
+                    await _add_to_receipt(unit, request, Receipt(Counter(events=len(hits))))
+            if len(rows) < EVENT_PAGE:
                 return
             after = (rows[-1][0], rows[-1][1])
             await asyncio.sleep(0)
 
     async def _record_ids(self, tenant_id: TenantId, person: Person) -> set[str]:
         about: set[str] = set()
-        for collection in concerned(self._records.registry):
-            for trait in traits(collection, person):
+        for collection in member_collections(self._records.registry):
+            for member_filter in member_filters(collection, person):
                 found = await self._records.find(
-                    collection, trait, tenant_id=tenant_id, limit=100_000
+                    collection, member_filter, tenant_id=tenant_id, limit=100_000
                 )
                 about.update(each["id"] for each in found)
         return about
@@ -120,48 +120,48 @@ class MemberErasure:
             if export["status"] in ("queued", "ready"):
                 await self._exports.expire(export)
 
-    async def _treat(
+    async def _erase_batch(
         self,
         tenant_id: TenantId,
         request: Record,
         collection: Collection,
         person: Person,
     ) -> bool:
-        """A step of a collection: its records go, or become nobody's. False when none is left."""
+        """Deletes or anonymizes a batch of a collection. False when none is left."""
         done = Receipt()
         async with self._records.unit(system(tenant_id), emit_events=False) as unit:
-            for trait in traits(collection, person):
-                for record in await unit.find(collection, trait, STEP):
-                    # The request is found by its member as well, and has its own end.
+            for member_filter in member_filters(collection, person):
+                for record in await unit.find(collection, member_filter, BATCH):
+                    # The request itself is found too; `_finish` closes it.
                     if record["id"] != request["id"]:
-                        await _treat_one(unit, collection, record, person, done)
+                        await _erase_record(unit, collection, record, person, done)
             if done:
-                await _note(unit, request, done)
+                await _add_to_receipt(unit, request, done)
         return bool(done)
 
-    async def _take_out(self, tenant_id: TenantId, request: Record, person: Person) -> None:
-        """The address, from texts of others."""
-        async for collection, record_id in self._mentions.of(tenant_id, person.email):
+    async def _remove_address(self, tenant_id: TenantId, request: Record, person: Person) -> None:
+        """Removes the address from texts of others."""
+        async for collection, record_id in self._email_search.find(tenant_id, person.email):
             async with self._records.unit(system(tenant_id), emit_events=False) as unit:
                 for record in await unit.find(collection, {"id": record_id}, 1):
                     changes = without_address(collection, record, person.email)
                     if changes:
                         await unit.update(collection, record_id, {}, stamped=changes)
                         done = Receipt(kept=Counter({collection.name: 1}))
-                        await _note(unit, request, done)
+                        await _add_to_receipt(unit, request, done)
 
     async def _finish(self, request: Record, person: Person) -> None:
-        """The member, whatever else holds the address, the receipt: one transaction."""
+        """Deletes the member and the remaining rows with the address, and queues the receipt, in
+        one transaction."""
         tenant_id = TenantId(request["tenant_id"])
         site = await self._requests.site(tenant_id)
         people = await self._requests.addressees(request)
         async with self._records.unit(system(tenant_id), emit_events=False) as unit:
             (current,) = await unit.find(gdpr_requests, {"id": request["id"]}, 1)
             if current["status"] != "queued":
-                # Another worker was quicker.
-                return
+                return  # another worker has finished it
             receipt = Receipt.of(current["receipt"])
-            receipt.erased["traces"] += await self._traces.forget_address(
+            receipt.erased["traces"] += await self._traces.delete_rows_with_address(
                 unit, person.email, request["id"]
             )
             for member in await unit.find(blog_members, {"id": person.id}, 1):
@@ -181,7 +181,8 @@ class MemberErasure:
 
 
 async def _complete(unit: Unit, request: Record, receipt: Receipt, now: datetime) -> None:
-    """With it every other deletion of the same member: their jobs went with the address."""
+    """Also completes other deletions of the same member: their jobs were deleted with the
+    address."""
     ended = {
         "status": "completed",
         "completed_at": clock.to_text(now),
@@ -190,27 +191,27 @@ async def _complete(unit: Unit, request: Record, receipt: Receipt, now: datetime
         "notify_email": "",
     }
     same = {"member_id": request["member_id"], "type": "delete", "status": "queued"}
-    for each in await unit.find(gdpr_requests, same, MOST_REQUESTS):
-        told = {"receipt": receipt.as_json()} if each["id"] == request["id"] else {}
-        await unit.update(gdpr_requests, each["id"], {}, stamped=ended | told)
+    for each in await unit.find(gdpr_requests, same, MAX_REQUESTS):
+        changes = {"receipt": receipt.as_json()} if each["id"] == request["id"] else {}
+        await unit.update(gdpr_requests, each["id"], {}, stamped=ended | changes)
 
 
-async def _treat_one(
+async def _erase_record(
     unit: Unit, collection: Collection, record: Record, person: Person, done: Receipt
 ) -> None:
-    """What is nobody's already is found again by its id, and left as it is."""
-    if FATES.get(collection.name) is Fate.DELETED:
+    """A record that is anonymized already may be found again; it is left as it is."""
+    if ERASURE_RULES.get(collection.name) is ErasureRule.DELETE:
         await unit.delete(collection, record["id"])
         done.erased[collection.name] += 1
         return
-    changes = without_person(collection, record, person)
+    changes = anonymized(collection, record, person)
     if changes:
         await unit.update(collection, record["id"], {}, stamped=changes)
         done.kept[collection.name] += 1
 
 
-async def _note(unit: Unit, request: Record, done: Receipt) -> None:
-    """Adds to the receipt as it is stored now, in the transaction of what was done."""
+async def _add_to_receipt(unit: Unit, request: Record, done: Receipt) -> None:
+    """Updates the stored receipt in the transaction of the change."""
     (current,) = await unit.find(gdpr_requests, {"id": request["id"]}, 1)
     receipt = Receipt.of(current["receipt"])
     receipt.add(done)

@@ -1,6 +1,6 @@
-"""Where a member's personal data lies, read from the declarations of the collections' fields.
+"""Where a member's personal data is stored, read from the declarations of the fields.
 
-A collection with personal fields must have its fate in the table below; tests see to it.
+Every collection with personal fields has an erasure rule in the table below; a test checks it.
 """
 
 from __future__ import annotations
@@ -11,33 +11,33 @@ from enum import StrEnum
 from typing import Any
 
 from masthead.members.collection import blog_members
-from masthead.privacy.spellings import spellings_of
+from masthead.privacy.email_variants import email_pattern
 from masthead.records.collection import Collection, Record, Registry
 from masthead.records.fields.base import Field
 from masthead.records.fields.relation import Relation
 from masthead.records.fields.text import Email
 
 
-class Fate(StrEnum):
-    """What an erasure of a member does to the records that are about them."""
+class ErasureRule(StrEnum):
+    """What the erasure of a member does to the records about them."""
 
-    DELETED = "deleted"
-    ANONYMOUS = "anonymous"
-    """The record stays, the person's data in it goes."""
-    NOT_OF_MEMBERS = "not of members"
-    """Personal data of administrators: goes with the tenant."""
+    DELETE = "delete"
+    ANONYMIZE = "anonymize"
+    """The record stays without the person's data."""
+    NOT_MEMBER_DATA = "not member data"
+    """Personal data of administrators: deleted with the tenant."""
 
 
-FATES = {
-    "blog_members": Fate.DELETED,
-    "comments": Fate.ANONYMOUS,
-    "orders": Fate.ANONYMOUS,
-    "gift_cards": Fate.ANONYMOUS,
-    "carts": Fate.DELETED,
-    "payment_customers": Fate.DELETED,
-    "payment_subscriptions": Fate.DELETED,
-    "gdpr_requests": Fate.ANONYMOUS,
-    "_superusers": Fate.NOT_OF_MEMBERS,
+ERASURE_RULES = {
+    "blog_members": ErasureRule.DELETE,
+    "comments": ErasureRule.ANONYMIZE,
+    "orders": ErasureRule.ANONYMIZE,
+    "gift_cards": ErasureRule.ANONYMIZE,
+    "carts": ErasureRule.DELETE,
+    "payment_customers": ErasureRule.DELETE,
+    "payment_subscriptions": ErasureRule.DELETE,
+    "gdpr_requests": ErasureRule.ANONYMIZE,
+    "_superusers": ErasureRule.NOT_MEMBER_DATA,
 }
 
 WHY_KEPT = {
@@ -51,11 +51,11 @@ WHY_KEPT = {
     ),
 }
 
-KEPT_WORDS = frozenset({("comments", "body")})
-"""Personal in an export, but what others have answered to: an erasure takes the address out."""
+KEPT_FIELDS = frozenset({("comments", "body")})
+"""Exported as personal data. An erasure only removes the address, because others replied to it."""
 
-FREE_TEXTS = frozenset({"posts", "pages", "products", "categories", "media", "comments"})
-"""Where anybody may have written a member's address: an erasure takes it out of all of them."""
+FREE_TEXT_COLLECTIONS = frozenset({"posts", "pages", "products", "categories", "media", "comments"})
+"""Their texts may contain a member's address: an erasure removes it."""
 
 ANONYMOUS = "Anonymous"
 REMOVED = "[removed]"
@@ -76,27 +76,27 @@ def personal_fields(collection: Collection) -> tuple[Field, ...]:
     return tuple(each for each in collection.fields if each.personal)
 
 
-def concerned(registry: Registry) -> Iterable[Collection]:
-    """Collections that may hold something about a member."""
+def member_collections(registry: Registry) -> Iterable[Collection]:
+    """Collections that may hold records about a member."""
     for collection in registry.collections:
-        if FATES.get(collection.name) is Fate.NOT_OF_MEMBERS:
+        if ERASURE_RULES.get(collection.name) is ErasureRule.NOT_MEMBER_DATA:
             continue
         if personal_fields(collection) or _points_at_members(collection):
             yield collection
 
 
-def traits(collection: Collection, person: Person) -> Iterable[dict[str, str]]:
-    """By which values the person's records are found, each a look-up by equality."""
+def member_filters(collection: Collection, person: Person) -> Iterable[dict[str, str]]:
+    """Equality filters that find the person's records."""
     if collection is blog_members:
         yield {"id": person.id}
         return
     for field in collection.fields:
-        value = _trait(field, person)
+        value = _filter_value(field, person)
         if value:
             yield {field.name: value}
 
 
-def _trait(field: Field, person: Person) -> str:
+def _filter_value(field: Field, person: Person) -> str:
     if isinstance(field, Relation):
         return person.id if field.to == blog_members.name else ""
     if field.name == "member_id":
@@ -110,15 +110,15 @@ def _points_at_members(collection: Collection) -> bool:
     return any(each.to == blog_members.name for each in collection.relations)
 
 
-def without_person(collection: Collection, record: Record, person: Person) -> dict[str, Any]:
-    """The changes that make a record nobody's."""
+def anonymized(collection: Collection, record: Record, person: Person) -> dict[str, Any]:
+    """The changes that remove the person from a record."""
     changes: dict[str, Any] = {}
     for field in collection.fields:
         value = record[field.name]
         if isinstance(field, Relation):
             if field.to == blog_members.name and value == person.id:
                 changes[field.name] = ""
-        elif field.personal and (collection.name, field.name) not in KEPT_WORDS:
+        elif field.personal and (collection.name, field.name) not in KEPT_FIELDS:
             is_name = field.required and not isinstance(field, Email)
             changes[field.name] = ANONYMOUS if is_name else field.empty()
         else:
@@ -127,15 +127,15 @@ def without_person(collection: Collection, record: Record, person: Person) -> di
 
 
 def without_address(collection: Collection, record: Record, email: str) -> dict[str, Any]:
-    """The changes that take the address out of a record's texts, whosever the record is."""
+    """The changes that remove the address from any record's texts."""
     changes = {each.name: scrubbed(record[each.name], email) for each in collection.fields}
     return {name: value for name, value in changes.items() if value != record[name]}
 
 
 def scrubbed(value: Any, email: str) -> Any:
-    """The value without the address, however it is spelled and however deep it stands."""
+    """The value without any variant of the address, at any depth."""
     if isinstance(value, str):
-        return spellings_of(email).replaced(value, REMOVED) if email else value
+        return email_pattern(email).replaced(value, REMOVED) if email else value
     if isinstance(value, list):
         return [scrubbed(each, email) for each in value]
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""What an erasure has removed and what it kept, in numbers: it grows with every batch."""
+"""The receipt of an erasure: how many rows it has deleted and anonymized so far."""
 
 from __future__ import annotations
 

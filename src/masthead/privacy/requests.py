@@ -1,7 +1,7 @@
-"""The life of a data-protection request (spec 3.5): opened, confirmed, cancelled, ready, expired.
+"""The states of a data-protection request: opened, confirmed, cancelled, ready, expired.
 
-Every step is one transaction of its tenant: the record, the tenant's read-only mode, the job that
-goes on with it and the mails that tell of it come together or not at all.
+Every transition is one transaction: the record, the tenant's read-only mode, the next job and the
+emails are committed together.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from masthead.ids import TenantId
 from masthead.mail.outbox import Outbox
 from masthead.members.collection import blog_members
 from masthead.privacy import emails
-from masthead.privacy.asking import MEMBER, TENANT, Ask, Standing, unknown_member
 from masthead.privacy.collection import gdpr_requests
 from masthead.privacy.emails import Addressee
 from masthead.privacy.links import (
@@ -31,6 +30,7 @@ from masthead.privacy.links import (
     is_token_of,
     new_token,
 )
+from masthead.privacy.validation import MEMBER, TENANT, RequestBody, Requester, unknown_member
 from masthead.records.collection import Record
 from masthead.records.engine import Records
 from masthead.records.write.unit import Unit
@@ -67,7 +67,7 @@ class Requests:
         return found[0]
 
     async def addressees(self, request: Record) -> list[Addressee]:
-        """The owner of the site or the member concerned, and whom a signed-in owner named."""
+        """The site's owner or the member concerned, and the address that a signed-in owner gave."""
         tenant_id = TenantId(request["tenant_id"])
         if request["subject"] == MEMBER:
             people = await self._records.find(
@@ -80,51 +80,53 @@ class Requests:
         extra = request["notify_email"]
         if extra and extra not in (each.email for each in found):
             found.append(Addressee(extra))
-        # What an older version or an import let in must not keep anybody from being erased.
+        # An invalid address from an older version or an import must not prevent the erasure.
         return [each for each in found if is_email(normal_email(each.email))]
 
     async def site(self, tenant_id: TenantId, blog_name: str = "") -> Site:
         site = await self._sites.of(tenant_id)
         return replace(site, name=blog_name) if blog_name else site
 
-    async def open_export(self, standing: Standing, ask: Ask, run_at: str) -> Record:
-        """The request, and the job that builds it should this process not get to it."""
-        async with self._records.unit(system(standing.tenant.id)) as unit:
-            request = await unit.create(gdpr_requests, {}, stamped=_common("export", standing, ask))
-            payload = {"request_id": request["id"], "blog_name": told_name(standing, ask)}
+    async def open_export(self, requester: Requester, body: RequestBody, run_at: str) -> Record:
+        """The request, and the job that builds the export if this process does not."""
+        async with self._records.unit(system(requester.tenant.id)) as unit:
+            request = await unit.create(
+                gdpr_requests, {}, stamped=_common("export", requester, body)
+            )
+            payload = {"request_id": request["id"], "blog_name": site_name(requester, body)}
             await unit.enqueue(EXPORT_JOB, payload, run_at)
-        _audit("privacy.export_asked", request)
+        _audit("privacy.export_requested", request)
         return request
 
-    async def open_deletion(self, standing: Standing, ask: Ask) -> OpenedDeletion:
-        """Takes effect at once for a trusted caller, else by the confirm link in the mail."""
-        tenant_id = standing.tenant.id
+    async def open_deletion(self, requester: Requester, body: RequestBody) -> OpenedDeletion:
+        """Takes effect at once for a trusted caller, else by the confirm link in the email."""
+        tenant_id = requester.tenant.id
         cancel_token, confirm_token = new_token(), new_token()
         now = self._records.clock()
-        stamped = _common("delete", standing, ask) | {
+        stamped = _common("delete", requester, body) | {
             "grace_until": clock.to_text(now + GRACE_PERIOD),
             "token_hash": hash_token(cancel_token),
         }
-        if not standing.is_trusted:
+        if not requester.is_trusted:
             stamped["confirm_hash"] = hash_token(confirm_token)
-        site = await self.site(tenant_id, told_name(standing, ask))
+        site = await self.site(tenant_id, site_name(requester, body))
         async with self._records.unit(system(tenant_id)) as unit:
             request = await unit.create(gdpr_requests, {}, stamped=stamped)
-            if standing.is_trusted:
+            if requester.is_trusted:
                 request = await self._take_effect(unit, request)
             for each in await self.addressees(request):
-                mail = emails.deletion_asked(
+                mail = emails.deletion_requested(
                     site,
                     each,
                     whole_site=request["subject"] == TENANT,
                     grace_until=clock.from_text(request["grace_until"]),
                     confirm_link=""
-                    if standing.is_trusted
+                    if requester.is_trusted
                     else self._links.confirm(request["id"], confirm_token),
                     cancel_link=self._links.cancel(request["id"], cancel_token),
                 )
                 await self._mail.queue(unit, mail)
-        _audit("privacy.deletion_asked", request)
+        _audit("privacy.deletion_requested", request)
         return OpenedDeletion(request, cancel_token)
 
     async def deletion_by_cancel_link(self, request_id: str, token: str) -> Record:
@@ -144,7 +146,7 @@ class Requests:
         """The grace period begins now; opening the link again changes nothing more."""
         request = await self.deletion_by_confirm_link(request_id, token)
         async with self._records.unit(system(TenantId(request["tenant_id"]))) as unit:
-            # Again in the tenant's turn to write: it may have been cancelled a moment ago.
+            # Checked again inside the transaction: it may have been cancelled a moment ago.
             request = self._in_grace(await _one(unit, request_id))
             if not request["confirmed_at"]:
                 request = await self._take_effect(unit, request)
@@ -156,13 +158,13 @@ class Requests:
         async with self._records.unit(system(TenantId(request["tenant_id"]))) as unit:
             request = self._in_grace(await _one(unit, request_id))
             if request["confirmed_at"]:
-                await self._call_off(unit, request)
+                await self._undo_deletion(unit, request)
             request = await self._close(unit, request, "cancelled")
         _audit("privacy.deletion_cancelled", request)
         return request
 
     async def make_ready(self, request: Record, blog_name: str = "") -> tuple[Record, str] | None:
-        """The archive is stored: the link goes out. None if nobody waits for it any more."""
+        """Queues the emails with the link to a stored archive. None if the request is closed."""
         tenant_id, token = TenantId(request["tenant_id"]), new_token()
         expires = self._records.clock() + EXPORT_LIFETIME
         site = await self.site(tenant_id, blog_name)
@@ -190,7 +192,7 @@ class Requests:
         return request, token
 
     async def close(self, request: Record, status: str) -> None:
-        """Ends a request; its links are dead from now on."""
+        """Ends a request; its links stop working."""
         async with self._records.unit(system(TenantId(request["tenant_id"]))) as unit:
             await self._close(unit, request, status)
         _audit(f"privacy.{request['type']}_{status}", request)
@@ -201,7 +203,7 @@ class Requests:
 
     async def _by_link(self, request_id: str, token: str, hash_name: str) -> Record:
         request = await self.find(request_id) if ids.is_id(request_id) else None
-        # An unknown request costs a comparison too.
+        # Compared for an unknown request too, so that the time does not reveal it.
         if not is_token_of(token, request[hash_name] if request else "") or request is None:
             raise NotFound(DEAD_LINK)
         return request
@@ -220,14 +222,14 @@ class Requests:
             await _freeze(unit, read_only_mode=True, deleted_at=moment)
         payload = {"request_id": request["id"]}
         if request["subject"] == MEMBER:
-            # Should somebody delete the member before: what else is about them is found by it.
+            # Finds the member's other records if the member is deleted before the job runs.
             for member in await unit.find(blog_members, {"id": request["member_id"]}, 1):
                 payload["email"] = member["email"]
         await unit.enqueue(ERASE_JOB, payload, grace_until)
         return await _stamp(unit, request, confirmed_at=moment, grace_until=grace_until)
 
-    async def _call_off(self, unit: Unit, request: Record) -> None:
-        """Whoever cancels wants to stay: other deletions of the same subject end as well."""
+    async def _undo_deletion(self, unit: Unit, request: Record) -> None:
+        """Cancels all other deletions of the same subject too."""
         same = {"subject": request["subject"], "member_id": request["member_id"]}
         others = await unit.find(gdpr_requests, {**same, "type": "delete", "status": "queued"}, 500)
         for other in others:
@@ -243,18 +245,18 @@ class Requests:
         return await _stamp(unit, request, **ended)
 
 
-def told_name(standing: Standing, ask: Ask) -> str:
-    """What the mails call the site; '' is the site's own name."""
-    return ask.blog_name if standing.speaks_for_site else ""
+def site_name(requester: Requester, body: RequestBody) -> str:
+    """The name that the emails use for the site; '' is the site's own name."""
+    return body.blog_name if requester.acts_for_site else ""
 
 
-def _common(kind: str, standing: Standing, ask: Ask) -> dict[str, Any]:
+def _common(kind: str, requester: Requester, body: RequestBody) -> dict[str, Any]:
     return {
         "type": kind,
-        "subject": ask.subject,
-        "member_id": ask.member_id,
-        "asked_by": standing.asked_by,
-        "notify_email": ask.notify_email if standing.session and standing.speaks_for_site else "",
+        "subject": body.subject,
+        "member_id": body.member_id,
+        "asked_by": requester.asked_by,
+        "notify_email": body.notify_email if requester.session and requester.acts_for_site else "",
     }
 
 

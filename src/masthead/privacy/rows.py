@@ -1,7 +1,7 @@
-"""Rows beside the records, spoken of in SQL: everything of a tenant, and what names a person.
+"""Deletes rows directly in SQL: all rows of a tenant, and rows that hold a person's address.
 
-Deletes in small batches, each a transaction of its own: whatever interrupts an erasure, it goes on
-where it was, and nobody else's writes wait for long.
+Small batches, each in its own transaction: an interrupted erasure continues where it was, and other
+writes do not wait long.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from masthead.events.outbox import events
 from masthead.ids import TenantId
 from masthead.jobs.tables import jobs
-from masthead.privacy.spellings import likely_spellings
+from masthead.privacy.email_variants import common_variants
 from masthead.records.collection import Registry
 from masthead.records.tables import record_counts
 from masthead.records.write.unit import Unit
@@ -25,13 +25,13 @@ from masthead.storage.database import Database, Statement, Transaction, scope_of
 from masthead.storage.metadata import metadata
 from masthead.webhooks.tables import webhook_attempts
 
-FEWEST_ROWS, MOST_ROWS = 4, 200
-KEYS_AT_ONCE = 2_000
-EVENTS_PER_LOOK = 500
+MIN_ROWS, MAX_ROWS = 4, 200
+KEY_PAGE = 2_000
+EVENT_PAGE = 500
 
-KEPT_TO_THE_END = ("site_settings", "tenants", "_superusers", "tenant_states")
-"""Gone in the last transaction: they say who owns the tenant and that it is read-only."""
-FOLLOW = (
+DELETED_LAST = ("site_settings", "tenants", "_superusers", "tenant_states")
+"""Deleted in the last transaction: they hold the tenant's owner and its read-only mode."""
+NOT_SEARCHED = (
     "events",
     "listed_values",
     "search_queue",
@@ -39,37 +39,37 @@ FOLLOW = (
     "record_counts",
     "tenant_states",
 )
-"""Events are looked through one by one; the others follow the records by themselves."""
+"""Events are searched one by one; the others are derived from the records."""
 
 _WILD, _ESCAPED = re.compile(r"([\\%_])"), r"\\\1"
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """One statement that changes a few rows of a table, to be repeated until there are none."""
+    """A statement that changes a few rows of a table, repeated until none is left."""
 
     table: str
     statement: Statement
     removes: bool
-    """False for letting go of a row's own kind first (a reply's parent)."""
+    """False for clearing references between rows of the table (a reply's parent)."""
     keys: Statement | None = None
-    """Finds the rows beforehand, while others write; without it the statement finds its own."""
+    """Finds the rows before the transaction; without it the statement finds its own."""
 
 
 class TenantRows:
-    """Every row of a tenant, found by the column that every table has."""
+    """Every row of a tenant, by `tenant_id`."""
 
     def __init__(self, database: Database, *, erase_job: str) -> None:
         self._database = database
         self._erase_job = erase_job
         owned = [each for each in reversed(metadata.sorted_tables) if "tenant_id" in each.c]
-        first = [each for each in owned if each.name not in KEPT_TO_THE_END]
+        first = [each for each in owned if each.name not in DELETED_LAST]
         self.batches = [batch for table in first for batch in self._batches(table)]
-        self._rest = [database.compile(self._all_of(each)) for each in first]
+        self._other_tables = [database.compile(self._all_of(each)) for each in first]
         by_name = {each.name: each for each in owned}
-        self._last = [database.compile(self._all_of(by_name[name])) for name in KEPT_TO_THE_END]
+        self._last = [database.compile(self._all_of(by_name[name])) for name in DELETED_LAST]
         requests = by_name["gdpr_requests"]
-        # Locked where rows can be: what is read here is written back in the same transaction.
+        # Locked, because the transaction writes the changed receipt back.
         self._receipt = database.compile(
             sa.select(requests.c.receipt)
             .where(requests.c.tenant_id == sa.bindparam("t"), requests.c.id == sa.bindparam("keep"))
@@ -101,7 +101,7 @@ class TenantRows:
         key = list(table.primary_key.columns)
         found = [
             Batch(table.name, self._database.compile(statement), removes=False)
-            for statement in _let_go_of_own_kind(table, key)
+            for statement in _self_reference_updates(table, key)
         ]
         return [*found, self._removal(table, key)]
 
@@ -109,15 +109,14 @@ class TenantRows:
         own_key = [column for column in key if column.name != "tenant_id"]
         compile_ = self._database.compile
         if len(own_key) != 1:
-            # Neighbours in their own key, which begins with the tenant: found at no cost.
+            # The primary key begins with the tenant, so these rows are adjacent in it.
             some = sa.select(*key).where(*self._mine(table)).limit(sa.bindparam("most"))
             delete = sa.delete(table).where(_key_of(key).in_(some))
             return Batch(table.name, compile_(delete), removes=True)
-        # In the order in which they were written, so that a step empties whole pages of the file
-        # instead of changing one of many pages a little.
+        # In the order of insertion, so that a step empties whole database pages.
         (own,) = own_key
         order = table.c.created if "created" in table.c else own
-        keys = sa.select(own).where(*self._mine(table)).order_by(order).limit(KEYS_AT_ONCE)
+        keys = sa.select(own).where(*self._mine(table)).order_by(order).limit(KEY_PAGE)
         delete = sa.delete(table).where(
             *self._mine(table), dialects.any_of(own, sa.bindparam("keys"))
         )
@@ -131,11 +130,10 @@ class TenantRows:
         if table.name == "gdpr_requests":
             mine.append(table.c.id != sa.bindparam("keep"))
         if table is jobs:
-            mine.append(_other_than_own(self._erase_job))
+            mine.append(_not_own_job(self._erase_job))
         return mine
 
     async def keys(self, batch: Batch, tenant_id: TenantId, keep: str) -> list[Any]:
-        """Of the next rows; those of a batch that finds its own are not asked for."""
         assert batch.keys is not None
         bound = batch.keys.bind({"t": tenant_id, "keep": keep})
         rows = await self._database.fetch(scope_of(tenant_id), batch.keys, bound, slow=True)
@@ -156,7 +154,7 @@ class TenantRows:
         return await tx.execute(batch.statement, bound, slow=True)
 
     async def receipt(self, tx: Transaction, tenant_id: TenantId, keep: str) -> str:
-        """As it is stored now: a run that was cut off may have committed more than it knew."""
+        """The stored receipt: an interrupted run may have committed more than it returned."""
         rows = await tx.fetch(self._receipt, self._receipt.bind({"t": tenant_id, "keep": keep}))
         return str(rows[0][0]) if rows and rows[0][0] else "{}"
 
@@ -167,18 +165,18 @@ class TenantRows:
     async def finish(
         self, tx: Transaction, tenant_id: TenantId, keep: str, receipt: str, now: str
     ) -> bool:
-        """What came in meanwhile, the tenant itself, and the state of the request; False when
-        another worker has done that."""
+        """Deletes rows added meanwhile and the tenant itself, and completes the request; False if
+        another worker has done so."""
         values = {"t": tenant_id, "keep": keep, "new_receipt": receipt, "now": now}
-        # First: of two workers the second waits here, and then finds it done.
+        # First, so that of two workers the second waits here and then finds it done.
         if not await tx.execute(self._complete, self._complete.bind(values)):
             return False
-        for statement in (*self._rest, *self._last):
+        for statement in (*self._other_tables, *self._last):
             await tx.execute(statement, statement.bind(values), slow=True)
         return True
 
 
-def _let_go_of_own_kind(table: sa.Table, key: Sequence[sa.Column[Any]]) -> list[sa.Update]:
+def _self_reference_updates(table: sa.Table, key: Sequence[sa.Column[Any]]) -> list[sa.Update]:
     columns = {
         pair.parent.name
         for constraint in table.foreign_key_constraints
@@ -206,14 +204,14 @@ def _key_of(key: Sequence[sa.Column[Any]]) -> sa.ColumnElement[Any]:
 
 
 class PersonTraces:
-    """What speaks of a person outside the records: events and their deliveries, answers kept for
-    a repeat, waiting jobs and mails, and whatever else holds the address."""
+    """Data about a person outside the records: events and their deliveries, stored idempotent
+    responses, queued jobs and emails, and any other row with the address."""
 
     def __init__(self, database: Database, registry: Registry, *, erase_job: str) -> None:
         self._database = database
         e = events.c
         deliveries = metadata.tables["webhook_deliveries"]
-        self._look = database.compile(
+        self._event_page = database.compile(
             sa.select(e.version, e.ordinal, e.id, e.record_id, e.payload)
             .where(
                 e.tenant_id == sa.bindparam("t"),
@@ -221,13 +219,13 @@ class PersonTraces:
                 > sa.tuple_(sa.bindparam("version"), sa.bindparam("ordinal")),
             )
             .order_by(e.version, e.ordinal)
-            .limit(EVENTS_PER_LOOK)
+            .limit(EVENT_PAGE)
         )
         wanted = dialects.any_of(deliveries.c.event_id, sa.bindparam("ids"))
         of_events = sa.select(deliveries.c.id).where(
             deliveries.c.tenant_id == sa.bindparam("t"), wanted
         )
-        self._forget_events = [
+        self._delete_events = [
             database.compile(each)
             for each in (
                 sa.delete(webhook_attempts).where(
@@ -240,41 +238,41 @@ class PersonTraces:
                 ),
             )
         ]
-        # A counter's bucket is named by a value, a tag for instance, and outlives its last record.
-        self._forget_totals = database.compile(
+        # A counter is named by a value, for example a tag, and outlives its last record.
+        self._delete_empty_totals = database.compile(
             sa.delete(record_counts).where(
                 record_counts.c.tenant_id == sa.bindparam("t"), record_counts.c.total == 0
             )
         )
-        self._forget_address = [
+        self._delete_with_address = [
             database.compile(_holding(each, erase_job))
             for each in metadata.sorted_tables
             if registry.find(each.name) is None
-            and each.name not in FOLLOW
+            and each.name not in NOT_SEARCHED
             and "tenant_id" in each.c
         ]
 
-    async def look(
+    async def event_page(
         self, unit: Unit, after: tuple[int, int]
     ) -> list[tuple[int, int, str, str, str]]:
         """The next events: version, ordinal, id, record and payload as text."""
         values = {"t": unit.tenant_id, "version": after[0], "ordinal": after[1]}
-        rows = await unit.fetch(self._look, values)
+        rows = await unit.fetch(self._event_page, values)
         return [(row[0], row[1], row[2], row[3], str(row[4])) for row in rows]
 
-    async def forget_events(self, unit: Unit, event_ids: Sequence[str]) -> None:
+    async def delete_events(self, unit: Unit, event_ids: Sequence[str]) -> None:
         values = {"t": unit.tenant_id, "ids": self._database.list_value(event_ids)}
-        for statement in self._forget_events:
+        for statement in self._delete_events:
             await unit.execute(statement, values)
 
-    async def forget_address(self, unit: Unit, email: str, keep: str) -> int:
-        """Rows of the service's own bookkeeping that hold the address anywhere."""
+    async def delete_rows_with_address(self, unit: Unit, email: str, keep: str) -> int:
+        """Deletes rows of internal tables that contain the address; returns how many."""
         removed = 0
-        await unit.execute(self._forget_totals, {"t": unit.tenant_id})
-        for spelled in likely_spellings(email) if email else ():
-            pattern = f"%{_WILD.sub(_ESCAPED, spelled)}%"
+        await unit.execute(self._delete_empty_totals, {"t": unit.tenant_id})
+        for variant in common_variants(email) if email else ():
+            pattern = f"%{_WILD.sub(_ESCAPED, variant)}%"
             values = {"t": unit.tenant_id, "address": pattern, "keep": keep}
-            for statement in self._forget_address:
+            for statement in self._delete_with_address:
                 removed += await unit.execute(statement, values)
         return removed
 
@@ -287,12 +285,12 @@ def _holding(table: sa.Table, erase_job: str) -> sa.Delete:
     ]
     mine = [table.c.tenant_id == sa.bindparam("t"), sa.or_(*holds)]
     if table is jobs:
-        mine.append(_other_than_own(erase_job))
+        mine.append(_not_own_job(erase_job))
     return sa.delete(table).where(*mine)
 
 
-def _other_than_own(erase_job: str) -> sa.ColumnElement[bool]:
-    """Not the job that erases: the runner removes it when it is done."""
+def _not_own_job(erase_job: str) -> sa.ColumnElement[bool]:
+    """Excludes the job of this erasure: the runner deletes it when it is done."""
     own = sa.literal("%").concat(sa.bindparam("keep")).concat("%")
     payload = sa.cast(jobs.c.payload, sa.Text())
     return sa.or_(jobs.c.kind != erase_job, payload.not_like(own))

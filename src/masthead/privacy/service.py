@@ -1,4 +1,4 @@
-"""The parts of data protection and how they hang together; the composition root builds one."""
+"""Constructs the data-protection services; called by the composition root."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from functools import partial
 
 from masthead.config.settings import Settings
 from masthead.mail.outbox import Outbox
+from masthead.privacy.email_search import EmailSearch
 from masthead.privacy.erasure import Erasure
 from masthead.privacy.export import Exports
 from masthead.privacy.jobs import PrivacyWork
 from masthead.privacy.links import Links
 from masthead.privacy.member_erasure import MemberErasure
-from masthead.privacy.mentions import Mentions
 from masthead.privacy.requests import ERASE_JOB, Requests
 from masthead.privacy.rows import PersonTraces, TenantRows
 from masthead.records.engine import Records
@@ -49,7 +49,7 @@ def build_privacy(
         requests,
         exports,
         PersonTraces(records.database, records.registry, erase_job=ERASE_JOB),
-        Mentions(records.database, records.registry),
+        EmailSearch(records.database, records.registry),
     )
     rows = TenantRows(records.database, erase_job=ERASE_JOB)
     erasure = Erasure(records, objects, mail, requests, rows, members)

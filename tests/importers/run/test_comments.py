@@ -14,7 +14,7 @@ from tests.importers.run.exports import (
     post,
     rows,
 )
-from tests.privacy.asked import DELETE, member_deletion, run_jobs
+from tests.privacy.requests import DELETE, member_deletion, run_jobs
 from tests.world import Account, TenantWorld
 
 from masthead.errors import Forbidden

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 from tests.importers.run.exports import WrittenExport, imported, new_run, post, rows
-from tests.privacy.asked import DELETE, deletion, member_deletion, run_jobs
+from tests.privacy.requests import DELETE, deletion, member_deletion, run_jobs
 from tests.world import Account, TenantWorld
 
 from masthead.importers.source import SourceMember

@@ -1,6 +1,6 @@
-"""What a data-protection request says and who stands behind it, before anything is done.
+"""Parses the body of a data-protection request and checks that its caller may send it.
 
-Decisions: 400 for what is missing or of the wrong kind, 422 for what is well-formed and wrong.
+A missing value or one of the wrong type is 400; a well-formed value that is wrong is 422.
 """
 
 from __future__ import annotations
@@ -25,14 +25,12 @@ NO_CREDENTIAL = (
     "or name the site by the x-tenant-id header where the operator allows it."
 )
 NOT_YOURS = (
-    "This session may not ask for that: owners act on their own site, members for themselves."
+    "This session may not request that: owners act on their own site, members for themselves."
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
-    """A request's body."""
-
+class RequestBody:
     subject: str
     member_id: str
     tenant_id: str
@@ -42,18 +40,18 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """On whose data the request is, and how much its caller is believed."""
+class Requester:
+    """The tenant of the request, and how far its caller is trusted."""
 
     tenant: Tenant
     session: Caller | None
     is_trusted: bool
-    """Signed in, or behind a gateway that vouches for the header (`full`)."""
+    """Signed in, or `x-tenant-id` is set by a gateway (`MASTHEAD_GDPR_HEADER_AUTH=full`)."""
 
     @property
-    def speaks_for_site(self) -> bool:
-        """Whether the mails may use the caller's name for the site, and go where an owner says.
-        A member's words and addresses would make the service anybody's sender of mail."""
+    def acts_for_site(self) -> bool:
+        """Whether the emails may use the body's `blog_name` and go to its `notify_email`. If a
+        member could set them, members could send emails of their own through the service."""
         if self.session is None:
             return self.is_trusted
         return self.session.kind is not Kind.MEMBER
@@ -63,14 +61,14 @@ class Standing:
         return "session" if self.session else "header"
 
 
-def read_ask(body: Mapping[str, Any]) -> Ask:
+def parse_body(body: Mapping[str, Any]) -> RequestBody:
     subject = _text(body, "type")
     if subject not in (TENANT, MEMBER):
         raise BadRequest("`type` must be `tenant` or `member`.")
     member_id = _text(body, "member_id")
     if subject == MEMBER and not member_id:
         raise BadRequest("`member_id` is missing: it says whose data is meant.")
-    return Ask(
+    return RequestBody(
         subject=subject,
         member_id=member_id if subject == MEMBER else "",
         tenant_id=_text(body, "tenant_id"),
@@ -80,17 +78,17 @@ def read_ask(body: Mapping[str, Any]) -> Ask:
     )
 
 
-def read_deletion(body: Mapping[str, Any]) -> Ask:
-    if _text(body, "confirmation_phrase") != PHRASE:
+def parse_deletion(raw: Mapping[str, Any]) -> RequestBody:
+    if _text(raw, "confirmation_phrase") != PHRASE:
         raise BadRequest(f"`confirmation_phrase` must be exactly `{PHRASE}`.")
-    ask = read_ask(body)
-    if ask.subject == TENANT and not ask.tenant_slug:
+    body = parse_body(raw)
+    if body.subject == TENANT and not body.tenant_slug:
         raise BadRequest("`tenant_slug` is missing: it must repeat the name of the site.")
-    return ask
+    return body
 
 
-def check_slug(ask: Ask, tenant: Tenant) -> None:
-    if ask.subject == TENANT and ask.tenant_slug != tenant.slug:
+def check_slug(body: RequestBody, tenant: Tenant) -> None:
+    if body.subject == TENANT and body.tenant_slug != tenant.slug:
         problem = Problem("validation_values_mismatch", "Must be the slug of the site, exactly.")
         raise Invalid({"tenant_slug": problem})
 
@@ -99,13 +97,13 @@ def unknown_member() -> Invalid:
     return Invalid({"member_id": Problem("validation_missing_member", "There is no such member.")})
 
 
-def check_session(session: Caller, tenant: Tenant, ask: Ask) -> None:
+def check_session(session: Caller, tenant: Tenant, body: RequestBody) -> None:
     """An operator may act anywhere, an owner on the own site, a member for themselves."""
     if session.kind is Kind.OPERATOR:
         return
     if session.tenant_id != tenant.id:
         raise Unauthenticated(NOT_YOURS)
-    if session.kind is Kind.MEMBER and (ask.subject != MEMBER or ask.member_id != session.id):
+    if session.kind is Kind.MEMBER and (body.subject != MEMBER or body.member_id != session.id):
         raise Unauthenticated(NOT_YOURS)
 
 

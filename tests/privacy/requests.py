@@ -1,4 +1,4 @@
-"""Asking for exports and deletions in tests, and reading the mails that came of it."""
+"""Requests exports and deletions in tests, and reads the emails that were sent."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PHRASE = "DELETE MY DATA"
 
 
 def with_header_auth(world: World, mode: GdprHeaderAuth) -> ASGIApp:
-    """The same service as the operator's setting would make it."""
+    """The same service with this value of `MASTHEAD_GDPR_HEADER_AUTH`."""
     settings = replace(world.parts.settings, gdpr_header_auth=mode)
     return http_app(replace(world.parts, settings=settings))
 
@@ -58,7 +58,7 @@ class Mailed:
         return self.letter.to
 
     def link(self, ending: str) -> str:
-        """The path and query of the link whose path ends so; the same in both parts."""
+        """The path and query of the link whose path ends so; the same in text and HTML."""
         pattern = rf"http://localhost(/api/gdpr/\S*?{ending}\?token=[\w-]+)"
         (in_text,) = set(re.findall(pattern, self.letter.text))
         assert in_text in self.letter.html

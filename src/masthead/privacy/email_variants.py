@@ -1,7 +1,7 @@
-"""The ways in which free text may spell an e-mail address that is stored in one way only.
+"""Finds an email address in free text, in every variant of its normal form.
 
-Upper and lower case, the domain as the DNS knows it or as people write it, letters with marks
-composed or not, and any character percent-encoded (as in a `mailto:` link) or as an HTML entity.
+Variants are upper and lower case, the domain in Punycode or Unicode, composed or decomposed
+characters, and any character percent-encoded (as in a `mailto:` link) or as an HTML entity.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from itertools import product
 import idna
 
 _AT = re.compile("[@\uff20\ufe6b]|%40|&#0*64|&#x0*40|&commat", re.IGNORECASE)
-"""Without one of these a text holds no address: a look that costs next to nothing."""
-_OTHERS = {
+"""A cheap first check: a text without one of these holds no address."""
+_ALTERNATIVES = {
     "@": ("\uff20", "\ufe6b", "&commat;"),
     ".": ("\u3002", "\uff0e", "\uff61", "&period;"),
     "&": ("&amp;",),
 }
-"""What some characters may look like as well: forms of other scripts, entities with a name."""
+"""Equivalent characters of other scripts, and named entities."""
 _ENCODED_AT = ("@", "%40", "&#64;")
 
 
-class Spellings:
-    """Of one address, given in its normal form (`email_address`)."""
+class EmailPattern:
+    """Matches one address, given in its normal form (`email_address`)."""
 
     def __init__(self, email: str) -> None:
         self._pattern = re.compile(_pattern(email), re.IGNORECASE)
@@ -39,24 +39,23 @@ class Spellings:
 
 
 @lru_cache(maxsize=8)
-def spellings_of(email: str) -> Spellings:
-    return Spellings(email)
+def email_pattern(email: str) -> EmailPattern:
+    return EmailPattern(email)
 
 
-def likely_spellings(email: str) -> list[str]:
-    """Those that programs write, in lower case: for a search by the database, which knows no
-    more than plain text."""
+def common_variants(email: str) -> list[str]:
+    """The variants that programs write, in lower case: for a plain-text search by the database."""
     local, _, domain = email.rpartition("@")
-    composed = {f"{local}\0{each}" for each in (domain, _as_people_write(domain))}
+    composed = {f"{local}\0{each}" for each in (domain, _unicode_domain(domain))}
     forms = composed | {unicodedata.normalize("NFD", each) for each in composed}
     return sorted(form.replace("\0", at) for form, at in product(forms, _ENCODED_AT))
 
 
 def _pattern(email: str) -> str:
     local, _, domain = email.rpartition("@")
-    labels = [_either(*{label, _as_people_write(label)}) for label in domain.split(".")]
+    labels = [_either(*{label, _unicode_domain(label)}) for label in domain.split(".")]
     spelled = f"{_text(local)}{_character('@')}{_character('.').join(labels)}"
-    # What goes on at either end is somebody else's address.
+    # Preceded or followed by a word character it is another address.
     return (
         rf"(?:(?<![^\W_])|{_AFTER_AN_ESCAPE})(?:{re.escape(email)}|{spelled})"
         r"(?![^\W_]|-[^\W_])"
@@ -64,7 +63,7 @@ def _pattern(email: str) -> str:
 
 
 _AFTER_AN_ESCAPE = r"(?<=%[0-9a-f][0-9a-f])|(?<=\\[nrt])"
-"""`%20` and `\\n` end in what looks like a letter and is none."""
+"""`%20` and `\\n` end in a word character that is not part of the address."""
 
 
 def _either(*texts: str) -> str:
@@ -76,16 +75,18 @@ def _text(text: str) -> str:
 
 
 def _character(character: str) -> str:
-    """In one piece, or taken apart into a letter and its marks."""
-    apart = unicodedata.normalize("NFD", character)
-    whole = _piece(character)
-    # Apart first: else the letter alone would be found, and its mark left behind.
-    return whole if apart == character else _one_of(["".join(map(_piece, apart)), whole])
+    """Composed, or decomposed into a base character and its marks."""
+    decomposed = unicodedata.normalize("NFD", character)
+    composed = _code_point(character)
+    if decomposed == character:
+        return composed
+    # Decomposed first: else the base character alone would match, without its mark.
+    return _one_of(["".join(map(_code_point, decomposed)), composed])
 
 
-def _piece(character: str) -> str:
+def _code_point(character: str) -> str:
     """Plain, percent-encoded, or as an entity."""
-    plain = {character, *_OTHERS.get(character, ())}
+    plain = {character, *_ALTERNATIVES.get(character, ())}
     cases = {character, character.lower(), character.upper()}
     encoded = {encode(case) for case in cases for encode in (_percent, _entity)}
     # Encoded first: `%25` is a percent sign, and so is its first character.
@@ -93,7 +94,7 @@ def _piece(character: str) -> str:
 
 
 def _one_of(patterns: Iterable[str]) -> str:
-    """The first that fits; going back for another would take forever on a text made for it."""
+    """Atomic: backtracking would take exponential time on a text written for it."""
     return f"(?>{'|'.join(patterns)})"
 
 
@@ -105,8 +106,8 @@ def _entity(text: str) -> str:
     return "".join(f"&#(?:0*{ord(each)}|x0*{ord(each):x});?" for each in text)
 
 
-def _as_people_write(domain: str) -> str:
-    """`xn--…` in its own script; unchanged where it has none."""
+def _unicode_domain(domain: str) -> str:
+    """`xn--…` labels decoded; the domain unchanged if that fails."""
     try:
         return ".".join(
             idna.ulabel(label) if label.startswith("xn--") else label for label in domain.split(".")

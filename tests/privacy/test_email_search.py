@@ -1,4 +1,4 @@
-"""A member's address in texts that others wrote, however it is spelled there."""
+"""A member's address in texts of others, in all its variants."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import unicodedata
 from urllib.parse import quote
 
 import pytest
-from tests.privacy.asked import DELETE, member_deletion, request_of, run_jobs
+from tests.privacy.requests import DELETE, member_deletion, request_of, run_jobs
 from tests.privacy.test_erasure import find, text_of
 from tests.world import Account, TenantWorld, World, records_of
 
 from masthead.caller import system
 from masthead.email_address import normal_email
-from masthead.privacy.mentions import PAGE
-from masthead.privacy.personal import ANONYMOUS, FREE_TEXTS, REMOVED, WHY_KEPT
-from masthead.privacy.spellings import spellings_of
+from masthead.privacy.email_search import PAGE
+from masthead.privacy.email_variants import email_pattern
+from masthead.privacy.personal import ANONYMOUS, FREE_TEXT_COLLECTIONS, REMOVED, WHY_KEPT
 
 WRITTEN = "jörg@bücher.example"
 STORED = normal_email(WRITTEN)
@@ -34,7 +34,7 @@ SPELLINGS = {
 
 
 async def erased(world: World, member: Account) -> str:
-    """The member asks for it, and 30 days go by; returns the request's id."""
+    """The member requests it and 30 days pass; returns the request's id."""
     asked = await member.api.post(DELETE, json=member_deletion(member.id))
     assert asked.status_code == 202
     world.clock.advance(days=30)
@@ -66,13 +66,13 @@ async def test_posts_and_comments_of_others_lose_the_address(
     assert left is not None
     assert left["body"] == f"Her address is {REMOVED}"
     assert (left["author_name"], left["author_email"]) == ("Bob", "bob@x.example")
-    assert not spellings_of(STORED).is_in(await text_of(app, tenant.id))
+    assert not email_pattern(STORED).is_in(await text_of(app, tenant.id))
     receipt = (await request_of(app, request_id))["receipt"]
     assert (receipt["kept"]["posts"], receipt["kept"]["comments"]) == (1, 1)
     assert receipt["why_kept"]["posts"] == WHY_KEPT["posts"]
 
 
-async def test_the_editors_document_and_its_html_lose_it_together(
+async def test_the_address_is_removed_from_the_editors_document_and_its_html(
     app: World, tenant: TenantWorld
 ) -> None:
     member = await tenant.member(email=WRITTEN)
@@ -87,7 +87,7 @@ async def test_the_editors_document_and_its_html_lose_it_together(
     assert found["content_json"]["content"][0]["content"][0]["text"] == f"Ask {REMOVED}."
 
 
-async def test_a_text_is_found_on_whatever_page_it_stands(
+async def test_a_text_is_found_on_every_page_of_the_search(
     app: World, tenant: TenantWorld, other_tenant: TenantWorld
 ) -> None:
     member = await tenant.member(email=WRITTEN)
@@ -107,12 +107,12 @@ async def test_a_text_is_found_on_whatever_page_it_stands(
     assert kept["content_html"] == theirs["content_html"]
 
 
-def test_every_place_for_free_text_is_a_collection_with_a_reason(app: World) -> None:
-    assert {each.name for each in app.parts.records.registry.collections} >= FREE_TEXTS
-    assert set(WHY_KEPT) >= FREE_TEXTS
+def test_every_free_text_collection_has_a_reason_for_keeping_it(app: World) -> None:
+    assert {each.name for each in app.parts.records.registry.collections} >= FREE_TEXT_COLLECTIONS
+    assert set(WHY_KEPT) >= FREE_TEXT_COLLECTIONS
 
 
-async def test_who_was_deleted_in_the_meantime_is_forgotten_all_the_same(
+async def test_records_of_a_member_deleted_in_the_meantime_are_erased(
     app: World, tenant: TenantWorld, owner: Account
 ) -> None:
     member = await tenant.member(email=WRITTEN, name="Jörg")
@@ -127,12 +127,12 @@ async def test_who_was_deleted_in_the_meantime_is_forgotten_all_the_same(
     left = await find(app, "comments", comment)
     assert left is not None
     assert (left["author_name"], left["author_email"]) == (ANONYMOUS, "")
-    assert not spellings_of(STORED).is_in(await text_of(app, tenant.id))
+    assert not email_pattern(STORED).is_in(await text_of(app, tenant.id))
     request = await request_of(app, asked.json()["request_id"])
     assert request["status"] == "completed"
 
 
-async def test_who_came_back_with_the_same_address_keeps_what_is_theirs(
+async def test_a_new_member_with_the_same_address_keeps_their_records(
     app: World, tenant: TenantWorld, owner: Account
 ) -> None:
     member = await tenant.member(email=WRITTEN)

@@ -1,4 +1,4 @@
-"""The same address, however somebody wrote it."""
+"""Variants of an email address in free text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from masthead.email_address import normal_email
-from masthead.privacy.spellings import likely_spellings, spellings_of
+from masthead.privacy.email_variants import common_variants, email_pattern
 
 ASCII = "ada.lovelace+news@engines.example"
 WRITTEN = "jörg@bücher.example"
@@ -89,7 +89,7 @@ def _is_found(email: str, written: str) -> None:
         f"\\n{written}\\n",
         f"<{written}>, <{written}>",
     ):
-        found = spellings_of(email)
+        found = email_pattern(email)
         assert found.is_in(text), text
         count = text.count(written)
         assert found.replaced(text, "X") == text.replace(written, "X"), text
@@ -107,8 +107,8 @@ def _is_found(email: str, written: str) -> None:
         "ada.lovelace+news at engines.example",
     ],
 )
-def test_somebody_elses_address_stays(other: str) -> None:
-    found = spellings_of(ASCII)
+def test_another_address_stays(other: str) -> None:
+    found = email_pattern(ASCII)
     assert not found.is_in(other)
     assert found.replaced(other, "X") == other
 
@@ -117,12 +117,12 @@ def test_somebody_elses_address_stays(other: str) -> None:
 def test_every_address_is_found_in_every_way(address: str) -> None:
     email = normal_email(address)
     for written in (email, email.upper(), quote(email, safe=""), entities(email)):
-        assert spellings_of(email).is_in(f"({written})")
+        assert email_pattern(email).is_in(f"({written})")
 
 
-def test_the_database_looks_for_what_programs_write() -> None:
-    assert likely_spellings(ASCII) == sorted(
+def test_the_database_searches_for_what_programs_write() -> None:
+    assert common_variants(ASCII) == sorted(
         [ASCII, ASCII.replace("@", "%40"), ASCII.replace("@", "&#64;")]
     )
-    likely = likely_spellings(STORED)
+    likely = common_variants(STORED)
     assert {STORED, WRITTEN, nfd(WRITTEN), WRITTEN.replace("@", "%40")} <= set(likely)
