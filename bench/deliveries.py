@@ -36,7 +36,7 @@ from masthead.posts.collection import posts
 from masthead.schema import registry, tables
 from masthead.storage.database import EVERY_TENANT
 from masthead.webhooks.collection import webhook_deliveries, webhook_subscriptions
-from masthead.webhooks.queue import Lane
+from masthead.webhooks.queue import QueueKey
 from masthead.webhooks.signing import new_secret
 from masthead.webhooks.tables import webhook_attempts
 
@@ -157,12 +157,12 @@ class Bench:
             await unit.create(registry["site_settings"], {"slug": slug, "site_name": slug})
         return caller
 
-    async def subscribe(self, caller: Caller, url: str) -> Lane:
+    async def subscribe(self, caller: Caller, url: str) -> QueueKey:
         values = {"name": "Bench", "url": url, "events": ["post.created"]}
         record = await self.parts.records.create(
             caller, webhook_subscriptions, values, stamped={"secret": new_secret()}
         )
-        return Lane(TenantId(record["tenant_id"]), record["id"])
+        return QueueKey(TenantId(record["tenant_id"]), record["id"])
 
     async def write(self, caller: Caller, count: int, writers: int = 32) -> list[float]:
         """Creates posts from several tasks at once; the seconds that each took."""
@@ -223,13 +223,13 @@ async def _hanging(bench: Bench) -> list[float]:
 async def _p99_delay(bench: Bench, hanging: int, count: int = _EVENTS_OF_A_TURN) -> float:
     """Of the same tenants' deliveries, whether others hang or not."""
     callers = [await bench.new_tenant() for _ in range(5 * _HANGING_TENANTS)]
-    lanes = {}
+    keys = {}
     for number, caller in enumerate(callers):
         host = HANGING if number < hanging else HEALTHY
-        lanes[caller] = await bench.subscribe(caller, bench.receiver.url(host, TIMED))
+        keys[caller] = await bench.subscribe(caller, bench.receiver.url(host, TIMED))
     delays = await _delays(bench, callers[_HANGING_TENANTS:], callers, count)
-    for caller, lane in lanes.items():
-        await bench.parts.records.delete(caller, webhook_subscriptions, lane.webhook_id)
+    for caller, key in keys.items():
+        await bench.parts.records.delete(caller, webhook_subscriptions, key.webhook_id)
     # What hangs must not be there in the next turn.
     await delivery_worker(bench.parts).run_due()
     return statistics.quantiles(delays, n=100)[98]
@@ -285,13 +285,13 @@ def _claim_growth(backlog: int, tenants: int) -> Callable[[Bench], Awaitable[lis
     """How many times as long a claim takes as with an empty queue."""
 
     async def run(bench: Bench) -> list[float]:
-        lanes = []
+        keys = []
         for _ in range(tenants):
             caller = await bench.new_tenant()
-            lanes.append(await bench.subscribe(caller, bench.receiver.url()))
+            keys.append(await bench.subscribe(caller, bench.receiver.url()))
             await bench.write(caller, 2 * _CLAIMED if tenants == 1 else 2)
         empty = await _claim_seconds(bench)
-        await _fill(bench, lanes, backlog)
+        await _fill(bench, keys, backlog)
         await _look_through(bench)
         full = await _claim_seconds(bench)
         return [after / statistics.median(empty) for after in full]
@@ -300,32 +300,32 @@ def _claim_growth(backlog: int, tenants: int) -> Callable[[Bench], Awaitable[lis
 
 
 async def _claim_seconds(bench: Bench) -> list[float]:
-    """As a worker does it: which lanes are due, whose they are, and a few deliveries of some."""
+    """As a worker does it: due queues, their subscriptions, and a few deliveries of some."""
     queue, now, taken = bench.parts.deliveries, bench.parts.records.clock, []
     for _ in range(_CLAIMS):
         began = time.perf_counter()
-        lanes = await queue.due_lanes(now(), 16)
-        await queue.subscriptions(lanes)
-        claimed = await queue.claim(dict.fromkeys(lanes, _CLAIMED // len(lanes)), now())
+        keys = await queue.due_queues(now(), 16)
+        await queue.subscriptions(keys)
+        claimed = await queue.claim(dict.fromkeys(keys, _CLAIMED // len(keys)), now())
         taken.append(time.perf_counter() - began)
         await queue.release([each for found in claimed.values() for each in found], now())
     return taken
 
 
-async def _fill(bench: Bench, lanes: Sequence[Lane], count: int) -> None:
-    """Copies of each lane's first delivery, each with an event of its own."""
-    database, each = bench.parts.database, count // len(lanes)
+async def _fill(bench: Bench, keys: Sequence[QueueKey], count: int) -> None:
+    """Copies of each queue's first delivery, each with an event of its own."""
+    database, each = bench.parts.database, count // len(keys)
     deliveries = tables[webhook_deliveries.name]
-    for lane in lanes:
-        first = await _first(bench, lane)
+    for key in keys:
+        first = await _first(bench, key)
         for start in range(0, each, _FILLED_AT_ONCE):
             numbers = _numbers(start, min(start + _FILLED_AT_ONCE, each))
             number = sa.cast(numbers.c.number, sa.BigInteger())
             name = sa.func.substr(sa.cast(number + sa.literal_column(str(10**15)), sa.Text()), 2)
             version = number + sa.literal_column(str(10**6))
-            of_event = _copies(events, lane, first[0], numbers, {"id": name, "version": version})
+            of_event = _copies(events, key, first[0], numbers, {"id": name, "version": version})
             of_delivery = _copies(
-                deliveries, lane, first[1], numbers, {"id": name, "event_id": name}
+                deliveries, key, first[1], numbers, {"id": name, "event_id": name}
             )
             async with database.transaction(EVERY_TENANT) as tx:
                 for copies in (of_event, of_delivery):
@@ -351,18 +351,18 @@ def _numbers(start: int, end: int) -> sa.CTE:
 
 
 def _copies(
-    copied: sa.Table, lane: Lane, row_id: str, numbers: sa.CTE, changed: dict[str, Any]
+    copied: sa.Table, key: QueueKey, row_id: str, numbers: sa.CTE, changed: dict[str, Any]
 ) -> sa.Insert:
     values = [changed.get(column.name, column) for column in copied.c]
-    row = sa.select(*values).where(copied.c.tenant_id == lane.tenant_id, copied.c.id == row_id)
+    row = sa.select(*values).where(copied.c.tenant_id == key.tenant_id, copied.c.id == row_id)
     return sa.insert(copied).from_select(list(copied.c), row.select_from(numbers))
 
 
-async def _first(bench: Bench, lane: Lane) -> tuple[str, str]:
+async def _first(bench: Bench, key: QueueKey) -> tuple[str, str]:
     """The ids of an event and of its delivery."""
     d, database = tables[webhook_deliveries.name].c, bench.parts.database
     statement = database.compile(
-        sa.select(d.event_id, d.id).where(d.tenant_id == lane.tenant_id).limit(1)
+        sa.select(d.event_id, d.id).where(d.tenant_id == key.tenant_id).limit(1)
     )
     found = await database.fetch(EVERY_TENANT, statement, statement.bind({}))
     return found[0][0], found[0][1]

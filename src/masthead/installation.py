@@ -23,7 +23,7 @@ from masthead.site.address import Sites
 from masthead.site.custom_domain import beside
 from masthead.storage.database import Database
 from masthead.storage.open import open_database
-from masthead.webhooks.collection import reaching
+from masthead.webhooks.collection import with_outbound_rules
 
 # Each of these is a noticeable part of a command's start, and few commands have a use for them.
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ async def open_installation(
     except BaseException:
         await database.close()
         raise
-    collections = reaching(under_operator(registry, settings), settings.outbound_allow)
+    collections = with_outbound_rules(under_operator(registry, settings), settings.outbound_allow)
     collections = beside(collections, settings.base_domain)
     fan_out = (make_fan_out or _FanoutWhenNeeded)(database)
     records = Records(database, collections, tables, keyring, now, fan_out=fan_out)

@@ -17,7 +17,7 @@ from masthead.mail.rendering import FOLDER
 from masthead.members.unsubscribe import Unsubscribe
 from masthead.webhooks.actions import subscribe
 from masthead.webhooks.collection import webhook_subscriptions
-from masthead.webhooks.queue import TELL_DISABLED
+from masthead.webhooks.queue import NOTIFY_DISABLED
 
 SUBJECTS = {
     "confirm_email": "Confirm your e-mail address for ",
@@ -91,7 +91,7 @@ async def disable_webhook(tenant: TenantWorld) -> None:
         hook, _ = await subscribe(unit, values)
         stamped = {"disabled_at": hook["created"], "failure_count": 5}
         await unit.update(webhook_subscriptions, hook["id"], {}, stamped=stamped)
-        await unit.enqueue(TELL_DISABLED, {"webhook_id": hook["id"]})
+        await unit.enqueue(NOTIFY_DISABLED, {"webhook_id": hook["id"]})
 
 
 async def queue_newsletter(tenant: TenantWorld, to: Account) -> None:

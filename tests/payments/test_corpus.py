@@ -1,4 +1,4 @@
-"""Every payment event of the corpus, real ones included, ends in the state that was decided."""
+"""Every payment event of the corpus, real ones included, ends in the expected state."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ async def orders(processor: Processor) -> list[Any]:
 
 
 @pytest.mark.parametrize("name", [name for name in SINGLE if "checkout-" in name])
-async def test_a_checkout_of_a_stranger(processor: Processor, name: str) -> None:
+async def test_a_checkout_of_an_unknown_customer(processor: Processor, name: str) -> None:
     raw = (FOLDER / name).read_bytes()
     assert (await processor.post(raw)).status_code == 200
     details = json.loads(raw)["data"]["object"]["customer_details"]
@@ -103,7 +103,7 @@ async def test_a_checkout_of_a_stranger(processor: Processor, name: str) -> None
 
 
 @pytest.mark.parametrize("name", REFUSED)
-async def test_what_is_no_event_is_refused(processor: Processor, name: str) -> None:
+async def test_an_invalid_event_is_refused(processor: Processor, name: str) -> None:
     assert (await processor.post((FOLDER / name).read_bytes())).status_code == 400
 
 

@@ -1,4 +1,4 @@
-"""What payment events make of members: the decided table, and who an event is about."""
+"""How payment events change members, and which member an event is about."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LATER = JUNE + 1_000
 
 
 class TestWhoItIs:
-    async def test_a_stranger_becomes_a_paying_member(self, processor: Processor) -> None:
+    async def test_an_unknown_customer_becomes_a_paying_member(self, processor: Processor) -> None:
         await processor.send(joined())
         member = await processor.one("blog_members")
         assert (member["email"], member["name"]) == ("reader@example.com", "A Reader")
@@ -45,14 +45,14 @@ class TestWhoItIs:
             ("ömil@münchen.example", "O\u0308mil@xn--mnchen-3ya.example"),
         ],
     )
-    async def test_an_address_is_one_however_it_is_spelled(
+    async def test_addresses_are_compared_in_their_normal_form(
         self, processor: Processor, known: str, given: str
     ) -> None:
         member = await processor.tenant.create("blog_members", {"email": known})
         await processor.send(joined(customer_details={"email": given}))
         assert await processor.state(member["email"]) == "paid/active"
 
-    async def test_without_an_address_the_customer_is_kept_for_later(
+    async def test_without_an_address_the_customer_is_stored_for_later(
         self, processor: Processor
     ) -> None:
         await processor.send(joined(customer_details={"email": None}))
@@ -63,14 +63,12 @@ class TestWhoItIs:
         await processor.send(joined(LATER + 1))
         assert await processor.state() == "paid/active"
 
-    async def test_a_customer_that_is_sent_along_is_known_by_its_address(
-        self, processor: Processor
-    ) -> None:
+    async def test_an_expanded_customer_is_found_by_its_address(self, processor: Processor) -> None:
         customer = {"id": "cus_1", "email": "reader@example.com"}
         await processor.send(subscription("active", customer=customer))
         assert await processor.state() == "paid/active"
 
-    async def test_an_end_or_a_failure_makes_nobody_a_member(self, processor: Processor) -> None:
+    async def test_an_end_or_a_failure_creates_no_member(self, processor: Processor) -> None:
         customer = {"id": "cus_1", "email": "reader@example.com"}
         await processor.send(ended(customer=customer), failed(customer="cus_2"))
         assert await processor.find("blog_members") == []
@@ -79,7 +77,7 @@ class TestWhoItIs:
         again = joined(LATER, customer="cus_2", subscription="sub_2", id="cs_2")
         await processor.send(joined(), again)
         assert (await processor.one("blog_members"))["payment_customer_id"] == "cus_2"
-        # What is said of the first one still finds its way.
+        # Events of the first customer still find the member.
         await processor.send(ended(LATER + 1))
         assert await processor.state() == "paid/active"
         await processor.send(ended(LATER + 2, id="sub_2", customer="cus_2"))
@@ -153,7 +151,7 @@ class TestStates:
         await processor.send(subscription("active", LATER + 1))
         assert await processor.state() == "paid/active"
 
-    async def test_the_last_failure_does_not_reopen_what_has_ended(
+    async def test_the_last_failure_does_not_reopen_an_ended_subscription(
         self, processor: Processor
     ) -> None:
         await processor.send(joined(), ended(LATER), failed(LATER + 1))
@@ -176,8 +174,10 @@ class TestStates:
         await processor.send(joined(), ended(LATER), again, subscription("active", JUNE + 1))
         assert await processor.state() == "paid/active"
 
-    async def test_bare_events_are_taken_as_they_come(self, processor: Processor) -> None:
-        """Spec 6.3: an id, a customer and items; neither a status nor a time."""
+    async def test_minimal_events_are_processed_in_the_order_received(
+        self, processor: Processor
+    ) -> None:
+        """An id, a customer and items; neither a status nor a time."""
         known = {"email": "reader@example.com", "payment_customer_id": "cus_1"}
         await processor.tenant.create("blog_members", known)
         bare = event("customer.subscription.created", {"id": "sub_1", "customer": "cus_1"})
@@ -188,7 +188,7 @@ class TestStates:
         await processor.send(bare | {"id": "evt_bare", "type": "customer.subscription.deleted"})
         assert await processor.state() == "free/cancelled"
 
-    async def test_what_comes_late_leaves_alone_what_was_set_by_hand(
+    async def test_a_late_event_does_not_overwrite_a_manual_change(
         self, processor: Processor
     ) -> None:
         await processor.send(joined(), subscription("active", LATER))
@@ -201,7 +201,7 @@ class TestStates:
 
 
 class TestMappings:
-    async def test_customers_subscriptions_and_products_are_kept(
+    async def test_customers_subscriptions_and_products_are_stored(
         self, processor: Processor
     ) -> None:
         product = await processor.tenant.create(

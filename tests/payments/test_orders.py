@@ -49,7 +49,7 @@ class TestCheckouts:
         mapped = await processor.find("payment_products")
         assert {each["payment_product_id"] for each in mapped} == {"prod_a", "prod_b"}
 
-    async def test_without_lines_the_carts_own_are_taken(self, processor: Processor) -> None:
+    async def test_without_lines_the_carts_items_are_used(self, processor: Processor) -> None:
         lines = [{"sku": "book", "quantity": 1}]
         values = {"email": "buyer@example.com", "items": lines}
         cart = await processor.tenant.create("carts", values)
@@ -66,7 +66,7 @@ class TestCheckouts:
         assert (await processor.one("orders"))["status"] == "paid"
         assert await order_events(processor) == ["order.paid"]
 
-    async def test_an_order_that_waits_is_completed(self, processor: Processor) -> None:
+    async def test_a_pending_order_is_completed(self, processor: Processor) -> None:
         order = await self.waiting(processor)
         await processor.send(bought(metadata={"order_id": order["id"]}))
         order = await processor.one("orders")
@@ -85,7 +85,7 @@ class TestCheckouts:
         assert await order_events(processor) == []
 
     @pytest.mark.parametrize("by", ["id", "payment_product_id"])
-    async def test_a_product_is_not_had_below_its_price(
+    async def test_a_payment_below_the_price_pays_for_no_product(
         self, processor: Processor, by: str
     ) -> None:
         values = {"name": "Book", "price": 2000, "currency": "USD", "payment_product_id": "prod_a"}
@@ -93,7 +93,7 @@ class TestCheckouts:
         metadata = {"product_id": product[by]}
         await processor.send(bought(metadata=metadata))
         assert (await processor.one("orders"))["status"] == "pending"
-        # A discount is the owner's to give.
+        # A discount is granted by the owner.
         full: dict[str, Any] = {
             "amount_subtotal": 2000,
             "amount_total": 500,
@@ -123,7 +123,7 @@ class TestCheckouts:
         await processor.send(bought(metadata={"product_id": product["id"]}, amount_subtotal=None))
         assert (await processor.one("orders"))["status"] == "pending"
 
-    async def test_ids_of_another_tenant_mean_nothing(self, processor: Processor) -> None:
+    async def test_ids_of_another_tenant_are_ignored(self, processor: Processor) -> None:
         other = await processor.world.new_tenant("other")
         theirs = await other.create("orders", {"email": "their@example.com", "total": 1900})
         await processor.send(bought(metadata={"order_id": theirs["id"]}))

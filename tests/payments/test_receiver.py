@@ -1,4 +1,4 @@
-"""The two addresses: who may call them, what they answer, and that an event counts once."""
+"""The two endpoints: who may call them, what they answer, and that an event counts once."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class TestTenantReceiver:
             assert await refusal(await processor.post(body, headers)) == (400, "BAD_REQUEST")
         assert await processor.state() == ""
 
-    async def test_a_signature_that_came_twice_is_none(self, processor: Processor) -> None:
+    async def test_a_repeated_signature_header_is_refused(self, processor: Processor) -> None:
         body = body_of(joined())
         signed = sign(SECRET, body)
         twice: Any = [("payment-signature", signed), ("payment-signature", signed)]
@@ -80,10 +80,12 @@ class TestTenantReceiver:
             b'{"id": "evt_1", "type": "checkout.session.completed", "data": {"object": {}}}',
         ],
     )
-    async def test_what_can_not_be_read_is_refused(self, processor: Processor, body: bytes) -> None:
+    async def test_an_invalid_body_is_refused(self, processor: Processor, body: bytes) -> None:
         assert await refusal(await processor.post(body)) == (400, "BAD_REQUEST")
 
-    async def test_odd_values_in_a_signed_event_never_break_it(self, processor: Processor) -> None:
+    async def test_unexpected_values_in_a_signed_event_cause_no_error(
+        self, processor: Processor
+    ) -> None:
         odd: list[Any] = [None, 7, -1, 2**62, "x" * 300, [], {}, {"data": [1, {}]}, True]
         fields = ["customer", "subscription", "customer_details", "metadata", "line_items"]
         fields += ["amount_total", "currency", "payment_intent", "mode", "payment_status"]
@@ -102,11 +104,11 @@ class TestTenantReceiver:
         assert await processor.find("payment_customers") == []
 
     @pytest.mark.parametrize("slug", ["Demo", "a_b", "x" * 64, "nobody", "%20", "a.b"])
-    async def test_a_slug_of_nobody_is_not_found(self, processor: Processor, slug: str) -> None:
+    async def test_an_unknown_slug_is_not_found(self, processor: Processor, slug: str) -> None:
         answer = await processor.post(body_of(joined()), path=f"/api/member-webhook/{slug}")
         assert await refusal(answer) == (404, "NOT_FOUND")
 
-    async def test_without_a_secret_nothing_is_there(self, app: World) -> None:
+    async def test_without_a_secret_it_is_not_found(self, app: World) -> None:
         processor = await new_processor(app, member_payment_webhook_secret="")
         body = body_of(joined())
         for secret in ("", SECRET):
@@ -125,7 +127,7 @@ class TestTenantReceiver:
         assert await refusal(answer) == (404, "NOT_FOUND")
         assert (await processor.post(body, host="localhost")).status_code == 200
 
-    async def test_one_tenants_secret_opens_no_other(
+    async def test_a_tenants_secret_is_refused_for_another_tenant(
         self, processor: Processor, app: World
     ) -> None:
         other = await new_processor(app, member_payment_webhook_secret="another secret")
@@ -146,7 +148,7 @@ class TestTenantReceiver:
         await processor.send(joined())
         assert await processor.state() == "paid/active"
 
-    async def test_a_test_event_does_not_count_beside_a_live_key(self, app: World) -> None:
+    async def test_a_test_event_does_not_count_with_a_live_key(self, app: World) -> None:
         live = await new_processor(app, member_payment_secret_key="sk_live_1")
         await live.send(joined())
         assert await live.state() == ""
@@ -155,7 +157,9 @@ class TestTenantReceiver:
 
 
 class TestOnce:
-    async def test_a_repeat_answers_alike_and_changes_nothing(self, processor: Processor) -> None:
+    async def test_a_repeat_gets_the_same_answer_and_changes_nothing(
+        self, processor: Processor
+    ) -> None:
         sent = [joined(), bought()]
         await processor.send(*sent)
         before = await processor.tenant.events()
@@ -186,16 +190,16 @@ class TestOnce:
         assert len(await processor.find("orders")) == 1
         assert (await processor.tenant.event_names()).count("order.paid") == 1
 
-    async def test_wherever_it_is_cut_off_an_event_counts_wholly_or_not_at_all(
+    async def test_an_interrupted_event_is_applied_completely_or_not_at_all(
         self, processor: Processor
     ) -> None:
         sent = body_of(joined())
-        cuts, patience = 0, 0.0005
+        cuts, timeout = 0, 0.0005
         while True:
             posting = asyncio.create_task(processor.post(sent))
             # A little longer each time.
-            await asyncio.wait({posting}, timeout=patience)
-            cuts, patience = cuts + posting.cancel(), patience * 1.1
+            await asyncio.wait({posting}, timeout=timeout)
+            cuts, timeout = cuts + posting.cancel(), timeout * 1.1
             await asyncio.gather(posting, return_exceptions=True)
             # In this order: a commit that was under way may end in between.
             state = await processor.state()
@@ -247,7 +251,7 @@ class TestPlatformReceiver:
     async def test_refusals(self, platform: World) -> None:
         shop = await new_processor(platform)
         mine = {"tenant_id": shop.tenant.id}
-        # The tenant's own secret opens the tenant's own address only.
+        # The tenant's own secret is for the tenant's own endpoint only.
         assert (await self.post(shop, joined(metadata=mine), SECRET)).status_code == 400
         answers: list[dict[str, Any]] = [
             {},
@@ -264,6 +268,6 @@ class TestPlatformReceiver:
         assert (await self.post(shop, connected)).status_code == 200
         assert await shop.state() == ""
 
-    async def test_without_a_secret_nothing_is_there(self, processor: Processor) -> None:
+    async def test_without_a_secret_it_is_not_found(self, processor: Processor) -> None:
         answer = await self.post(processor, joined(metadata={"tenant_id": processor.tenant.id}))
         assert await refusal(answer) == (404, "NOT_FOUND")

@@ -1,4 +1,4 @@
-"""The nightly report says what disagrees, and changes nothing."""
+"""The nightly report lists inconsistencies and changes nothing."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.world import World, open_world
 
 from masthead.cli.commands.doctor import CHECKS
 from masthead.config.settings import Settings
-from masthead.payments.reconcile import LISTED, Reconciliation, Report, Reports
+from masthead.payments.reconcile import MAX_LISTED, Reconciliation, Report, Reports
 from masthead.schema import tables
 
 
@@ -28,7 +28,7 @@ async def reconcile(processor: Processor) -> Report:
     return reports[processor.tenant.id]
 
 
-async def test_where_all_agrees_there_is_nothing_to_say(processor: Processor) -> None:
+async def test_consistent_data_has_no_findings(processor: Processor) -> None:
     await processor.send(joined(), bought(), subscription("past_due", JUNE + 1))
     assert (await reconcile(processor)).is_clean
 
@@ -61,7 +61,7 @@ async def test_orders_without_payment(processor: Processor) -> None:
     }
 
 
-async def test_subscriptions_of_nobody_and_events_not_acted_on(app: World) -> None:
+async def test_subscriptions_without_a_member_and_events_not_applied(app: World) -> None:
     processor = await new_processor(app, member_payment_secret_key="sk_live_1")
     await processor.send(subscription("active") | {"livemode": True}, joined())
     report = await reconcile(processor)
@@ -71,12 +71,12 @@ async def test_subscriptions_of_nobody_and_events_not_acted_on(app: World) -> No
     assert (await reconcile(processor)).events.count == 0
 
 
-async def test_a_long_list_is_counted_in_full_and_named_in_part(processor: Processor) -> None:
-    for number in range(LISTED + 2):
+async def test_a_long_list_is_counted_in_full_and_listed_in_part(processor: Processor) -> None:
+    for number in range(MAX_LISTED + 2):
         values = {"email": f"buyer{number}@example.com", "status": "paid"}
         await processor.tenant.create("orders", values)
     found = (await reconcile(processor)).orders
-    assert (found.count, len(found.first)) == (LISTED + 2, LISTED)
+    assert (found.count, len(found.first)) == (MAX_LISTED + 2, MAX_LISTED)
 
 
 async def test_doctor_shows_the_last_report(database_url: str, tmp_path: Path) -> None:

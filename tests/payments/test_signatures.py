@@ -1,4 +1,4 @@
-"""Every form of signature that was decided, and none other; the processor's own library agrees."""
+"""The accepted formats of signatures, and no others; the processor's own library agrees."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_one_good_header_is_enough_and_none_is_not() -> None:
 
 
 @given(st.text(), st.sampled_from(["payment-signature", "stripe-signature"]))
-def test_no_text_breaks_the_reader(value: str, name: str) -> None:
+def test_no_text_makes_the_parser_fail(value: str, name: str) -> None:
     assert not is_authentic({name: value}, SECRET, BODY, NOW)
 
 

@@ -21,7 +21,7 @@ from masthead.records.engine import ListRequest
 from masthead.records.tables import tenant_states
 from masthead.schema import tables
 from masthead.storage.database import EVERY_TENANT
-from masthead.webhooks.queue import Lane, Result
+from masthead.webhooks.queue import QueueKey, Result
 
 
 @pytest.fixture
@@ -139,9 +139,9 @@ async def test_one_that_is_disabled_by_the_worker_gets_nothing_more(tenant: Tena
     await create(tenant, "first")
     queue = tenant.world.parts.deliveries
     now = tenant.world.clock()
-    lane = Lane(tenant.id, hook["id"])
-    claimed = await queue.claim({lane: 1}, now)
-    (delivery,) = claimed[lane]
+    key = QueueKey(tenant.id, hook["id"])
+    claimed = await queue.claim({key: 1}, now)
+    (delivery,) = claimed[key]
     failed = Result(
         attempt_id=new_id(),
         delivery=delivery,
@@ -154,7 +154,7 @@ async def test_one_that_is_disabled_by_the_worker_gets_nothing_more(tenant: Tena
         state="dead",
         next_attempt_at=None,
     )
-    assert await queue.record([failed], disable_after=1) == {lane}
+    assert await queue.record([failed], disable_after=1) == {key}
     before = len(await delivered(tenant, limit=10_000))
     await create_all(*(create(tenant, f"post-{number}") for number in range(5)))
     assert len(await delivered(tenant, limit=10_000)) == before

@@ -237,7 +237,7 @@ async def test_the_record_store_makes_none(tenant: TenantWorld) -> None:
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgresql"])
-async def reaching(
+async def with_outbound_rules(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[tuple[World, Authority]]:
     """A service that may call loopback."""
@@ -257,9 +257,9 @@ async def reaching(
     ("status", "is_success"), [(200, True), (204, True), (301, False), (404, False), (500, False)]
 )
 async def test_a_test_event(
-    reaching: tuple[World, Authority], status: int, is_success: bool
+    with_outbound_rules: tuple[World, Authority], status: int, is_success: bool
 ) -> None:
-    world, authority = reaching
+    world, authority = with_outbound_rules
     tenant = await world.new_tenant()
     api = await key_client(tenant)
     async with Receiver(authority.certificate()) as receiver:
@@ -301,8 +301,8 @@ async def assert_logged_and_left_alone(
     assert item["data"]["webhook_id"] == webhook_id
 
 
-async def test_a_test_event_that_nobody_takes(reaching: tuple[World, Authority]) -> None:
-    world, authority = reaching
+async def test_a_test_event_that_nobody_takes(with_outbound_rules: tuple[World, Authority]) -> None:
+    world, authority = with_outbound_rules
     api = await key_client(await world.new_tenant())
     async with Receiver(authority.certificate(), default=hang) as receiver:
         made = await subscribed(api, url=receiver.url())
@@ -312,8 +312,10 @@ async def test_a_test_event_that_nobody_takes(reaching: tuple[World, Authority])
     assert report["error"] == "The host does not take connections."
 
 
-async def test_a_test_of_a_read_only_site_sends_nothing(reaching: tuple[World, Authority]) -> None:
-    world, authority = reaching
+async def test_a_test_of_a_read_only_site_sends_nothing(
+    with_outbound_rules: tuple[World, Authority],
+) -> None:
+    world, authority = with_outbound_rules
     tenant = await world.new_tenant()
     api = await key_client(tenant)
     async with Receiver(authority.certificate()) as receiver:

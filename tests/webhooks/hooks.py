@@ -1,4 +1,4 @@
-"""A tenant with a real TLS receiver, a key of its own and a worker that runs when it is told."""
+"""A tenant with a real TLS receiver, an API key and a worker that runs on demand."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from masthead.records.collection import Record
 from masthead.storage.database import EVERY_TENANT
 from masthead.webhooks.collection import webhook_subscriptions
 from masthead.webhooks.deliver import DeliveryWorker
-from masthead.webhooks.delivery_log import EVERY, LoggedAttempt, LoggedDelivery, Which
+from masthead.webhooks.delivery_log import ALL, DeliveryFilter, LoggedAttempt, LoggedDelivery
 from masthead.webhooks.sending import ATTEMPT_SECONDS
 from masthead.webhooks.tables import webhook_lanes
 
@@ -81,8 +81,8 @@ class Hooks:
             await self.deliver(policy)
         return await self.attempts(delivery)
 
-    async def deliveries(self, which: Which = EVERY) -> list[LoggedDelivery]:
-        return await self.world.parts.deliveries.log.list(self.tenant.id, which)
+    async def deliveries(self, filter_: DeliveryFilter = ALL) -> list[LoggedDelivery]:
+        return await self.world.parts.deliveries.log.list(self.tenant.id, filter_)
 
     async def delivery(self) -> LoggedDelivery:
         (delivery,) = await self.deliveries()

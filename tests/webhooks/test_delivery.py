@@ -1,4 +1,4 @@
-"""What a subscriber gets: each event that it wants, signed, the same bytes however often."""
+"""A receiver gets each subscribed event, signed, with the same bytes at every attempt."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ async def test_the_library_of_standard_webhooks_verifies_it(hooks: Hooks) -> Non
     assert event["event"] == "post.created"
 
 
-async def test_only_what_a_subscription_wants(hooks: Hooks) -> None:
+async def test_only_subscribed_events_are_sent(hooks: Hooks) -> None:
     await hooks.subscribe("post.deleted")
     await hooks.subscribe("post.published", "post.created", url=hooks.receiver.url("/both"))
     await hooks.tenant.published()
@@ -107,14 +107,14 @@ async def test_every_one_of_many_subscriptions_gets_every_event(hooks: Hooks) ->
     assert await hooks.states() == ["delivered"] * 88
 
 
-async def test_other_tenants_hear_nothing(hooks: Hooks) -> None:
+async def test_other_tenants_get_nothing(hooks: Hooks) -> None:
     other = await hooks.world.new_tenant()
     await hooks.subscribe(api=await key_client(other))
     await hooks.tenant.post()
     assert await hooks.deliver() == 0
 
 
-async def test_a_change_that_is_undone_sends_nothing(hooks: Hooks) -> None:
+async def test_a_change_that_is_rolled_back_sends_nothing(hooks: Hooks) -> None:
     await hooks.subscribe()
     with pytest.raises(RuntimeError, match="changed my mind"):
         await _create_and_fail(hooks)
@@ -137,7 +137,7 @@ async def test_a_unit_of_several_changes_sends_all_of_them(hooks: Hooks) -> None
     assert await hooks.deliver() == 3
 
 
-async def test_events_that_are_not_wanted_are_not_sent(hooks: Hooks) -> None:
+async def test_events_without_a_subscription_are_not_sent(hooks: Hooks) -> None:
     await hooks.subscribe()
     caller = system(hooks.tenant.id)
     async with hooks.world.parts.records.unit(caller, emit_events=False) as unit:
@@ -165,7 +165,7 @@ async def test_a_rotated_secret_signs_at_once(hooks: Hooks) -> None:
         assert verify(secret, signature, stamp, received.body, hooks.clock()) is is_right
 
 
-async def test_an_unreadable_secret_waits_for_the_operator(hooks: Hooks) -> None:
+async def test_a_delivery_with_an_unreadable_secret_is_postponed(hooks: Hooks) -> None:
     subscription = await hooks.subscribe()
     stored = (await hooks.subscription(subscription["id"]))["secret"]
     await _store_secret(hooks, subscription["id"], "v1.00000000.AAAA")
@@ -207,7 +207,7 @@ async def test_at_most_eight_at_a_time_reach_one_host(hooks: Hooks) -> None:
     assert len({each.connection for each in hooks.receiver.requests}) <= 8
 
 
-async def test_a_worker_that_runs_sends_what_is_queued_while_it_waits(hooks: Hooks) -> None:
+async def test_a_running_worker_sends_new_deliveries(hooks: Hooks) -> None:
     await hooks.subscribe()
     worker = hooks.worker()
     hooks.world.parts.records.after_queueing = worker.wake

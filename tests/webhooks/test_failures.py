@@ -1,4 +1,4 @@
-"""What becomes of a delivery that a receiver fails to take: the log, the schedule, the end."""
+"""Failed deliveries: the log, the retry schedule, the end."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ FAILURES = [
 
 @POLICIES
 @pytest.mark.parametrize("failure", FAILURES, ids=lambda each: each.name)
-async def test_a_failure_is_logged_and_tried_again_until_the_end(
+async def test_a_failure_is_logged_and_retried_until_it_is_dead(
     hooks: Hooks, policy: RetryPolicy, failure: Failure, loop_time: LoopTime
 ) -> None:
     subscription = await hooks.subscribe()
@@ -98,7 +98,7 @@ def assert_waits(first: str, later: list[str], policy: RetryPolicy) -> None:
         moment = clock.from_text(text)
 
 
-async def test_nobody_listens(hooks: Hooks) -> None:
+async def test_a_refused_connection(hooks: Hooks) -> None:
     await hooks.subscribe()
     await hooks.tenant.post()
     await hooks.receiver.refuse()
@@ -174,7 +174,7 @@ async def test_a_success_of_1_gb_is_read_no_further_than_its_start(hooks: Hooks)
     assert (delivery.state, attempt.answer) == ("delivered", "x" * 2048)
 
 
-async def test_an_answer_that_is_no_text(hooks: Hooks) -> None:
+async def test_an_answer_that_is_not_text(hooks: Hooks) -> None:
     await hooks.subscribe()
     hooks.receiver.default = answer(500, b"\x00\xff binary")
     await hooks.tenant.post()
@@ -183,9 +183,7 @@ async def test_an_answer_that_is_no_text(hooks: Hooks) -> None:
     assert attempt.answer == "�� binary"
 
 
-async def test_the_time_of_an_attempt_is_that_of_the_whole_exchange(
-    hooks: Hooks, loop_time: LoopTime
-) -> None:
+async def test_the_timeout_covers_the_whole_attempt(hooks: Hooks, loop_time: LoopTime) -> None:
     """Headers in time do not help when the rest is late."""
     await hooks.subscribe()
     hooks.receiver.default = loop_time.overlong(drip(ATTEMPT_SECONDS / 10), ATTEMPT_SECONDS)
@@ -238,7 +236,7 @@ async def test_410_is_a_failure_like_any_other(hooks: Hooks, policy: RetryPolicy
     assert (found["failure_count"], found["disabled_at"]) == (1, "")
 
 
-async def test_the_last_delivery_is_the_last_attempt_whatever_came_of_it(hooks: Hooks) -> None:
+async def test_last_delivery_at_is_the_last_attempt_successful_or_not(hooks: Hooks) -> None:
     subscription = await hooks.subscribe()
     hooks.receiver.next(answer(500))
     await hooks.tenant.post()

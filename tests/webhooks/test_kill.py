@@ -1,4 +1,4 @@
-"""A worker that dies at any moment loses no delivery; one that is told to stop repeats none."""
+"""A worker that is killed loses no delivery; one that is stopped repeats none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A subscription's life: counting failures, disabling, enabling again, deleting, dead letters."""
+"""Subscriptions: counting failures, disabling, enabling again, deleting, dead deliveries."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from masthead.app import job_runner
 from masthead.caller import system
 from masthead.config.values import RetryPolicy
 from masthead.posts.collection import posts
-from masthead.webhooks.delivery_log import Which
-from masthead.webhooks.statements import DROPPED_AT_ONCE
+from masthead.webhooks.delivery_log import DeliveryFilter
+from masthead.webhooks.statements import DROP_BATCH
 
 ONCE = RetryPolicy(())
 """No retries: every failure exhausts its delivery."""
 
 
 async def exhaust(hooks: Hooks, policy: RetryPolicy, count: int) -> None:
-    """So many deliveries, one after the other, that fail to their end."""
+    """So many deliveries, one after the other, that fail until they are dead."""
     for _ in range(count):
         await hooks.tenant.post()
         for delay in (0, *policy.delays_seconds):
@@ -29,7 +29,7 @@ async def exhaust(hooks: Hooks, policy: RetryPolicy, count: int) -> None:
             await hooks.deliver(policy)
 
 
-async def test_under_b_five_exhausted_deliveries_in_a_row_disable(hooks: Hooks) -> None:
+async def test_with_policy_b_five_exhausted_deliveries_in_a_row_disable(hooks: Hooks) -> None:
     subscription = await hooks.subscribe()
     hooks.receiver.default = answer(500)
     await exhaust(hooks, B, 4)
@@ -44,7 +44,7 @@ async def test_under_b_five_exhausted_deliveries_in_a_row_disable(hooks: Hooks) 
     assert len(hooks.receiver.requests) == 20
 
 
-async def test_under_b_a_success_starts_the_count_over(hooks: Hooks) -> None:
+async def test_with_policy_b_a_success_resets_the_count(hooks: Hooks) -> None:
     subscription = await hooks.subscribe()
     hooks.receiver.default = answer(500)
     await exhaust(hooks, B, 4)
@@ -66,7 +66,7 @@ async def test_a_retry_that_succeeds_is_no_failure(hooks: Hooks) -> None:
     assert (await hooks.subscription(subscription["id"]))["failure_count"] == 0
 
 
-async def test_under_a_nothing_is_ever_disabled(hooks: Hooks) -> None:
+async def test_with_policy_a_nothing_is_ever_disabled(hooks: Hooks) -> None:
     subscription = await hooks.subscribe()
     hooks.receiver.default = answer(500)
     await exhaust(hooks, A, 6)
@@ -75,7 +75,7 @@ async def test_under_a_nothing_is_ever_disabled(hooks: Hooks) -> None:
     assert await hooks.states() == ["dead"] * 6
 
 
-async def test_a_custom_policy_disables_when_it_says(hooks: Hooks) -> None:
+async def test_a_custom_policy_disables_after_its_own_count(hooks: Hooks) -> None:
     subscription = await hooks.subscribe()
     hooks.receiver.default = answer(500)
     await exhaust(hooks, RetryPolicy((3,), disable_after=2), 2)
@@ -118,7 +118,7 @@ async def test_enabled_again_it_starts_with_new_events(hooks: Hooks) -> None:
     assert b'"New"' in hooks.receiver.requests[-1].body
 
 
-async def test_an_attempt_under_way_does_not_bring_back_what_was_dropped(hooks: Hooks) -> None:
+async def test_a_running_attempt_does_not_reopen_a_dropped_delivery(hooks: Hooks) -> None:
     """The last attempt of one fails at the same time as the first of another, and disables."""
     subscription = await hooks.subscribe()
     policy = RetryPolicy((60,), disable_after=1)
@@ -185,7 +185,7 @@ async def test_the_owner_is_mailed_when_a_subscription_is_disabled(hooks: Hooks)
     assert "A webhook of" in mail
 
 
-async def test_a_pause_is_no_reason_for_a_mail(hooks: Hooks) -> None:
+async def test_pausing_a_subscription_sends_no_email(hooks: Hooks) -> None:
     await hooks.tenant.owner()
     subscription = await hooks.subscribe()
     await hooks.api.patch(f"{PATH}/{subscription['id']}", json={"disabled": True})
@@ -193,7 +193,7 @@ async def test_a_pause_is_no_reason_for_a_mail(hooks: Hooks) -> None:
 
 
 @pytest.mark.parametrize("wait", [timedelta(), timedelta(minutes=2)], ids=["due", "later"])
-async def test_deleting_drops_what_is_pending_and_keeps_the_log(
+async def test_deleting_drops_pending_deliveries_and_keeps_the_log(
     hooks: Hooks, wait: timedelta
 ) -> None:
     subscription = await hooks.subscribe()
@@ -209,14 +209,14 @@ async def test_deleting_drops_what_is_pending_and_keeps_the_log(
     assert (await hooks.api.get(f"{PATH}/events")).json()["items"]
 
 
-async def test_more_than_one_step_of_pending_deliveries_is_dropped(hooks: Hooks) -> None:
+async def test_more_than_one_batch_of_pending_deliveries_is_dropped(hooks: Hooks) -> None:
     subscription = await hooks.subscribe()
     async with hooks.world.parts.records.unit(system(hooks.tenant.id)) as unit:
-        for number in range(DROPPED_AT_ONCE + 1):
+        for number in range(DROP_BATCH + 1):
             await unit.create(posts, {"title": "Many", "slug": f"many-{number}"})
     await hooks.api.delete(f"{PATH}/{subscription['id']}")
     assert await hooks.deliver() == 0
-    assert await hooks.deliveries(Which(state="pending")) == []
+    assert await hooks.deliveries(DeliveryFilter(state="pending")) == []
 
 
 async def dead_letters(hooks: Hooks) -> None:
@@ -234,41 +234,41 @@ async def dead_letters(hooks: Hooks) -> None:
     assert await hooks.states() == ["dead"] * 4
 
 
-async def retry(hooks: Hooks, which: Which) -> int:
+async def retry(hooks: Hooks, filter_: DeliveryFilter) -> int:
     log = hooks.world.parts.deliveries.log
-    return await log.retry(hooks.tenant.id, which, hooks.clock())
+    return await log.retry(hooks.tenant.id, filter_, hooks.clock())
 
 
 async def test_retrying_one_by_hand(hooks: Hooks) -> None:
     await dead_letters(hooks)
     one = (await hooks.deliveries())[0]
-    assert await retry(hooks, Which(ids=[one.id])) == 1
+    assert await retry(hooks, DeliveryFilter(ids=[one.id])) == 1
     assert await hooks.deliver(ONCE) == 1
     (received,) = hooks.receiver.requests
     assert received.headers["x-service-delivery"] == one.id
     assert sorted(await hooks.states()) == ["dead", "dead", "dead", "delivered"]
-    assert await retry(hooks, Which(ids=[one.id])) == 0
+    assert await retry(hooks, DeliveryFilter(ids=[one.id])) == 0
     assert len(await hooks.attempts(one)) == 2
 
 
 async def test_retrying_by_filter(hooks: Hooks) -> None:
     await dead_letters(hooks)
     webhook_id = (await hooks.deliveries())[0].webhook_id
-    assert await retry(hooks, Which(event="post.published")) == 0
-    assert await retry(hooks, Which(webhook_id=webhook_id)) == 2
-    assert await retry(hooks, Which(webhook_id=webhook_id)) == 0
+    assert await retry(hooks, DeliveryFilter(event="post.published")) == 0
+    assert await retry(hooks, DeliveryFilter(webhook_id=webhook_id)) == 2
+    assert await retry(hooks, DeliveryFilter(webhook_id=webhook_id)) == 0
     assert await hooks.deliver(ONCE) == 2
-    assert {each.webhook_id for each in await hooks.deliveries(Which(state="delivered"))} == {
-        webhook_id
-    }
+    assert {
+        each.webhook_id for each in await hooks.deliveries(DeliveryFilter(state="delivered"))
+    } == {webhook_id}
 
 
-async def test_retrying_a_stretch_of_time(hooks: Hooks) -> None:
+async def test_retrying_a_period_of_time(hooks: Hooks) -> None:
     await dead_letters(hooks)
     newest, oldest = (clock.from_text(each) for each in await created(hooks))
-    assert await retry(hooks, Which(since=newest + timedelta(seconds=1))) == 0
-    assert await retry(hooks, Which(until=oldest)) == 0
-    assert await retry(hooks, Which(since=oldest, until=newest)) == 2
+    assert await retry(hooks, DeliveryFilter(since=newest + timedelta(seconds=1))) == 0
+    assert await retry(hooks, DeliveryFilter(until=oldest)) == 0
+    assert await retry(hooks, DeliveryFilter(since=oldest, until=newest)) == 2
     assert await hooks.deliver(ONCE) == 2
     assert b"First" in hooks.receiver.requests[0].body
 
@@ -278,10 +278,10 @@ async def created(hooks: Hooks) -> list[str]:
     return list(moments)
 
 
-async def test_retrying_all_in_steps(hooks: Hooks, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("masthead.webhooks.delivery_log.AT_ONCE", 1)
+async def test_retrying_all_in_batches(hooks: Hooks, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("masthead.webhooks.delivery_log.RETRY_BATCH", 1)
     await dead_letters(hooks)
-    assert await retry(hooks, Which()) == 4
+    assert await retry(hooks, DeliveryFilter()) == 4
     assert await hooks.deliver(ONCE) == 4
     assert await hooks.states() == ["delivered"] * 4
 
@@ -292,27 +292,27 @@ async def test_a_retried_delivery_has_all_its_attempts_again(hooks: Hooks) -> No
     await hooks.tenant.post()
     await hooks.deliver_to_the_end(B)
     hooks.clock.advance(seconds=1)
-    await retry(hooks, Which())
+    await retry(hooks, DeliveryFilter())
     attempts = await hooks.deliver_to_the_end(B)
     assert [each.number for each in attempts] == [1, 2, 3, 4, 1, 2, 3, 4]
 
 
-async def test_what_belongs_to_no_active_subscription_stays_dead(hooks: Hooks) -> None:
+async def test_deliveries_without_an_active_subscription_stay_dead(hooks: Hooks) -> None:
     subscription = await hooks.subscribe()
     hooks.receiver.default = answer(500)
     await hooks.tenant.post()
     await hooks.deliver(ONCE)
     await hooks.api.delete(f"{PATH}/{subscription['id']}")
-    assert await retry(hooks, Which()) == 0
+    assert await retry(hooks, DeliveryFilter()) == 0
     assert await hooks.states() == ["dead"]
 
 
-async def test_dead_letters_of_another_tenant_are_out_of_reach(hooks: Hooks) -> None:
+async def test_dead_deliveries_of_another_tenant_can_not_be_retried(hooks: Hooks) -> None:
     await dead_letters(hooks)
     other = await hooks.world.new_tenant()
     log = hooks.world.parts.deliveries.log
     every = [each.id for each in await hooks.deliveries()]
-    assert await log.retry(other.id, Which(ids=every), hooks.clock()) == 0
+    assert await log.retry(other.id, DeliveryFilter(ids=every), hooks.clock()) == 0
     assert await log.list(other.id) == []
     assert await log.attempts(other.id, every[0]) == []
 

@@ -1,4 +1,4 @@
-"""A subscription's URL is read the same way whichever face changes it."""
+"""A subscription's URL is validated the same way through every API."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ async def test_the_record_store_refuses_what_the_api_does(hooks: Hooks, url: str
     assert (await owner.api.get(path)).json()["url"] == subscription["url"]
 
 
-async def test_a_name_is_looked_up_whichever_face_has_it(
+async def test_a_host_name_is_resolved_through_every_api(
     tenant: TenantWorld, owner: Account
 ) -> None:
     """Nothing is open to webhooks here, and this name leads to the machine itself."""

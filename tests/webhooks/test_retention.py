@@ -1,4 +1,4 @@
-"""What is kept goes after its time, and nothing that is still to be sent or read goes with it."""
+"""Rows are deleted after their retention, unless they may still be sent or polled."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from masthead.caller import system
 from masthead.config.values import RetryPolicy
 from masthead.posts.collection import posts
 from masthead.schema import tables
-from masthead.webhooks.delivery_log import EVERY
-from masthead.webhooks.retention import ROWS_AT_ONCE, Retention
+from masthead.webhooks.delivery_log import ALL
+from masthead.webhooks.retention import BATCH, Retention
 
 ONCE = RetryPolicy(())
 FOR_MONTHS = RetryPolicy((200 * 86_400,))
@@ -62,7 +62,9 @@ async def test_finished_deliveries_are_kept_for_30_days(hooks: Hooks) -> None:
     assert await hooks.states() == []
 
 
-async def test_dead_ones_are_kept_for_90_days_and_can_be_sent_until_then(hooks: Hooks) -> None:
+async def test_dead_deliveries_are_kept_for_90_days_and_can_be_retried_until_then(
+    hooks: Hooks,
+) -> None:
     await hooks.subscribe()
     hooks.receiver.default = answer(500)
     await hooks.tenant.post(title="First")
@@ -72,13 +74,13 @@ async def test_dead_ones_are_kept_for_90_days_and_can_be_sent_until_then(hooks: 
     newest, oldest = await hooks.deliveries()
     log = hooks.world.parts.deliveries.log
     hooks.receiver.default = answer(200)
-    await log.retry(hooks.tenant.id, EVERY, hooks.clock())
+    await log.retry(hooks.tenant.id, ALL, hooks.clock())
     await hooks.deliver(ONCE)
     assert b"First" in b"".join(each.body for each in hooks.receiver.requests[2:])
     assert {each.id for each in await hooks.deliveries()} == {newest.id, oldest.id}
 
 
-async def test_a_dead_one_goes_with_its_event(hooks: Hooks) -> None:
+async def test_a_dead_delivery_is_deleted_with_its_event(hooks: Hooks) -> None:
     await hooks.subscribe()
     hooks.receiver.default = answer(500)
     await hooks.tenant.post(title="First")
@@ -89,14 +91,14 @@ async def test_a_dead_one_goes_with_its_event(hooks: Hooks) -> None:
     assert (await hooks.states(), await titles(hooks)) == (["pending"], ["Second"])
 
 
-async def test_what_ended_late_is_kept_from_then_on(hooks: Hooks) -> None:
+async def test_retention_starts_at_the_end_of_a_delivery(hooks: Hooks) -> None:
     await hooks.subscribe()
     hooks.receiver.next(answer(500))
     await hooks.tenant.post()
     await hooks.deliver(ONCE)
     hooks.clock.advance(days=60)
     log = hooks.world.parts.deliveries.log
-    assert await log.retry(hooks.tenant.id, EVERY, hooks.clock()) == 1
+    assert await log.retry(hooks.tenant.id, ALL, hooks.clock()) == 1
     await hooks.deliver(ONCE)
     await after_days(hooks, 29.9)
     assert await hooks.states() == ["delivered"]
@@ -104,7 +106,7 @@ async def test_what_ended_late_is_kept_from_then_on(hooks: Hooks) -> None:
     assert await hooks.states() == []
 
 
-async def test_what_is_pending_is_kept_with_its_event(hooks: Hooks) -> None:
+async def test_a_pending_delivery_is_kept_with_its_event(hooks: Hooks) -> None:
     await hooks.subscribe()
     hooks.receiver.next(answer(500))
     await hooks.tenant.post(title="Waiting")
@@ -137,7 +139,9 @@ async def test_events_are_kept_for_90_days_and_the_newest_of_each_name_longer(
     assert [each["event"] for each in await poll(hooks)] == ["post.published", "post.created"]
 
 
-async def test_whoever_keeps_pace_goes_on_however_long_nothing_happens(hooks: Hooks) -> None:
+async def test_a_client_that_has_polled_everything_continues_after_a_long_pause(
+    hooks: Hooks,
+) -> None:
     await hooks.tenant.published(title="Last")
     newest = (await poll(hooks))[0]["id"]
     created = (await poll(hooks, event="post.created"))[0]["id"]
@@ -148,7 +152,7 @@ async def test_whoever_keeps_pace_goes_on_however_long_nothing_happens(hooks: Ho
     assert [each["data"]["title"] for each in await poll(hooks, after=newest)] == ["At last"]
 
 
-async def test_whoever_does_not_is_told_how_to(hooks: Hooks) -> None:
+async def test_a_client_with_a_deleted_event_is_told_how_to_continue(hooks: Hooks) -> None:
     await hooks.tenant.post(title="Passed over")
     missed = (await poll(hooks))[0]["id"]
     await hooks.tenant.post(title="Newer")
@@ -167,7 +171,7 @@ async def many(hooks: Hooks, count: int) -> None:
 
 async def test_more_than_a_batch(hooks: Hooks) -> None:
     subscription = await hooks.subscribe()
-    await many(hooks, ROWS_AT_ONCE * 2 + 1)
+    await many(hooks, BATCH * 2 + 1)
     await hooks.api.delete(f"{PATH}/{subscription['id']}")
     await hooks.deliver(A)
     await after_days(hooks, 91)
@@ -175,7 +179,7 @@ async def test_more_than_a_batch(hooks: Hooks) -> None:
     assert len(await poll(hooks)) == 1
 
 
-async def test_a_sweep_ends_when_the_worker_does(hooks: Hooks) -> None:
+async def test_a_sweep_stops_with_the_worker(hooks: Hooks) -> None:
     await many(hooks, 3)
     retention = Retention(hooks.world.parts.database, tables)
     retention.stop()

@@ -1,4 +1,4 @@
-"""The retry rules of both variants and of custom ones, as tables."""
+"""The retry policies A, B and custom, as tables."""
 
 from __future__ import annotations
 
@@ -93,5 +93,5 @@ def test_a_wait_is_never_shorter_than_stated(
     assert delays[attempts_made - 1] <= waited <= max(delays) * 1.1 + 0.001
 
 
-def test_the_policies_say_when_a_subscription_is_disabled() -> None:
+def test_when_each_policy_disables_a_subscription() -> None:
     assert [policy.disable_after for policy in (A, B, CUSTOM)] == [None, 5, 5]

@@ -1,4 +1,4 @@
-"""Signatures, byte for byte as the published vectors and the libraries have them."""
+"""Signatures are those of the published vectors and the libraries."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def is_verified(vector: dict[str, Any]) -> bool:
 @pytest.mark.skipif(not CORPUS.exists(), reason="the vectors are not here")
 class TestPublishedVectors:
     @pytest.mark.parametrize("vector", outbound_vectors())
-    def test_a_vector_verifies_as_it_says(self, vector: dict[str, Any]) -> None:
+    def test_a_vector_verifies_as_expected(self, vector: dict[str, Any]) -> None:
         # Upper-case hex is left to us: refused.
         assert is_verified(vector) is (vector["valid"] is True)
 

@@ -1,4 +1,4 @@
-"""Workers that share a queue, meet writers, lose the database or are told to stop."""
+"""Workers that share a queue, compete with writers, lose the database or are stopped."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from masthead.schema import tables
 from masthead.storage.database import EVERY_TENANT
 from masthead.webhooks.collection import webhook_deliveries
 from masthead.webhooks.deliver import DeliveryWorker
-from masthead.webhooks.queue import LEASE, DeliveryQueue, Lane, Result
+from masthead.webhooks.queue import LEASE, DeliveryQueue, QueueKey, Result
 from masthead.webhooks.tables import webhook_lanes, webhook_leases
 
 AGAIN = RetryPolicy((60,))
@@ -79,19 +79,19 @@ async def test_two_workers_share_the_work_and_send_nothing_twice(
     assert len(await lanes(hooks.world)) <= 5
 
 
-async def test_a_lane_that_closes_while_events_come_is_open_for_them(
+async def test_a_queue_that_closes_while_events_are_added_is_opened_again(
     two_processes: tuple[Hooks, Parts],
 ) -> None:
-    """Writers and a worker meet at the same lane again and again; no event is left behind."""
+    """Writers and a worker use the same queue again and again; no event is lost."""
     hooks, other = two_processes
     await hooks.subscribe()
     queue, closing = other.deliveries, True
 
     async def look_all_the_time() -> None:
-        (lane,) = [Lane(hooks.tenant.id, each) for each in await webhook_ids(hooks)]
+        (key,) = [QueueKey(hooks.tenant.id, each) for each in await webhook_ids(hooks)]
         while closing:
-            claimed = await queue.claim({lane: 100}, hooks.clock())
-            # As if they had been delivered: so that the lane is found empty and closed.
+            claimed = await queue.claim({key: 100}, hooks.clock())
+            # As if they had been delivered, so that the queue is found empty and closed.
             await finish(other, [each.id for found in claimed.values() for each in found])
 
     looking = asyncio.create_task(look_all_the_time())
@@ -129,40 +129,40 @@ async def lanes(world: World) -> list[object]:
     return [row[0] for row in await database.fetch(EVERY_TENANT, statement)]
 
 
-async def test_what_a_dead_worker_held_is_sent_after_the_lease(hooks: Hooks) -> None:
+async def test_deliveries_of_a_dead_worker_are_sent_after_the_lease(hooks: Hooks) -> None:
     subscription = await hooks.subscribe()
     await hooks.tenant.post()
-    lane = Lane(hooks.tenant.id, subscription["id"])
+    key = QueueKey(hooks.tenant.id, subscription["id"])
     queue = hooks.world.parts.deliveries
-    claimed = await queue.claim({lane: 10}, hooks.clock())
-    assert len(claimed[lane]) == 1
+    claimed = await queue.claim({key: 10}, hooks.clock())
+    assert len(claimed[key]) == 1
     assert await hooks.deliver() == 0
     hooks.clock.advance(seconds=LEASE.total_seconds() - 0.01)
     assert await hooks.deliver() == 0
     hooks.clock.advance(seconds=0.01)
     assert await hooks.deliver() == 1
     (received,) = hooks.receiver.requests
-    assert received.headers["x-service-delivery"] == claimed[lane][0].id
+    assert received.headers["x-service-delivery"] == claimed[key][0].id
 
 
-async def test_what_is_given_back_is_sent_at_once(hooks: Hooks) -> None:
+async def test_released_deliveries_are_sent_at_once(hooks: Hooks) -> None:
     subscription = await hooks.subscribe()
     await hooks.tenant.post()
-    lane = Lane(hooks.tenant.id, subscription["id"])
+    key = QueueKey(hooks.tenant.id, subscription["id"])
     queue = hooks.world.parts.deliveries
-    claimed = await queue.claim({lane: 10}, hooks.clock())
-    await queue.release(claimed[lane], hooks.clock())
+    claimed = await queue.claim({key: 10}, hooks.clock())
+    await queue.release(claimed[key], hooks.clock())
     assert await hooks.deliver() == 1
 
 
 async def test_a_lease_that_another_worker_has_taken_over_is_not_released(hooks: Hooks) -> None:
     subscription = await hooks.subscribe()
     await hooks.tenant.post()
-    lane = Lane(hooks.tenant.id, subscription["id"])
+    key = QueueKey(hooks.tenant.id, subscription["id"])
     queue = hooks.world.parts.deliveries
-    slow = (await queue.claim({lane: 10}, hooks.clock()))[lane]
+    slow = (await queue.claim({key: 10}, hooks.clock()))[key]
     hooks.clock.advance(seconds=LEASE.total_seconds())
-    taken_over = (await queue.claim({lane: 10}, hooks.clock()))[lane]
+    taken_over = (await queue.claim({key: 10}, hooks.clock()))[key]
     assert [each.id for each in taken_over] == [each.id for each in slow]
     await queue.release(slow, hooks.clock())
     assert await hooks.deliver() == 0
@@ -220,7 +220,7 @@ class Flaky(DeliveryQueue):
 
     failures = 0
 
-    async def record(self, results: object, disable_after: int | None = None) -> set[Lane]:
+    async def record(self, results: object, disable_after: int | None = None) -> set[QueueKey]:
         if self.failures:
             self.failures -= 1
             raise Unavailable
@@ -228,10 +228,10 @@ class Flaky(DeliveryQueue):
         return await super().record(found, disable_after)
 
 
-async def test_results_wait_for_a_database_that_is_away(
+async def test_results_are_recorded_after_a_database_outage(
     hooks: Hooks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("masthead.webhooks.deliver.RECORD_AGAIN_SECONDS", 0)
+    monkeypatch.setattr("masthead.webhooks.deliver.RECORD_RETRY_SECONDS", 0)
     parts = hooks.world.parts
     queue = Flaky(parts.database, tables)
     queue.failures = 3
@@ -243,7 +243,7 @@ async def test_results_wait_for_a_database_that_is_away(
     assert len(hooks.receiver.requests) == 1
 
 
-async def test_what_could_not_be_recorded_comes_back(
+async def test_deliveries_that_could_not_be_recorded_are_sent_again(
     hooks: Hooks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     parts = hooks.world.parts
@@ -264,7 +264,7 @@ async def test_what_could_not_be_recorded_comes_back(
     assert first.body == second.body
 
 
-async def test_told_to_stop_it_finishes_what_is_under_way_and_gives_back_the_rest(
+async def test_a_stopped_worker_finishes_its_calls_and_releases_the_rest(
     hooks: Hooks,
 ) -> None:
     await hooks.subscribe()
@@ -291,7 +291,7 @@ async def test_told_to_stop_it_finishes_what_is_under_way_and_gives_back_the_res
     assert (len(counts), set(counts.values())) == (50, {1})
 
 
-async def test_one_tenants_storm_and_dead_receivers_hold_up_nobody(
+async def test_one_tenants_burst_and_dead_receivers_do_not_delay_others(
     hooks: Hooks, authority: Authority
 ) -> None:
     """Hundreds wait for a receiver that hangs; another tenant's delivery does not wait at all."""
@@ -312,7 +312,7 @@ async def test_one_tenants_storm_and_dead_receivers_hold_up_nobody(
     assert b"Alone" in hooks.receiver.requests[0].body
 
 
-async def test_a_storm_at_the_same_host_lets_others_through(hooks: Hooks) -> None:
+async def test_a_burst_to_the_same_host_does_not_delay_other_subscriptions(hooks: Hooks) -> None:
     """All subscriptions of one platform share a host; each gets its share of it."""
     other = await hooks.world.new_tenant()
     await hooks.subscribe(url=hooks.receiver.url("/storm"))

@@ -1,4 +1,4 @@
-"""Which of the payment processor's products, customers and subscriptions are which of ours."""
+"""Maps the payment processor's products, customers and subscriptions to products and members."""
 
 from __future__ import annotations
 

@@ -1,54 +1,61 @@
-"""What each of the processor's events means here (the decided table of spec 6.3)."""
+"""The handler of each event of the payment processor."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 
 from masthead.payments.inbox import Inbox
-from masthead.payments.memberships import Fact, learn
-from masthead.payments.orders import remember_product, settle_checkout, settle_refund
-from masthead.payments.shapes import (
+from masthead.payments.memberships import SubscriptionUpdate, apply_update
+from masthead.payments.orders import settle_checkout, settle_refund, store_product
+from masthead.payments.payloads import (
     Checkout,
     PaymentEvent,
-    read_checkout,
-    read_failed_invoice,
-    read_refund,
-    read_subscription,
+    parse_checkout,
+    parse_failed_invoice,
+    parse_refund,
+    parse_subscription,
 )
-from masthead.payments.standing import STANDINGS, Standing, Told, told_of_status
+from masthead.payments.subscription_state import (
+    MEMBER_STATUS,
+    MemberStatus,
+    SubscriptionState,
+    state_from_status,
+)
 from masthead.records.write.unit import Unit
 
 Handler = Callable[[Unit, Inbox, PaymentEvent], Awaitable[str]]
-"""Returns why the event was not acted on as it asks; '' when it was."""
+"""Returns why the event was not applied; '' if it was."""
 
 
 async def checkout_completed(unit: Unit, inbox: Inbox, event: PaymentEvent) -> str:
-    checkout = read_checkout(event.subject)
+    checkout = parse_checkout(event.subject)
     if checkout.mode == "subscription":
-        await _joined(unit, event, checkout)
+        await _subscribed(unit, event, checkout)
     elif checkout.mode == "payment":
         return await settle_checkout(unit, inbox, checkout)
     return ""
 
 
-async def _joined(unit: Unit, event: PaymentEvent, checkout: Checkout) -> None:
-    await learn(
+async def _subscribed(unit: Unit, event: PaymentEvent, checkout: Checkout) -> None:
+    await apply_update(
         unit,
-        Fact(
+        SubscriptionUpdate(
             at=event.at,
-            # Paid for later: the subscription's own events will say when.
-            told=told_of_status("active", event.at) if checkout.is_paid else Told(),
+            # If paid later, the subscription's own events will say when.
+            state=state_from_status("active", event.at)
+            if checkout.is_paid
+            else SubscriptionState(),
             subscription=checkout.subscription or checkout.customer or checkout.id,
             customer=checkout.customer,
             email=checkout.email,
             name=checkout.name,
-            may_join=True,
+            creates_member=True,
         ),
     )
 
 
 async def subscription_changed(unit: Unit, _: Inbox, event: PaymentEvent) -> str:
-    await _subscription(unit, event, read_subscription(event.subject).status)
+    await _subscription(unit, event, parse_subscription(event.subject).status)
     return ""
 
 
@@ -58,40 +65,42 @@ async def subscription_ended(unit: Unit, _: Inbox, event: PaymentEvent) -> str:
 
 
 async def _subscription(unit: Unit, event: PaymentEvent, status: str) -> None:
-    subscription = read_subscription(event.subject)
+    subscription = parse_subscription(event.subject)
     for item in subscription.items:
-        await remember_product(unit, item)
-    await learn(
+        await store_product(unit, item)
+    await apply_update(
         unit,
-        Fact(
+        SubscriptionUpdate(
             at=event.at,
-            told=told_of_status(status, event.at),
+            state=state_from_status(status, event.at),
             subscription=subscription.id,
             customer=subscription.customer,
             email=subscription.email,
             period_end=subscription.period_end,
-            may_join=STANDINGS.get(status) is Standing.ACTIVE,
+            creates_member=MEMBER_STATUS.get(status) is MemberStatus.ACTIVE,
         ),
     )
 
 
 async def payment_failed(unit: Unit, _: Inbox, event: PaymentEvent) -> str:
-    invoice = read_failed_invoice(event.subject)
+    invoice = parse_failed_invoice(event.subject)
     subscription = invoice.subscription or invoice.customer
     if subscription:
-        told = Told(failed_at=event.at)
-        await learn(unit, Fact(event.at, told, subscription, invoice.customer, invoice.email))
+        state = SubscriptionState(failed_at=event.at)
+        await apply_update(
+            unit, SubscriptionUpdate(event.at, state, subscription, invoice.customer, invoice.email)
+        )
     return ""
 
 
 async def charge_refunded(unit: Unit, inbox: Inbox, event: PaymentEvent) -> str:
-    await settle_refund(unit, inbox, read_refund(event.subject))
+    await settle_refund(unit, inbox, parse_refund(event.subject))
     return ""
 
 
 HANDLERS: Mapping[str, Handler] = {
     "checkout.session.completed": checkout_completed,
-    # Beyond the six: what a checkout with a slow means of payment is completed by.
+    # Completes a checkout with a delayed payment method.
     "checkout.session.async_payment_succeeded": checkout_completed,
     "customer.subscription.created": subscription_changed,
     "customer.subscription.updated": subscription_changed,

@@ -1,5 +1,5 @@
-"""Which payment events were taken, and what was paid back: rows of the same transaction as what
-the events cause."""
+"""Which payment events were processed and what was refunded, stored in the transaction of the
+changes that the events cause."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 
 from masthead.ids import TenantId
-from masthead.payments.shapes import PaymentEvent, Refund
+from masthead.payments.payloads import PaymentEvent, Refund
 from masthead.payments.tables import payment_inbox, payment_refunds
 from masthead.records.write.unit import Unit
 from masthead.storage import dialects
@@ -16,7 +16,7 @@ from masthead.storage.database import Database, scope_of
 
 
 @dataclass(frozen=True, slots=True)
-class PaidBack:
+class Refunded:
     amount: int = 0
     is_full: bool = False
 
@@ -49,12 +49,12 @@ class Inbox:
         )
 
     async def has(self, tenant_id: TenantId, event: PaymentEvent) -> bool:
-        """Asked before the tenant's turn to write is taken: repeats are common and cost nothing."""
+        """Checked before the write transaction begins, because repeats are common."""
         values = self._find.bind({"tenant_id": tenant_id, "event_id": event.id})
         return bool(await self._database.fetch(scope_of(tenant_id), self._find, values))
 
-    async def take(self, unit: Unit, event: PaymentEvent, received: str) -> bool:
-        """False when the event was taken before."""
+    async def add(self, unit: Unit, event: PaymentEvent, received: str) -> bool:
+        """False if the event was added before."""
         values = {
             "tenant_id": unit.tenant_id,
             "event_id": event.id,
@@ -65,19 +65,19 @@ class Inbox:
         return bool(await unit.execute(self._insert, values))
 
     async def note(self, unit: Unit, event: PaymentEvent, note: str) -> None:
-        """Says why an event was not acted on; the nightly report shows it."""
+        """Stores why an event was not applied; the nightly report shows it."""
         values = {"key_tenant": unit.tenant_id, "key_event": event.id, "new_note": note}
         await unit.execute(self._set_note, values)
 
-    async def paid_back(self, unit: Unit, payment: str) -> PaidBack:
+    async def refunded(self, unit: Unit, payment: str) -> Refunded:
         key = {"tenant_id": unit.tenant_id, "payment_id": payment}
         rows = await unit.fetch(self._find_refund, key)
-        return PaidBack(rows[0][0], bool(rows[0][1])) if rows else PaidBack()
+        return Refunded(rows[0][0], bool(rows[0][1])) if rows else Refunded()
 
-    async def note_refund(self, unit: Unit, refund: Refund) -> PaidBack:
-        """The processor's amounts add up, so the largest is the newest whatever came last."""
-        known = await self.paid_back(unit, refund.payment)
-        total = PaidBack(max(known.amount, refund.amount), known.is_full or refund.is_full)
+    async def add_refund(self, unit: Unit, refund: Refund) -> Refunded:
+        """The processor's amounts are cumulative, so the largest is the newest in any order."""
+        known = await self.refunded(unit, refund.payment)
+        total = Refunded(max(known.amount, refund.amount), known.is_full or refund.is_full)
         values = {
             "tenant_id": unit.tenant_id,
             "payment_id": refund.payment,

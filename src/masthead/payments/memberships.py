@@ -1,4 +1,4 @@
-"""Members and what they pay for: who an event is about, and what all events so far make of them."""
+"""Applies subscription events to members: finds the member and derives their tier and status."""
 
 from __future__ import annotations
 
@@ -7,67 +7,67 @@ from typing import Any
 
 from masthead.members.collection import blog_members
 from masthead.payments.collection import payment_customers, payment_subscriptions
-from masthead.payments.standing import Told, outcome_of
+from masthead.payments.subscription_state import SubscriptionState, member_outcome
 from masthead.records.collection import Record
 from masthead.records.write.unit import Unit
 
-MOST_SUBSCRIPTIONS = 1_000
+MAX_SUBSCRIPTIONS = 1_000
 """Of one member, ever."""
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
-    """What one event says of a subscription."""
+class SubscriptionUpdate:
+    """The content of one event about a subscription."""
 
     at: str
-    told: Told
+    state: SubscriptionState
     subscription: str
-    """Where the processor names none: the customer's id, else the checkout's."""
+    """If the processor names none: the customer's id, else the checkout's."""
     customer: str = ""
     email: str = ""
     name: str = ""
     period_end: str = ""
-    may_join: bool = False
-    """Whoever is not a member yet becomes one."""
+    creates_member: bool = False
+    """Whether an unknown customer becomes a member."""
 
 
-async def learn(unit: Unit, fact: Fact) -> None:
-    known = await _one(unit, payment_subscriptions, payment_subscription_id=fact.subscription)
-    member = await _member_of(unit, fact, known)
-    is_news = await _keep(unit, fact, known)
+async def apply_update(unit: Unit, update: SubscriptionUpdate) -> None:
+    known = await _one(unit, payment_subscriptions, payment_subscription_id=update.subscription)
+    member = await _member_of(unit, update, known)
+    is_changed = await _store_state(unit, update, known)
     if member is None:
         return
-    is_new_tie = await _tie(unit, fact, member)
-    # A late or repeated event that adds nothing leaves alone what an administrator set since.
-    if is_news or is_new_tie:
-        await _settle(unit, member["id"])
+    is_newly_linked = await _link(unit, update, member)
+    # A late or repeated event must not overwrite what an administrator has set since.
+    if is_changed or is_newly_linked:
+        await _update_member(unit, member["id"])
 
 
 async def find_member(unit: Unit, customer: str, email: str) -> Record | None:
-    """By the processor's customer, else by e-mail (the decided order)."""
+    """By the processor's customer, else by email."""
     if customer:
         if member := await _one(unit, blog_members, payment_customer_id=customer):
             return member
-        tie = await _one(unit, payment_customers, payment_customer_id=customer)
-        if tie and tie["member_id"]:
-            return await _one(unit, blog_members, id=tie["member_id"])
+        link = await _one(unit, payment_customers, payment_customer_id=customer)
+        if link and link["member_id"]:
+            return await _one(unit, blog_members, id=link["member_id"])
     return await _one(unit, blog_members, email=email) if email else None
 
 
-async def _member_of(unit: Unit, fact: Fact, known: Record | None) -> Record | None:
+async def _member_of(unit: Unit, update: SubscriptionUpdate, known: Record | None) -> Record | None:
     if known and known["member_id"]:
         return await _one(unit, blog_members, id=known["member_id"])
-    member = await find_member(unit, fact.customer, fact.email)
-    if member is None and fact.may_join and fact.email:
-        # Free at first, so that becoming paid is a change that subscribers hear of.
-        member = await unit.create(blog_members, {"email": fact.email, "name": fact.name})
+    member = await find_member(unit, update.customer, update.email)
+    if member is None and update.creates_member and update.email:
+        # Free at first, so that becoming paid is a change that sends an event.
+        member = await unit.create(blog_members, {"email": update.email, "name": update.name})
     return member
 
 
-async def _keep(unit: Unit, fact: Fact, known: Record | None) -> bool:
-    """False when nothing is known now that was not known before."""
-    before = told_of(known) if known else Told()
-    after = before.and_also(fact.told)
+async def _store_state(unit: Unit, update: SubscriptionUpdate, known: Record | None) -> bool:
+    """False if the event changes nothing."""
+    before = state_of(known) if known else SubscriptionState()
+    after = before.merge(update.state)
     values: dict[str, Any] = {
         "status": after.status,
         "event_created": after.at,
@@ -75,70 +75,70 @@ async def _keep(unit: Unit, fact: Fact, known: Record | None) -> bool:
         "tier_event_created": after.tier_at,
         "payment_failed_at": after.failed_at,
     }
-    if fact.customer:
-        values["payment_customer_id"] = fact.customer
-    if fact.period_end and fact.at >= after.at:
-        values["current_period_end"] = fact.period_end
+    if update.customer:
+        values["payment_customer_id"] = update.customer
+    if update.period_end and update.at >= after.at:
+        values["current_period_end"] = update.period_end
     if known is None:
-        values["payment_subscription_id"] = fact.subscription
+        values["payment_subscription_id"] = update.subscription
         await unit.create(payment_subscriptions, values)
     else:
         await unit.update(payment_subscriptions, known["id"], values)
     return after != before
 
 
-async def _tie(unit: Unit, fact: Fact, member: Record) -> bool:
-    """Ties customer, subscriptions and member together; False when they all were."""
+async def _link(unit: Unit, update: SubscriptionUpdate, member: Record) -> bool:
+    """Links customer, subscriptions and member; False if they were all linked before."""
     rows = await unit.find(
-        payment_subscriptions, {"payment_subscription_id": fact.subscription}, limit=1
+        payment_subscriptions, {"payment_subscription_id": update.subscription}, limit=1
     )
-    if fact.customer:
+    if update.customer:
         if member["payment_customer_id"]:
-            await _tie_customer(unit, member["payment_customer_id"], member, "")
-        await _tie_customer(unit, fact.customer, member, fact.at)
-        await _name_newest_customer(unit, member)
+            await _link_customer(unit, member["payment_customer_id"], member, "")
+        await _link_customer(unit, update.customer, member, update.at)
+        await _store_newest_customer(unit, member)
         rows += await unit.find(
-            payment_subscriptions, {"payment_customer_id": fact.customer}, MOST_SUBSCRIPTIONS
+            payment_subscriptions, {"payment_customer_id": update.customer}, MAX_SUBSCRIPTIONS
         )
-    loose = [row["id"] for row in rows if row["member_id"] != member["id"]]
-    for row_id in loose:
+    unlinked = [row["id"] for row in rows if row["member_id"] != member["id"]]
+    for row_id in unlinked:
         await unit.update(payment_subscriptions, row_id, {"member_id": member["id"]})
-    return bool(loose)
+    return bool(unlinked)
 
 
-async def _tie_customer(unit: Unit, customer: str, member: Record, at: str) -> None:
-    tie = await _one(unit, payment_customers, payment_customer_id=customer)
-    if tie is None:
+async def _link_customer(unit: Unit, customer: str, member: Record, at: str) -> None:
+    link = await _one(unit, payment_customers, payment_customer_id=customer)
+    if link is None:
         values = {"payment_customer_id": customer, "member_id": member["id"], "event_created": at}
         await unit.create(payment_customers, values)
         return
-    latest = max(tie["event_created"], at)
+    latest = max(link["event_created"], at)
     values = {"member_id": member["id"], "event_created": latest}
-    await unit.update(payment_customers, tie["id"], values)
+    await unit.update(payment_customers, link["id"], values)
 
 
-async def _name_newest_customer(unit: Unit, member: Record) -> None:
-    """A checkout as a guest makes a customer each time; the member's record names the last one."""
-    ties = await unit.find(payment_customers, {"member_id": member["id"]}, MOST_SUBSCRIPTIONS)
-    newest = max(ties, key=lambda tie: (tie["event_created"], tie["payment_customer_id"]))
+async def _store_newest_customer(unit: Unit, member: Record) -> None:
+    """Each checkout as a guest creates a customer; the member's record names the last one."""
+    links = await unit.find(payment_customers, {"member_id": member["id"]}, MAX_SUBSCRIPTIONS)
+    newest = max(links, key=lambda link: (link["event_created"], link["payment_customer_id"]))
     customer = newest["payment_customer_id"]
     await unit.update(blog_members, member["id"], {"payment_customer_id": customer})
 
 
-async def _settle(unit: Unit, member_id: str) -> None:
-    rows = await unit.find(payment_subscriptions, {"member_id": member_id}, MOST_SUBSCRIPTIONS)
-    outcome = outcome_of(map(as_told, rows))
+async def _update_member(unit: Unit, member_id: str) -> None:
+    rows = await unit.find(payment_subscriptions, {"member_id": member_id}, MAX_SUBSCRIPTIONS)
+    outcome = member_outcome(map(state_row, rows))
     changes = {"tier": outcome.tier, "status": outcome.status}
     changes = {name: value for name, value in changes.items() if value is not None}
     await unit.update(blog_members, member_id, changes)
 
 
-def as_told(row: Record) -> tuple[str, str, Told]:
-    return row["payment_subscription_id"], row["payment_customer_id"], told_of(row)
+def state_row(row: Record) -> tuple[str, str, SubscriptionState]:
+    return row["payment_subscription_id"], row["payment_customer_id"], state_of(row)
 
 
-def told_of(row: Record) -> Told:
-    return Told(
+def state_of(row: Record) -> SubscriptionState:
+    return SubscriptionState(
         row["status"],
         row["event_created"],
         row["tier"],

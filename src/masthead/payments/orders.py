@@ -1,4 +1,4 @@
-"""Orders from checkouts of products and carts, and what refunds make of them."""
+"""Creates orders from checkouts of products and carts, and applies refunds to them."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 from masthead import ids
 from masthead.commerce.collection import carts, orders, products
 from masthead.payments.collection import payment_products
-from masthead.payments.inbox import Inbox, PaidBack
+from masthead.payments.inbox import Inbox, Refunded
 from masthead.payments.memberships import find_member
-from masthead.payments.shapes import Checkout, Item, Refund
+from masthead.payments.payloads import Checkout, Item, Refund
 from masthead.records.collection import Collection, Record
 from masthead.records.write.unit import Unit
 
@@ -18,11 +18,11 @@ OTHER_AMOUNT = "the amount or currency is not that of the order or product: orde
 
 
 async def settle_checkout(unit: Unit, inbox: Inbox, checkout: Checkout) -> str:
-    """Makes or completes the order. Returns why it is not paid, if it should be and is not."""
+    """Creates or completes the order. Returns why it is not paid although it should be."""
     for item in checkout.items:
-        await remember_product(unit, item)
+        await store_product(unit, item)
     order = await _order_of(unit, checkout)
-    product = await _product_named(unit, checkout)
+    product = await _product_in_metadata(unit, checkout)
     note = "" if _is_right_amount(checkout, order, product) else OTHER_AMOUNT
     is_paid = checkout.is_paid and not note
     if order is None:
@@ -33,18 +33,18 @@ async def settle_checkout(unit: Unit, inbox: Inbox, checkout: Checkout) -> str:
         order = await unit.update(orders, order["id"], _paid(checkout))
     if is_paid:
         await _close_cart(unit, checkout)
-    await _take_back(unit, order, await inbox.paid_back(unit, checkout.payment))
+    await _apply_refund(unit, order, await inbox.refunded(unit, checkout.payment))
     return note
 
 
 async def settle_refund(unit: Unit, inbox: Inbox, refund: Refund) -> None:
-    total = await inbox.note_refund(unit, refund)
-    # Without an order it is a subscription's payment, or the checkout is still to come.
+    total = await inbox.add_refund(unit, refund)
+    # Without an order it is a subscription's payment, or the checkout's event comes later.
     if found := await unit.find(orders, {"payment_id": refund.payment}, limit=1):
-        await _take_back(unit, found[0], total)
+        await _apply_refund(unit, found[0], total)
 
 
-async def remember_product(unit: Unit, item: Item) -> None:
+async def store_product(unit: Unit, item: Item) -> None:
     if not item.product:
         return
     known = await unit.find(payment_products, {"payment_product_id": item.product}, limit=1)
@@ -61,15 +61,15 @@ async def remember_product(unit: Unit, item: Item) -> None:
 
 
 async def _order_of(unit: Unit, checkout: Checkout) -> Record | None:
-    """The one with this payment, else the one that waits for it."""
+    """The order with this payment, else the pending one."""
     found = await unit.find(orders, {"payment_id": checkout.payment}, limit=1)
     if found:
         return found[0]
-    waiting = await _by_id(unit, orders, checkout.metadata.get("order_id"))
-    return waiting if waiting and not waiting["payment_id"] else None
+    pending = await _by_id(unit, orders, checkout.metadata.get("order_id"))
+    return pending if pending and not pending["payment_id"] else None
 
 
-async def _product_named(unit: Unit, checkout: Checkout) -> Record | None:
+async def _product_in_metadata(unit: Unit, checkout: Checkout) -> Record | None:
     named = checkout.metadata.get("product_id")
     if not isinstance(named, str) or not named:
         return None
@@ -80,16 +80,16 @@ async def _product_named(unit: Unit, checkout: Checkout) -> Record | None:
 
 
 def _is_right_amount(checkout: Checkout, order: Record | None, product: Record | None) -> bool:
-    """A real payment for something else is no payment for this."""
+    """A payment for something else must not pay for this order."""
     if order is not None and order["total"]:
-        return _is_in(checkout, order) and checkout.total == order["total"]
+        return _is_currency_of(checkout, order) and checkout.total == order["total"]
     if product is not None and product["price"]:
-        # Before discounts: what the buyer saved was the owner's to give.
-        return _is_in(checkout, product) and checkout.subtotal >= product["price"]
+        # Before discounts, because the owner grants them.
+        return _is_currency_of(checkout, product) and checkout.subtotal >= product["price"]
     return True
 
 
-def _is_in(checkout: Checkout, priced: Record) -> bool:
+def _is_currency_of(checkout: Checkout, priced: Record) -> bool:
     return not priced["currency"] or bool(priced["currency"].lower() == checkout.currency)
 
 
@@ -120,7 +120,7 @@ def _paid(checkout: Checkout) -> dict[str, Any]:
 
 async def _items(unit: Unit, checkout: Checkout, product: Record | None) -> list[Any]:
     if checkout.items:
-        return [await _listed(unit, item) for item in checkout.items]
+        return [await _order_item(unit, item) for item in checkout.items]
     if product is not None:
         whole = {"name": product["name"], "quantity": 1, "amount": checkout.total}
         return [{"product_id": product["id"], **whole}]
@@ -131,7 +131,7 @@ async def _items(unit: Unit, checkout: Checkout, product: Record | None) -> list
     return [{"payment_product_id": named, "quantity": 1}] if isinstance(named, str) else []
 
 
-async def _listed(unit: Unit, item: Item) -> dict[str, Any]:
+async def _order_item(unit: Unit, item: Item) -> dict[str, Any]:
     ours = await unit.find(products, {"payment_product_id": item.product}, limit=1)
     return {
         "product_id": ours[0]["id"] if ours and item.product else None,
@@ -148,7 +148,7 @@ async def _close_cart(unit: Unit, checkout: Checkout) -> None:
         await unit.update(carts, cart["id"], {"status": "paid"})
 
 
-async def _take_back(unit: Unit, order: Record, total: PaidBack) -> None:
+async def _apply_refund(unit: Unit, order: Record, total: Refunded) -> None:
     if not total.amount and not total.is_full:
         return
     changes: dict[str, Any] = {"refunded_amount": total.amount}

@@ -1,7 +1,7 @@
-"""The two addresses that the payment processor calls: a tenant's own, and the platform's.
+"""The two endpoints that the payment processor calls: a tenant's own, and the platform's.
 
-The signature is checked over the bytes as they came before anything in them is believed. An event
-and all that it causes commit together, once.
+The signature over the raw bytes is checked before the body is parsed. An event and all changes that
+it causes are committed together, once.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from masthead.identity.hosts import BareHost, parse_host, place_of
 from masthead.ids import TenantId
 from masthead.payments.handlers import HANDLERS
 from masthead.payments.inbox import Inbox
-from masthead.payments.shapes import PaymentEvent, read_event, tenant_named
-from masthead.payments.signatures import READERS, is_authentic
+from masthead.payments.payloads import PaymentEvent, parse_event, tenant_in_metadata
+from masthead.payments.signatures import PARSERS, is_authentic
 from masthead.records.engine import Records
 from masthead.site.collection import site_settings
 from masthead.web.answers import header, send_json
@@ -37,9 +37,9 @@ TENANT_PREFIX = "/api/member-webhook/"
 PLATFORM_PATH = "/api/payment/webhook"
 MAX_BODY_BYTES = 1024 * 1024
 
-NOTHING_HERE = "No payments are received at this address."
+NO_RECEIVER = "No payments are received at this URL."
 TEST_EVENT = "a test event, while the tenant's payment key is a live one"
-CONNECTED = "an event of a connected account: those go to the tenant's own address"
+CONNECTED = "an event of a connected account: send those to the tenant's own URL"
 
 _SLUG = re.compile(r"[a-z0-9-]{1,63}")
 _LIVE_KEY = re.compile(r"[a-z]+_live_")
@@ -65,31 +65,29 @@ class _Receiver:
     async def _authentic(
         self, scope: Scope, receive: Receive, secret: str, now: datetime
     ) -> PaymentEvent:
-        sent = {name: header(scope, name.encode()) for name in READERS}
+        sent = {name: header(scope, name.encode()) for name in PARSERS}
         headers = {name: value for name, value in sent.items() if value is not None}
         if not headers:
             raise BadRequest("The request has no signature. Send one with the payload.")
         raw_body = await read_body(scope, receive, limit=MAX_BODY_BYTES)
         if not is_authentic(headers, secret, raw_body, int(now.timestamp())):
-            raise BadRequest("The signature does not fit the payload, the secret or the time.")
-        return read_event(raw_body, now)
+            raise BadRequest("The signature does not match the payload, the secret or the time.")
+        return parse_event(raw_body, now)
 
-    async def _take(self, tenant_id: TenantId, event: PaymentEvent, objection: str) -> None:
+    async def _process(self, tenant_id: TenantId, event: PaymentEvent, reason: str) -> None:
         if await self._inbox.has(tenant_id, event):
             return
         try:
             async with self._records.unit(system(tenant_id)) as unit:
                 received = clock.to_text(self._records.clock())
-                if not await self._inbox.take(unit, event, received):
+                if not await self._inbox.add(unit, event, received):
                     return
-                note = objection or await HANDLERS[event.type](unit, self._inbox, event)
+                note = reason or await HANDLERS[event.type](unit, self._inbox, event)
                 if note:
                     await self._inbox.note(unit, event, note)
         except Invalid as error:
             fields = ", ".join(error.problems)
-            raise BadRequest(f"The payment event holds values that can't be kept: {fields}.") from (
-                error
-            )
+            raise BadRequest(f"The payment event holds invalid values: {fields}.") from (error)
         if note:
             log.warning("payments.not_acted_on", tenant_id=tenant_id, event_id=event.id, why=note)
 
@@ -106,22 +104,22 @@ class _TenantReceiver(_Receiver):
             for name in ("member_payment_webhook_secret", "member_payment_secret_key")
         )
         if not secret:
-            raise NotFound(NOTHING_HERE)
+            raise NotFound(NO_RECEIVER)
         event = await self._authentic(scope, receive, secret, self._records.clock())
         if event.type in HANDLERS:
             is_test = event.is_live is False and _LIVE_KEY.match(key)
-            await self._take(tenant.id, event, TEST_EVENT if is_test else "")
+            await self._process(tenant.id, event, TEST_EVENT if is_test else "")
         await send_json(send, 200, {"received": True})
 
     async def _tenant(self, scope: Scope) -> Tenant:
         slug = scope["path_params"]["slug"]
         tenant = await self._directory.by_slug(slug) if _SLUG.fullmatch(slug) else None
-        if tenant is None or not self._fits_host(scope, tenant):
-            raise NotFound(NOTHING_HERE)
+        if tenant is None or not self._is_allowed_host(scope, tenant):
+            raise NotFound(NO_RECEIVER)
         return tenant
 
-    def _fits_host(self, scope: Scope, tenant: Tenant) -> bool:
-        """On the service's own host, which may stand for a default tenant, any slug is served."""
+    def _is_allowed_host(self, scope: Scope, tenant: Tenant) -> bool:
+        """The service's own host, which may also serve a default tenant, accepts any slug."""
         at_host = visit_of(scope).tenant
         if at_host is None or at_host.id == tenant.id:
             return True
@@ -137,16 +135,16 @@ class _PlatformReceiver(_Receiver):
         _only_post(scope)
         secret = self._settings.payment_webhook_secret
         if secret is None:
-            raise NotFound(NOTHING_HERE)
+            raise NotFound(NO_RECEIVER)
         event = await self._authentic(scope, receive, str(secret), self._records.clock())
         if event.type in HANDLERS:
             tenant = await self._tenant(event)
-            # Whoever has an account under the platform's could name any tenant in its metadata.
-            await self._take(tenant.id, event, CONNECTED if event.account else "")
+            # A connected account could name any tenant in its metadata.
+            await self._process(tenant.id, event, CONNECTED if event.account else "")
         await send_json(send, 200, {"received": True})
 
     async def _tenant(self, event: PaymentEvent) -> Tenant:
-        tenant_id, slug = tenant_named(event.subject)
+        tenant_id, slug = tenant_in_metadata(event.subject)
         if tenant_id:
             tenant = await self._directory.by_id(tenant_id)
         else:

@@ -1,4 +1,4 @@
-"""The nightly look at payments: what disagrees is written down for a person, and changed by none.
+"""The nightly check of payments: reports inconsistencies and changes nothing.
 
 `masthead doctor` shows the last report of each tenant.
 """
@@ -19,25 +19,25 @@ from masthead.commerce.collection import orders
 from masthead.ids import TenantId
 from masthead.members.collection import blog_members
 from masthead.payments.collection import payment_subscriptions
-from masthead.payments.memberships import MOST_SUBSCRIPTIONS, as_told
-from masthead.payments.standing import outcome_of
+from masthead.payments.memberships import MAX_SUBSCRIPTIONS, state_row
+from masthead.payments.subscription_state import member_outcome
 from masthead.payments.tables import payment_inbox, payment_reports
 from masthead.records.collection import Collection, Record
 from masthead.records.engine import ListRequest, Records
 from masthead.storage import dialects
 from masthead.storage.database import EVERY_TENANT, Database, scope_of
 
-STEP = 100
-"""Members looked at in one go."""
-LISTED = 50
-"""How many of each kind a report names; the rest it counts."""
-PATIENCE = timedelta(days=1)
-"""How long an order may wait for its payment."""
-NOTES_FOR = timedelta(days=7)
+MEMBER_PAGE = 100
+"""Members per query."""
+MAX_LISTED = 50
+"""How many findings of each kind a report lists; it counts the others."""
+PAYMENT_DEADLINE = timedelta(days=1)
+"""How long an order may stay unpaid."""
+EVENT_PERIOD = timedelta(days=7)
 
 
 class Finding(msgspec.Struct, omit_defaults=True):
-    """One thing to look at: a record or event, and what is odd about it."""
+    """A record or event that needs attention, and why."""
 
     id: str
     why: str = ""
@@ -50,13 +50,13 @@ class Kind(msgspec.Struct):
 
 class Report(msgspec.Struct):
     members: Kind
-    """Whose tier is not what their subscriptions say."""
+    """Their tier does not match their subscriptions."""
     orders: Kind
-    """Paid or shipped without a payment, or waiting for one for over a day."""
+    """Paid or shipped without a payment, or unpaid for over a day."""
     subscriptions: Kind
-    """Paid for by nobody we know."""
+    """Paid, but without a member."""
     events: Kind
-    """Taken in the last week and not acted on."""
+    """Received in the last week and not applied."""
 
     @property
     def is_clean(self) -> bool:
@@ -115,9 +115,9 @@ class Reconciliation:
                 subscriptions.member_id > sa.bindparam("after"),
             )
             .order_by(subscriptions.member_id)
-            .limit(STEP)
+            .limit(MEMBER_PAGE)
         )
-        self._noted = database.compile(
+        self._unprocessed = database.compile(
             sa.select(t.event_id, t.note)
             .where(
                 t.tenant_id == sa.bindparam("tenant"),
@@ -128,20 +128,20 @@ class Reconciliation:
         )
 
     async def run(self) -> None:
-        """Looks at every tenant that has ever had to do with payments."""
+        """Reports on every tenant with payment data."""
         found = await self._records.database.fetch(
             EVERY_TENANT, self._tenants, self._tenants.bind({}), slow=True
         )
         for (tenant_id,) in found:
             now = self._records.clock()
-            report = await self.look_at(TenantId(tenant_id), now)
+            report = await self.report_on(TenantId(tenant_id), now)
             await self._reports.store(TenantId(tenant_id), report, clock.to_text(now))
 
-    async def look_at(self, tenant_id: TenantId, now: datetime) -> Report:
-        late = clock.to_text(now - PATIENCE)
+    async def report_on(self, tenant_id: TenantId, now: datetime) -> Report:
+        late = clock.to_text(now - PAYMENT_DEADLINE)
         return Report(
             members=await self._members(tenant_id),
-            orders=_together(
+            orders=_merged(
                 await self._matching(
                     tenant_id,
                     orders,
@@ -167,21 +167,21 @@ class Reconciliation:
     async def _members(self, tenant_id: TenantId) -> Kind:
         wrong: list[Finding] = []
         async for member, rows in self._paying(tenant_id):
-            expected = outcome_of(map(as_told, rows)).tier
+            expected = member_outcome(map(state_row, rows)).tier
             if expected is not None and expected != member["tier"]:
                 why = f"is {member['tier']}, and {expected} by the subscription"
                 wrong.append(Finding(member["id"], why))
         return _kind(wrong)
 
     async def _paying(self, tenant_id: TenantId) -> AsyncIterator[tuple[Record, list[Record]]]:
-        """Each member that has a subscription, with all of theirs."""
+        """Each member with subscriptions, and all of their subscriptions."""
         caller = system(tenant_id)
         after = ""
         while payers := await self._next_payers(tenant_id, after):
             after = payers[-1]
-            members = await self._records.related(caller, blog_members, "id", payers, STEP)
+            members = await self._records.related(caller, blog_members, "id", payers, MEMBER_PAGE)
             rows = await self._records.related(
-                caller, payment_subscriptions, "member_id", payers, STEP * MOST_SUBSCRIPTIONS
+                caller, payment_subscriptions, "member_id", payers, MEMBER_PAGE * MAX_SUBSCRIPTIONS
             )
             by_member: dict[str, list[Record]] = defaultdict(list)
             for row in rows:
@@ -198,21 +198,21 @@ class Reconciliation:
     async def _matching(
         self, tenant_id: TenantId, collection: Collection, matching: str, why: str
     ) -> Kind:
-        wanted = ListRequest(per_page=LISTED, filter=matching, names=frozenset({"id"}))
+        wanted = ListRequest(per_page=MAX_LISTED, filter=matching, names=frozenset({"id"}))
         page = await self._records.page(system(tenant_id), collection, wanted)
         return Kind(page.total, [Finding(record["id"], why) for record in page.items])
 
     async def _events(self, tenant_id: TenantId, now: datetime) -> Kind:
-        since = clock.to_text(now - NOTES_FOR)
-        values = self._noted.bind({"tenant": tenant_id, "since": since})
-        rows = await self._records.database.fetch(scope_of(tenant_id), self._noted, values)
+        since = clock.to_text(now - EVENT_PERIOD)
+        values = self._unprocessed.bind({"tenant": tenant_id, "since": since})
+        rows = await self._records.database.fetch(scope_of(tenant_id), self._unprocessed, values)
         return _kind([Finding(event_id, note) for event_id, note in rows])
 
 
 def _kind(findings: list[Finding]) -> Kind:
-    return Kind(len(findings), findings[:LISTED])
+    return Kind(len(findings), findings[:MAX_LISTED])
 
 
-def _together(*kinds: Kind) -> Kind:
+def _merged(*kinds: Kind) -> Kind:
     first = [finding for kind in kinds for finding in kind.first]
-    return Kind(sum(kind.count for kind in kinds), first[:LISTED])
+    return Kind(sum(kind.count for kind in kinds), first[:MAX_LISTED])

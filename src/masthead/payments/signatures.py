@@ -1,4 +1,4 @@
-"""Whether a payment event was signed with the secret: every form of spec 5.6 as decided."""
+"""Verifies the signature of a payment event, in each of the accepted header formats."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _UNIX_TIME = re.compile(r"[0-9]{1,12}")
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What a header claims: digests of the body, or of `<at>.<body>` where it names a time."""
+    """The content of a header: digests of the body, or of `<at>.<body>` if it has a time."""
 
     digests: tuple[str, ...]
     at: str = ""
@@ -27,16 +27,16 @@ def digest(secret: str, raw_body: bytes, at: str = "") -> str:
 
 
 def is_authentic(headers: Mapping[str, str], secret: str, raw_body: bytes, now: int) -> bool:
-    """`headers` holds those of `READERS` that were sent, `now` is in Unix seconds."""
-    claims = (READERS[name](value) for name, value in headers.items())
-    return any(_holds(claim, secret, raw_body, now) for claim in claims if claim is not None)
+    """`headers` holds the sent ones of `PARSERS`; `now` is in Unix seconds."""
+    claims = (PARSERS[name](value) for name, value in headers.items())
+    return any(_is_valid(claim, secret, raw_body, now) for claim in claims if claim is not None)
 
 
-def _holds(claim: Claim, secret: str, raw_body: bytes, now: int) -> bool:
+def _is_valid(claim: Claim, secret: str, raw_body: bytes, now: int) -> bool:
     if claim.at and abs(now - int(claim.at)) > TOLERANCE_SECONDS:
         return False
     expected = digest(secret, raw_body, claim.at)
-    # Each in constant time; which of several signatures it was is no secret.
+    # Each in constant time; which of several signatures matched is no secret.
     return any(hmac.compare_digest(expected, each) for each in claim.digests)
 
 
@@ -50,8 +50,8 @@ def _plain(value: str, prefixes: Iterable[str]) -> Claim | None:
 
 
 def _timed(value: str) -> Claim | None:
-    """`t=<unix>,v1=<hex>[,v1=<hex>]`. Two v1 stand there while the secret is rolled; `v0` is the
-    processor's for test events and anyone could ask for it, so it counts for nothing."""
+    """`t=<unix>,v1=<hex>[,v1=<hex>]`. There are two v1 while the secret is rolled. `v0` is ignored:
+    the processor sends it for test events, and anyone can get one."""
     pairs = [part.strip().partition("=") for part in value.split(",")]
     times = [text for name, _, text in pairs if name == "t"]
     if len(times) != 1 or not _UNIX_TIME.fullmatch(times[0]):
@@ -60,7 +60,7 @@ def _timed(value: str) -> Claim | None:
     return Claim(tuple(digests), times[0])
 
 
-READERS: Mapping[str, Callable[[str], Claim | None]] = {
+PARSERS: Mapping[str, Callable[[str], Claim | None]] = {
     "payment-signature": lambda value: _plain(value, ("", "sha256=", "v1=")) or _timed(value),
     "stripe-signature": _timed,
     "x-service-signature": lambda value: _plain(value, ("sha256=",)),

@@ -1,4 +1,4 @@
-"""The receivers' own tables, beside the mappings that people look at."""
+"""Internal tables of the payment receivers."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from sqlalchemy import Column, Index, PrimaryKeyConstraint, Table, text
 from masthead.storage import dialects
 from masthead.storage.metadata import metadata
 
-# Every event that was taken, for good: a repeat is known however late it comes. Without the
-# payload, so that nothing about a person stays here.
+# Every processed event, without an end, so that a late repeat is recognized. The payload is not
+# stored, so the rows hold no personal data.
 _NOTED = text("note <> ''")
 payment_inbox = Table(
     "payment_inbox",
@@ -16,16 +16,16 @@ payment_inbox = Table(
     Column("tenant_id", dialects.Text(), nullable=False),
     Column("event_id", dialects.Text(), nullable=False),
     Column("type", dialects.Text(), nullable=False),
-    # When the processor says it happened, and when it came here.
+    # The processor's time of the event, and when it was received.
     Column("happened", dialects.Text(), nullable=False),
     Column("received", dialects.Text(), nullable=False),
-    # Why it was not acted on, where it was not.
+    # Why it was not applied, if it was not.
     Column("note", dialects.Text(), nullable=False, server_default=text("''")),
     PrimaryKeyConstraint("tenant_id", "event_id"),
     Index("ix_payment_inbox__noted", "tenant_id", "received", sqlite_where=_NOTED),
 )
 
-# What was paid back, by payment: a refund may come before the checkout that it takes back.
+# Refunded amounts by payment: a refund may be received before its checkout.
 payment_refunds = Table(
     "payment_refunds",
     metadata,
@@ -36,7 +36,7 @@ payment_refunds = Table(
     PrimaryKeyConstraint("tenant_id", "payment_id"),
 )
 
-# The last nightly look at each tenant.
+# The last nightly report of each tenant.
 payment_reports = Table(
     "payment_reports",
     metadata,

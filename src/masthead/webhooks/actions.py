@@ -1,4 +1,4 @@
-"""What can be done with a subscription beyond plain changes: checking, testing, enabling again."""
+"""Actions on a subscription beyond plain changes: URL check, test event, enabling again."""
 
 from __future__ import annotations
 
@@ -24,34 +24,33 @@ from masthead.webhooks.collection import (
     webhook_deliveries,
     webhook_subscriptions,
 )
-from masthead.webhooks.queue import Delivery, Lane
-from masthead.webhooks.sending import Sent, payload_text, send
+from masthead.webhooks.queue import Delivery, QueueKey
+from masthead.webhooks.sending import SendResult, payload_text, send
 from masthead.webhooks.signing import new_secret
 from masthead.webhooks.tables import webhook_attempts
 
 MAX_PER_TENANT = 100
 ENABLED = {"disabled_at": "", "failure_count": 0}
-"""Stamped on a subscription that is enabled again. It starts afresh, with events from now on: what
-was pending was dropped when it was disabled."""
+"""Set on a subscription that is enabled again. It gets events from now on: pending deliveries were
+dropped when it was disabled."""
 
 
 async def check_url(client: OutboundClient, given: Mapping[str, Any]) -> None:
-    """Asks a name server, so it is done before a transaction opens: by the engine for whoever
-    changes a single record, by whoever opens a unit for the rest."""
+    """Resolves a host name, so it runs before a transaction opens: called by the engine for changes
+    of a single record, else by the caller that opens the unit."""
     try:
         url = webhook_subscriptions.by_name["url"].parse(given["url"])
     except (KeyError, FieldError):
-        return  # the engine tells what is wrong, together with the other fields
+        return  # the engine reports it, together with the other fields
     problem = await client.check_url(url)
     if problem is not None:
         raise Invalid({"url": problem})
 
 
 async def subscribe(unit: Unit, values: Mapping[str, Any]) -> tuple[Record, str]:
-    """The new subscription and its secret, which nobody can read afterwards."""
+    """The new subscription and its secret, which can't be read afterwards."""
     found = await unit.find(webhook_subscriptions, {}, limit=MAX_PER_TENANT)
     if len(found) >= MAX_PER_TENANT:
-        # No field is at fault.
         raise Invalid({}, f"A site has at most {MAX_PER_TENANT} webhooks. Delete one first.")
     secret = new_secret()
     return await unit.create(webhook_subscriptions, values, stamped={"secret": secret}), secret
@@ -62,11 +61,11 @@ async def fire_test(
     client: OutboundClient,
     subscription: Record,
     caller: Caller | None = None,
-) -> tuple[Sent, datetime]:
+) -> tuple[SendResult, datetime]:
     """Sends a `test.ping` now. It is logged like any event, but never retried and never counted.
 
-    The call is made between two transactions, not inside one. Without a `caller` it is the service
-    itself that asks.
+    The call is made between two transactions, not inside one. Without a `caller` the service itself
+    sends it.
     """
     tenant_id = TenantId(subscription["tenant_id"])
     payload = {
@@ -75,7 +74,7 @@ async def fire_test(
         "tenant_id": tenant_id,
     }
     async with records.unit(caller or system(tenant_id)) as unit:
-        # As the caller: a site that is read-only refuses it here, before anything is sent.
+        # As the caller, so that a read-only site refuses it before anything is sent.
         logged = await unit.create(
             webhook_deliveries,
             {},
@@ -86,10 +85,10 @@ async def fire_test(
             collection=webhook_subscriptions.name,
             record_id=subscription["id"],
         )
-        # It goes to this subscription alone, and by hand.
+        # It is sent below, to this subscription alone.
         unit.written.clear()
     delivery = Delivery(
-        Lane(tenant_id, subscription["id"]),
+        QueueKey(tenant_id, subscription["id"]),
         records.clock(),
         logged["id"],
         written.id,
@@ -105,15 +104,17 @@ async def fire_test(
     return sent, ended
 
 
-async def _log_test(records: Records, delivery: Delivery, sent: Sent, ended: datetime) -> None:
-    async with records.unit(system(delivery.lane.tenant_id)) as unit:
+async def _log_test(
+    records: Records, delivery: Delivery, sent: SendResult, ended: datetime
+) -> None:
+    async with records.unit(system(delivery.queue_key.tenant_id)) as unit:
         await unit.update(
             webhook_deliveries,
             delivery.id,
             {},
             stamped={
                 "event_id": delivery.event_id,
-                # A test that failed is no dead letter: nobody may send it again.
+                # A failed test is not dead: it can't be retried.
                 "state": DELIVERED if sent.is_success else DROPPED,
                 "attempts": 1,
                 "last_status": sent.status or None,
@@ -122,7 +123,7 @@ async def _log_test(records: Records, delivery: Delivery, sent: Sent, ended: dat
         await unit.execute(
             records.database.compile(sa.insert(webhook_attempts)),
             {
-                "tenant_id": delivery.lane.tenant_id,
+                "tenant_id": delivery.queue_key.tenant_id,
                 "id": new_id(),
                 "delivery_id": delivery.id,
                 "number": 1,

@@ -22,7 +22,7 @@ PENDING, DELIVERED, DEAD, DROPPED = "pending", "delivered", "dead", "dropped"
 
 @dataclass(frozen=True, kw_only=True)
 class ReceiverUrl(Url):
-    """Read as strictly as the client that will call it. Where a name leads is asked by the client
+    """Parsed as strictly as by the client that will call it. The client resolves the host name
     (`OutboundClient.check_url`), and again at every attempt."""
 
     allow: tuple[Network, ...] | None = None
@@ -46,15 +46,15 @@ webhook_subscriptions = Collection(
         ReceiverUrl(name="url", required=True),
         TextList(name="events", required=True, values=EVENT_NAMES),
         Secret(name="secret", write=Access.ENGINE, max=500),
-        # The three below are written by the delivery worker, past the engine: they are no change
-        # of the tenant's content, and must not empty its caches.
+        # The delivery worker writes the next three directly, not through the engine: they do not
+        # change the tenant's content and must not invalidate its caches.
         Number(name="failure_count", write=Access.ENGINE),
         Date(name="last_delivery_at", write=Access.ENGINE),
         Date(name="disabled_at", write=Access.ENGINE),
     ),
     help="Which events are sent where.",
     made_by="POST /api/v1/webhooks, which shows the signing secret once",
-    # Changes of a tenant remember that it has no subscriber.
+    # The tenant's cached state says whether it has subscribers.
     is_identity=True,
 )
 
@@ -78,10 +78,10 @@ webhook_deliveries = Collection(
     ),
     help="The log of deliveries to subscriptions.",
     made_by="the events of a subscription",
-    # Rows are written past the engine, so no counter is kept of them.
+    # Rows are not written through the engine, so they have no counter.
     counters=(),
     indexes=(
-        # What a subscription's lane has to send next, with all that a claim wants to know of it.
+        # The next deliveries of a subscription, with all columns that a claim reads.
         Index(
             ("webhook_id", "next_attempt_at", "id", "event_id", "attempts"),
             skip_empty="next_attempt_at",
@@ -93,9 +93,9 @@ webhook_deliveries = Collection(
 )
 
 
-def reaching(registry: Registry, allow: Sequence[Network]) -> Registry:
-    """The same collections, in which a subscription's URL is one that may be called where these
-    networks of the operator's own are open."""
+def with_outbound_rules(registry: Registry, allow: Sequence[Network]) -> Registry:
+    """The same collections, in which a subscription's URL is checked against the operator's
+    allowed networks."""
 
     def bound(field: Field) -> Field:
         return replace(field, allow=tuple(allow)) if isinstance(field, ReceiverUrl) else field

@@ -1,4 +1,4 @@
-"""The delivery worker: many attempts in flight, few per host, every result recorded durably."""
+"""The delivery worker: many concurrent attempts, few per host, every result recorded."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from masthead.errors import Unavailable
 from masthead.outbound.client import OutboundClient
 from masthead.records.write.unit import ENCRYPTION_PURPOSE, secret_context
 from masthead.webhooks.collection import DEAD, DELIVERED, PENDING, webhook_subscriptions
-from masthead.webhooks.hosts import Host, Hosts, Ready, Target, host_of
-from masthead.webhooks.queue import Delivery, DeliveryQueue, Lane, Result, Subscription
+from masthead.webhooks.hosts import ClaimedDelivery, Host, Hosts, Target, host_of
+from masthead.webhooks.queue import Delivery, DeliveryQueue, QueueKey, Result, Subscription
 from masthead.webhooks.schedule import next_attempt
-from masthead.webhooks.sending import ATTEMPT_SECONDS, Sent, send
+from masthead.webhooks.sending import ATTEMPT_SECONDS, SendResult, send
 
 MAX_CALLS = 512
-MAX_CALLS_TO_SILENT = MAX_CALLS // 2
-"""However many dead receivers there are, the others keep this half."""
+MAX_CALLS_TO_UNRESPONSIVE = MAX_CALLS // 2
+"""Half of the calls stay available to responsive hosts."""
 MAX_CLAIMED = 4 * MAX_CALLS
-LANES_AT_ONCE = 256
-LANES_PER_CLAIM = 16
-"""A claim holds its lanes' rows, for which writers wait: so it is kept short."""
+QUEUE_PAGE = 256
+QUEUES_PER_CLAIM = 16
+"""A claim locks its queues' rows, and writers wait for them: so it is short."""
 IDLE_SECONDS = 0.5
 BUSY_SECONDS = 0.02
-"""Before a second look at a lane that somebody else held."""
-OWNERLESS_EVERY = timedelta(minutes=1)
-UNREADABLE_WAITS = timedelta(minutes=1)
-RECORDED_AT_ONCE = 256
-RECORD_AGAIN_SECONDS = 0.5
+"""The wait before claiming from a queue that was locked."""
+ORPHAN_INTERVAL = timedelta(minutes=1)
+UNREADABLE_RETRY = timedelta(minutes=1)
+RECORD_BATCH = 256
+RECORD_RETRY_SECONDS = 0.5
 LEASE_MARGIN = timedelta(seconds=1)
 
 log = structlog.get_logger()
@@ -58,27 +58,27 @@ class DeliveryWorker:
         self._policy = policy
         self._clock = now
         self._attempt_seconds = attempt_seconds
-        # More would only wait inside the client, while their leases run out.
+        # More would only wait inside the client until their leases end.
         self._hosts = Hosts(client.calls_per_host)
-        self._hungry: dict[Host, None] = {}
-        """Hosts that wait for one of the process's own places."""
+        self._waiting_hosts: dict[Host, None] = {}
+        """Hosts that wait for one of the process's call slots."""
         self._calls: set[asyncio.Task[None]] = set()
-        self._calls_to_silent = 0
+        self._calls_to_unresponsive = 0
         self._claimed = 0
         self._is_full = False
-        self._all_settled = asyncio.Event()
-        self._results: asyncio.Queue[tuple[Ready, Result]] = asyncio.Queue()
-        self._ownerless_at: datetime | None = None
-        self._look_again_soon = False
+        self._all_done = asyncio.Event()
+        self._results: asyncio.Queue[tuple[ClaimedDelivery, Result]] = asyncio.Queue()
+        self._orphans_checked_at: datetime | None = None
+        self._polls_soon = False
         self._wake = asyncio.Event()
         self._stopping = False
 
     def wake(self) -> None:
-        """Something may be due right now."""
+        """Makes the worker check for due deliveries now."""
         self._wake.set()
 
     def stop(self) -> None:
-        """Takes nothing new; `run_forever` returns when what is in flight has been recorded."""
+        """Claims nothing more; `run_forever` returns when running attempts are recorded."""
         self._stopping = True
         self._wake.set()
 
@@ -88,16 +88,16 @@ class DeliveryWorker:
                 self._wake.clear()
                 if not await self._start_due():
                     await self._sleep()
-            await self._give_back(self._hosts.take_waiting())
-            await self._settled()
+            await self._release(self._hosts.take_waiting())
+            await self._wait_until_done()
 
     async def run_due(self) -> int:
-        """Everything that is due now, to its end; how many attempts that were."""
+        """Sends everything that is due now; returns the number of attempts."""
         async with self._recording():
             started = 0
-            while (batch := await self._start_due()) or self._look_again_soon:
+            while (batch := await self._start_due()) or self._polls_soon:
                 started += batch
-                await self._settled()
+                await self._wait_until_done()
             return started
 
     @contextlib.asynccontextmanager
@@ -110,147 +110,145 @@ class DeliveryWorker:
             with contextlib.suppress(asyncio.CancelledError):
                 await recorder
 
-    async def _settled(self) -> None:
+    async def _wait_until_done(self) -> None:
         while self._claimed:
-            self._all_settled.clear()
-            await self._all_settled.wait()
+            self._all_done.clear()
+            await self._all_done.wait()
 
     async def _sleep(self) -> None:
-        seconds = BUSY_SECONDS if self._look_again_soon else IDLE_SECONDS
+        seconds = BUSY_SECONDS if self._polls_soon else IDLE_SECONDS
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._wake.wait(), seconds)
 
     async def _start_due(self) -> int:
-        """Claims some deliveries of each lane that has any and starts them; how many."""
-        self._look_again_soon = False
+        """Claims some deliveries of each due queue and starts them; returns how many."""
+        self._polls_soon = False
         try:
-            return await self._serve(await self._lanes())
+            return await self._process(await self._next_queues())
         except Unavailable:
             log.warning("webhooks.database_unavailable")
-        # Part of the job's edge: a worker that has died would only be noticed by what it leaves
-        # undone.
+        # Part of the job's edge: a dead worker would only be noticed by missing deliveries.
         except Exception:
             log.exception("webhooks.round_failed")
         return 0
 
-    async def _lanes(self) -> list[Lane]:
-        """Lanes to look at, once each: those that waited for room first."""
-        self._hosts.forget_idle()
+    async def _next_queues(self) -> list[QueueKey]:
+        """Queues to claim from, once each: deferred ones first."""
+        self._hosts.remove_idle()
         self._is_full = self._claimed >= MAX_CLAIMED
         if self._is_full:
             return []
         now = self._clock()
-        lanes = self._hosts.take_parked()
-        lanes += await self._queue.due_lanes(now, LANES_AT_ONCE, self._hosts.parked())
-        if self._ownerless_at is None or now >= self._ownerless_at:
-            self._ownerless_at = now + OWNERLESS_EVERY
-            lanes += await self._queue.ownerless_lanes(LANES_AT_ONCE)
-        return list(dict.fromkeys(lanes))
+        keys = self._hosts.take_deferred()
+        keys += await self._queue.due_queues(now, QUEUE_PAGE, self._hosts.deferred())
+        if self._orphans_checked_at is None or now >= self._orphans_checked_at:
+            self._orphans_checked_at = now + ORPHAN_INTERVAL
+            keys += await self._queue.orphaned_queues(QUEUE_PAGE)
+        return list(dict.fromkeys(keys))
 
-    async def _serve(self, lanes: Sequence[Lane]) -> int:
-        if not lanes:
+    async def _process(self, keys: Sequence[QueueKey]) -> int:
+        if not keys:
             return 0
-        found = await self._queue.subscriptions(lanes)
-        for lane in lanes:
-            if lane not in found and await self._queue.drop(lane, self._clock()):
-                self._look_again_soon = True
+        found = await self._queue.subscriptions(keys)
+        for key in keys:
+            if key not in found and await self._queue.drop(key, self._clock()):
+                self._polls_soon = True
         targets = await self._targets(found)
         started = 0
-        for wanted in _in_steps(self._shares(targets)):
+        for wanted in _batches(self._shares(targets)):
             if self._stopping:
                 break
             started += await self._claim(wanted, targets)
         return started
 
-    async def _targets(self, found: dict[Lane, Subscription]) -> dict[Lane, Target]:
+    async def _targets(self, found: dict[QueueKey, Subscription]) -> dict[QueueKey, Target]:
         targets = {}
-        for lane, subscription in found.items():
+        for key, subscription in found.items():
             try:
-                targets[lane] = self._target(lane, subscription)
+                targets[key] = self._target(key, subscription)
             except DecryptionError:
-                # Nothing is wrong with the subscription: it waits until the operator has the
-                # right root secret in place.
-                log.error("webhooks.secret_unreadable", webhook_id=lane.webhook_id)
-                await self._queue.postpone(lane, self._clock() + UNREADABLE_WAITS)
+                # The subscription waits until the operator has set the right root secret.
+                log.error("webhooks.secret_unreadable", webhook_id=key.webhook_id)
+                await self._queue.postpone(key, self._clock() + UNREADABLE_RETRY)
         return targets
 
-    def _target(self, lane: Lane, subscription: Subscription) -> Target:
-        place = {"tenant_id": lane.tenant_id, "id": lane.webhook_id}
-        context = secret_context(webhook_subscriptions, place, "secret")
+    def _target(self, key: QueueKey, subscription: Subscription) -> Target:
+        record = {"tenant_id": key.tenant_id, "id": key.webhook_id}
+        context = secret_context(webhook_subscriptions, record, "secret")
         secret = self._keyring.decrypt(ENCRYPTION_PURPOSE, subscription.secret, context)
         return Target(subscription.url, host_of(subscription.url), secret)
 
-    def _shares(self, targets: dict[Lane, Target]) -> dict[Lane, int]:
-        """How many to claim of each lane: those of one host share its room, and those that get
-        none are parked until there is some again."""
-        by_host: dict[Host, list[Lane]] = {}
-        for lane, target in targets.items():
-            by_host.setdefault(self._hosts.of(target), []).append(lane)
-        shares: dict[Lane, int] = {}
-        for host, lanes in by_host.items():
-            room = host.room
-            host.parked.update(dict.fromkeys(lanes[room:]))
-            for lane in lanes[:room]:
-                shares[lane] = max(room // len(lanes), 1)
+    def _shares(self, targets: dict[QueueKey, Target]) -> dict[QueueKey, int]:
+        """How many to claim of each queue: queues of one host share its capacity, and those that
+        get none are deferred until there is some again."""
+        by_host: dict[Host, list[QueueKey]] = {}
+        for key, target in targets.items():
+            by_host.setdefault(self._hosts.of(target), []).append(key)
+        shares: dict[QueueKey, int] = {}
+        for host, keys in by_host.items():
+            capacity = host.capacity
+            host.deferred.update(dict.fromkeys(keys[capacity:]))
+            for key in keys[:capacity]:
+                shares[key] = max(capacity // len(keys), 1)
         return shares
 
-    async def _claim(self, wanted: dict[Lane, int], targets: dict[Lane, Target]) -> int:
+    async def _claim(self, wanted: dict[QueueKey, int], targets: dict[QueueKey, Target]) -> int:
         claimed = await self._queue.claim(wanted, self._clock())
         if len(claimed) < len(wanted):
-            self._look_again_soon = True
-        for lane, deliveries in claimed.items():
-            target = targets[lane]
+            self._polls_soon = True
+        for key, deliveries in claimed.items():
+            target = targets[key]
             host = self._hosts.of(target)
-            host.waiting.extend(Ready(delivery, target, host) for delivery in deliveries)
+            host.waiting.extend(ClaimedDelivery(delivery, target, host) for delivery in deliveries)
             host.claimed += len(deliveries)
             self._claimed += len(deliveries)
             self._start_calls(host)
         return sum(map(len, claimed.values()))
 
     def _start_calls(self, host: Host) -> None:
-        while host.waiting and host.calling < host.allowance and not self._stopping:
-            if not self._has_place_for(host):
-                self._hungry[host] = None
+        while host.waiting and host.active_calls < host.call_limit and not self._stopping:
+            if not self._has_slot_for(host):
+                self._waiting_hosts[host] = None
                 return
-            ready = host.waiting.popleft()
-            if self._may_still_send(ready.delivery):
-                self._start_call(ready)
+            claimed = host.waiting.popleft()
+            if self._has_lease_left(claimed.delivery):
+                self._start_call(claimed)
             else:
-                self._settle(ready)
-        self._hungry.pop(host, None)
+                self._finish(claimed)
+        self._waiting_hosts.pop(host, None)
 
-    def _has_place_for(self, host: Host) -> bool:
-        if host.is_silent and self._calls_to_silent >= MAX_CALLS_TO_SILENT:
+    def _has_slot_for(self, host: Host) -> bool:
+        if host.is_unresponsive and self._calls_to_unresponsive >= MAX_CALLS_TO_UNRESPONSIVE:
             return False
         return len(self._calls) < MAX_CALLS
 
-    def _may_still_send(self, delivery: Delivery) -> bool:
-        """Else the end of the lease brings it back."""
+    def _has_lease_left(self, delivery: Delivery) -> bool:
+        """If not, another worker claims the delivery when its lease ends."""
         longest = timedelta(seconds=self._attempt_seconds)
         return delivery.leased_until - self._clock() > longest + LEASE_MARGIN
 
-    def _start_call(self, ready: Ready) -> None:
-        host, is_to_silent = ready.host, ready.host.is_silent
-        host.calling += 1
-        self._calls_to_silent += is_to_silent
-        call = asyncio.create_task(self._call(ready))
+    def _start_call(self, claimed: ClaimedDelivery) -> None:
+        host, is_to_unresponsive = claimed.host, claimed.host.is_unresponsive
+        host.active_calls += 1
+        self._calls_to_unresponsive += is_to_unresponsive
+        call = asyncio.create_task(self._call(claimed))
         self._calls.add(call)
 
         def ended(done: asyncio.Task[None]) -> None:
             self._calls.discard(done)
-            self._calls_to_silent -= is_to_silent
-            host.calling -= 1
+            self._calls_to_unresponsive -= is_to_unresponsive
+            host.active_calls -= 1
             if not done.cancelled() and (failure := done.exception()):
-                # The lease brings the delivery back.
+                # It is claimed again when its lease ends.
                 log.error("webhooks.attempt_failed", exc_info=failure)
-                self._settle(ready)
-            for waiting in (host, *self._hungry):
+                self._finish(claimed)
+            for waiting in (host, *self._waiting_hosts):
                 self._start_calls(waiting)
 
         call.add_done_callback(ended)
 
-    async def _call(self, ready: Ready) -> None:
-        delivery, target = ready.delivery, ready.target
+    async def _call(self, claimed: ClaimedDelivery) -> None:
+        delivery, target = claimed.delivery, claimed.target
         sent = await send(
             self._client,
             delivery,
@@ -259,14 +257,14 @@ class DeliveryWorker:
             self._clock(),
             timeout_seconds=self._attempt_seconds,
         )
-        result = self._judge(delivery, sent)
+        result = self._result_of(delivery, sent)
         if sent.status:
-            ready.host.answered(sent.duration_ms / 1000)
+            claimed.host.mark_answered(sent.duration_ms / 1000)
         else:
-            await self._give_back(ready.host.kept_silent())
-        self._results.put_nowait((ready, result))
+            await self._release(claimed.host.mark_unresponsive())
+        self._results.put_nowait((claimed, result))
 
-    def _judge(self, delivery: Delivery, sent: Sent) -> Result:
+    def _result_of(self, delivery: Delivery, sent: SendResult) -> Result:
         number = delivery.attempts + 1
         now = self._clock()
         state, again = DELIVERED, None
@@ -292,57 +290,57 @@ class DeliveryWorker:
             again,
         )
 
-    async def _give_back(self, unsent: Sequence[Ready]) -> None:
+    async def _release(self, unsent: Sequence[ClaimedDelivery]) -> None:
         try:
-            await self._queue.release([ready.delivery for ready in unsent], self._clock())
+            await self._queue.release([claimed.delivery for claimed in unsent], self._clock())
         except Unavailable:
-            # The lease brings them back.
+            # They are claimed again when their leases end.
             log.warning("webhooks.not_released", deliveries=len(unsent))
-        for ready in unsent:
-            self._settle(ready)
+        for claimed in unsent:
+            self._finish(claimed)
 
     async def _record_forever(self) -> None:
-        """Writes results as they come, those that came together in one commit."""
+        """Writes results in batches, one commit each."""
         while True:
             batch = [await self._results.get()]
-            while len(batch) < RECORDED_AT_ONCE and not self._results.empty():
+            while len(batch) < RECORD_BATCH and not self._results.empty():
                 batch.append(self._results.get_nowait())
             try:
                 disabled = await self._record([result for _, result in batch])
-            # The job's edge again: the leases bring back what could not be recorded.
+            # The job's edge again: these deliveries are sent again when their leases end.
             except Exception:
                 log.exception("webhooks.not_recorded", deliveries=len(batch))
                 disabled = set()
-            for ready, _ in batch:
-                self._settle(ready)
+            for claimed, _ in batch:
+                self._finish(claimed)
             if disabled:
-                for ready in self._hosts.take_waiting_of(disabled):
-                    self._settle(ready)
+                for claimed in self._hosts.take_waiting_of(disabled):
+                    self._finish(claimed)
 
-    async def _record(self, results: Sequence[Result]) -> set[Lane]:
-        """Tries for as long as the leases hold: what is not recorded will be sent once more."""
+    async def _record(self, results: Sequence[Result]) -> set[QueueKey]:
+        """Retries until the leases end: an attempt that is not recorded is repeated."""
         loop = asyncio.get_running_loop()
-        gives_up_at = loop.time() + self._queue.lease.total_seconds()
+        deadline = loop.time() + self._queue.lease.total_seconds()
         while True:
             try:
                 return await self._queue.record(results, self._policy.disable_after)
             except Unavailable:
-                if self._stopping or loop.time() > gives_up_at:
+                if self._stopping or loop.time() > deadline:
                     raise
                 log.warning("webhooks.recording_waits", deliveries=len(results))
-                await asyncio.sleep(RECORD_AGAIN_SECONDS)
+                await asyncio.sleep(RECORD_RETRY_SECONDS)
 
-    def _settle(self, ready: Ready) -> None:
-        """This worker is done with the delivery, one way or another."""
-        ready.host.claimed -= 1
+    def _finish(self, claimed: ClaimedDelivery) -> None:
+        """Releases the delivery's share of the worker's capacity."""
+        claimed.host.claimed -= 1
         self._claimed -= 1
         if not self._claimed:
-            self._all_settled.set()
-        if ready.host.has_room_for_parked or (self._is_full and self._claimed < MAX_CLAIMED // 2):
+            self._all_done.set()
+        if claimed.host.can_resume_deferred or (self._is_full and self._claimed < MAX_CLAIMED // 2):
             self._wake.set()
 
 
-def _in_steps(shares: dict[Lane, int]) -> Iterator[dict[Lane, int]]:
-    lanes = list(shares)
-    for start in range(0, len(lanes), LANES_PER_CLAIM):
-        yield {lane: shares[lane] for lane in lanes[start : start + LANES_PER_CLAIM]}
+def _batches(shares: dict[QueueKey, int]) -> Iterator[dict[QueueKey, int]]:
+    keys = list(shares)
+    for start in range(0, len(keys), QUEUES_PER_CLAIM):
+        yield {key: shares[key] for key in keys[start : start + QUEUES_PER_CLAIM]}

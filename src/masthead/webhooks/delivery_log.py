@@ -1,4 +1,4 @@
-"""What became of deliveries, for people: listing them, their attempts, and retrying dead ones."""
+"""The log of deliveries for owners and operators: listing, attempts, and retrying dead ones."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from masthead.storage.database import EVERY_TENANT, Database, Row, Transaction
 from masthead.webhooks.collection import DEAD, webhook_deliveries, webhook_subscriptions
 from masthead.webhooks.statements import QueueStatements
 
-AT_ONCE = 500
+RETRY_BATCH = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Which:
-    """Some deliveries of a tenant: those for which everything that is given holds."""
+class DeliveryFilter:
+    """Selects deliveries of a tenant; all given conditions must hold."""
 
     ids: Sequence[str] | None = None
     state: str = ""
     webhook_id: str = ""
     event: str = ""
     since: datetime | None = None
-    """Of events from this moment on."""
+    """Created at this time or later."""
     until: datetime | None = None
-    """Of events before this moment."""
+    """Created before this time."""
 
 
-EVERY = Which()
+ALL = DeliveryFilter()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class LoggedDelivery:
 class LoggedAttempt:
     number: int
     status: int
-    """0 when there was no answer; then `error` says why."""
+    """0 without an answer; then `error` says why."""
     duration_ms: int
     error: str
     answer: str
@@ -62,7 +62,7 @@ class LoggedAttempt:
     created: str
 
 
-# Spelled here, since `list` is something else inside the class.
+# Defined here, because `list` is a method inside the class.
 _Deliveries = list[LoggedDelivery]
 _Attempts = list[LoggedAttempt]
 _Rows = list[Row]
@@ -81,7 +81,7 @@ class DeliveryLog:
     async def list(
         self,
         tenant_id: TenantId,
-        which: Which = EVERY,
+        filter_: DeliveryFilter = ALL,
         *,
         limit: int = 100,
         after: tuple[str, str] | None = None,
@@ -89,7 +89,7 @@ class DeliveryLog:
         """Newest first; `after` is the `created` and `id` of the last one of the page before."""
         d = self._deliveries.c
         columns = [d[name] for name in LoggedDelivery.__slots__]
-        query = sa.select(*columns).where(*self._conditions(tenant_id, which))
+        query = sa.select(*columns).where(*self._conditions(tenant_id, filter_))
         if after:
             query = query.where(sa.tuple_(d.created, d.id) < sa.tuple_(*after))
         query = query.order_by(d.created.desc(), d.id.desc()).limit(limit)
@@ -101,55 +101,57 @@ class DeliveryLog:
         rows = await self._database.fetch(EVERY_TENANT, sql, sql.bind(values))
         return [LoggedAttempt(*row) for row in rows]
 
-    async def retry(self, tenant_id: TenantId, which: Which, now: datetime) -> int:
-        """Dead deliveries get a fresh start; how many there were. Those whose subscription is gone
-        or disabled stay dead, and so do test events."""
+    async def retry(self, tenant_id: TenantId, filter_: DeliveryFilter, now: datetime) -> int:
+        """Makes dead deliveries pending again; returns how many. Deliveries of deleted or disabled
+        subscriptions and test events stay dead."""
         retried = 0
-        while found := await self._dead(tenant_id, which):
+        while found := await self._dead(tenant_id, filter_):
             async with self._database.transaction(EVERY_TENANT) as tx:
-                revived = await self._revive(tx, tenant_id, found, clock.to_text(now))
-            retried += revived
-            if not revived or len(found) < AT_ONCE:
+                requeued = await self._requeue(tx, tenant_id, found, clock.to_text(now))
+            retried += requeued
+            if not requeued or len(found) < RETRY_BATCH:
                 break
         return retried
 
-    async def _dead(self, tenant_id: TenantId, which: Which) -> _Rows:
+    async def _dead(self, tenant_id: TenantId, filter_: DeliveryFilter) -> _Rows:
         d, s = self._deliveries.c, self._subscriptions.c
         query = (
             sa.select(d.id, d.webhook_id)
             .join(self._subscriptions, sa.and_(s.tenant_id == d.tenant_id, s.id == d.webhook_id))
-            .where(*self._conditions(tenant_id, which), d.state == DEAD)
+            .where(*self._conditions(tenant_id, filter_), d.state == DEAD)
             .where(s.disabled_at == "", d.event != TEST_PING)
             .order_by(d.created, d.id)
-            .limit(AT_ONCE)
+            .limit(RETRY_BATCH)
         )
         return await self._fetch(query)
 
-    async def _revive(self, tx: Transaction, tenant_id: TenantId, found: _Rows, moment: str) -> int:
+    async def _requeue(
+        self, tx: Transaction, tenant_id: TenantId, found: _Rows, moment: str
+    ) -> int:
         sql = self._sql
         for webhook_id in sorted({row[1] for row in found}):
-            lane = {"tenant_id": tenant_id, "webhook_id": webhook_id, "due_at": moment}
-            await tx.execute(sql.open_lane, sql.open_lane.bind(lane))
+            key = {"tenant_id": tenant_id, "webhook_id": webhook_id, "due_at": moment}
+            await tx.execute(sql.open_queue, sql.open_queue.bind(key))
         ids = self._database.list_value([row[0] for row in found])
         values = {"tenant": tenant_id, "ids": ids, "now": moment}
-        return await tx.execute(sql.revive, sql.revive.bind(values))
+        return await tx.execute(sql.requeue, sql.requeue.bind(values))
 
-    def _conditions(self, tenant_id: TenantId, which: Which) -> _Conditions:
+    def _conditions(self, tenant_id: TenantId, filter_: DeliveryFilter) -> _Conditions:
         d = self._deliveries.c
         conditions = [d.tenant_id == tenant_id]
         for column, value in (
-            (d.state, which.state),
-            (d.webhook_id, which.webhook_id),
-            (d.event, which.event),
+            (d.state, filter_.state),
+            (d.webhook_id, filter_.webhook_id),
+            (d.event, filter_.event),
         ):
             if value:
                 conditions.append(column == value)
-        if which.ids is not None:
-            conditions.append(dialects.any_of(d.id, self._ids(which.ids)))
-        if which.since:
-            conditions.append(d.created >= clock.to_text(which.since))
-        if which.until:
-            conditions.append(d.created < clock.to_text(which.until))
+        if filter_.ids is not None:
+            conditions.append(dialects.any_of(d.id, self._ids(filter_.ids)))
+        if filter_.since:
+            conditions.append(d.created >= clock.to_text(filter_.since))
+        if filter_.until:
+            conditions.append(d.created < clock.to_text(filter_.until))
         return conditions
 
     def _ids(self, ids: Sequence[str]) -> Any:

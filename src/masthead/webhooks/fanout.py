@@ -1,4 +1,4 @@
-"""From an event to its deliveries, inside the transaction of the change that caused it."""
+"""Inserts the deliveries of an event in the transaction of the change that caused it."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from masthead.storage.database import Database, Statement
 from masthead.webhooks.collection import PENDING, webhook_deliveries, webhook_subscriptions
 from masthead.webhooks.tables import webhook_lanes
 
-ROWS_AT_ONCE = (64, 16, 4, 1)
-"""A statement for each: a hundred subscribers must not cost a write hundreds of round trips."""
+BATCH_SIZES = (64, 16, 4, 1)
+"""A multi-row statement for each: a hundred subscribers must not cost hundreds of round trips."""
 
 
-class Wanted(NamedTuple):
+class Match(NamedTuple):
     webhook_id: str
     event: WrittenEvent
 
@@ -36,80 +36,80 @@ class Fanout:
         self._subscribers = compile_(
             _subscribers(tables[webhook_subscriptions.name], tables[tenants.name])
         )
-        self._deliver = {n: compile_(_deliveries(deliveries, n)) for n in ROWS_AT_ONCE}
-        self._open_lanes = {n: compile_(_open_lanes(n)) for n in ROWS_AT_ONCE}
-        # A round trip less counts: the tenant's other writers wait.
-        self._deliver_one = database.compile_both(_deliveries(deliveries, 1), _open_lanes(1))
+        self._deliver = {n: compile_(_deliveries(deliveries, n)) for n in BATCH_SIZES}
+        self._open_queues = {n: compile_(_open_queues(n)) for n in BATCH_SIZES}
+        # One round trip less, because the tenant's other writers wait.
+        self._deliver_one = database.compile_both(_deliveries(deliveries, 1), _open_queues(1))
 
     async def __call__(self, unit: Unit, written: Sequence[WrittenEvent]) -> bool:
         """Whether anything was queued."""
         if unit.tenant.has_no_subscriber:
             return False
         rows = await unit.fetch(self._subscribers, {"tenant": unit.tenant_id})
-        # Only that there are none is remembered: a worker disables one without a new version.
+        # Only the absence is cached: a worker disables a subscription without a new version.
         unit.tenant.has_no_subscriber = not rows
-        wanted = [
-            Wanted(webhook_id, event)
+        matches = [
+            Match(webhook_id, event)
             for webhook_id, names in rows
             for event in written
-            if event.name in _listed(names)
+            if event.name in _event_names(names)
         ]
-        if wanted:
-            await self._queue(unit, wanted)
-        return bool(wanted)
+        if matches:
+            await self._queue(unit, matches)
+        return bool(matches)
 
-    async def _queue(self, unit: Unit, wanted: Sequence[Wanted]) -> None:
-        # All events of a unit happened at the same moment.
-        same = {"tenant": unit.tenant_id, "now": wanted[0].event.created}
-        if len(wanted) == 1 and self._deliver_one:
-            await unit.execute(self._deliver_one, _values(same, [_delivery(wanted[0])]))
+    async def _queue(self, unit: Unit, matches: Sequence[Match]) -> None:
+        # All events of a unit have the same time.
+        shared = {"tenant": unit.tenant_id, "now": matches[0].event.created}
+        if len(matches) == 1 and self._deliver_one:
+            await unit.execute(self._deliver_one, _values(shared, [_delivery(matches[0])]))
             return
-        await _run(unit, self._deliver, same, [_delivery(each) for each in wanted])
-        lanes = dict.fromkeys(each.webhook_id for each in wanted)
-        await _run(unit, self._open_lanes, same, [{"webhook": lane} for lane in lanes])
+        await _run(unit, self._deliver, shared, [_delivery(each) for each in matches])
+        keys = dict.fromkeys(each.webhook_id for each in matches)
+        await _run(unit, self._open_queues, shared, [{"webhook": key} for key in keys])
 
 
 @lru_cache(maxsize=1_000)
-def _listed(names: str) -> frozenset[str]:
+def _event_names(names: str) -> frozenset[str]:
     return frozenset(msgspec.json.decode(names))
 
 
-def _delivery(wanted: Wanted) -> dict[str, str]:
+def _delivery(matches: Match) -> dict[str, str]:
     return {
         "delivery": ids.new_log_id(),
-        "webhook": wanted.webhook_id,
-        "name": wanted.event.name,
-        "event": wanted.event.id,
+        "webhook": matches.webhook_id,
+        "name": matches.event.name,
+        "event": matches.event.id,
     }
 
 
 async def _run(
     unit: Unit,
     statements: Mapping[int, Statement],
-    same: Mapping[str, str],
+    shared: Mapping[str, str],
     rows: Sequence[Mapping[str, str]],
 ) -> None:
-    for some in _in_steps(rows):
-        await unit.execute(statements[len(some)], _values(same, some))
+    for some in _batches(rows):
+        await unit.execute(statements[len(some)], _values(shared, some))
 
 
-def _values(same: Mapping[str, str], rows: Sequence[Mapping[str, str]]) -> dict[str, str]:
-    values = dict(same)
+def _values(shared: Mapping[str, str], rows: Sequence[Mapping[str, str]]) -> dict[str, str]:
+    values = dict(shared)
     for number, row in enumerate(rows):
         values.update({f"{name}_{number}": value for name, value in row.items()})
     return values
 
 
-def _in_steps(rows: Sequence[Mapping[str, str]]) -> Iterator[Sequence[Mapping[str, str]]]:
+def _batches(rows: Sequence[Mapping[str, str]]) -> Iterator[Sequence[Mapping[str, str]]]:
     start = 0
-    for step in ROWS_AT_ONCE:
+    for step in BATCH_SIZES:
         while len(rows) - start >= step:
             yield rows[start : start + step]
             start += step
 
 
 def _subscribers(subscriptions: sa.Table, tenants_table: sa.Table) -> sa.Select[Any]:
-    """None while the tenant's plan has no webhooks: its subscriptions wait for a better one."""
+    """None while the tenant's plan has no webhooks."""
     s, t = subscriptions.c, tenants_table.c
     has_webhooks = sa.exists().where(
         t.id == s.tenant_id, t.plan.in_([plan.value for plan in Plan if plan.has_api])
@@ -117,13 +117,13 @@ def _subscribers(subscriptions: sa.Table, tenants_table: sa.Table) -> sa.Select[
     found = sa.select(s.id, s.events).where(
         s.tenant_id == sa.bindparam("tenant"), s.disabled_at == "", has_webhooks
     )
-    # Lanes are locked in this order by everybody.
+    # All transactions lock queues in this order.
     return found.order_by(s.id)
 
 
 def _deliveries(table: sa.Table, count: int) -> sa.Insert:
     now: Any = sa.bindparam("now")
-    same = {
+    shared = {
         "tenant_id": sa.bindparam("tenant"),
         "state": sa.literal_column(f"'{PENDING}'"),
         "attempts": sa.literal_column("0"),
@@ -136,7 +136,7 @@ def _deliveries(table: sa.Table, count: int) -> sa.Insert:
     return sa.insert(table).values(
         [
             {
-                **same,
+                **shared,
                 "id": sa.bindparam(f"delivery_{number}"),
                 "webhook_id": sa.bindparam(f"webhook_{number}"),
                 "event": sa.bindparam(f"name_{number}"),
@@ -147,8 +147,8 @@ def _deliveries(table: sa.Table, count: int) -> sa.Insert:
     )
 
 
-def _open_lanes(count: int) -> sa.Insert:
-    """Lanes that are open stay so, due now if they were due later."""
+def _open_queues(count: int) -> sa.Insert:
+    """Opens queues, or makes open ones due now."""
     opened = dialects.insert(webhook_lanes).values(
         [
             {
@@ -164,6 +164,6 @@ def _open_lanes(count: int) -> sa.Insert:
         opened,
         ("tenant_id", "webhook_id"),
         {"due_at": earlier},
-        # Where it is due already, nothing is written; the row is locked all the same.
+        # If it is due already, nothing is written, but the row is locked.
         where=earlier < webhook_lanes.c.due_at,
     )

@@ -1,7 +1,7 @@
-"""What each receiving host is given: a few calls at once, fewer where nobody answers.
+"""Limits the concurrent calls to each receiving host; unresponsive hosts get fewer.
 
-All subscriptions of one host share its places, as a big automation platform's do; different hosts
-never wait for each other.
+All subscriptions of one host, such as those of a large automation platform, share its limit.
+Different hosts never wait for each other.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ from collections import deque
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from masthead.webhooks.queue import Delivery, Lane
+from masthead.webhooks.queue import Delivery, QueueKey
 
-FIRST_CALLS = 2
-"""A host that has not answered yet gets so many at once, and one more with each answer."""
+INITIAL_CALLS = 2
+"""The limit of a host that has not answered yet; each answer adds one."""
 AHEAD_SECONDS = 0.5
-"""Claimed ahead is what a host takes in this time: so nobody waits long behind a storm at the same
-host, and leases hold."""
-MOST_AHEAD = 32
-"""Claimed ahead for each call that may be under way."""
-MAX_REMEMBERED = 10_000
+"""As many deliveries are claimed as a host takes in this time. So a burst does not delay other
+subscriptions of the same host for long, and leases do not end."""
+MAX_AHEAD = 32
+"""Deliveries claimed ahead per concurrent call."""
+MAX_HOSTS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +30,7 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
-class Ready:
-    """A claimed delivery and where it goes."""
-
+class ClaimedDelivery:
     delivery: Delivery
     target: Target
     host: Host
@@ -40,115 +38,117 @@ class Ready:
 
 class Host:
     __slots__ = (
-        "_typical_seconds",
-        "allowance",
-        "calling",
+        "_average_seconds",
+        "active_calls",
+        "call_limit",
         "claimed",
-        "is_silent",
-        "most_calls",
-        "parked",
+        "deferred",
+        "is_unresponsive",
+        "max_calls",
         "waiting",
     )
 
-    def __init__(self, most_calls: int) -> None:
-        self.most_calls = most_calls
-        self.allowance = min(FIRST_CALLS, most_calls)
-        """How many calls it gets at once."""
-        self.is_silent = False
-        """The last call had no answer at all."""
-        self.calling = 0
+    def __init__(self, max_calls: int) -> None:
+        self.max_calls = max_calls
+        self.call_limit = min(INITIAL_CALLS, max_calls)
+        """Concurrent calls at present."""
+        self.is_unresponsive = False
+        """The last call had no answer."""
+        self.active_calls = 0
         self.claimed = 0
-        """Waiting, being sent, or sent and not yet recorded."""
-        self.waiting: deque[Ready] = deque()
-        self.parked: dict[Lane, None] = {}
-        """Lanes that were due while there was no room for them."""
-        self._typical_seconds = AHEAD_SECONDS
+        """Waiting, running, or not yet recorded."""
+        self.waiting: deque[ClaimedDelivery] = deque()
+        self.deferred: dict[QueueKey, None] = {}
+        """Due queues without capacity."""
+        self._average_seconds = AHEAD_SECONDS
 
     @property
     def window(self) -> int:
-        ahead = int(AHEAD_SECONDS / max(self._typical_seconds, 0.001))
-        return self.allowance * min(max(ahead, 1), MOST_AHEAD)
+        ahead = int(AHEAD_SECONDS / max(self._average_seconds, 0.001))
+        return self.call_limit * min(max(ahead, 1), MAX_AHEAD)
 
     @property
-    def room(self) -> int:
-        """How many more deliveries to claim for it."""
+    def capacity(self) -> int:
+        """How many more deliveries to claim."""
         return max(self.window - self.claimed, 0)
 
     @property
-    def has_room_for_parked(self) -> bool:
-        # Not at every single place that comes free: a claim is better made for many.
-        return bool(self.parked) and self.room * 2 >= self.window
+    def can_resume_deferred(self) -> bool:
+        # Not for every single free slot: one claim of many deliveries is cheaper.
+        return bool(self.deferred) and self.capacity * 2 >= self.window
 
     @property
     def is_idle(self) -> bool:
-        return not self.claimed and not self.parked
+        return not self.claimed and not self.deferred
 
-    def answered(self, seconds: float) -> None:
-        self.is_silent = False
-        self.allowance = min(self.allowance + 1, self.most_calls)
-        self._typical_seconds += (seconds - self._typical_seconds) / 8
+    def mark_answered(self, seconds: float) -> None:
+        self.is_unresponsive = False
+        self.call_limit = min(self.call_limit + 1, self.max_calls)
+        self._average_seconds += (seconds - self._average_seconds) / 8
 
-    def kept_silent(self) -> list[Ready]:
-        """From now on one call at a time; returns what was to follow, to be given back."""
-        self.is_silent = True
-        self.allowance = 1
-        self._typical_seconds = AHEAD_SECONDS
-        given_back = list(self.waiting)
+    def mark_unresponsive(self) -> list[ClaimedDelivery]:
+        """Limits the host to one call at a time; returns its waiting deliveries, to be released."""
+        self.is_unresponsive = True
+        self.call_limit = 1
+        self._average_seconds = AHEAD_SECONDS
+        released = list(self.waiting)
         self.waiting.clear()
-        return given_back
+        return released
 
-    def take_parked(self) -> list[Lane]:
-        lanes = list(self.parked)[: self.room]
-        for lane in lanes:
-            del self.parked[lane]
-        return lanes
+    def take_deferred(self) -> list[QueueKey]:
+        keys = list(self.deferred)[: self.capacity]
+        for key in keys:
+            del self.deferred[key]
+        return keys
 
 
 class Hosts:
-    def __init__(self, most_calls: int) -> None:
-        self._most_calls = most_calls
+    def __init__(self, max_calls: int) -> None:
+        self._max_calls = max_calls
         self._hosts: dict[str, Host] = {}
 
     def of(self, target: Target) -> Host:
         host = self._hosts.get(target.host)
         if host is None:
-            host = self._hosts[target.host] = Host(self._most_calls)
+            host = self._hosts[target.host] = Host(self._max_calls)
         return host
 
-    def forget_idle(self) -> None:
-        """Silent ones are remembered, as long as they are not too many. Only to be called while
-        nobody is between taking a host and using it."""
-        is_crowded = len(self._hosts) > MAX_REMEMBERED
+    def remove_idle(self) -> None:
+        """Keeps unresponsive hosts, up to MAX_HOSTS. Must not be called between getting a host and
+        using it."""
+        is_over_limit = len(self._hosts) > MAX_HOSTS
         self._hosts = {
             name: host
             for name, host in self._hosts.items()
-            if not host.is_idle or (host.is_silent and not is_crowded)
+            if not host.is_idle or (host.is_unresponsive and not is_over_limit)
         }
 
-    def take_parked(self) -> list[Lane]:
-        """Lanes of hosts that have room again."""
+    def take_deferred(self) -> list[QueueKey]:
+        """Queues of hosts that have capacity again."""
         return [
-            lane
+            key
             for host in self._hosts.values()
-            if host.has_room_for_parked
-            for lane in host.take_parked()
+            if host.can_resume_deferred
+            for key in host.take_deferred()
         ]
 
-    def parked(self) -> list[str]:
-        return [lane.webhook_id for host in self._hosts.values() for lane in host.parked]
+    def deferred(self) -> list[str]:
+        return [key.webhook_id for host in self._hosts.values() for key in host.deferred]
 
-    def take_waiting(self) -> list[Ready]:
-        taken = [ready for host in self._hosts.values() for ready in host.waiting]
+    def take_waiting(self) -> list[ClaimedDelivery]:
+        taken = [claimed for host in self._hosts.values() for claimed in host.waiting]
         for host in self._hosts.values():
             host.waiting.clear()
         return taken
 
-    def take_waiting_of(self, lanes: set[Lane]) -> list[Ready]:
-        """What was claimed of these lanes and is not under way."""
+    def take_waiting_of(self, keys: set[QueueKey]) -> list[ClaimedDelivery]:
+        """Claimed deliveries of these queues that are not being sent."""
         taken = []
         for host in self._hosts.values():
-            taken += [each for each in host.waiting if each.delivery.lane in lanes]
-            host.waiting = deque(each for each in host.waiting if each.delivery.lane not in lanes)
+            taken += [each for each in host.waiting if each.delivery.queue_key in keys]
+            host.waiting = deque(
+                each for each in host.waiting if each.delivery.queue_key not in keys
+            )
         return taken
 
 

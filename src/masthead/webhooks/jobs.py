@@ -1,4 +1,4 @@
-"""Tells the owner of a site that a subscription was disabled."""
+"""Mails the owner of a site when a subscription was disabled."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from masthead.records.collection import Record
 from masthead.records.engine import Records
 from masthead.site.address import Site, Sites
 from masthead.webhooks.collection import webhook_subscriptions
-from masthead.webhooks.queue import TELL_DISABLED
+from masthead.webhooks.queue import NOTIFY_DISABLED
 
 
 def handlers(records: Records, outbox: Outbox, sites: Sites) -> Mapping[str, Handler]:
-    async def tell_disabled(job: Job) -> None:
-        """After a crash the mail may be queued twice, which is better than not at all."""
+    async def notify_disabled(job: Job) -> None:
+        """After a crash the email may be queued twice, which is better than not at all."""
         wanted = {"id": job.payload["webhook_id"]}
         found = await records.find(webhook_subscriptions, wanted, tenant_id=job.tenant_id)
         owner = await owner_of(records, job.tenant_id)
-        # Deleted, or enabled again, in the meantime: there is nothing to tell.
+        # Deleted, or enabled again, in the meantime.
         if not found or not found[0]["disabled_at"] or owner is None:
             return
         mail = webhook_disabled(await sites.of(job.tenant_id), found[0], owner["email"])
         async with records.unit(system(job.tenant_id)) as unit:
             await outbox.queue(unit, mail)
 
-    return {TELL_DISABLED: tell_disabled}
+    return {NOTIFY_DISABLED: notify_disabled}
 
 
 def webhook_disabled(site: Site, subscription: Record, to: str) -> Mail:
@@ -42,7 +42,7 @@ def webhook_disabled(site: Site, subscription: Record, to: str) -> Mail:
             "site_name": site.name,
             "site_url": site.url,
             "webhook_name": subscription["name"],
-            # The host alone: an address may hold a key, and a mail scanner would open it.
+            # Only the host: the URL may hold a key, and a mail scanner would open it.
             "receiver": urlsplit(subscription["url"]).hostname,
             "webhook_id": subscription["id"],
             "failures": subscription["failure_count"],

@@ -1,7 +1,8 @@
-"""The delivery queue in the database: claiming what is due, lane by lane, and recording results.
+"""The delivery queue in the database: one queue per subscription, claiming due deliveries and
+recording results.
 
-Everybody who needs both locks a lane before the deliveries in it, and several lanes in the order
-of their ids: so a writer, a claim and a recording can't wait for each other in a ring.
+Every transaction locks a queue's row before its deliveries, and several queues in the order of
+their ids, so that writers, claims and recordings can't deadlock.
 """
 
 from __future__ import annotations
@@ -20,16 +21,16 @@ from masthead.storage.database import EVERY_TENANT, Database, Transaction
 from masthead.webhooks.collection import DEAD, DELIVERED, PENDING
 from masthead.webhooks.delivery_log import DeliveryLog
 from masthead.webhooks.retention import Retention
-from masthead.webhooks.statements import CLAIM_SIZES, DROPPED_AT_ONCE, QueueStatements
+from masthead.webhooks.statements import CLAIM_SIZES, DROP_BATCH, QueueStatements
 
-TELL_DISABLED = "webhooks.tell_disabled"
+NOTIFY_DISABLED = "webhooks.tell_disabled"
 LEASE = timedelta(seconds=30)
-"""What a dead worker held is tried again after it. Nothing is sent with less of it left than an
-attempt may take, so two workers never have the same delivery under way."""
+"""After it another worker may claim the delivery. Nothing is sent with less of it left than an
+attempt may take, so two workers never send the same delivery at the same time."""
 
 
-class Lane(NamedTuple):
-    """A subscription's queue."""
+class QueueKey(NamedTuple):
+    """Identifies the queue of a subscription: a row of `webhook_lanes`."""
 
     tenant_id: TenantId
     webhook_id: str
@@ -39,12 +40,12 @@ class Lane(NamedTuple):
 class Subscription:
     url: str
     secret: str
-    """As stored: encrypted."""
+    """Encrypted, as stored."""
 
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    lane: Lane
+    queue_key: QueueKey
     leased_until: datetime
     id: str
     event_id: str
@@ -57,7 +58,7 @@ class Delivery:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """How an attempt ended, and what becomes of its delivery."""
+    """The result of an attempt, and the new state of its delivery."""
 
     attempt_id: str
     delivery: Delivery
@@ -81,192 +82,198 @@ class DeliveryQueue:
         self.retention = Retention(database, tables)
         self.lease = lease
 
-    async def due_lanes(
-        self, now: datetime, limit: int, without: Collection[str] = ()
-    ) -> list[Lane]:
-        """Those waiting longest first; `without` names subscriptions to pass by."""
-        sql = self._sql.due_lanes
-        passed_by = self._database.list_value(list(without))
-        values = {"now": clock.to_text(now), "limit": limit, "without": passed_by}
-        return _lanes(await self._database.fetch(EVERY_TENANT, sql, sql.bind(values)))
+    async def due_queues(
+        self, now: datetime, limit: int, excluding: Collection[str] = ()
+    ) -> list[QueueKey]:
+        """Longest waiting first, without the subscriptions in `excluding`."""
+        sql = self._sql.due_queues
+        excluded = self._database.list_value(list(excluding))
+        values = {"now": clock.to_text(now), "limit": limit, "without": excluded}
+        return _queue_keys(await self._database.fetch(EVERY_TENANT, sql, sql.bind(values)))
 
-    async def ownerless_lanes(self, limit: int) -> list[Lane]:
-        """Lanes whose subscription was deleted or disabled, whenever they are due."""
-        sql = self._sql.ownerless_lanes
-        return _lanes(await self._database.fetch(EVERY_TENANT, sql, sql.bind({"limit": limit})))
+    async def orphaned_queues(self, limit: int) -> list[QueueKey]:
+        """Queues whose subscription was deleted or disabled, due or not."""
+        sql = self._sql.orphaned_queues
+        return _queue_keys(
+            await self._database.fetch(EVERY_TENANT, sql, sql.bind({"limit": limit}))
+        )
 
-    async def subscriptions(self, lanes: Collection[Lane]) -> dict[Lane, Subscription]:
-        """Those that are there and not disabled."""
+    async def subscriptions(self, keys: Collection[QueueKey]) -> dict[QueueKey, Subscription]:
+        """Only existing ones that are not disabled."""
         sql = self._sql.subscriptions
-        wanted = self._database.list_value([lane.webhook_id for lane in lanes])
+        wanted = self._database.list_value([key.webhook_id for key in keys])
         rows = await self._database.fetch(EVERY_TENANT, sql, sql.bind({"ids": wanted}))
         return {
-            Lane(TenantId(tenant_id), webhook_id): Subscription(url, secret)
+            QueueKey(TenantId(tenant_id), webhook_id): Subscription(url, secret)
             for tenant_id, webhook_id, url, secret in rows
         }
 
-    async def claim(self, wanted: Mapping[Lane, int], now: datetime) -> dict[Lane, list[Delivery]]:
-        """Leases up to so many due deliveries of each lane, and moves the lanes to the moment when
-        they are to be looked at again. A lane that somebody else holds is left out."""
+    async def claim(
+        self, wanted: Mapping[QueueKey, int], now: datetime
+    ) -> dict[QueueKey, list[Delivery]]:
+        """Leases up to so many due deliveries of each queue, and sets the time when the queue is
+        due again. A queue that another transaction has locked is skipped."""
         moment = clock.to_text(now)
         async with self._database.transaction(EVERY_TENANT) as tx:
-            # PostgreSQL takes a tenant and its webhook for independent, so expects a handful of
-            # rows where there are thousands, and would read and sort them all.
+            # PostgreSQL assumes that tenant and webhook are independent, so it expects few rows
+            # where there are thousands, and would read and sort them all.
             await tx.avoid_sorting()
-            held = await self._held(tx, wanted)
+            held = await self._lock(tx, wanted)
             leases = await self._leases(tx, held)
-            looks = {
-                lane: await self._look(tx, lane, leases[lane], wanted[lane], now) for lane in held
+            claims = {
+                key: await self._claim_due(tx, key, leases[key], wanted[key], now) for key in held
             }
-            await self._write_leases(tx, leases, looks, moment)
-            await self._move_lanes(tx, looks, moment)
-        return {lane: look.claimed for lane, look in looks.items()}
+            await self._write_leases(tx, leases, claims, moment)
+            await self._set_due(tx, claims, moment)
+        return {key: claim.claimed for key, claim in claims.items()}
 
-    async def postpone(self, lane: Lane, until: datetime) -> None:
-        sql = self._sql.set_lane
+    async def postpone(self, key: QueueKey, until: datetime) -> None:
+        sql = self._sql.set_due
         async with self._database.transaction(EVERY_TENANT) as tx:
-            await tx.execute(sql, sql.bind({**_key(lane), "due": clock.to_text(until)}))
+            await tx.execute(sql, sql.bind({**_key(key), "due": clock.to_text(until)}))
 
     async def release(self, deliveries: Sequence[Delivery], now: datetime) -> None:
-        """Gives back what was claimed and not sent; another worker may take it at once."""
+        """Ends the leases of unsent deliveries; another worker may claim them at once."""
         if not deliveries:
             return
         moment = clock.to_text(now)
         async with self._database.transaction(EVERY_TENANT) as tx:
-            await self._open_lanes(tx, {delivery.lane: moment for delivery in deliveries})
+            await self._open_queues(tx, {delivery.queue_key: moment for delivery in deliveries})
             await self._end_leases(tx, deliveries)
 
-    async def drop(self, lane: Lane, now: datetime) -> bool:
-        """The subscription is gone or disabled: drops some of what it has pending, and closes the
-        lane when that was the last. True: there may be more."""
+    async def drop(self, key: QueueKey, now: datetime) -> bool:
+        """Drops a batch of the pending deliveries of a deleted or disabled subscription, and closes
+        the queue after the last batch. True if there may be more."""
         async with self._database.transaction(EVERY_TENANT) as tx:
-            if not await self._held(tx, [lane]):
+            if not await self._lock(tx, [key]):
                 return True
-            if await self._drop_some(tx, lane, now) == DROPPED_AT_ONCE:
+            if await self._drop_some(tx, key, now) == DROP_BATCH:
                 return True
-            await self._close_lane(tx, lane)
-            # Whoever still sends one of them ends no lease, and that is all.
-            await self._forget_leases(tx, lane, clock.to_text(now + self.lease))
+            await self._close_queue(tx, key)
+            # A worker that still sends one of them finds no lease to end, which does no harm.
+            await self._delete_leases(tx, key, clock.to_text(now + self.lease))
         return False
 
     async def record(
         self, results: Sequence[Result], disable_after: int | None = None
-    ) -> set[Lane]:
-        """Writes what became of some attempts, all of them in one commit; returns the lanes whose
-        subscription is disabled by it.
+    ) -> set[QueueKey]:
+        """Writes the results of attempts in one commit; returns the queues whose subscription is
+        disabled by them.
 
         `disable_after`: so many exhausted deliveries in a row disable a subscription.
         """
         async with self._database.transaction(EVERY_TENANT) as tx:
-            await self._open_lanes(tx, _due_again(results))
+            await self._open_queues(tx, _next_due(results))
             await self._write_attempts(tx, results)
             await self._end_leases(tx, [result.delivery for result in results])
             disabled = set()
-            for lane, outcome in sorted(_outcomes(results).items()):
-                if await self._count(tx, lane, outcome, disable_after):
-                    await self._drop_some(tx, lane, outcome.at)
-                    disabled.add(lane)
+            for key, outcome in sorted(_outcomes(results).items()):
+                if await self._count(tx, key, outcome, disable_after):
+                    await self._drop_some(tx, key, outcome.at)
+                    disabled.add(key)
         return disabled
 
     async def sweep(self, now: datetime) -> None:
-        """Removes what has been kept for its time."""
+        """Deletes rows whose retention has ended."""
         await self.retention.sweep(now)
 
-    async def _held(self, tx: Transaction, lanes: Collection[Lane]) -> list[Lane]:
-        """Locks the lanes' rows. Whoever holds one decides alone; others pass it by."""
-        sql = self._sql.hold_lanes
-        rows = await tx.fetch(sql, sql.bind(self._lists(lanes)))
-        return [lane for lane in _lanes(rows) if lane in lanes]
+    async def _lock(self, tx: Transaction, keys: Collection[QueueKey]) -> list[QueueKey]:
+        """Locks the queues' rows and returns those that no other transaction has locked."""
+        sql = self._sql.lock_queues
+        rows = await tx.fetch(sql, sql.bind(self._lists(keys)))
+        return [key for key in _queue_keys(rows) if key in keys]
 
-    def _lists(self, lanes: Collection[Lane]) -> dict[str, Any]:
+    def _lists(self, keys: Collection[QueueKey]) -> dict[str, Any]:
         return {
-            "tenants": self._database.list_value(list({lane.tenant_id for lane in lanes})),
-            "webhooks": self._database.list_value([lane.webhook_id for lane in lanes]),
+            "tenants": self._database.list_value(list({key.tenant_id for key in keys})),
+            "webhooks": self._database.list_value([key.webhook_id for key in keys]),
         }
 
-    async def _leases(self, tx: Transaction, lanes: Collection[Lane]) -> dict[Lane, _Leases]:
-        sql, found = self._sql.leases, {lane: _Leases() for lane in lanes}
-        rows = await tx.fetch(sql, sql.bind(self._lists(lanes)))
+    async def _leases(self, tx: Transaction, keys: Collection[QueueKey]) -> dict[QueueKey, _Leases]:
+        sql, found = self._sql.leases, {key: _Leases() for key in keys}
+        rows = await tx.fetch(sql, sql.bind(self._lists(keys)))
         for tenant_id, webhook_id, delivery_id, until in rows:
-            lane = Lane(TenantId(tenant_id), webhook_id)
-            if lane in found:
-                found[lane][delivery_id] = until
+            key = QueueKey(TenantId(tenant_id), webhook_id)
+            if key in found:
+                found[key][delivery_id] = until
         return found
 
-    async def _look(
-        self, tx: Transaction, lane: Lane, leases: _Leases, limit: int, now: datetime
-    ) -> _Look:
+    async def _claim_due(
+        self, tx: Transaction, key: QueueKey, leases: _Leases, limit: int, now: datetime
+    ) -> _Claim:
         moment = clock.to_text(now)
         held = {each: until for each, until in leases.items() if until > moment}
-        values = {**_key(lane), "held": self._database.list_value(list(held))}
+        values = {**_key(key), "held": self._database.list_value(list(held))}
         limit = min(limit, CLAIM_SIZES[-1] - 1)
         size = min(size for size in CLAIM_SIZES if size > limit)
         sql = self._sql.due[size]
         rows = await tx.fetch(sql, sql.bind(values))
         due = [row for row in rows if row[0] <= moment][:limit]
         following = [row[0] for row in rows[len(due) : len(due) + 1]]
-        look = _Look([], [*following, *held.values()])
+        claim = _Claim([], [*following, *held.values()])
         if due:
             until, sql = now + self.lease, self._sql.found[size]
             values |= {"last_due": due[-1][0], "last_id": due[-1][1]}
             found = await tx.fetch(sql, sql.bind(values))
-            look.claimed.extend(Delivery(lane, until, *row) for row in found)
-            look.times.append(clock.to_text(until))
-        return look
+            claim.claimed.extend(Delivery(key, until, *row) for row in found)
+            claim.next_times.append(clock.to_text(until))
+        return claim
 
     async def _write_leases(
         self,
         tx: Transaction,
-        before: Mapping[Lane, _Leases],
-        looks: Mapping[Lane, _Look],
+        before: Mapping[QueueKey, _Leases],
+        claims: Mapping[QueueKey, _Claim],
         moment: str,
     ) -> None:
         sql = self._sql
-        for lane, leases in before.items():
-            # Somebody died, or was too slow.
+        for key, leases in before.items():
+            # A worker died or was too slow.
             if any(until <= moment for until in leases.values()):
-                await self._forget_leases(tx, lane, moment)
+                await self._delete_leases(tx, key, moment)
         rows = [
             sql.lease.bind(
                 {
-                    "tenant_id": lane.tenant_id,
-                    "webhook_id": lane.webhook_id,
+                    "tenant_id": key.tenant_id,
+                    "webhook_id": key.webhook_id,
                     "delivery_id": each.id,
                     "until": clock.to_text(each.leased_until),
                 }
             )
-            for lane, look in looks.items()
-            for each in look.claimed
+            for key, claim in claims.items()
+            for each in claim.claimed
         ]
         if rows:
             await tx.execute_many(sql.lease, rows)
 
-    async def _move_lanes(self, tx: Transaction, looks: Mapping[Lane, _Look], moment: str) -> None:
-        """To the back of the line if more is due; else to the next moment something may be: a
-        retry's time, or the end of a lease whose holder may have died."""
-        sql, rows = self._sql.set_lane, []
-        for lane, look in looks.items():
-            if look.times:
-                rows.append(sql.bind({**_key(lane), "due": max(min(look.times), moment)}))
+    async def _set_due(
+        self, tx: Transaction, claims: Mapping[QueueKey, _Claim], moment: str
+    ) -> None:
+        """Now if more is due; else the next retry, or the end of a lease whose worker may have
+        died."""
+        sql, rows = self._sql.set_due, []
+        for key, claim in claims.items():
+            if claim.next_times:
+                rows.append(sql.bind({**_key(key), "due": max(min(claim.next_times), moment)}))
             else:
-                await self._close_lane(tx, lane)
+                await self._close_queue(tx, key)
         if rows:
             await tx.execute_many(sql, rows)
 
-    async def _close_lane(self, tx: Transaction, lane: Lane) -> None:
-        await tx.execute(self._sql.close_lane, self._sql.close_lane.bind(_key(lane)))
+    async def _close_queue(self, tx: Transaction, key: QueueKey) -> None:
+        await tx.execute(self._sql.close_queue, self._sql.close_queue.bind(_key(key)))
 
-    async def _forget_leases(self, tx: Transaction, lane: Lane, moment: str) -> None:
-        sql = self._sql.forget_leases
-        await tx.execute(sql, sql.bind({**_key(lane), "now": moment}))
+    async def _delete_leases(self, tx: Transaction, key: QueueKey, moment: str) -> None:
+        sql = self._sql.delete_leases
+        await tx.execute(sql, sql.bind({**_key(key), "now": moment}))
 
     async def _end_leases(self, tx: Transaction, deliveries: Iterable[Delivery]) -> None:
-        """Unless another worker has taken over in the meantime."""
+        """Unless another worker has claimed the delivery in the meantime."""
         sql = self._sql.end_lease
         rows = [
             sql.bind(
                 {
-                    **_key(each.lane),
+                    **_key(each.queue_key),
                     "id_": each.id,
                     "held": clock.to_text(each.leased_until),
                 }
@@ -275,11 +282,11 @@ class DeliveryQueue:
         ]
         await tx.execute_many(sql, rows)
 
-    async def _open_lanes(self, tx: Transaction, due: Mapping[Lane, str]) -> None:
-        sql = self._sql.open_lane
+    async def _open_queues(self, tx: Transaction, due: Mapping[QueueKey, str]) -> None:
+        sql = self._sql.open_queue
         rows = [
-            sql.bind({"tenant_id": lane.tenant_id, "webhook_id": lane.webhook_id, "due_at": due_at})
-            for lane, due_at in sorted(due.items(), key=lambda each: each[0].webhook_id)
+            sql.bind({"tenant_id": key.tenant_id, "webhook_id": key.webhook_id, "due_at": due_at})
+            for key, due_at in sorted(due.items(), key=lambda each: each[0].webhook_id)
         ]
         if rows:
             await tx.execute_many(sql, rows)
@@ -290,67 +297,65 @@ class DeliveryQueue:
         delivered = [_end(each) for each in results if each.state == DELIVERED]
         failed = [_end(each) for each in results if each.state != DELIVERED]
         if delivered:
-            rows = [sql.delivered.bind(values) for values in _in_order(delivered)]
+            rows = [sql.delivered.bind(values) for values in _sorted_by_id(delivered)]
             await tx.execute_many(sql.delivered, rows)
         if failed:
             await tx.execute_many(
-                sql.failed, [sql.failed.bind(values) for values in _in_order(failed)]
+                sql.failed, [sql.failed.bind(values) for values in _sorted_by_id(failed)]
             )
 
     async def _count(
-        self, tx: Transaction, lane: Lane, outcome: _Outcome, disable_after: int | None
+        self, tx: Transaction, key: QueueKey, outcome: _Outcome, disable_after: int | None
     ) -> bool:
-        """Keeps the subscription's count of failures; True when that disables it."""
+        """Updates the subscription's failure count; True if that disables it."""
         sql = self._sql
         values = {
-            **_key(lane),
+            **_key(key),
             "failures": outcome.failures,
             "now": clock.to_text(outcome.at),
             "threshold": disable_after,
         }
-        count = sql.count_anew if outcome.has_success else sql.count_on
+        count = sql.reset_count if outcome.has_success else sql.add_to_count
         await tx.execute(count, count.bind(values))
         if disable_after is None or not outcome.failures:
             return False
         if not await tx.execute(sql.disable, sql.disable.bind(values)):
             return False
-        await tx.execute(sql.enqueue, sql.enqueue.bind(_notice(lane, values["now"])))
+        await tx.execute(sql.enqueue, sql.enqueue.bind(_notice(key, values["now"])))
         return True
 
-    async def _drop_some(self, tx: Transaction, lane: Lane, now: datetime) -> int:
+    async def _drop_some(self, tx: Transaction, key: QueueKey, now: datetime) -> int:
         sql = self._sql.drop_some
-        values = {**_key(lane), "now": clock.to_text(now)}
+        values = {**_key(key), "now": clock.to_text(now)}
         return await tx.execute(sql, sql.bind(values), slow=True)
 
 
 _Leases = dict[str, str]
-"""When the leases of a lane's deliveries end, by the deliveries' ids."""
+"""The ends of the leases of a queue's deliveries, by delivery id."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Look:
-    """What was found in a lane by whoever holds it."""
-
+class _Claim:
     claimed: list[Delivery]
-    times: list[str]
-    """When to look again is the earliest: when the next one is due, and the ends of leases."""
+    next_times: list[str]
+    """The queue is due again at the earliest: the next delivery's time, or the end of a lease."""
 
 
 @dataclass(slots=True)
 class _Outcome:
-    """What some results, in their order, mean for the subscription: `failure_count` is the number
-    of consecutive exhausted deliveries, and any success starts it over (spec 3.4 as decided);
-    `last_delivery_at` is the time of the last attempt, whatever came of it."""
+    """The effect of ordered results on the subscription: `failure_count` is the number of
+    consecutive exhausted deliveries, reset by any success; `last_delivery_at` is the time of the
+    last attempt, successful or not."""
 
     at: datetime
     failures: int = 0
     has_success: bool = False
 
 
-def _outcomes(results: Iterable[Result]) -> dict[Lane, _Outcome]:
-    outcomes: dict[Lane, _Outcome] = {}
+def _outcomes(results: Iterable[Result]) -> dict[QueueKey, _Outcome]:
+    outcomes: dict[QueueKey, _Outcome] = {}
     for result in results:
-        outcome = outcomes.setdefault(result.delivery.lane, _Outcome(result.at))
+        outcome = outcomes.setdefault(result.delivery.queue_key, _Outcome(result.at))
         outcome.at = result.at
         if result.state == DELIVERED:
             outcome.has_success, outcome.failures = True, 0
@@ -359,25 +364,25 @@ def _outcomes(results: Iterable[Result]) -> dict[Lane, _Outcome]:
     return outcomes
 
 
-def _due_again(results: Iterable[Result]) -> dict[Lane, str]:
-    """When each lane is to be looked at: for its next retry, or at once where an exhausted delivery
-    may disable the subscription, so that the rest of its lane is dropped."""
-    due: dict[Lane, str] = {}
+def _next_due(results: Iterable[Result]) -> dict[QueueKey, str]:
+    """When each queue is due: at its next retry, or at once if an exhausted delivery may disable
+    the subscription, so that its other deliveries are dropped."""
+    due: dict[QueueKey, str] = {}
     for result in results:
         if result.state in (PENDING, DEAD):
             moment = clock.to_text(result.next_attempt_at or result.at)
-            lane = result.delivery.lane
-            due[lane] = min(due.get(lane, moment), moment)
+            key = result.delivery.queue_key
+            due[key] = min(due.get(key, moment), moment)
     return due
 
 
-def _notice(lane: Lane, now: str) -> dict[str, Any]:
-    """The job that tells the owner that a subscription was disabled."""
+def _notice(key: QueueKey, now: str) -> dict[str, Any]:
+    """The job that notifies the owner of a disabled subscription."""
     return {
-        "tenant_id": lane.tenant_id,
+        "tenant_id": key.tenant_id,
         "id": ids.new_id(),
-        "kind": TELL_DISABLED,
-        "payload": msgspec.json.encode({"webhook_id": lane.webhook_id}).decode(),
+        "kind": NOTIFY_DISABLED,
+        "payload": msgspec.json.encode({"webhook_id": key.webhook_id}).decode(),
         "run_at": now,
         "attempts": 0,
         "leased_until": "",
@@ -389,7 +394,7 @@ def _notice(lane: Lane, now: str) -> dict[str, Any]:
 
 def _attempt(result: Result) -> dict[str, Any]:
     return {
-        "tenant_id": result.delivery.lane.tenant_id,
+        "tenant_id": result.delivery.queue_key.tenant_id,
         "id": result.attempt_id,
         "delivery_id": result.delivery.id,
         "number": result.number,
@@ -404,7 +409,7 @@ def _attempt(result: Result) -> dict[str, Any]:
 def _end(result: Result) -> dict[str, Any]:
     again = result.next_attempt_at
     return {
-        "tenant": result.delivery.lane.tenant_id,
+        "tenant": result.delivery.queue_key.tenant_id,
         "id_": result.delivery.id,
         "new_state": result.state,
         "number": result.number,
@@ -414,13 +419,13 @@ def _end(result: Result) -> dict[str, Any]:
     }
 
 
-def _in_order(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _sorted_by_id(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: str(row["id_"]))
 
 
-def _lanes(rows: Iterable[Sequence[Any]]) -> list[Lane]:
-    return [Lane(TenantId(tenant_id), webhook_id) for tenant_id, webhook_id in rows]
+def _queue_keys(rows: Iterable[Sequence[Any]]) -> list[QueueKey]:
+    return [QueueKey(TenantId(tenant_id), webhook_id) for tenant_id, webhook_id in rows]
 
 
-def _key(lane: Lane) -> dict[str, Any]:
-    return {"tenant": lane.tenant_id, "webhook": lane.webhook_id}
+def _key(key: QueueKey) -> dict[str, Any]:
+    return {"tenant": key.tenant_id, "webhook": key.webhook_id}

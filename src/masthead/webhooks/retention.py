@@ -1,6 +1,6 @@
-"""How long events, deliveries and attempts are kept, and the chore that removes them after that.
+"""How long events, deliveries and attempts are stored, and the sweep that deletes them after that.
 
-A few rows at a time with pauses in between, so that nobody's writes wait for it.
+It deletes in small batches with pauses in between, so that writes do not wait long.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from masthead.storage.database import EVERY_TENANT, Database, Row, Statement, Tr
 from masthead.webhooks.collection import DEAD, DELIVERED, DROPPED, PENDING, webhook_deliveries
 from masthead.webhooks.tables import webhook_attempts
 
-ATTEMPTS_KEPT = timedelta(days=30)
-FINISHED_KEPT = timedelta(days=30)
-"""Deliveries that were made or dropped."""
-DEAD_KEPT = timedelta(days=90)
-EVENTS_KEPT = timedelta(days=90)
+ATTEMPT_RETENTION = timedelta(days=30)
+FINISHED_RETENTION = timedelta(days=30)
+"""Of deliveries that were delivered or dropped."""
+DEAD_RETENTION = timedelta(days=90)
+EVENT_RETENTION = timedelta(days=90)
 
-ROWS_AT_ONCE = 200
-PAUSES = 4
-"""How often as long as a batch took the others have the database for themselves."""
-TENANTS_AT_ONCE = 100
+BATCH = 200
+PAUSE_FACTOR = 4
+"""The pause after a batch, as a multiple of the batch's time."""
+TENANT_PAGE = 100
 
 _tenant: Any = sa.bindparam("tenant")
 _before: Any = sa.bindparam("before")
@@ -46,18 +46,18 @@ class Retention:
             state: database.compile(_old_deliveries(deliveries, state))
             for state in (DELIVERED, DROPPED, DEAD)
         }
-        self._look = database.compile(_next_events(deliveries))
+        self._event_page = database.compile(_next_events(deliveries))
         self._remove_events = database.compile(_remove_events())
         self._is_stopping = False
 
     def stop(self) -> None:
-        """The batch in hand is the last; the next sweep goes on from there."""
+        """Stops after the current batch; the next sweep continues from there."""
         self._is_stopping = True
 
     async def sweep(self, now: datetime) -> None:
-        finished, dead = _text(now - FINISHED_KEPT), _text(now - DEAD_KEPT)
-        await self._remove(self._attempts, {"before": _text(now - ATTEMPTS_KEPT)})
-        old_events = _text(now - EVENTS_KEPT)
+        finished, dead = _text(now - FINISHED_RETENTION), _text(now - DEAD_RETENTION)
+        await self._remove(self._attempts, {"before": _text(now - ATTEMPT_RETENTION)})
+        old_events = _text(now - EVENT_RETENTION)
         async for tenant_id in self._with_old_rows(finished, dead, old_events):
             for state, statement in self._deliveries.items():
                 before = dead if state == DEAD else finished
@@ -74,41 +74,41 @@ class Retention:
                 yield tenant_id
 
     async def _remove(self, statement: Statement, values: Mapping[str, Any]) -> None:
-        bound, removed = statement.bind(values), ROWS_AT_ONCE
-        while removed == ROWS_AT_ONCE and not self._is_stopping:
+        bound, removed = statement.bind(values), BATCH
+        while removed == BATCH and not self._is_stopping:
             async with self._database.transaction(EVERY_TENANT) as tx:
                 began = time.monotonic()
                 removed = await tx.execute(statement, bound, slow=True)
                 took = time.monotonic() - began
-            await asyncio.sleep(took * PAUSES)
+            await asyncio.sleep(took * PAUSE_FACTOR)
 
     async def _remove_old_events(self, tenant_id: str, before: str) -> None:
-        """From the log's beginning on, as far as it is old."""
+        """From the beginning of the log to the first event that is not old."""
         last: tuple[int, int] | None = (0, -1)
         while last is not None and not self._is_stopping:
             async with self._database.transaction(EVERY_TENANT) as tx:
                 began = time.monotonic()
                 last = await self._remove_some_events(tx, tenant_id, before, last)
                 took = time.monotonic() - began
-            await asyncio.sleep(took * PAUSES)
+            await asyncio.sleep(took * PAUSE_FACTOR)
 
     async def _remove_some_events(
         self, tx: Transaction, tenant_id: str, before: str, last: tuple[int, int]
     ) -> tuple[int, int] | None:
-        """Where to go on; None at the end of what is old."""
+        """Returns the position to continue from; None at the end of the old events."""
         values = {"tenant": tenant_id, "version": last[0], "ordinal": last[1]}
-        rows = await tx.fetch(self._look, self._look.bind(values))
+        rows = await tx.fetch(self._event_page, self._event_page.bind(values))
         old = [row for row in rows if row[2] < before]
-        going = [event_id for *_, event_id, is_kept in old if not is_kept]
-        if going:
-            wanted = {"tenant": tenant_id, "ids": self._database.list_value(going)}
+        deleted = [event_id for *_, event_id, is_kept in old if not is_kept]
+        if deleted:
+            wanted = {"tenant": tenant_id, "ids": self._database.list_value(deleted)}
             await tx.execute(self._remove_events, self._remove_events.bind(wanted), slow=True)
-        return (old[-1][0], old[-1][1]) if len(old) == ROWS_AT_ONCE else None
+        return (old[-1][0], old[-1][1]) if len(old) == BATCH else None
 
 
 def _old_attempts() -> sa.Delete:
     a = webhook_attempts.c
-    old = sa.select(a.tenant_id, a.id).where(a.created < _before).limit(_rows_at_once())
+    old = sa.select(a.tenant_id, a.id).where(a.created < _before).limit(_batch_limit())
     return sa.delete(webhook_attempts).where(sa.tuple_(a.tenant_id, a.id).in_(old))
 
 
@@ -117,28 +117,28 @@ def _old_deliveries(deliveries: sa.Table, state: str) -> sa.Delete:
     old = sa.select(d.id).where(
         d.tenant_id == _tenant,
         d.state == state,
-        # The index knows when it was made; what counts is when it ended, which was later.
+        # `created` is indexed; `updated` is when the delivery ended, which is later.
         d.created < _before,
         d.updated < _before,
     )
-    return sa.delete(deliveries).where(d.tenant_id == _tenant, d.id.in_(old.limit(_rows_at_once())))
+    return sa.delete(deliveries).where(d.tenant_id == _tenant, d.id.in_(old.limit(_batch_limit())))
 
 
 def _next_events(deliveries: sa.Table) -> sa.Select[Any]:
-    """The next in a tenant's log, and whether each is kept however old it is: what may still be
-    sent is, and the newest of each name. Whoever polls and keeps pace stands at one of those, and
-    can go on from there however long nothing happens."""
+    """The next events in a tenant's log, and whether each is kept at any age: events that may still
+    be sent are, and the newest of each name. A client that has polled everything continues from one
+    of those, even after a long time without events."""
     e, d, newer = events.c, deliveries.c, events.alias("newer")
-    is_wanted = sa.exists().where(
+    may_be_sent = sa.exists().where(
         d.tenant_id == e.tenant_id, d.event_id == e.id, d.state.in_((PENDING, DEAD))
     )
-    is_followed = sa.exists().where(
+    has_newer = sa.exists().where(
         newer.c.tenant_id == e.tenant_id,
         newer.c.name == e.name,
         sa.tuple_(newer.c.version, newer.c.ordinal) > sa.tuple_(e.version, e.ordinal),
     )
     return (
-        sa.select(e.version, e.ordinal, e.created, e.id, sa.or_(is_wanted, sa.not_(is_followed)))
+        sa.select(e.version, e.ordinal, e.created, e.id, sa.or_(may_be_sent, sa.not_(has_newer)))
         .where(
             e.tenant_id == _tenant,
             sa.tuple_(e.version, e.ordinal)
@@ -148,7 +148,7 @@ def _next_events(deliveries: sa.Table) -> sa.Select[Any]:
             ),
         )
         .order_by(e.version, e.ordinal)
-        .limit(_rows_at_once())
+        .limit(_batch_limit())
     )
 
 
@@ -160,7 +160,7 @@ def _remove_events() -> sa.Delete:
 
 
 def _with_old_rows(deliveries: sa.Table) -> sa.Select[Any]:
-    """The next tenants of which something may have to go."""
+    """The next tenants that may have expired rows."""
     t, d, e = tenant_states.c, deliveries.c, events.c
     first_event = (
         sa.select(e.created)
@@ -187,13 +187,13 @@ def _with_old_rows(deliveries: sa.Table) -> sa.Select[Any]:
             ),
         )
         .order_by(t.tenant_id)
-        .limit(sa.literal_column(str(TENANTS_AT_ONCE)))
+        .limit(sa.literal_column(str(TENANT_PAGE)))
     )
 
 
-def _rows_at_once() -> sa.ColumnElement[int]:
-    # In the text: for a parameter PostgreSQL would plan to read a tenth of the table.
-    return sa.literal_column(str(ROWS_AT_ONCE))
+def _batch_limit() -> sa.ColumnElement[int]:
+    # A literal: for a parameter PostgreSQL would plan to read a tenth of the table.
+    return sa.literal_column(str(BATCH))
 
 
 def _text(moment: datetime) -> str:

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from masthead.config.values import RetryPolicy
 
 MAX_JITTER = 0.1
-"""Share of a delay that may be added to it; nothing is ever taken off."""
+"""Share of a delay that may be added to it; a delay is never shortened."""
 
 
 def next_attempt(
@@ -17,14 +17,14 @@ def next_attempt(
     jitter: float,
     retry_after: int | None = None,
 ) -> datetime | None:
-    """None: the attempts are used up. `jitter` is between 0 and 1.
+    """None if the attempts are used up. `jitter` is between 0 and 1.
 
-    `retry_after`: the seconds that the receiver asked for; they make a wait longer, up to the delay
-    of the step after this one, and never shorter.
+    `retry_after` is the receiver's Retry-After in seconds. It can make the delay longer, up to the
+    next delay of the policy, and never shorter.
     """
-    upcoming = policy.delays_seconds[attempts_made - 1 : attempts_made + 1]
-    if not upcoming:
+    next_delays = policy.delays_seconds[attempts_made - 1 : attempts_made + 1]
+    if not next_delays:
         return None
-    asked_for = min(retry_after or 0, upcoming[-1])
-    wait_seconds = max(upcoming[0], asked_for)
+    requested = min(retry_after or 0, next_delays[-1])
+    wait_seconds = max(next_delays[0], requested)
     return now + timedelta(seconds=wait_seconds * (1 + MAX_JITTER * jitter))

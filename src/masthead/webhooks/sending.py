@@ -1,4 +1,4 @@
-"""One attempt: the signed HTTP call of a delivery, and what came of it."""
+"""One attempt: the signed HTTP call of a delivery, and its result."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ ANSWER_BYTES = 2048
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
-    """What came of one HTTP call; status 0 when there was no answer."""
+class SendResult:
+    """The result of one HTTP call; status 0 without an answer."""
 
     status: int
     duration_ms: int
@@ -40,7 +40,7 @@ def payload_text(payload: Mapping[str, Any]) -> str:
 
 
 def body_of(event: str, created: str, payload: str) -> bytes:
-    """The same bytes at every attempt: everything in it was fixed when the event happened."""
+    """The same bytes at every attempt."""
     timestamp = int(clock.from_text(created).timestamp())
     return f'{{"event":"{event}","timestamp":{timestamp},"payload":{payload}}}'.encode()
 
@@ -53,7 +53,7 @@ async def send(
     now: datetime,
     *,
     timeout_seconds: float = ATTEMPT_SECONDS,
-) -> Sent:
+) -> SendResult:
     body = body_of(delivery.event, delivery.event_created, delivery.payload)
     headers = signed_headers(
         secret,
@@ -74,8 +74,8 @@ async def send(
         )
     except OutboundError as error:
         duration_ms = int((loop.time() - began) * 1000)
-        return Sent(0, duration_ms, str(error), "")
-    # PostgreSQL's text has no place for a NUL.
+        return SendResult(0, duration_ms, str(error), "")
+    # PostgreSQL's text can't hold a NUL.
     text = answer.body_start.decode("utf-8", "replace").replace("\x00", "\ufffd")
     error_text = "" if 200 <= answer.status < 300 else f"The receiver answered {answer.status}."
-    return Sent(answer.status, answer.duration_ms, error_text, text, answer.retry_after)
+    return SendResult(answer.status, answer.duration_ms, error_text, text, answer.retry_after)

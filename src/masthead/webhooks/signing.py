@@ -1,4 +1,4 @@
-"""How a delivery is signed, in our own scheme and in that of Standard Webhooks.
+"""Signs deliveries in our own scheme and in that of Standard Webhooks.
 
 Both sign the timestamp of the attempt, so a recorded delivery can't be replayed for long.
 """
@@ -24,7 +24,7 @@ def new_secret() -> str:
 def signed_headers(
     secret: str, *, event: str, delivery_id: str, timestamp: int, body: bytes
 ) -> dict[str, str]:
-    """All headers of one attempt but the client's own. The id is the same over retries."""
+    """All headers of one attempt but the client's own. The id is the same for all attempts."""
     return {
         "Content-Type": "application/json",
         "X-Service-Event": event,

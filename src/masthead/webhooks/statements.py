@@ -27,14 +27,14 @@ _webhook: Any = sa.bindparam("webhook")
 _now: Any = sa.bindparam("now")
 _limit: Any = sa.bindparam("limit")
 
-DROPPED_AT_ONCE = 1_000
+DROP_BATCH = 1_000
 CLAIM_SIZES = (2, 3, 5, 9, 17, 33, 65, 129, 257)
-"""A claim reads the smallest of these that is enough."""
+"""A claim uses the smallest of these that is enough."""
 
 
 def _at_most(count: int) -> sa.ColumnElement[int]:
-    """A limit as part of the text: for one that is a parameter PostgreSQL plans to fetch a tenth of
-    the table, and then sorts a million rows to give out thirty."""
+    """A limit as a literal: for a parameter PostgreSQL plans to fetch a tenth of the table, and
+    then sorts a million rows to return thirty."""
     return sa.literal_column(str(count))
 
 
@@ -54,7 +54,7 @@ class QueueStatements:
         lanes, s = webhook_lanes, self._subscriptions.c
         keys = ("tenant_id", "webhook_id")
         this = (lanes.c.tenant_id == _tenant, lanes.c.webhook_id == _webhook)
-        self.due_lanes = self._compile(
+        self.due_queues = self._compile(
             sa.select(lanes.c.tenant_id, lanes.c.webhook_id)
             .where(
                 lanes.c.due_at <= _now,
@@ -63,7 +63,7 @@ class QueueStatements:
             .order_by(lanes.c.due_at)
             .limit(_limit)
         )
-        self.ownerless_lanes = self._compile(
+        self.orphaned_queues = self._compile(
             sa.select(lanes.c.tenant_id, lanes.c.webhook_id)
             .outerjoin(
                 self._subscriptions,
@@ -72,7 +72,7 @@ class QueueStatements:
             .where(sa.or_(s.id.is_(None), s.disabled_at != ""))
             .limit(_limit)
         )
-        self.hold_lanes = self._compile(
+        self.lock_queues = self._compile(
             sa.select(lanes.c.tenant_id, lanes.c.webhook_id)
             .where(
                 dialects.any_of(lanes.c.tenant_id, sa.bindparam("tenants")),
@@ -80,15 +80,15 @@ class QueueStatements:
             )
             .with_for_update(skip_locked=True)
         )
-        self.set_lane = self._compile(
+        self.set_due = self._compile(
             sa.update(lanes).where(*this).values(due_at=sa.bindparam("due"))
         )
-        self.open_lane = self._compile(dialects.upsert_least(lanes, keys, "due_at"))
-        self.close_lane = self._compile(sa.delete(lanes).where(*this))
+        self.open_queue = self._compile(dialects.upsert_least(lanes, keys, "due_at"))
+        self.close_queue = self._compile(sa.delete(lanes).where(*this))
 
     def _leases(self) -> None:
         t = webhook_leases.c
-        lane = (t.webhook_id == _webhook, t.tenant_id == _tenant)
+        key = (t.webhook_id == _webhook, t.tenant_id == _tenant)
         self.leases = self._compile(
             sa.select(t.tenant_id, t.webhook_id, t.delivery_id, t.until).where(
                 dialects.any_of(t.webhook_id, sa.bindparam("webhooks")),
@@ -100,10 +100,10 @@ class QueueStatements:
         )
         self.end_lease = self._compile(
             sa.delete(webhook_leases).where(
-                *lane, t.delivery_id == sa.bindparam("id_"), t.until == sa.bindparam("held")
+                *key, t.delivery_id == sa.bindparam("id_"), t.until == sa.bindparam("held")
             )
         )
-        self.forget_leases = self._compile(sa.delete(webhook_leases).where(*lane, t.until <= _now))
+        self.delete_leases = self._compile(sa.delete(webhook_leases).where(*key, t.until <= _now))
 
     def _claims(self) -> None:
         d, s = self._deliveries.c, self._subscriptions.c
@@ -119,12 +119,11 @@ class QueueStatements:
         )
         free = (*pending, sa.not_(dialects.any_of(d.id, sa.bindparam("held"))))
         order = (d.next_attempt_at, d.id)
-        # One more than is wanted, due or not: it says when to look again. Whatever is leased stands
-        # at the front, and is never more than a few hundred rows, so that a queue of any length
-        # costs the same.
+        # One more than requested, due or not: it says when the queue is due again. Leased rows come
+        # first and are at most a few hundred, so the cost does not depend on the queue's length.
         due = sa.select(*order).where(*free).order_by(*order)
         self.due = {size: self._compile(due.limit(_at_most(size))) for size in CLAIM_SIZES}
-        # All that these two read of a delivery stands in one index.
+        # One index holds all columns that these two read of a delivery.
         same_event = sa.and_(events.c.tenant_id == d.tenant_id, events.c.id == d.event_id)
         found = (
             sa.select(
@@ -138,7 +137,7 @@ class QueueStatements:
             .order_by(*order)
         )
         self.found = {size: self._compile(found.limit(_at_most(size))) for size in CLAIM_SIZES}
-        some = sa.select(d.id).where(*pending).limit(_at_most(DROPPED_AT_ONCE))
+        some = sa.select(d.id).where(*pending).limit(_at_most(DROP_BATCH))
         self.drop_some = self._compile(
             sa.update(self._deliveries)
             .where(d.tenant_id == _tenant, d.id.in_(some))
@@ -155,7 +154,7 @@ class QueueStatements:
         }
         columns = [column.name for column in webhook_attempts.c]
         keys = ("tenant_id", "id")
-        # Recording is repeated when the database did not say how the first time went.
+        # Recording is repeated if the database did not confirm the first commit.
         self.attempt = self._compile(
             dialects.insert_missing(
                 webhook_attempts, keys, [name for name in columns if name not in keys]
@@ -166,7 +165,7 @@ class QueueStatements:
             .where(*this)
             .values(state=DELIVERED, next_attempt_at="", **made)
         )
-        # What was dropped, or delivered by another worker after a lease ran out, stays that.
+        # Deliveries that were dropped, or delivered by another worker, keep their state.
         self.failed = self._compile(
             sa.update(self._deliveries)
             .where(*this, d.state == PENDING)
@@ -177,10 +176,10 @@ class QueueStatements:
         s = self._subscriptions.c
         this = (s.tenant_id == _tenant, s.id == _webhook)
         change = sa.update(self._subscriptions).where(*this)
-        self.count_anew = self._compile(
+        self.reset_count = self._compile(
             change.values(failure_count=sa.bindparam("failures"), last_delivery_at=_now)
         )
-        self.count_on = self._compile(
+        self.add_to_count = self._compile(
             change.values(
                 failure_count=s.failure_count + sa.bindparam("failures", type_=sa.BigInteger()),
                 last_delivery_at=_now,
@@ -196,7 +195,7 @@ class QueueStatements:
 
     def _log(self) -> None:
         d, a = self._deliveries.c, webhook_attempts.c
-        self.revive = self._compile(
+        self.requeue = self._compile(
             sa.update(self._deliveries)
             .where(
                 d.tenant_id == _tenant,

@@ -1,4 +1,4 @@
-"""The delivery queue's own tables, beside the subscriptions and deliveries that people look at."""
+"""Internal tables of the delivery queue."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from sqlalchemy import Column, Index, PrimaryKeyConstraint, Table, text
 from masthead.storage import dialects
 from masthead.storage.metadata import metadata
 
-# One row per subscription that has something to send, with the moment it is due. Workers pick
-# lanes, oldest first, and a few deliveries of each: so a tenant's storm is one row among others
-# here, and the queue's length does not matter to anybody else.
+# One row per subscription with pending deliveries, and when it is due. Workers take these queues
+# oldest first, and a few deliveries of each, so that a tenant's burst does not delay the others.
 webhook_lanes = Table(
     "webhook_lanes",
     metadata,
@@ -20,8 +19,8 @@ webhook_lanes = Table(
     Index("ix_webhook_lanes__due_at", "due_at"),
 )
 
-# What workers have in hand. Not a column of the delivery: so a claim writes to a few pages, always
-# the same, however many deliveries wait, and leaves their own rows and indexes alone.
+# Deliveries claimed by workers. A table of their own, so that a claim always writes to the same few
+# pages and does not touch the deliveries' rows and indexes.
 webhook_leases = Table(
     "webhook_leases",
     metadata,
@@ -40,11 +39,11 @@ webhook_attempts = Table(
     Column("id", dialects.Text(), nullable=False),
     Column("delivery_id", dialects.Text(), nullable=False),
     Column("number", dialects.Integer(), nullable=False),
-    # 0 when there was no answer at all; then `error` says why.
+    # 0 without an answer; then `error` says why.
     Column("status", dialects.Integer(), nullable=False),
     Column("duration_ms", dialects.Integer(), nullable=False),
     Column("error", dialects.Text(), nullable=False, server_default=text("''")),
-    # The first 2 KB of the answer: for the owner's eyes only.
+    # The first 2 KB of the answer, shown to the owner only.
     Column("answer", dialects.Text(), nullable=False, server_default=text("''")),
     Column("created", dialects.Text(), nullable=False),
     PrimaryKeyConstraint("tenant_id", "id"),

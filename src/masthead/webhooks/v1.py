@@ -1,4 +1,4 @@
-"""The public API of webhook subscriptions (spec 4.7)."""
+"""The public API of webhook subscriptions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from masthead.webhooks.actions import (
     subscribe,
 )
 from masthead.webhooks.collection import webhook_subscriptions
-from masthead.webhooks.retention import EVENTS_KEPT
+from masthead.webhooks.retention import EVENT_RETENTION
 from masthead.webhooks.signing import new_secret
 
 READ, WRITE = "webhooks:read", "webhooks:write"
@@ -75,7 +75,7 @@ AFTER = Parameter(
 
 UNKNOWN_EVENT = Problem(
     "validation_unknown_event",
-    f"There is no such event, or no more: events are kept for {EVENTS_KEPT.days} days. "
+    f"There is no such event, or no more: events are kept for {EVENT_RETENTION.days} days. "
     "Start again with `since`, or without both for the newest.",
 )
 
@@ -162,7 +162,7 @@ def _item(event: LoggedEvent) -> dict[str, Any]:
 
 
 def _bare(method: str, path: str, handler: Any, scope: str, **more: Any) -> Route:
-    """Spec 4.7 shows these answers without the `data` wrapper of the other resources."""
+    """These answers have no `data` wrapper."""
     return Route(method, path, handler, scope, Shape.BARE, tag="webhooks", **more)
 
 

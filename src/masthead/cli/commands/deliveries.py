@@ -19,7 +19,7 @@ from masthead.ids import TenantId
 from masthead.installation import Installation
 from masthead.schema import tables
 from masthead.webhooks.collection import DEAD, DELIVERED, DROPPED, PENDING
-from masthead.webhooks.delivery_log import DeliveryLog, LoggedDelivery, Which
+from masthead.webhooks.delivery_log import DeliveryFilter, DeliveryLog, LoggedDelivery
 from masthead.webhooks.queue import DeliveryQueue
 
 app = new_group("Lists webhook deliveries and retries dead ones.")
@@ -43,7 +43,7 @@ async def list_deliveries(
     """Lists webhook deliveries, newest first."""
     async with opened(invocation) as installation:
         found = await tenant_named(installation.records, tenant)
-        which = Which(state=state or "", webhook_id=webhook)
+        which = DeliveryFilter(state=state or "", webhook_id=webhook)
         deliveries = await _all(_log(installation), TenantId(found["id"]), which)
     columns = ("id", "event", "state", "attempts", "last_status", "next_attempt_at", "webhook_id")
     return Shown([_shown(each) for each in deliveries], "There are none.", columns)
@@ -73,7 +73,7 @@ async def retry(
         raise click.BadParameter("say which deliveries: either their ids or --all-dead")
     if delivery_id and (webhook or since or until):
         raise click.BadParameter("--webhook, --since and --until go with --all-dead")
-    which = Which(
+    which = DeliveryFilter(
         ids=list(delivery_id) or None,
         webhook_id=webhook,
         since=_moment(since, "--since"),
@@ -90,7 +90,9 @@ def _log(installation: Installation) -> DeliveryLog:
     return DeliveryQueue(installation.database, tables).log
 
 
-async def _all(log: DeliveryLog, tenant_id: TenantId, which: Which) -> list[LoggedDelivery]:
+async def _all(
+    log: DeliveryLog, tenant_id: TenantId, which: DeliveryFilter
+) -> list[LoggedDelivery]:
     found = list[LoggedDelivery]()
     after: tuple[str, str] | None = None
     while page := await log.list(tenant_id, which, limit=PAGE, after=after):

@@ -1,5 +1,5 @@
-"""The processor's payloads read into what the service needs of them, from API version 2020-08-27
-to 2025 (basil), and the bare ones of spec 6.3. Whatever is not named here is not looked at."""
+"""Parses the processor's payloads, of API versions 2020-08-27 to 2025 (basil), and minimal ones
+with little more than ids. Everything that is not named here is ignored."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ class PaymentEvent:
     id: str
     type: str
     at: str
-    """When it happened at the processor, to the second."""
+    """The processor's time of the event, in seconds."""
     is_live: bool | None
     account: str
-    """The connected account it is of; '' is the account that the secret belongs to."""
+    """The connected account; '' is the account that the secret belongs to."""
     subject: Payload
 
 
@@ -55,9 +55,9 @@ class Checkout:
     name: str
     subscription: str
     payment: str
-    """The payment intent; the session itself where nothing was to be paid."""
+    """The payment intent; the session itself if there was nothing to pay."""
     subtotal: int
-    """Before discounts and taxes; the total where the processor does not send it."""
+    """Before discounts and taxes; the total if the processor does not send it."""
     total: int
     currency: str
     items: tuple[Item, ...]
@@ -69,7 +69,7 @@ class Subscription:
     id: str
     customer: str
     email: str
-    """Known only where the customer is sent along."""
+    """Known only if the payload includes the customer."""
     status: str
     period_end: str
     items: tuple[Item, ...]
@@ -89,7 +89,7 @@ class Refund:
     is_full: bool
 
 
-def read_event(raw_body: bytes, received: datetime) -> PaymentEvent:
+def parse_event(raw_body: bytes, received: datetime) -> PaymentEvent:
     body = decode_json_object(raw_body)
     event_id, kind = _id(body.get("id")), _id(body.get("type"))
     if not event_id or not kind:
@@ -106,7 +106,7 @@ def read_event(raw_body: bytes, received: datetime) -> PaymentEvent:
     )
 
 
-def read_checkout(subject: Payload) -> Checkout:
+def parse_checkout(subject: Payload) -> Checkout:
     session = _required_id(subject)
     details = _object(subject.get("customer_details"))
     subscription = _id(subject.get("subscription"))
@@ -129,22 +129,22 @@ def read_checkout(subject: Payload) -> Checkout:
     )
 
 
-def read_subscription(subject: Payload) -> Subscription:
+def parse_subscription(subject: Payload) -> Subscription:
     ends = [subject.get("current_period_end")]
-    # From 2025 (basil) on each item has a period of its own.
+    # Since 2025 (basil) each item has a period of its own.
     ends += [each.get("current_period_end") for each in _list(subject.get("items"))]
     return Subscription(
         _required_id(subject),
         _id(subject.get("customer")),
         _email(_object(subject.get("customer")).get("email")),
-        # The bare form of spec 6.3 has no status: it is told of what runs.
+        # A minimal payload has no status: it is only sent for running subscriptions.
         _text(subject.get("status")) if "status" in subject else "active",
         max(map(_moment, ends)),
         tuple(_priced(subject.get("items"))),
     )
 
 
-def read_failed_invoice(subject: Payload) -> FailedInvoice:
+def parse_failed_invoice(subject: Payload) -> FailedInvoice:
     _required_id(subject)
     return FailedInvoice(
         _id(subject.get("customer")),
@@ -153,7 +153,7 @@ def read_failed_invoice(subject: Payload) -> FailedInvoice:
     )
 
 
-def read_refund(subject: Payload) -> Refund:
+def parse_refund(subject: Payload) -> Refund:
     refunded, amount = _amount(subject.get("amount_refunded")), _amount(subject.get("amount"))
     return Refund(
         _id(subject.get("payment_intent")) or _required_id(subject),
@@ -162,8 +162,8 @@ def read_refund(subject: Payload) -> Refund:
     )
 
 
-def tenant_named(subject: Payload) -> tuple[str, str]:
-    """The tenant's id and slug as the checkout's metadata names them; either may be ''."""
+def tenant_in_metadata(subject: Payload) -> tuple[str, str]:
+    """The tenant's id and slug in the checkout's metadata; either may be ''."""
     for metadata in _metadata(subject):
         named = _text(metadata.get("tenant_id")), _text(metadata.get("tenant_slug"))
         if any(named):
@@ -179,7 +179,7 @@ def _metadata(subject: Payload) -> Iterator[Payload]:
 
 
 def _parent(invoice: Payload) -> Payload:
-    """Where an invoice came from, since 2025 (basil)."""
+    """The origin of an invoice, since 2025 (basil)."""
     return _object(_object(invoice.get("parent")).get("subscription_details"))
 
 
@@ -189,7 +189,7 @@ def _line_items(subject: Payload) -> tuple[Item, ...]:
 
 def _priced(listed: Any) -> Iterator[Item]:
     for each in _list(listed):
-        # Before prices there were plans, and both are sent for years.
+        # Older API versions send a plan instead of a price.
         price = _object(each.get("price")) or _object(each.get("plan"))
         yield Item(
             _id(price.get("product")),
@@ -210,7 +210,7 @@ def _list(listed: Any) -> list[Payload]:
 
 
 def _id(value: Any) -> str:
-    """An id, or that of the object sent in its place; '' for none."""
+    """An id, or the id of an expanded object; '' for none."""
     if isinstance(value, dict):
         value = value.get("id")
     return value if isinstance(value, str) and len(value) <= MAX_ID else ""
@@ -227,7 +227,7 @@ def _text(value: Any) -> str:
 
 
 def _amount(value: Any) -> int:
-    """In minor units, whatever number of them the currency has."""
+    """In minor units of the currency."""
     return value if type(value) is int and 0 <= value <= LARGEST else 0
 
 

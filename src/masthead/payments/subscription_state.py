@@ -1,0 +1,109 @@
+"""Derives a member's tier and status from the processor's events, in any order. Pure functions.
+
+Of each subscription only the newest value of each kind is stored, by the processor's own time. So
+the result depends neither on the order of the events nor on repeats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class MemberStatus(StrEnum):
+    ACTIVE = "active"
+    PAST_DUE = "past_due"
+    CANCELLED = "cancelled"
+
+
+# By the processor's status of a subscription. Others, such as `incomplete`, change nothing.
+MEMBER_STATUS: Mapping[str, MemberStatus] = {
+    "active": MemberStatus.ACTIVE,
+    "trialing": MemberStatus.ACTIVE,
+    "past_due": MemberStatus.PAST_DUE,
+    "unpaid": MemberStatus.PAST_DUE,
+    "paused": MemberStatus.PAST_DUE,
+    "canceled": MemberStatus.CANCELLED,
+    "incomplete_expired": MemberStatus.CANCELLED,
+}
+# Best first: the best of a member's subscriptions counts.
+_BEST_FIRST = tuple(MemberStatus)
+
+
+@dataclass(frozen=True, slots=True)
+class SubscriptionState:
+    """What is known of one subscription, each value with the time of its event."""
+
+    status: str = ""
+    at: str = ""
+    tier: str = ""
+    tier_at: str = ""
+    """Of the last event that set the tier; a late payment does not set it."""
+    failed_at: str = ""
+    """Of the last payment that failed."""
+
+    def merge(self, other: SubscriptionState) -> SubscriptionState:
+        newest = max(self, other, key=_status_order)
+        tier = max(self, other, key=lambda state: (state.tier_at, state.tier == "free"))
+        failed_at = max(self.failed_at, other.failed_at)
+        return SubscriptionState(newest.status, newest.at, tier.tier, tier.tier_at, failed_at)
+
+    @property
+    def member_status(self) -> MemberStatus | None:
+        member_status = MEMBER_STATUS.get(self.status)
+        # The last failed payment may be reported after the end that it led to.
+        if (
+            member_status is not MemberStatus.CANCELLED
+            and self.failed_at
+            and self.failed_at >= self.at
+        ):
+            return MemberStatus.PAST_DUE
+        return member_status
+
+
+def _status_order(state: SubscriptionState) -> tuple[str, int, str]:
+    """The processor's times are in seconds. Within one second the worse status is the later one: a
+    subscription that starts, fails and ends in the same second has ended."""
+    member_status = MEMBER_STATUS.get(state.status)
+    return state.at, _BEST_FIRST.index(member_status) if member_status else -1, state.status
+
+
+def state_from_status(status: str, at: str) -> SubscriptionState:
+    member_status = MEMBER_STATUS.get(status)
+    if member_status is MemberStatus.ACTIVE:
+        return SubscriptionState(status, at, "paid", at)
+    if member_status is MemberStatus.CANCELLED:
+        return SubscriptionState(status, at, "free", at)
+    return SubscriptionState(status, at) if member_status else SubscriptionState()
+
+
+@dataclass(frozen=True, slots=True)
+class MemberOutcome:
+    """A member's tier and status; None leaves the stored value."""
+
+    tier: str | None = None
+    status: str | None = None
+
+
+def member_outcome(subscriptions: Iterable[tuple[str, str, SubscriptionState]]) -> MemberOutcome:
+    """From all of a member's subscriptions, as (subscription, customer, state).
+
+    The state of a customer alone (an invoice without a subscription) is stored under the customer's
+    own id and counts for each of the customer's subscriptions.
+    """
+    rows = list(subscriptions)
+    of_customer = {customer: state for key, customer, state in rows if key == customer}
+    states = [
+        state.merge(of_customer.get(customer, SubscriptionState()))
+        for key, customer, state in rows
+        if key != customer
+    ]
+    with_own = {customer for key, customer, _ in rows if key != customer}
+    states += [state for customer, state in of_customer.items() if customer not in with_own]
+    tiers = {each.tier for each in states if each.tier}
+    statuses = [each.member_status for each in states if each.member_status]
+    return MemberOutcome(
+        ("paid" if "paid" in tiers else "free") if tiers else None,
+        min(statuses, key=_BEST_FIRST.index) if statuses else None,
+    )
