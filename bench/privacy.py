@@ -45,7 +45,7 @@ from masthead.privacy.export import archive_key
 from masthead.privacy.jobs import COMPACT_JOB
 from masthead.privacy.links import GRACE_PERIOD
 from masthead.privacy.requests import ERASE_JOB
-from masthead.privacy.validation import TENANT, Ask, Standing
+from masthead.privacy.validation import TENANT, RequestBody, Requester
 from masthead.records.collection import Record
 from masthead.storage.database import EVERY_TENANT
 
@@ -171,9 +171,9 @@ async def _due_deletion(place: Place) -> Record:
         tenant = await parts.directory.by_id(tenant_id)
         assert tenant is not None
         owner = Caller(Kind.OWNER, tenant_id=tenant_id)
-        ask = Ask(TENANT, "", tenant_id, BIG, "", "")
-        standing = Standing(tenant, owner, is_trusted=True)
-        return (await parts.privacy.requests.open_deletion(standing, ask)).request
+        body = RequestBody(TENANT, "", tenant_id, BIG, "", "")
+        requester = Requester(tenant, owner, is_trusted=True)
+        return (await parts.privacy.requests.open_deletion(requester, body)).request
     finally:
         await parts.close()
 

@@ -67,7 +67,7 @@ MAY_SPEAK_SQL = (
     "importers/run/memory.py",
     # An erasure reaches every table, whatever it is of.
     "privacy/rows.py",
-    "privacy/mentions.py",
+    "privacy/email_search.py",
     # Reads every table there is.
     "backup/take.py",
     # Looks at a database that the service itself may not be able to open.

@@ -78,14 +78,14 @@ from masthead.web.asyncapi.endpoint import event_description_routes
 from masthead.web.compression import Compression
 from masthead.web.cors import Cors
 from masthead.web.dispatch import Dispatch
-from masthead.web.errors import ErrorFaces, no_such_address
-from masthead.web.front_door import FrontDoor
+from masthead.web.errors import ErrorResponders, unknown_path
 from masthead.web.health import Health, build_revision
 from masthead.web.openapi.endpoints import description_routes
 from masthead.web.openapi.service import service_description_routes
+from masthead.web.request_middleware import RequestMiddleware
 from masthead.web.v1.cache import AnswerCache
 from masthead.web.v1.call import V1Services
-from masthead.web.v1.errors import error_answer
+from masthead.web.v1.errors import error_responder
 from masthead.web.v1.idempotency import Idempotency
 from masthead.web.v1.mount import mount as mount_v1
 from masthead.webhooks import jobs as webhook_jobs
@@ -259,7 +259,7 @@ class Background:
         self._words.stop()
 
 
-def http_app(parts: Parts) -> FrontDoor:
+def http_app(parts: Parts) -> RequestMiddleware:
     """All faces behind the front door."""
     services = RecordStoreServices(
         parts.records,
@@ -289,21 +289,21 @@ def http_app(parts: Parts) -> FrontDoor:
             *reset_routes(parts.resets),
             Route("/api/health", Health(parts.database, revision, parts.records.clock)),
         ],
-        otherwise=_nothing_here,
+        fallback=_nothing_here,
     )
-    return FrontDoor(
-        Cors(Compression(faces)), parts.directory, parts.settings, error_faces(parts.settings)
+    return RequestMiddleware(
+        Cors(Compression(faces)), parts.directory, parts.settings, error_responders(parts.settings)
     )
 
 
-def error_faces(settings: Settings) -> ErrorFaces:
+def error_responders(settings: Settings) -> ErrorResponders:
     """Which envelope an error has, by the address that was asked for."""
-    return ErrorFaces(
+    return ErrorResponders(
         send_record_store_error,
         {
             # Also for what belongs to no face: health, AI, data protection, payments, and addresses
             # that do not exist.
-            "/api/": error_answer(settings.error_codes),
+            "/api/": error_responder(settings.error_codes),
             **dict.fromkeys(RECORD_STORE_PREFIXES, send_record_store_error),
             "/member/": pages.send_error,
             "/admin/": pages.send_error,
@@ -369,7 +369,7 @@ class Service:
         self._settings = settings
         self._with_worker = with_worker
         self._parts: Parts | None = None
-        self._http: FrontDoor | None = None
+        self._http: RequestMiddleware | None = None
         self._worker: Background | None = None
         self._working: asyncio.Task[None] | None = None
 
@@ -425,4 +425,4 @@ def create_app() -> Service:
 
 
 async def _nothing_here(scope: Scope, _receive: Receive, _send: Send) -> None:
-    raise no_such_address(scope, "There is no such address.")
+    raise unknown_path(scope, "There is no such address.")

@@ -10,8 +10,8 @@ from starlette.types import Receive, Scope, Send
 from tests.v1.keys import key_client
 from tests.world import World, open_world
 
-from masthead.app import error_faces
-from masthead.web.front_door import FrontDoor
+from masthead.app import error_responders
+from masthead.web.request_middleware import RequestMiddleware
 
 POSTS = "/api/v1/posts"
 PRO_PER_MINUTE = 30
@@ -39,7 +39,7 @@ async def failed(app: World) -> str:
         raise RuntimeError
 
     settings = app.parts.settings
-    door = FrontDoor(broken, app.parts.directory, settings, error_faces(settings))
+    door = RequestMiddleware(broken, app.parts.directory, settings, error_responders(settings))
     answer = await app.client(app=door).get(POSTS)
     assert answer.status_code == 500
     return str(answer.json()["error"]["code"])

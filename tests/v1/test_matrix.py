@@ -202,5 +202,5 @@ def test_every_answer_shape_is_used_as_the_specification_says() -> None:
     assert shapes["GET /posts"] is Shape.PAGE
     assert shapes["POST /posts"] is Shape.DATA
     assert shapes["GET /posts/{id}"] is Shape.RECORD
-    assert shapes["POST /webhooks"] is Shape.BARE
+    assert shapes["POST /webhooks"] is Shape.UNWRAPPED
     assert shapes["DELETE /posts/{id}"] is Shape.EMPTY

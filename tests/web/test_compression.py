@@ -11,7 +11,7 @@ import pytest
 from starlette.types import Message, Receive, Scope, Send
 from tests.world import TenantWorld
 
-from masthead.web.compression import LARGEST_ON_THE_LOOP, SMALLEST, Compression, chosen_encoding
+from masthead.web.compression import MAX_INLINE_BYTES, MIN_BYTES, Compression, chosen_encoding
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -117,14 +117,14 @@ async def test_the_service_compresses_what_it_answers(tenant: TenantWorld) -> No
 
 
 async def test_a_large_answer_is_compressed_too() -> None:
-    large = b"word " * LARGEST_ON_THE_LOOP
+    large = b"word " * MAX_INLINE_BYTES
     messages = await sent_by(Answers(large), "gzip")
     assert gzip.decompress(messages[1]["body"]) == large
 
 
 async def test_the_limit_is_a_kibibyte() -> None:
-    assert "content-encoding" not in await headers_of(Answers(b"x" * (SMALLEST - 1)))
-    assert "content-encoding" in await headers_of(Answers(b"x" * SMALLEST))
+    assert "content-encoding" not in await headers_of(Answers(b"x" * (MIN_BYTES - 1)))
+    assert "content-encoding" in await headers_of(Answers(b"x" * MIN_BYTES))
 
 
 async def test_who_does_not_ask_gets_it_plain_and_caches_are_told() -> None:

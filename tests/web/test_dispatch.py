@@ -84,11 +84,11 @@ async def _ignore(_: Message) -> None:
 async def asked_of(kind: str, scope: dict[str, Any]) -> Any:
     calls: list[Any] = []
     routes = [Route(path, Face(path, calls)) for path in PATHS]
-    otherwise = Face(None, calls)
+    fallback = Face(None, calls)
     app = (
-        Dispatch(routes, otherwise)
+        Dispatch(routes, fallback)
         if kind == "table"
-        else Router(routes, redirect_slashes=False, default=otherwise)
+        else Router(routes, redirect_slashes=False, default=fallback)
     )
     await app(dict(scope), _nothing, _ignore)
     (call,) = calls

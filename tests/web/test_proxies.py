@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from masthead.web.proxies import arrived_over_https, client_address
+from masthead.web.proxies import client_address, is_https
 
 TRUSTED = (ip_network("10.0.0.0/8"), ip_network("fd00::/8"))
 
@@ -68,13 +68,13 @@ def test_the_nearest_proxys_line_tells_whether_it_was_https(
 ) -> None:
     request = scope("10.0.0.1")
     request["headers"] = [(b"x-forwarded-proto", line.encode()) for line in lines]
-    assert arrived_over_https(request, TRUSTED) is expected
+    assert is_https(request, TRUSTED) is expected
 
 
 def test_without_trusted_proxies_only_the_connection_counts() -> None:
     request = scope("10.0.0.1", x_forwarded_for="198.51.100.1", x_forwarded_proto="https")
     assert client_address(request, ()) == "10.0.0.1"
-    assert not arrived_over_https(request, ())
+    assert not is_https(request, ())
 
 
 @pytest.mark.parametrize(
@@ -90,4 +90,4 @@ def test_without_trusted_proxies_only_the_connection_counts() -> None:
     ],
 )
 def test_https(peer: str, scheme: str, proto: str, expected: bool) -> None:
-    assert arrived_over_https(scope(peer, scheme, x_forwarded_proto=proto), TRUSTED) is expected
+    assert is_https(scope(peer, scheme, x_forwarded_proto=proto), TRUSTED) is expected

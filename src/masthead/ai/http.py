@@ -20,8 +20,8 @@ from masthead.ids import TenantId
 from masthead.records.engine import Records
 from masthead.web.answers import header
 from masthead.web.bodies import SMALL_FORM_VALUES, decode_json_object, read_body
+from masthead.web.request_context import request_context
 from masthead.web.v1.errors import MethodNotAllowed
-from masthead.web.visit import visit_of
 
 PREFIX = "/api/ai/"
 MAX_BODY_BYTES = 512 * 1024
@@ -49,10 +49,10 @@ class _Generate:
         if scope["method"] != "POST":
             raise MethodNotAllowed(("POST",))
         prompt = prompt_for(read_wish(await _body(scope, receive)))
-        visit = visit_of(scope)
+        context = request_context(scope)
         services = self._services
-        site = await site_ai(services.records, visit.tenant_id)
-        await services.limits.admit(visit.address, visit.tenant_id, site)
+        site = await site_ai(services.records, context.tenant_id)
+        await services.limits.admit(context.address, context.tenant_id, site)
         answer = EventStream(send, scope.get("masthead.headers", ()))
         try:
             destination = destination_of(site, services.settings)
@@ -63,9 +63,9 @@ class _Generate:
         order = Order(
             prompt,
             destination,
-            tenant_id=visit.tenant_id or NOBODY,
+            tenant_id=context.tenant_id or NOBODY,
             by_platform=not site.has_key,
-            reservation=await self._reserve(prompt, visit.tenant_id, site),
+            reservation=await self._reserve(prompt, context.tenant_id, site),
         )
         await services.generator.run(order, answer, receive)
 

@@ -16,7 +16,7 @@ from masthead.media.upload import UploadServices, file_field
 from masthead.records.collection import Collection
 from masthead.records.write.unit import file_key
 from masthead.web.files import serve_object
-from masthead.web.visit import visit_of
+from masthead.web.request_context import request_context
 
 THUMBED = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 MAX_QUERY_BYTES = 2_000
@@ -51,7 +51,7 @@ async def serve_file(
     found = await services.records.find(
         collection,
         {"id": record_id},
-        tenant_id=visit_of(scope).tenant_id,
+        tenant_id=request_context(scope).tenant_id,
         limit=MAX_NAMESAKES,
     )
     # On the bare host several tenants may have a file of this id.

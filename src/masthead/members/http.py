@@ -19,7 +19,7 @@ from masthead.members.unsubscribe import Unsubscribe
 from masthead.site.address import Site, Sites
 from masthead.web.bodies import read_small_form
 from masthead.web.pages import Page, send_page
-from masthead.web.visit import visit_of
+from masthead.web.request_context import request_context
 
 MAX_QUERY_BYTES = 4_000
 
@@ -41,7 +41,7 @@ class _MailedLink:
         self._answer = answer
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        tenant_id = visit_of(scope).tenant_id
+        tenant_id = request_context(scope).tenant_id
         if tenant_id is None or scope["method"] not in ("GET", "HEAD", "POST"):
             raise NotFound
         acts = scope["method"] == "POST"

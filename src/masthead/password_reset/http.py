@@ -19,7 +19,7 @@ from masthead.records.collection import Collection, Record
 from masthead.site.address import Site
 from masthead.web.bodies import read_small_form
 from masthead.web.pages import Input, Page, send_page
-from masthead.web.visit import visit_of
+from masthead.web.request_context import request_context
 
 PASSWORDS = (
     Input("password", "New password", "password", "new-password"),
@@ -41,11 +41,11 @@ class _ResetPage:
         self._collection = collection
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        visit = visit_of(scope)
+        context = request_context(scope)
         if scope["method"] not in ("GET", "HEAD", "POST"):
             raise NotFound
         token = _texts(scope["query_string"]).get("token", "")
-        account = await self._resets.find(self._collection, visit.tenant_id, token)
+        account = await self._resets.find(self._collection, context.tenant_id, token)
         site = await self._resets.site_of(TenantId(account["tenant_id"]))
         page = _form(site, account)
         if scope["method"] == "POST":
@@ -54,7 +54,7 @@ class _ResetPage:
             given.setdefault("passwordConfirm", "")
             try:
                 await self._resets.confirm(
-                    self._collection, visit.tenant_id, token, given, visit.address
+                    self._collection, context.tenant_id, token, given, context.address
                 )
                 page = _done(site, account)
             except Invalid as error:

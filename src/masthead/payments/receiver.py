@@ -28,8 +28,8 @@ from masthead.records.engine import Records
 from masthead.site.collection import site_settings
 from masthead.web.answers import header, send_json
 from masthead.web.bodies import read_body
+from masthead.web.request_context import request_context
 from masthead.web.v1.errors import MethodNotAllowed
-from masthead.web.visit import visit_of
 
 log = structlog.get_logger()
 
@@ -120,7 +120,7 @@ class _TenantReceiver(_Receiver):
 
     def _is_allowed_host(self, scope: Scope, tenant: Tenant) -> bool:
         """The service's own host, which may also serve a default tenant, accepts any slug."""
-        at_host = visit_of(scope).tenant
+        at_host = request_context(scope).tenant
         if at_host is None or at_host.id == tenant.id:
             return True
         host = parse_host(header(scope, b"host") or "")

@@ -34,8 +34,8 @@ from masthead.web.answers import header, send_json
 from masthead.web.bodies import SMALL_FORM_VALUES, decode_json_object, read_small_form
 from masthead.web.files import CACHE_PRIVATELY, serve_object
 from masthead.web.pages import Page, send_page, wants_html
+from masthead.web.request_context import request_context
 from masthead.web.v1.errors import MethodNotAllowed
-from masthead.web.visit import visit_of
 
 MAX_QUERY_BYTES = 2_000
 AWAITING_CONFIRMATION = "awaiting_confirmation"
@@ -128,8 +128,8 @@ class _RequestEndpoints:
     async def _session(self, scope: Scope) -> Caller | None:
         """The signed-in caller, on any host; the tenants are compared later. Refuses a caller who
         has neither a session nor an accepted header."""
-        visit = visit_of(scope)
-        bare = {**scope, "masthead.visit": replace(visit, tenant=None)}
+        context = request_context(scope)
+        bare = {**scope, "masthead.request": replace(context, tenant=None)}
         caller = await self._services.identify(bare)
         if caller.kind in validation.SESSIONS:
             return caller
@@ -149,9 +149,9 @@ class _RequestEndpoints:
 
     async def _tenant(self, scope: Scope, session: Caller | None, named: str) -> Tenant:
         """The body's `tenant_id` wins over the header; a session knows its own."""
-        at_visit = visit_of(scope).tenant
-        if not named and at_visit is not None:
-            return at_visit
+        addressed = request_context(scope).tenant
+        if not named and addressed is not None:
+            return addressed
         wanted = named or (session.tenant_id if session else None)
         found = await self._services.directory.by_id(TenantId(wanted)) if wanted else None
         if found is None:
@@ -163,7 +163,7 @@ class _RequestEndpoints:
             await self._services.requests.member(requester.tenant.id, body.member_id)
         # Only accepted requests count. A gateway that sets the header (`full`) has its own limits.
         if requester.session or not requester.is_trusted:
-            address = visit_of(scope).address
+            address = request_context(scope).address
             await self._services.limit.admit(requester.tenant.id, requester.session, address)
 
 

@@ -1,4 +1,4 @@
-"""One request to the record store: the visit, who is calling, and what the face may use."""
+"""One request to the record store: the context, who is calling, and what the face may use."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from masthead.web.bodies import (
     read_body,
     read_small_form,
 )
-from masthead.web.visit import Visit, visit_of
+from masthead.web.request_context import RequestContext, request_context
 
 MAX_JSON_BYTES = 8 * 1024 * 1024
 MAX_OWN_BYTES = 64 * 1024
@@ -51,7 +51,7 @@ class RecordStoreServices:
 
 
 class Call:
-    __slots__ = ("caller", "receive", "scope", "send", "services", "visit")
+    __slots__ = ("caller", "context", "receive", "scope", "send", "services")
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class Call:
         self.receive = receive
         self.send = send
         self.caller = caller
-        self.visit: Visit = visit_of(scope)
+        self.context: RequestContext = request_context(scope)
 
     @property
     def records(self) -> Records:
@@ -106,19 +106,19 @@ async def identify(services: RecordStoreServices, scope: Scope) -> Caller:
     A token that is no good is as none at all (PocketBase answers so, and its clients expect it),
     and so is one of another tenant than the host's.
     """
-    visit = visit_of(scope)
+    context = request_context(scope)
     for name, _ in scope["headers"]:
         if name in (b"authorization", b"cookie"):
             break
     else:
-        return guest(visit.tenant_id)
+        return guest(context.tenant_id)
     caller = await _by_header(services, scope) or await _by_cookie(services, scope)
     if caller is None:
-        return guest(visit.tenant_id)
+        return guest(context.tenant_id)
     if caller.kind is Kind.OPERATOR:
-        return in_tenant(caller, visit.tenant.id) if visit.tenant else caller
-    if visit.tenant_id not in (None, caller.tenant_id):
-        return guest(visit.tenant_id)
+        return in_tenant(caller, context.tenant.id) if context.tenant else caller
+    if context.tenant_id not in (None, caller.tenant_id):
+        return guest(context.tenant_id)
     return caller
 
 

@@ -60,7 +60,7 @@ async def _limited_page(call: Call, collection: Collection, wanted: ListRequest)
     """Limits how many lists that are costly, large or empty one network of readers may request."""
     if not call.caller.is_reader:
         return await call.records.page(call.caller, collection, wanted)
-    limit, address = call.services.read_limit, call.visit.address
+    limit, address = call.services.read_limit, call.context.address
     if call.scope["query_string"]:
         # A site's plain list stays there for readers who share a network with an attacker.
         limit.check(address)
@@ -180,7 +180,7 @@ async def _check_may_set_password(
     old = given.get("oldPassword")
     if not isinstance(old, str) or not old:
         raise Invalid({"oldPassword": REQUIRED})
-    accounts, address = call.services.accounts, call.visit.address
+    accounts, address = call.services.accounts, call.context.address
     if not await accounts.verify_password(collection, caller, old, address):
         wrong = Problem(
             "validation_invalid_old_password", "Must be the password that the account has now."

@@ -18,7 +18,7 @@ RECORDS = "/api/collections/{collection}/records"
 RECORD = "/api/collections/{collection}/records/{id}"
 AUTH = "/api/collections/{collection}"
 PREFIXES = ("/api/collections", "/api/admins", "/api/files")
-"""Under these, errors have the record store's envelope: see `app.error_faces`."""
+"""Under these, errors have the record store's envelope: see `app.error_responders`."""
 
 
 def routes(services: RecordStoreServices) -> list[Route]:

@@ -58,7 +58,9 @@ async def request_password_reset(call: Call) -> None:
         raise Invalid({"email": error.problem}, INVALID) from None
     if not email:
         raise Invalid({"email": REQUIRED}, INVALID)
-    await call.services.resets.request(collection, call.visit.tenant_id, email, call.visit.address)
+    await call.services.resets.request(
+        collection, call.context.tenant_id, email, call.context.address
+    )
     await send_empty(call.send)
 
 
@@ -69,7 +71,7 @@ async def confirm_password_reset(call: Call) -> None:
     if not isinstance(token, str) or not token:
         raise Invalid({"token": REQUIRED}, INVALID)
     await call.services.resets.confirm(
-        collection, call.visit.tenant_id, token, given, call.visit.address
+        collection, call.context.tenant_id, token, given, call.context.address
     )
     await send_empty(call.send)
 
@@ -93,7 +95,7 @@ async def _sign_in(call: Call, collection: Collection, *, with_admin: bool) -> N
     if blank or not isinstance(identity, str) or not isinstance(password, str):
         raise Invalid(blank, INVALID)
     signed_in = await call.services.accounts.sign_in(
-        collection, call.visit.tenant_id, identity, password, call.visit.address
+        collection, call.context.tenant_id, identity, password, call.context.address
     )
     await _answer(call, collection, signed_in, with_admin=with_admin)
 
@@ -131,7 +133,7 @@ def _cookie(call: Call, collection: Collection, signed_in: SignedIn) -> str:
         ADMIN_COOKIE if collection is superusers else MEMBER_COOKIE,
         signed_in.token,
         lifetime=session_lifetime(collection),
-        secure=call.visit.is_https,
+        secure=call.context.is_https,
     )
 
 

@@ -32,7 +32,7 @@ UPDATE = Body(
     required=frozenset({"site_name"}),
     nullable=NULLABLE,
     partial=True,
-    only_these=True,
+    rejects_unknown=True,
 )
 
 

@@ -1,4 +1,4 @@
-"""Sending an answer: bytes and headers straight to ASGI, without a response object in between."""
+"""Sends responses: bytes and headers directly to ASGI, without a response object."""
 
 from __future__ import annotations
 
@@ -41,19 +41,19 @@ async def send_bytes(
 
 
 def header(scope: Scope, name: bytes) -> str | None:
-    """One request header, if it came exactly once; a repeated one is as good as none."""
+    """A request header that was sent exactly once; None if it is missing or repeated."""
     values = header_lines(scope).get(name, ())
     return values[0].decode("latin-1") if len(values) == 1 else None
 
 
 def header_list(scope: Scope, name: bytes) -> str | None:
-    """A request header that may come in several lines, as the one list they are (RFC 9110)."""
+    """A request header that may have several lines, joined to one list (RFC 9110)."""
     values = header_lines(scope).get(name)
     return b", ".join(values).decode("latin-1") if values else None
 
 
 def header_lines(scope: Scope) -> dict[bytes, list[bytes]]:
-    """All request headers by name; a request asks for some ten of them."""
+    """All request headers by name, parsed once per request."""
     lines: dict[bytes, list[bytes]] | None = scope.get("masthead.header_lines")
     if lines is None:
         lines = scope["masthead.header_lines"] = {}

@@ -1,6 +1,6 @@
-"""Request bodies: read under a size limit, and decoded into a JSON object that is safe to store.
+"""Reads request bodies with a size limit and decodes them into JSON objects that are safe to store.
 
-Every face that takes JSON calls these; multipart bodies are read in `multipart.py`.
+`multipart.py` reads multipart bodies.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from masthead.errors import BadRequest, BodyStalled, TooLarge
 from masthead.web.answers import header_lines
 
 SMALL_FORM_BYTES = 16 * 1024
-"""For a login and the other forms of a few short values."""
+"""For logins and other forms with a few short values."""
 SMALL_FORM_VALUES = 1_000
 MAX_VALUES = 500_000
-"""Of a JSON body: a value takes many times the memory of its two bytes, and the time to make it."""
+"""Of a JSON body: a value needs many times the memory of its two bytes, and time to decode."""
 MAX_DEPTH = 128
-"""Nesting that any honest document stays under, and that recursive code below can walk."""
+"""Deeper than real documents, and shallow enough for recursive code."""
 
 STALLED_SECONDS = 60.0
-"""Without a byte of a body that is waited for. Otherwise half a body would hold its connection, and
-what was read of it, forever."""
+"""Time without a byte of a body. Without it an incomplete body would hold its connection and
+memory forever."""
 
 _INT64 = range(-(2**63), 2**63)
 
@@ -34,7 +34,7 @@ _decode = msgspec.json.Decoder().decode
 
 
 class ClientDisconnected(Exception):
-    """The client went away in the middle of its request; there is nobody left to answer."""
+    """The client closed the connection during its request."""
 
 
 async def read_body(scope: Scope, receive: Receive, *, limit: int) -> bytes:
@@ -54,7 +54,7 @@ async def read_body(scope: Scope, receive: Receive, *, limit: int) -> bytes:
 
 
 async def body_chunks(scope: Scope, receive: Receive, *, limit: int) -> AsyncIterator[bytes]:
-    """The body as it arrives. Raises TooLarge before reading on, ClientDisconnected on a cut."""
+    """The body in chunks as received. Raises TooLarge or ClientDisconnected."""
     _check_declared_length(scope, limit)
     received, is_whole = 0, False
     while not is_whole:
@@ -65,7 +65,7 @@ async def body_chunks(scope: Scope, receive: Receive, *, limit: int) -> AsyncIte
 
 
 async def _next_chunk(receive: Receive, limit: int, received: int = 0) -> tuple[bytes, bool]:
-    """A part of the body, and whether it was the last."""
+    """A chunk of the body, and whether it was the last."""
     try:
         async with asyncio.timeout(STALLED_SECONDS):
             message = await receive()
@@ -81,9 +81,8 @@ async def _next_chunk(receive: Receive, limit: int, received: int = 0) -> tuple[
 
 def _check_declared_length(scope: Scope, limit: int) -> None:
     for value in header_lines(scope).get(b"content-length", ()):
-        # The server has framed the body already, so a length that is no number can't be used
-        # against us here; the count of received bytes stands behind it. Twenty digits are more
-        # than any limit, and int() is slow or refuses on thousands.
+        # An invalid length is harmless: received bytes are counted too. Twenty digits are more than
+        # any limit, and int() is slow or fails with thousands.
         if value.isdigit() and int(value[:20]) > limit:
             raise TooLarge(_too_large(limit))
 
@@ -105,7 +104,7 @@ def _not_json(raw: bytes, reason: str) -> str:
 
 
 def decode_json_object(raw: bytes, *, max_values: int = MAX_VALUES) -> dict[str, Any]:
-    """The JSON object in `raw`; anything else is BadRequest. Of a repeated name the last counts."""
+    """The JSON object in `raw`; anything else is BadRequest. The last of repeated names counts."""
     _check_structure(raw, max_values)
     try:
         value = _decode(raw)
@@ -118,17 +117,17 @@ def decode_json_object(raw: bytes, *, max_values: int = MAX_VALUES) -> dict[str,
     if not isinstance(value, dict):
         raise BadRequest("The request body must be a JSON object.")
     _check_nested(value)
-    # One byte is found far faster than several, and most bodies escape nothing.
+    # A search for one byte is far faster than for several, and most bodies escape nothing.
     if b"\\" in raw and b"\\u0000" in raw:
         _check_texts(value)
     return value
 
 
 def _check_structure(raw: bytes, max_values: int) -> None:
-    """Refuses too many values, and many that are nested too deep, before any of them is made.
+    """Refuses too many or too deeply nested values before they are decoded.
 
-    Marks are counted in texts too at first, which is quick; only where there are suspiciously many
-    are the texts taken out."""
+    The first, quick count includes punctuation inside texts. Texts are removed only if that count
+    is high."""
     if raw.count(b",") + raw.count(b"[") + raw.count(b"{") <= min(max_values, _FEW):
         return
     marks = _TEXT.sub(b"", raw).translate(None, _NO_MARKS)
@@ -138,7 +137,7 @@ def _check_structure(raw: bytes, max_values: int) -> None:
     for _ in range(MAX_DEPTH + 1):
         shorter = nested.replace(b"[]", b"").replace(b"{}", b"")
         if len(shorter) == len(nested):
-            # Closed, or malformed, which the parser says better.
+            # Balanced, or malformed, which the parser reports.
             return
         nested = shorter
     raise BadRequest(_TOO_DEEP)
@@ -152,39 +151,39 @@ _TOO_DEEP = f"The request body is nested deeper than {MAX_DEPTH} levels."
 
 
 def _check_nested(value: dict[str, Any]) -> None:
-    """Refuses endless nesting, and integers beyond 64 bits. Text is passed over, so that a body of
-    some long texts costs next to nothing, however long they are."""
+    """Refuses deep nesting and integers beyond 64 bits. It skips texts, so the cost does not depend
+    on their length."""
     level: list[Any] = [value]
     for _ in range(MAX_DEPTH):
-        below: list[Any] = []
+        children: list[Any] = []
         for outer in level:
             for item in outer.values() if type(outer) is dict else outer:
                 kind = type(item)
                 if kind is str:
                     continue
                 if kind is dict or kind is list:
-                    below.append(item)
+                    children.append(item)
                 elif kind is int and item not in _INT64:
                     raise BadRequest("The request body holds an integer of more than 64 bits.")
-        if not below:
+        if not children:
             return
-        level = below
+        level = children
     raise BadRequest(_TOO_DEEP)
 
 
 def _check_texts(value: dict[str, Any]) -> None:
-    """Refuses NUL, which no text column can hold, in names and values."""
+    """Refuses NUL in names and values: no text column can hold it."""
     level: list[Any] = [value]
     while level:
-        below: list[Any] = []
+        children: list[Any] = []
         for item in level:
             if isinstance(item, dict):
-                below += item
-                below += item.values()
+                children += item
+                children += item.values()
             elif isinstance(item, list):
-                below += item
+                children += item
             elif isinstance(item, str) and "\0" in item:
                 raise BadRequest(
                     "The request body holds a NUL character, which text can't contain."
                 )
-        level = below
+        level = children

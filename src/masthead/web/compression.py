@@ -1,7 +1,7 @@
-"""Compressed answers for clients that accept them: zstd before gzip, by the client's own weights.
+"""ASGI middleware that compresses responses with zstd or gzip, by the client's Accept-Encoding.
 
-A pure ASGI layer. Only whole answers of compressible types are touched: streams, files and
-whatever is encoded already pass through as they are.
+Only responses in one message and of compressible types are compressed: streams, files and encoded
+responses pass through unchanged.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ if sys.version_info >= (3, 14):
 else:
     from backports import zstd
 
-SMALLEST = 1024
-"""Below this the headers weigh more than the gain."""
-LARGEST_ON_THE_LOOP = 64 * 1024
-REMEMBERED = 256
+MIN_BYTES = 1024
+"""Below this the additional headers are larger than the gain."""
+MAX_INLINE_BYTES = 64 * 1024
+CACHE_SIZE = 256
 
 Compress = Callable[[bytes], bytes]
 
 
 def _gzip(body: bytes) -> bytes:
-    # Without a time stamp, so that the same answer is the same bytes.
+    # Without a timestamp, so that equal responses have equal bytes.
     return gzip.compress(body, compresslevel=5, mtime=0)
 
 
@@ -39,7 +39,7 @@ def _zstd(body: bytes) -> bytes:
 
 
 ENCODINGS: dict[str, Compress] = {"zstd": _zstd, "gzip": _gzip}
-"""What we can send, the best first."""
+"""Supported encodings, the best first."""
 
 _TYPES = frozenset(
     {
@@ -68,9 +68,9 @@ class Compression:
 
 @lru_cache(maxsize=512)
 def chosen_encoding(accepted: bytes) -> str | None:
-    """The encoding that an Accept-Encoding header weighs highest, the best among equals.
+    """The encoding with the highest weight in Accept-Encoding, the best among equals.
 
-    A bare `*` gets gzip: clients that send it mean what everybody knows.
+    `*` means gzip, which every client knows.
     """
     weights = dict(map(_weighted, accepted.decode("latin-1").lower().split(",")))
     if "x-gzip" in weights:
@@ -79,8 +79,8 @@ def chosen_encoding(accepted: bytes) -> str | None:
         weights.setdefault("gzip", weights["*"])
     offered = {name: weights.get(name, 0.0) for name in ENCODINGS}
     best = max(offered, key=lambda name: offered[name])
-    is_wanted = offered[best] > 0 and offered[best] >= weights.get("identity", 0.0)
-    return best if is_wanted else None
+    is_preferred = offered[best] > 0 and offered[best] >= weights.get("identity", 0.0)
+    return best if is_preferred else None
 
 
 def _weighted(part: str) -> tuple[str, float]:
@@ -95,7 +95,7 @@ def _weighted(part: str) -> tuple[str, float]:
 
 
 class _Answer:
-    """Holds the start back until the first part of the body shows whether it is the only one."""
+    """Delays the response's start until the first body message shows whether it is the only one."""
 
     __slots__ = ("_encoding", "_send", "_start")
 
@@ -108,7 +108,7 @@ class _Answer:
         is_start = message["type"] == "http.response.start"
         if is_start or self._start is not None:
             return self._begin(message)
-        # Handed on without a coroutine around it: a stream comes here many times a second.
+        # Returned without a coroutine of its own: a stream calls it many times a second.
         return self._send(message)
 
     async def _begin(self, message: Message) -> None:
@@ -119,29 +119,29 @@ class _Answer:
         elif self._start is not None:
             start, self._start = self._start, None
             if message["type"] == "http.response.body" and not message.get("more_body", False):
-                message = await self._whole(start, message)
+                message = await self._compress(start, message)
             await self._send(start)
         await self._send(message)
 
-    async def _whole(self, start: Message, message: Message) -> Message:
+    async def _compress(self, start: Message, message: Message) -> Message:
         """Completes the start's headers; returns the body that goes with them."""
         body: bytes = message.get("body", b"")
-        if start["status"] != 304 and len(body) < SMALLEST:
+        if start["status"] != 304 and len(body) < MIN_BYTES:
             return message
         start["headers"] = [*start["headers"], _VARY]
         if self._encoding is None or start["status"] == 304:
             return message
-        if len(body) > LARGEST_ON_THE_LOOP:
+        if len(body) > MAX_INLINE_BYTES:
             body = await asyncio.to_thread(ENCODINGS[self._encoding], body)
         else:
-            body = _remembered(self._encoding, body)
+            body = _compressed(self._encoding, body)
         start["headers"] = _encoded_headers(start["headers"], self._encoding, len(body))
         return {**message, "body": body}
 
 
-@lru_cache(maxsize=REMEMBERED)
-def _remembered(encoding: str, body: bytes) -> bytes:
-    """An answer that is kept as bytes is sent many times, and compressed once."""
+@lru_cache(maxsize=CACHE_SIZE)
+def _compressed(encoding: str, body: bytes) -> bytes:
+    """A cached response is sent many times and compressed once."""
     return ENCODINGS[encoding](body)
 
 
@@ -163,7 +163,7 @@ def _may_depend_on_encoding(start: Message) -> bool:
 
 def _is_compressible(content_type: bytes) -> bool:
     if content_type.startswith(b"text/"):
-        # An event stream must arrive as it is made.
+        # The messages of an event stream must not be delayed.
         return content_type != b"text/event-stream"
     return content_type in _TYPES or content_type.endswith(_SUFFIXES)
 
@@ -182,5 +182,5 @@ def _encoded_headers(headers: RawHeaders, encoding: str, length: int) -> RawHead
 
 
 def _weak(tag: bytes) -> bytes:
-    """A strong tag promises the same bytes, which the plain answer and this one are not."""
+    """A strong tag promises equal bytes; the compressed response has others."""
     return tag if tag.startswith(b"W/") else b"W/" + tag

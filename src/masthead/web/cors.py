@@ -1,8 +1,8 @@
-"""Which web pages may call the API from a browser: the origins that the tenant lists, or none.
+"""CORS middleware: the tenant's listed origins may call the API from a browser.
 
-A pure ASGI layer inside the front door, because the tenant has to be known. A browser asks first
-without a key, so pages call the tenant's own host rather than the service's bare one. Credentials
-are never allowed: a page of another origin sends a key or a token, never a cookie.
+It runs inside the request middleware, because it needs the tenant. A preflight has no key, so pages
+call the tenant's own host rather than the service's. Credentials are never allowed: a page of
+another origin sends a key or a token, never a cookie.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from masthead.web.answers import RawHeaders, header, send_empty
+from masthead.web.request_context import request_context
 from masthead.web.v1.routes import PREFIX as V1
-from masthead.web.visit import visit_of
 
 METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE"
 REQUEST_HEADERS = (
@@ -53,7 +53,7 @@ class Cors:
         if scope["type"] != "http" or not scope["path"].startswith(PREFIXES):
             await self._app(scope, receive, send)
             return
-        tenant = visit_of(scope).tenant
+        tenant = request_context(scope).tenant
         listed = tenant.cors_origins if tenant else ()
         if listed:
             allowed = allowed_origin(header(scope, b"origin"), listed)
@@ -64,13 +64,13 @@ class Cors:
                     await send_empty(send, 204, [*added, *_PREFLIGHT])
                     return
                 added.append(_EXPOSED)
-            # The face sends these with its answer, the front door with a refusal.
+            # Sent with the handler's response, or with the middleware's error response.
             scope["masthead.headers"] = added
         await self._app(scope, receive, send)
 
 
 def allowed_origin(origin: str | None, listed: Iterable[str]) -> str | None:
-    """What to answer as allowed: the origin itself, `*` where anyone may, or None."""
+    """The Access-Control-Allow-Origin: the origin itself, `*` if all are allowed, or None."""
     if origin is None:
         return None
     if ANY in listed:

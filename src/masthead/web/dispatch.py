@@ -18,44 +18,44 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 class Dispatch:
     """Routes have distinct paths and take every method: they answer 405 themselves."""
 
-    def __init__(self, routes: Iterable[Route], otherwise: ASGIApp) -> None:
+    def __init__(self, routes: Iterable[Route], fallback: ASGIApp) -> None:
         self.routes = tuple(routes)
-        self._otherwise = otherwise
+        self._fallback = fallback
         self._exact: dict[str, Route] = {}
-        self._alike: dict[str, list[Route]] = defaultdict(list)
+        self._by_prefix: dict[str, list[Route]] = defaultdict(list)
         for each in self.routes:
             self._add(each)
 
     def _add(self, route: Route) -> None:
-        beginning = _beginning(route.path)
-        if route.methods or "{" in beginning or route.path in self._exact:
-            raise ValueError(f"{route.path} can't be found by its beginning")
+        prefix = _prefix(route.path)
+        if route.methods or "{" in prefix or route.path in self._exact:
+            raise ValueError(f"{route.path} can't be found by its prefix")
         if "{" in route.path:
-            self._alike[beginning].append(route)
+            self._by_prefix[prefix].append(route)
         else:
             self._exact[route.path] = route
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
-            await self._otherwise(scope, receive, send)
+            await self._fallback(scope, receive, send)
             return
         path = scope["path"]
         exact = self._exact.get(path)
         if exact is not None:
             scope["path_params"] = {}
-            # Not through `handle`, which only looks at methods.
+            # Not through `handle`, which only checks methods.
             await exact.app(scope, receive, send)
             return
-        for route in self._alike.get(_beginning(path), ()):
+        for route in self._by_prefix.get(_prefix(path), ()):
             match, found = route.matches(scope)
             if match is Match.FULL:
                 scope.update(found)
                 await route.app(scope, receive, send)
                 return
-        await self._otherwise(scope, receive, send)
+        await self._fallback(scope, receive, send)
 
 
-def _beginning(path: str) -> str:
+def _prefix(path: str) -> str:
     """The first segment, and the second under /api."""
     if path.startswith("/api/"):
         return path[: path.find("/", 5) + 1 or None]

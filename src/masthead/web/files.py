@@ -1,7 +1,7 @@
-"""Answers a request with a stored object: ranges, validators, and headers that keep it inert.
+"""Serves a stored object with ranges and validators, and with headers that forbid scripts.
 
-An upload may be anything, so every answer forbids sniffing and scripts, and only types that can't
-carry a script are shown in place; the rest is offered as a download. Headers as PocketBase's.
+An upload may be anything, so every response forbids sniffing and scripts, and only types that can't
+hold a script are shown inline; others are downloads. The headers are those of PocketBase.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from starlette.types import Scope, Send
 
 CACHE_FOR_A_MONTH = "max-age=2592000, stale-while-revalidate=86400"
 CACHE_PRIVATELY = "private, no-cache"
-"""For files that not everybody may see: only the reader's own browser, and only after asking."""
+"""For files with restricted access: only the browser may cache them, and it must revalidate."""
 
 CONTENT_SECURITY_POLICY = "default-src 'none'; media-src 'self'; style-src 'unsafe-inline'; sandbox"
 
@@ -30,7 +30,7 @@ SAFE_INLINE = frozenset(
         *("audio/webm", "application/pdf"),
     }
 )
-"""Raster images, sound, film and PDF: nothing here can run a script in our origin."""
+"""Raster images, audio, video and PDF: none can run a script in our origin."""
 
 _MEDIA_TYPE = re.compile(r"[\w.+-]+/[\w.+-]+(?:; ?charset=[\w-]+)?", re.ASCII)
 _RANGE = re.compile(r"bytes=\s*([0-9]{0,18})-([0-9]{0,18})\s*")
@@ -79,7 +79,7 @@ async def serve_object(
 ) -> None:
     """Answers a GET or HEAD of the object. Raises what the store raises, before anything is sent.
 
-    `content_type` is the sniffed one; `download` asks for a download even of what could be shown.
+    `content_type` is the sniffed one; `download` forces a download.
     """
     request = Headers(scope=scope)
     described = {
@@ -121,7 +121,7 @@ _NEEDS_INFO = ("range", "if-none-match", "if-modified-since")
 
 
 def content_disposition(filename: str, content_type: str, *, download: bool) -> str:
-    """The header's value (RFC 6266): inline only for what is safe to show, nothing to inject."""
+    """The header's value (RFC 6266): inline for safe types only, without unsafe characters."""
     kind = "attachment" if download or not is_safe_inline(content_type) else "inline"
     name = "".join(c for c in filename if c.isprintable() and c not in '"\\/')[:_MAX_NAME]
     plain = name.encode("ascii", "replace").decode().replace("?", "_") or "file"
@@ -154,9 +154,9 @@ def _is_unchanged(request: Headers, info: Info) -> bool:
 
 
 def _wanted_range(request: Headers, info: Info) -> tuple[int, int] | None:
-    """First and one past the last byte; None for the whole; an empty range lies outside.
+    """The first byte and one past the last; None for the whole; an empty range can't be satisfied.
 
-    What isn't a single well-formed range counts as none, which RFC 9110 allows.
+    Anything but a single well-formed range is ignored, which RFC 9110 allows.
     """
     match = _RANGE.fullmatch(request.get("range", ""))
     if match is None or not _if_range_holds(request, info):
@@ -200,7 +200,7 @@ async def _send_content(send: Send, status: int, headers: dict[str, str], conten
             await send({"type": "http.response.body", "body": chunk, "more_body": True})
         await send({"type": "http.response.body", "body": b""})
     finally:
-        # A reader who leaves early must not hold the store's connection until the next collection.
+        # A disconnected client must not hold the store's connection until garbage collection.
         if isinstance(chunks, AsyncGenerator):
             await chunks.aclose()
 

@@ -1,4 +1,4 @@
-"""`GET /api/health`: the service's own word, with the record store's real state (spec 4.1)."""
+"""`GET /api/health`: the state of the service and of its database."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Multipart forms, parsed while they arrive: memory stays constant however large the upload is.
+"""Parses multipart forms as a stream: memory use does not depend on the size of the upload.
 
-Small files stay in memory, larger ones go to anonymous temporary files that vanish with their
-handle, so neither a cancelled request nor a killed process leaves anything behind.
+Small files stay in memory. Larger ones go to anonymous temporary files that vanish with their
+handle, so a cancelled request or a killed process leaves no files.
 """
 
 from __future__ import annotations
@@ -33,8 +33,7 @@ MAX_FIELD_BYTES = 1024 * 1024
 MAX_PART_HEADERS = 8
 MAX_HEADER_BYTES = 4096
 IN_MEMORY_BYTES = 256 * 1024
-"""Of a form's files together: so much stays in memory and on the event loop; beyond, disk and
-threads."""
+"""Of a form's files together; files beyond it are written to disk in threads."""
 HEAD_BYTES = 4096
 JSON_PAYLOAD = "@jsonPayload"
 
@@ -46,7 +45,7 @@ T = TypeVar("T")
 
 
 class Upload:
-    """One file of a form. `content_type` is what the client declared: never believe it."""
+    """One file of a form. `content_type` is declared by the client and can't be trusted."""
 
     def __init__(
         self,
@@ -70,7 +69,7 @@ class Upload:
         return self._hash.hexdigest()
 
     async def chunks(self, chunk_bytes: int = _WRITE_BYTES) -> AsyncIterator[bytes]:
-        """The content from its start, in pieces of at most `chunk_bytes`."""
+        """The content in chunks of at most `chunk_bytes`."""
         for start in range(0, self.size, chunk_bytes):
             if isinstance(self.file, io.BytesIO):
                 yield self._read(start, chunk_bytes)
@@ -87,7 +86,7 @@ class Upload:
         self._unwritten += data
 
     async def _flush(self, *, is_complete: bool) -> None:
-        """Moves what was fed to the file, once it is worth the trip to a thread."""
+        """Writes buffered data to the file, if it is enough or the last."""
         if self.size <= self._in_memory_bytes:
             if is_complete:
                 self._write(bytes(self._unwritten))
@@ -102,8 +101,8 @@ class Upload:
 
     def _write_to_disk(self, data: bytes) -> None:
         if isinstance(self.file, io.BytesIO):
-            # Anonymous, or unlinked at once where the file system has no such thing. Assigned
-            # before anything is written, so that close() always finds it.
+            # Anonymous, or unlinked at once if the file system does not support that. Assigned
+            # before the first write, so that close() always finds it.
             self.file = cast(BinaryIO, tempfile.TemporaryFile())  # noqa: SIM115
         self._write(data)
 
@@ -122,10 +121,10 @@ class Form:
 async def read_form(
     scope: Scope, receive: Receive, *, limit: int, no_files: str = ""
 ) -> AsyncIterator[Form]:
-    """The form in a request of at most `limit` bytes; its files live as long as the context.
-    Where `no_files` says why there must be none, one is refused before any of it is stored.
+    """The form in a request of at most `limit` bytes; its files stay open as long as the context.
+    `no_files` is the message for forms that must have none: a file is refused before it is stored.
 
-    Raises BadRequest for what is no complete multipart form, TooLarge as soon as a limit is passed.
+    Raises BadRequest for an invalid form, TooLarge as soon as a limit is exceeded.
     """
     reader = _Reader(_boundary(scope), no_files)
     try:
@@ -139,11 +138,10 @@ async def read_form(
 
 
 def form_to_object(form: Form) -> dict[str, Any]:
-    """The form's fields as the record they stand for, the way PocketBase reads a form.
+    """The form's fields as a JSON object, as in PocketBase.
 
-    `@jsonPayload` fields are JSON objects and come first; a plain field replaces what they say.
-    A repeated name becomes a list; text that is exactly how JSON prints a boolean or a number
-    becomes one.
+    `@jsonPayload` fields are JSON objects; a plain field replaces their values. A repeated name
+    becomes a list. A text that is exactly the JSON form of a boolean or a number becomes one.
     """
     merged: dict[str, Any] = {}
     values: dict[str, list[Any]] = {}
@@ -165,11 +163,11 @@ def _inferred(text: str) -> Any:
         number = float(text) if "." in text else int(text)
     except ValueError:
         return text
-    # Only what prints back to the same text: "007", "1.50" and "-0" stay what was typed.
+    # Only if it prints back to the same text: "007", "1.50" and "-0" stay text.
     return number if str(number) == text else text
 
 
-# Fifteen digits survive a 64-bit float, which is what a browser makes of a number.
+# Fifteen digits are exact in a 64-bit float, which browsers use for numbers.
 _NUMBER = re.compile(r"-?[0-9.]{1,15}", re.ASCII)
 
 
@@ -185,7 +183,7 @@ def _boundary(scope: Scope) -> bytes:
 
 
 class _Reader:
-    """Collects the parser's callbacks into a form. Callbacks can't await, so `flush` follows."""
+    """Builds a form from the parser's callbacks. These can't await, so `flush` writes the files."""
 
     def __init__(self, boundary: bytes, no_files: str) -> None:
         self.form = Form()
@@ -315,5 +313,5 @@ def _text(raw: bytes | bytearray) -> str:
 
 
 async def _in_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Like `asyncio.to_thread`, but a cancelled caller waits until the thread is off the file."""
+    """Like `asyncio.to_thread`, but a cancelled caller waits until the thread has ended."""
     return await completed(asyncio.to_thread(work, *args, **kwargs))

@@ -1,7 +1,6 @@
-"""Small standalone pages: what a link in a mail opens, and errors where a browser asked.
+"""Small standalone HTML pages: for links in emails, and for errors in a browser.
 
-A page is whole in one answer (no script, no request after it), and a form on it posts to the very
-address it was opened at.
+A page needs no script and no further request, and its form posts to the page's own URL.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ _HERE = Path(__file__).parent
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """A line to fill in; `autocomplete` is what a browser's password store goes by."""
+    """A form input; `autocomplete` is for password managers."""
 
     name: str
     label: str
@@ -35,10 +34,10 @@ class Input:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One heading, a few sentences, at most one button and what it sends."""
+    """A heading, a few sentences, and at most one form."""
 
     outcome: str
-    """What a program that asked for JSON is told instead."""
+    """The `status` for a client that accepts JSON instead."""
     title: str
     text: tuple[str, ...]
     button: str = ""
@@ -48,7 +47,7 @@ class Page:
     inputs: tuple[Input, ...] = ()
 
 
-# The first matching row answers.
+# The first matching row counts.
 ERRORS: tuple[tuple[type[MastheadError], int, str, str], ...] = (
     (errors.Invalid, 400, "bad_request", "That did not work"),
     (errors.BadRequest, 400, "bad_request", "That did not work"),
@@ -65,7 +64,7 @@ ERRORS: tuple[tuple[type[MastheadError], int, str, str], ...] = (
 
 
 def wants_html(scope: Scope) -> bool:
-    """A browser or a mail scanner: asks for a page by name."""
+    """True for browsers and mail scanners."""
     return "text/html" in (header(scope, b"accept") or "").lower()
 
 
@@ -74,7 +73,7 @@ def wants_json(scope: Scope) -> bool:
 
 
 async def send_page(scope: Scope, send: Send, page: Page) -> None:
-    """The page, or what it says as JSON for a program that asked for that."""
+    """The page, or its content as JSON for a client that accepts only that."""
     if wants_json(scope):
         body = {"status": page.outcome, "message": " ".join(page.text)}
         await send_json(send, page.status, body, _PRIVATE)
@@ -83,7 +82,7 @@ async def send_page(scope: Scope, send: Send, page: Page) -> None:
 
 
 async def send_error(scope: Scope, send: Send, error: MastheadError) -> None:
-    """The face of addresses that people open: see `app.error_faces`."""
+    """The error response of paths for browsers: see `app.error_responders`."""
     status, code, title = next(
         ((status, code, title) for kind, status, code, title in ERRORS if isinstance(error, kind)),
         (500, "internal_error", "Something went wrong"),
@@ -117,7 +116,7 @@ _policy = (
     f"default-src 'none'; style-src 'sha256-{_style_hash}'; form-action 'self'; "
     "base-uri 'none'; frame-ancestors 'none'"
 )
-# The addresses hold tokens: nothing may keep them, pass them on or put them into an index.
+# The URLs hold tokens, so they must not be cached, sent as a referrer or indexed.
 _PRIVATE: RawHeaders = [
     (b"cache-control", b"no-store"),
     (b"referrer-policy", b"no-referrer"),

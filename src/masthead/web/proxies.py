@@ -1,4 +1,4 @@
-"""Where a request really came from, when it came through proxies that are trusted to say so."""
+"""The client's address and scheme of a request that came through trusted proxies."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 def client_address(scope: Scope, trusted: Sequence[Network]) -> str:
-    """The peer itself, or behind trusted proxies the right-most address that is not one of them:
-    everything to its left was written by somebody nobody vouches for."""
+    """The peer, or behind trusted proxies the right-most address that is not one of them: addresses
+    to its left can't be trusted."""
     peer = scope["client"][0] if scope.get("client") else ""
     if not trusted or not _is_trusted(peer, trusted):
         return peer
     address = peer
-    for hop in reversed(_listed(scope, b"x-forwarded-for")):
+    for hop in reversed(_header_values(scope, b"x-forwarded-for")):
         if _parsed(hop) is None:
             return address
         address = hop
@@ -27,18 +27,17 @@ def client_address(scope: Scope, trusted: Sequence[Network]) -> str:
     return address
 
 
-def arrived_over_https(scope: Scope, trusted: Sequence[Network]) -> bool:
+def is_https(scope: Scope, trusted: Sequence[Network]) -> bool:
     if scope["scheme"] == "https":
         return True
     peer = scope["client"][0] if scope.get("client") else ""
     if not trusted or not _is_trusted(peer, trusted):
         return False
-    return _listed(scope, b"x-forwarded-proto")[-1:] == ["https"]
+    return _header_values(scope, b"x-forwarded-proto")[-1:] == ["https"]
 
 
-def _listed(scope: Scope, name: bytes) -> list[str]:
-    """The values of a header in their order: some proxies lengthen the line that came to them,
-    others add a line of their own below it."""
+def _header_values(scope: Scope, name: bytes) -> list[str]:
+    """The values of a header in order: some proxies append to its line, others add a line."""
     lines = (value.decode("latin-1") for key, value in scope["headers"] if key == name)
     return [part.strip().lower() for line in lines for part in line.split(",") if part.strip()]
 

@@ -56,7 +56,7 @@ UPDATE = Body(
     FIELDS,
     required=frozenset(FIELDS),
     partial=True,
-    switches=("disabled",),
+    flags=("disabled",),
 )
 
 EVENT = Parameter("event", "Only events of this name.", "choice", choices=EVENT_NAMES)
@@ -161,14 +161,14 @@ def _item(event: LoggedEvent) -> dict[str, Any]:
     }
 
 
-def _bare(method: str, path: str, handler: Any, scope: str, **more: Any) -> Route:
+def _unwrapped(method: str, path: str, handler: Any, scope: str, **more: Any) -> Route:
     """These answers have no `data` wrapper."""
-    return Route(method, path, handler, scope, Shape.BARE, tag="webhooks", **more)
+    return Route(method, path, handler, scope, Shape.UNWRAPPED, tag="webhooks", **more)
 
 
 routes = (
     # Before `{id}`: "events" is no id.
-    _bare(
+    _unwrapped(
         "GET",
         "/webhooks/events",
         poll_events,
@@ -176,7 +176,7 @@ routes = (
         parameters=(EVENT, SINCE, AFTER),
         summary="Poll the latest events",
     ),
-    _bare(
+    _unwrapped(
         "GET",
         "/webhooks",
         list_subscriptions,
@@ -184,7 +184,7 @@ routes = (
         view=SUBSCRIPTION,
         summary="List webhook subscriptions",
     ),
-    _bare(
+    _unwrapped(
         "POST",
         "/webhooks",
         create_subscription,
@@ -196,7 +196,7 @@ routes = (
         is_secret=True,
         summary="Subscribe to events",
     ),
-    _bare(
+    _unwrapped(
         "GET",
         "/webhooks/{id}",
         get_subscription,
@@ -216,7 +216,7 @@ routes = (
         tag="webhooks",
     ),
     delete("/webhooks/{id}", delete_subscription, scope=WRITE, summary="Unsubscribe"),
-    _bare(
+    _unwrapped(
         "POST",
         "/webhooks/{id}/rotate-secret",
         rotate_secret,
@@ -224,7 +224,7 @@ routes = (
         is_secret=True,
         summary="Replace the signing secret at once",
     ),
-    _bare(
+    _unwrapped(
         "POST",
         "/webhooks/{id}/test",
         fire_test_event,

@@ -125,7 +125,7 @@ def answers(route: Route) -> dict[str, Any]:
 
 def answer_schemas(route: Route) -> dict[str, Any]:
     """The named schemas that the endpoint answers with."""
-    if route.shape is Shape.BARE:
+    if route.shape is Shape.UNWRAPPED:
         name, schema, _ = bare_answer(route)
         return {name: schema}
     if route.view is None:
@@ -153,7 +153,7 @@ _MEANING_OF_SUCCESS = {200: "Done.", 201: "Created.", 202: "Accepted.", 204: "Go
 
 
 def _content(route: Route) -> dict[str, Any]:
-    if route.shape is Shape.BARE:
+    if route.shape is Shape.UNWRAPPED:
         name, _, example = bare_answer(route)
         return {"schema": _ref(name), "example": example}
     view = route.view

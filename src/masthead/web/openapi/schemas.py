@@ -128,12 +128,12 @@ def body_schema(body: Body) -> Schema:
         if not body.partial and name not in body.required and field.default_value():
             schema["default"] = field.default_value()
         properties[name] = _described(schema, body.collection.name, field)
-    properties |= {name: texts.switches[name] for name in body.switches}
+    properties |= {name: texts.flags[name] for name in body.flags}
     schema = {"type": "object", "properties": properties, "examples": [body_example(body)]}
     if body.required and not body.partial:
         schema["required"] = [name for name in body.fields if name in body.required]
     # Unknown fields are ignored, so that newer clients can talk to older services.
-    schema["additionalProperties"] = not body.only_these
+    schema["additionalProperties"] = not body.rejects_unknown
     return _with_words(schema, body.help)
 
 

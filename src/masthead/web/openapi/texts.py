@@ -117,7 +117,7 @@ inputs: dict[tuple[str, str], dict[str, Any]] = {
 }
 """What a body must hold beyond the field's own rule, where an action checks more."""
 
-switches: dict[str, dict[str, Any]] = {
+flags: dict[str, dict[str, Any]] = {
     "disabled": {
         "description": "`false` enables a disabled subscription again.",
         "type": "boolean",

@@ -1,7 +1,7 @@
-"""Answers kept as bytes, and used only while nothing of the tenant has changed.
+"""Caches encoded responses until the tenant's content changes.
 
-Every change of a tenant's content moves the tenant's version in its own transaction, so an answer
-is good exactly as long as the version it was made under.
+Every change of a tenant's content increments the tenant's version in the same transaction, so a
+cache entry is valid exactly as long as its version.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ MAX_BYTES = 32 * 1024 * 1024
 MAX_ANSWER_BYTES = 512 * 1024
 OVERHEAD_BYTES = 1024
 
-Place: TypeAlias = tuple[TenantId, str, bytes]
+CacheKey: TypeAlias = tuple[TenantId, str, bytes]
 
 
 @dataclass(slots=True)
@@ -33,43 +33,43 @@ class AnswerCache:
     def __init__(self, versions: TenantVersions, *, max_bytes: int = MAX_BYTES) -> None:
         self._versions = versions
         self._max_bytes = max_bytes
-        self._answers: OrderedDict[Place, CachedAnswer] = OrderedDict()
+        self._answers: OrderedDict[CacheKey, CachedAnswer] = OrderedDict()
         self._bytes = 0
 
-    async def recall(self, place: Place) -> CachedAnswer | None:
-        answer = self._answers.get(place)
+    async def get(self, key: CacheKey) -> CachedAnswer | None:
+        answer = self._answers.get(key)
         if answer is None:
             return None
-        if await self.version(place[0]) != answer.version:
-            self._forget(place)
+        if await self.version(key[0]) != answer.version:
+            self._remove(key)
             return None
-        self._answers.move_to_end(place)
+        self._answers.move_to_end(key)
         return answer
 
-    def remember(
-        self, place: Place, version: int, body: bytes, tag: bytes, links: RawHeaders
+    def put(
+        self, key: CacheKey, version: int, body: bytes, tag: bytes, links: RawHeaders
     ) -> CachedAnswer:
-        """`version` must have been read before the answer was made: if something changes in
-        between, the answer is merely newer than it claims and is dropped at the next look."""
+        """`version` must have been read before the response was built: if something changes in
+        between, the entry is newer than its version and is dropped at its next use."""
         answer = CachedAnswer(version, body, tag, links)
         if len(body) <= MAX_ANSWER_BYTES and self._max_bytes:
-            self._forget(place)
-            self._answers[place] = answer
-            self._bytes += _size(place, answer)
+            self._remove(key)
+            self._answers[key] = answer
+            self._bytes += _size(key, answer)
             while self._bytes > self._max_bytes:
-                self._forget(next(iter(self._answers)))
+                self._remove(next(iter(self._answers)))
         return answer
 
     async def version(self, tenant_id: TenantId) -> int:
         return (await self._versions.of(tenant_id)).content
 
-    def _forget(self, place: Place) -> None:
-        answer = self._answers.pop(place, None)
+    def _remove(self, key: CacheKey) -> None:
+        answer = self._answers.pop(key, None)
         if answer is not None:
-            self._bytes -= _size(place, answer)
+            self._bytes -= _size(key, answer)
 
 
-def _size(place: Place, answer: CachedAnswer) -> int:
-    """With what was asked: a caller may put anything into a query, and as much as headers hold."""
-    _, path, query = place
+def _size(key: CacheKey, answer: CachedAnswer) -> int:
+    """Includes the key, because the caller chooses the query."""
+    _, path, query = key
     return len(answer.body) + len(path) + len(query) + OVERHEAD_BYTES

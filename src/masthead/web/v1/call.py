@@ -1,4 +1,4 @@
-"""One call of the public API: who calls, what they ask for, and the engine on their behalf."""
+"""One call of the public API: the caller, the parsed request, and the engine's operations."""
 
 from __future__ import annotations
 
@@ -48,17 +48,17 @@ class Call:
     tenant: Tenant
     query: Mapping[str, Any]
     body: Mapping[str, Any]
-    """The checked values of the route's declared body; empty without one. A file stands in it by
-    its digest."""
+    """The validated values of the route's body; empty without one. A file is represented by its
+    digest."""
     files: Mapping[str, Upload] = field(default_factory=dict)
     expected_version: int | None = None
-    """The version an `If-Match` header insists on."""
-    once: str | None = None
-    """The `Idempotency-Key`, where one came and counts."""
+    """The version in the `If-Match` header."""
+    idempotency_key: str | None = None
+    """The `Idempotency-Key` header, if the route supports it."""
     unit: Unit | None = None
-    """The transaction this call runs in, where the answer has to be remembered with it."""
+    """The transaction of this call, if its answer is stored in the same transaction."""
     prepared: Any = None
-    """What the route's `prepare` gave."""
+    """The result of the route's `prepare`."""
 
     @property
     def records(self) -> Records:
@@ -150,6 +150,6 @@ def all_of(conditions: Sequence[Expression]) -> Expression | None:
     return And(tuple(conditions))
 
 
-def shown(view: View | None, record: Record) -> Record:
+def apply_view(view: View | None, record: Record) -> Record:
     assert view is not None
     return view.of(record)

@@ -1,5 +1,5 @@
-"""What happens to every v1 call before and after its handler, in the one order that is decided:
-HTTPS, key, plan, limits, scope, query and body, then the handler."""
+"""The steps of every v1 call, in this order: HTTPS, key, plan, limits, scope, query and body, then
+the handler."""
 
 from __future__ import annotations
 
@@ -28,8 +28,9 @@ from masthead.web.answers import (
 )
 from masthead.web.bodies import decode_json_object, read_body
 from masthead.web.multipart import MAX_FIELD_BYTES, Upload, read_form
+from masthead.web.request_context import request_context
 from masthead.web.v1.cache import AnswerCache
-from masthead.web.v1.call import Call, V1Services, shown
+from masthead.web.v1.call import Call, V1Services, apply_view
 from masthead.web.v1.errors import (
     HttpsRequired,
     InvalidScope,
@@ -47,7 +48,6 @@ from masthead.web.v1.idempotency import (
 )
 from masthead.web.v1.parameters import read_query, write_cursor
 from masthead.web.v1.routes import Route, Shape
-from masthead.web.visit import visit_of
 
 MAX_JSON_BYTES = 8 * 1024 * 1024
 
@@ -76,7 +76,7 @@ class Endpoint:
         self._cache = cache
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        # Layers before this one may have put theirs there already.
+        # Middleware may have added headers already.
         headers: RawHeaders = scope.setdefault("masthead.headers", [])
         key = await self._admit(scope, headers)
         method = "GET" if scope["method"] == "HEAD" else scope["method"]
@@ -91,12 +91,12 @@ class Endpoint:
             await self._change(route, key, scope, receive, send, headers)
 
     async def _admit(self, scope: Scope, headers: RawHeaders) -> ApiKey:
-        visit = visit_of(scope)
-        if self._services.settings.require_https and not visit.is_https:
+        context = request_context(scope)
+        if self._services.settings.require_https and not context.is_https:
             raise HttpsRequired
         key = await self._authenticate(scope)
-        visit.key_id = key.id
-        if visit.tenant is not None and visit.tenant.id != key.tenant.id:
+        context.key_id = key.id
+        if context.tenant is not None and context.tenant.id != key.tenant.id:
             raise Unauthenticated("This key belongs to another site than the one addressed.")
         if not key.tenant.plan.has_api:
             raise PlanRequired
@@ -126,9 +126,9 @@ class Endpoint:
         send: Send,
         headers: RawHeaders,
     ) -> None:
-        """GETs: from the cache while the tenant's version holds, 304 where the client has it."""
-        place = (key.tenant.id, scope["path"], scope["query_string"])
-        cached = await self._cache.recall(place)
+        """GETs: from the cache while the tenant's version is unchanged; 304 if the ETag matches."""
+        cache_key = (key.tenant.id, scope["path"], scope["query_string"])
+        cached = await self._cache.get(cache_key)
         if cached is None:
             version = await self._cache.version(key.tenant.id)
             call = self._call(route, key, scope, receive, {})
@@ -137,7 +137,7 @@ class Endpoint:
                 headers.extend((_PRIVATE, *links))
                 await send_bytes(send, 200, body, (_JSON, *headers))
                 return
-            cached = self._cache.remember(place, version, body, tag, links)
+            cached = self._cache.put(cache_key, version, body, tag, links)
         headers.extend(((b"etag", cached.tag), _PRIVATE, *cached.links))
         if is_unchanged(header_list(scope, b"if-none-match"), cached.tag):
             await send_empty(send, 304, headers)
@@ -145,12 +145,12 @@ class Endpoint:
         await send_bytes(send, 200, cached.body, (_JSON, *headers))
 
     async def _answer(self, call: Call, version: int) -> tuple[bytes, bytes, RawHeaders]:
-        """The body, its tag (empty for an answer that is not to be kept) and its links."""
+        """The body, its ETag (empty if it must not be cached) and its Link headers."""
         result = await call.route.handler(call)
         if isinstance(result, Page):
             tag = etag(version) if result.is_complete else b""
             return encode(_page_body(call, result)), tag, _links(call, result)
-        return encode(shown(call.route.view, result)), etag(result["version"]), []
+        return encode(apply_view(call.route.view, result)), etag(result["version"]), []
 
     async def _change(
         self,
@@ -162,8 +162,8 @@ class Endpoint:
         headers: RawHeaders,
     ) -> None:
         if route.is_upload or route.prepare:
-            async with AsyncExitStack() as held:
-                call = await self._held_call(route, key, scope, receive, held)
+            async with AsyncExitStack() as resources:
+                call = await self._call_with_resources(route, key, scope, receive, resources)
                 answer = await self._answer_to(call, key, headers)
         else:
             body = await self._body(route, scope, receive)
@@ -174,19 +174,19 @@ class Endpoint:
         else:
             await send_bytes(send, answer.status, answer.body, (_JSON, *headers))
 
-    async def _held_call(
-        self, route: Route, key: ApiKey, scope: Scope, receive: Receive, held: AsyncExitStack
+    async def _call_with_resources(
+        self, route: Route, key: ApiKey, scope: Scope, receive: Receive, resources: AsyncExitStack
     ) -> Call:
-        """A call with files, or with what its route prepares, which last as long as `held`."""
+        """A call with files or prepared values, which stay open as long as `resources`."""
         files: Mapping[str, Upload] = {}
         if route.is_upload:
-            body, files = await self._form(route, scope, receive, held)
+            body, files = await self._form(route, scope, receive, resources)
         else:
             body = await self._body(route, scope, receive)
         call = self._changing_call(route, key, scope, receive, body)
         call.files = files
         if route.prepare:
-            call.prepared = await held.enter_async_context(route.prepare(call))
+            call.prepared = await resources.enter_async_context(route.prepare(call))
         return call
 
     def _changing_call(
@@ -200,31 +200,35 @@ class Endpoint:
         call = self._call(route, key, scope, receive, body)
         call.expected_version = expected_version(header_list(scope, b"if-match"))
         if route.method == "POST" and not route.calls_out:
-            call.once = _idempotency_key(scope)
+            call.idempotency_key = _idempotency_key(scope)
         return call
 
     def _answer_to(self, call: Call, key: ApiKey, headers: RawHeaders) -> Awaitable[Answer]:
-        return self._once(call, key, call.once) if call.once else self._run(call, headers)
+        return (
+            self._run_once(call, key, call.idempotency_key)
+            if call.idempotency_key
+            else self._run(call, headers)
+        )
 
     async def _run(self, call: Call, headers: RawHeaders) -> Answer:
         result = await call.route.handler(call)
         if call.route.shape is Shape.EMPTY:
             return Answer(call.route.status, b"")
-        # A record; asking for any Mapping would cost more than all the rest here.
+        # A record. Checking for Mapping instead would cost more than the rest of this function.
         if isinstance(result, dict) and "version" in result:
             headers.append((b"etag", etag(result["version"])))
         return Answer(call.route.status, encode(_wrapped(call, result)))
 
-    async def _once(self, call: Call, key: ApiKey, once: str) -> Answer:
-        subject = subject_of(key.id, call.route.method, call.scope["path"], once)
+    async def _run_once(self, call: Call, key: ApiKey, idempotency_key: str) -> Answer:
+        subject = subject_of(key.id, call.route.method, call.scope["path"], idempotency_key)
         fingerprint = fingerprint_of(msgspec.json.encode(call.body, order="sorted").decode())
         async with self._services.records.unit(call.caller) as unit:
-            earlier = await self._idempotency.recall(unit, subject, fingerprint)
+            earlier = await self._idempotency.find(unit, subject, fingerprint)
             if earlier is not None:
                 return earlier
             call.unit = unit
             answer = await self._run(call, [])
-            await self._idempotency.remember(
+            await self._idempotency.store(
                 unit, subject, fingerprint, answer, is_secret=call.route.is_secret
             )
         return answer
@@ -239,16 +243,16 @@ class Endpoint:
         return route.body.read(decode_json_object(raw))
 
     async def _form(
-        self, route: Route, scope: Scope, receive: Receive, held: AsyncExitStack
+        self, route: Route, scope: Scope, receive: Receive, resources: AsyncExitStack
     ) -> tuple[Mapping[str, Any], Mapping[str, Upload]]:
-        """The form's checked values, and its files, which stay open as long as `held`.
+        """The form's validated values, and its files, which stay open as long as `resources`.
 
-        A file stands among the values by its digest: so a missing one is told like any other
-        missing value, and a repeated call is recognised by its content.
+        A file is represented by its digest: so a missing file is reported like any missing value,
+        and a repeated call is recognized by its content.
         """
         assert route.body is not None
         limit = self._services.settings.max_upload + MAX_FIELD_BYTES
-        form = await held.enter_async_context(read_form(scope, receive, limit=limit))
+        form = await resources.enter_async_context(read_form(scope, receive, limit=limit))
         declared = route.body.collection.by_name
         given = {
             name: text for name, text in form.fields if not isinstance(declared.get(name), File)
@@ -280,13 +284,13 @@ def _idempotency_key(scope: Scope) -> str | None:
 
 def _wrapped(call: Call, result: Any) -> Any:
     if call.route.shape is Shape.DATA:
-        return {"data": shown(call.route.view, result)}
+        return {"data": apply_view(call.route.view, result)}
     return result
 
 
 def _page_body(call: Call, page: Page) -> dict[str, Any]:
     return {
-        "items": [shown(call.route.view, item) for item in page.items],
+        "items": [apply_view(call.route.view, item) for item in page.items],
         "page": page.page,
         "per_page": page.per_page,
         "total": page.total,
@@ -295,7 +299,7 @@ def _page_body(call: Call, page: Page) -> dict[str, Any]:
 
 
 def _links(call: Call, page: Page) -> RawHeaders:
-    """`Link` with the neighbouring pages, and the cursor that goes on after this one."""
+    """`Link` with the neighbouring pages, and the cursor of the next items."""
     path, query = call.scope["path"], {k: v for k, v in call.query.items() if v is not None}
     query.pop("cursor", None)
 

@@ -1,4 +1,4 @@
-"""The v1 error envelope and its one table from error to status and code (spec part 7)."""
+"""The v1 error envelope, and the table from error to status and code."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from masthead import errors
 from masthead.config.values import ErrorCodes
 from masthead.errors import MastheadError
 from masthead.web.answers import RawHeaders, send_json
-from masthead.web.errors import ErrorAnswer, InternalError, retry_after
+from masthead.web.errors import ErrorResponder, InternalError, retry_after
 
 
 class InvalidScope(MastheadError):
-    """The key lacks the scope that the endpoint asks for."""
+    """The key lacks the scope of the endpoint."""
 
 
 class PlanRequired(MastheadError):
@@ -37,7 +37,7 @@ class MethodNotAllowed(MastheadError):
         self.allowed = allowed
 
 
-# The first matching row answers.
+# The first matching row counts.
 TABLE: tuple[tuple[type[MastheadError], int, str], ...] = (
     (HttpsRequired, 403, "HTTPS_REQUIRED"),
     (errors.Unauthenticated, 401, "UNAUTHORIZED"),
@@ -58,11 +58,11 @@ TABLE: tuple[tuple[type[MastheadError], int, str], ...] = (
     (InternalError, 500, "INTERNAL_ERROR"),
 )
 
-# Spec part 7, variant B: the same errors under other names.
+# `MASTHEAD_ERROR_CODES=b`: the same errors under other names.
 RENAMED_IN_B = {"RATE_LIMITED": "RATE_LIMIT_EXCEEDED", "INTERNAL_ERROR": "INTERNAL_SERVER_ERROR"}
 
 
-def error_answer(codes: ErrorCodes) -> ErrorAnswer:
+def error_responder(codes: ErrorCodes) -> ErrorResponder:
     renamed = RENAMED_IN_B if codes is ErrorCodes.B else {}
 
     async def answer(scope: Scope, send: Send, error: MastheadError) -> None:

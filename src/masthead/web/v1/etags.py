@@ -1,4 +1,4 @@
-"""ETags: a record's version, or a list's tenant version, and the conditions clients put on them."""
+"""ETags, made of a record's or a tenant's version, and conditional requests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def etag(version: int) -> bytes:
 
 
 def is_unchanged(if_none_match: str | None, tag: bytes) -> bool:
-    """For GET: the client has this very answer already."""
+    """For GET: the client has this response already."""
     if if_none_match is None:
         return False
     if if_none_match.strip() == "*":
@@ -24,10 +24,10 @@ def is_unchanged(if_none_match: str | None, tag: bytes) -> bool:
 
 
 def expected_version(if_match: str | None) -> int | None:
-    """For changes: the version the client insists on. `*` insists on nothing but existence.
+    """For changes: the version that the client expects. `*` only expects the record to exist.
 
-    A header that names no version of ours can't be met. Weak tags are taken as well: a proxy that
-    compresses answers makes ours weak.
+    A header without a version of ours never matches. Weak tags are accepted as well: a proxy that
+    compresses responses makes ours weak.
     """
     if if_match is None or if_match.strip() == "*":
         return None

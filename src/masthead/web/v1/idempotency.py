@@ -1,8 +1,8 @@
-"""`Idempotency-Key`: a repeated POST gets the first one's answer instead of a second record.
+"""`Idempotency-Key`: a repeated POST gets the first answer instead of creating a second record.
 
-The answer is remembered in the very transaction that makes the record. So there is no moment in
-which the one is there without the other, and two at once run once: writes of a tenant take turns,
-and the second one finds what the first has left.
+The answer is stored in the transaction that creates the record, so neither exists without the
+other. Of two concurrent calls only one runs: a tenant's writes are serialized, and the second one
+finds the stored answer.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from masthead.storage.database import EVERY_TENANT, Database
 from masthead.storage.metadata import metadata
 
 ENCRYPTION_PURPOSE = "remembered-answer"
-KEPT_FOR = timedelta(hours=24)
+RETENTION = timedelta(hours=24)
 MAX_LENGTH = 255
 
 remembered_answers = Table(
     "remembered_answers",
     metadata,
     Column("tenant_id", dialects.Text(), nullable=False),
-    # A digest of the API key's id, the route and the header: one client's keys are not another's.
+    # A digest of the API key's id, the route and the header, so that clients do not collide.
     Column("subject", dialects.Text(), nullable=False),
     Column("fingerprint", dialects.Text(), nullable=False),
     Column("status", dialects.Integer(), nullable=False),
@@ -69,13 +69,13 @@ class Idempotency:
             sa.delete(remembered_answers).where(t.created < sa.bindparam("before"))
         )
 
-    async def recall(self, unit: Unit, subject: str, fingerprint: str) -> Answer | None:
-        """The answer of an earlier call with the same key, unless it is older than a day."""
+    async def find(self, unit: Unit, subject: str, fingerprint: str) -> Answer | None:
+        """The answer of an earlier call with the same key, up to a day old."""
         rows = await unit.fetch(self._find, {"tenant_id": unit.tenant_id, "subject": subject})
         if not rows:
             return None
         known, status, body, created = rows[0]
-        if clock.from_text(created) < self._clock() - KEPT_FOR:
+        if clock.from_text(created) < self._clock() - RETENTION:
             return None
         if known != fingerprint:
             raise Invalid(
@@ -87,16 +87,20 @@ class Idempotency:
                 }
             )
         if not body.startswith("{"):
-            body = self._keyring.decrypt(ENCRYPTION_PURPOSE, body, _place(unit, subject))
+            body = self._keyring.decrypt(
+                ENCRYPTION_PURPOSE, body, _encryption_context(unit, subject)
+            )
         return Answer(status, body.encode())
 
-    async def remember(
+    async def store(
         self, unit: Unit, subject: str, fingerprint: str, answer: Answer, *, is_secret: bool
     ) -> None:
-        """A secret answer is encrypted: no table holds what only the caller may know."""
+        """A secret answer is stored encrypted."""
         body = answer.body.decode()
         if is_secret:
-            body = self._keyring.encrypt(ENCRYPTION_PURPOSE, body, _place(unit, subject))
+            body = self._keyring.encrypt(
+                ENCRYPTION_PURPOSE, body, _encryption_context(unit, subject)
+            )
         values = {
             "tenant_id": unit.tenant_id,
             "subject": subject,
@@ -108,8 +112,8 @@ class Idempotency:
         await unit.execute(self._store, values)
 
     async def sweep(self) -> None:
-        """Forgets answers older than a day; the worker calls it now and then."""
-        before = clock.to_text(self._clock() - KEPT_FOR)
+        """Deletes answers older than a day; called by the worker."""
+        before = clock.to_text(self._clock() - RETENTION)
         async with self._database.transaction(EVERY_TENANT) as tx:
             await tx.execute(self._sweep, self._sweep.bind({"before": before}), slow=True)
 
@@ -118,7 +122,7 @@ def subject_of(key_id: str, method: str, path: str, header: str) -> str:
     return _digest(key_id, method, path, header)
 
 
-def _place(unit: Unit, subject: str) -> str:
+def _encryption_context(unit: Unit, subject: str) -> str:
     return f"{unit.tenant_id}/{subject}"
 
 

@@ -1,4 +1,4 @@
-"""Puts the capabilities' route tables under `/api/v1`."""
+"""Mounts the route tables under `/api/v1`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from starlette.types import Receive, Scope, Send
 
 from masthead.identity.key_authentication import ApiKeys
 from masthead.limits.rate_limiter import RateLimiter
-from masthead.web.errors import no_such_address
+from masthead.web.errors import unknown_path
 from masthead.web.v1.cache import AnswerCache
 from masthead.web.v1.call import V1Services
 from masthead.web.v1.endpoint import Endpoint
@@ -32,11 +32,11 @@ def mount(
         Mounted(PREFIX + path, Endpoint(methods, services, keys, limiter, idempotency, cache))
         for path, methods in by_path.items()
     ]
-    return [*mounted, Mounted(PREFIX + "/{rest:path}", _Nothing())]
+    return [*mounted, Mounted(PREFIX + "/{rest:path}", _UnknownPath())]
 
 
-class _Nothing:
-    """An unknown address below the prefix is answered in the API's own envelope."""
+class _UnknownPath:
+    """Unknown paths below the prefix get the API's own error envelope."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        raise no_such_address(scope, "There is no such endpoint. The reference is at /api/v1/docs.")
+        raise unknown_path(scope, "There is no such endpoint. The reference is at /api/v1/docs.")

@@ -1,4 +1,4 @@
-"""Query parameters: declared with their routes, read strictly, described in OpenAPI."""
+"""Query parameters: declared with their routes, parsed strictly, described in OpenAPI."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Parameter:
     example: Any = None
 
     def read(self, text: str) -> Any:
-        """The typed value; raises ValueError with a sentence for the caller."""
+        """The typed value; raises ValueError with a message for the caller."""
         if not text:
             raise ValueError("Must not be empty. Leave the parameter out instead.")
         match self.kind:
@@ -55,7 +55,7 @@ class Parameter:
         return text
 
     def _integer(self, text: str) -> int:
-        # int() alone takes blanks, underscores and the digits of every script.
+        # int() alone accepts blanks, underscores and the digits of every script.
         if not _WHOLE_NUMBER.fullmatch(text):
             raise ValueError("Must be a whole number.")
         number = int(text) if len(text) <= 12 else self.maximum + 1
@@ -115,7 +115,7 @@ def write_cursor(created: str, record_id: str) -> str:
 
 
 def read_cursor(text: str) -> tuple[str, str]:
-    """A cursor is a place in the list, not a secret: it shows no more than its holder has seen."""
+    """A cursor is a position in the list and no secret: the client has seen its content."""
     try:
         padded = text + "=" * (-len(text) % 4)
         created, _, record_id = base64.urlsafe_b64decode(padded).decode().partition("|")

@@ -1,5 +1,5 @@
-"""How a v1 endpoint is declared: one line of a table that the router, the scope check, OpenAPI and
-the tests all read."""
+"""The declaration of a v1 endpoint: an entry of a table that the router, the scope check, OpenAPI
+and the tests read."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ Prepare = Callable[["Call"], AbstractAsyncContextManager[Any]]
 
 
 class Shape(StrEnum):
-    """How an answer wraps its record (spec part 4, conventions)."""
+    """How an answer wraps its record."""
 
     PAGE = "page"
     RECORD = "record"
     DATA = "data"
-    BARE = "bare"
+    UNWRAPPED = "unwrapped"
     EMPTY = "empty"
 
 
@@ -45,13 +45,13 @@ class Route:
     is_upload: bool = False
     """The body is a form with files."""
     prepare: Prepare | None = None
-    """Entered before a transaction opens and left after it, for work that must not hold one up,
-    such as storing a file. What it gives is the call's `prepared`."""
+    """Entered before the transaction and left after it, for slow work such as storing a file. Its
+    result is the call's `prepared`."""
     is_cacheable: bool = False
     is_secret: bool = False
-    """The answer shows a secret, this once; for a repeated call it is kept encrypted."""
+    """The answer shows a secret once; for a repeated call it is stored encrypted."""
     calls_out: bool = False
-    """Talks to the network itself, so it never runs inside a transaction."""
+    """Makes network calls, so it never runs inside a transaction."""
     summary: str = ""
     tag: str = ""
 
@@ -95,7 +95,7 @@ def patch(path: str, handler: Handler, *, scope: str, view: View, body: Body, **
 
 
 def put(path: str, handler: Handler, *, scope: str, view: View, body: Body, **more: Any) -> Route:
-    """As PATCH: clients of either variant of the specification must work."""
+    """The same as PATCH, for clients that send PUT."""
     return Route("PUT", path, handler, scope, Shape.DATA, view=view, body=body, **more)
 
 

@@ -1,7 +1,7 @@
-"""What v1 takes and answers: named selections of a collection's fields.
+"""The bodies and answers of v1: named selections of a collection's fields.
 
-A view says which fields an answer shows, a body which fields a request may set. Types and limits
-stay with the fields, so that the API, its description and the engine can't drift apart.
+A view lists the fields of an answer, a body the fields that a request may set. Types and limits are
+declared by the fields, so that the API, its description and the engine can't differ.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from masthead.records.write.validation import Parsed
 
 @dataclass(frozen=True)
 class View:
-    """The fields of one answer, all of them always there; empty nullable ones are null."""
+    """The fields of one answer, always all of them; empty nullable ones are null."""
 
     name: str
     collection: Collection
     fields: tuple[str, ...]
     nullable: frozenset[str] = frozenset()
     computed: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
-    """Fields that are shown otherwise than stored, such as masked addresses."""
+    """Fields that are not shown as stored, such as masked addresses."""
     help: str = ""
 
     @cached_property
@@ -48,7 +48,7 @@ NULL = Problem("validation_required", "Cannot be null. Leave the field out, or g
 
 @dataclass(frozen=True)
 class Body:
-    """The fields a request may set. Unknown ones are ignored: newer clients may talk to us."""
+    """The fields a request may set. Unknown ones are ignored, for newer clients."""
 
     name: str
     collection: Collection
@@ -56,15 +56,15 @@ class Body:
     required: frozenset[str] = frozenset()
     nullable: frozenset[str] = frozenset()
     partial: bool = False
-    """For changes: nothing is required, only what is named changes."""
-    switches: tuple[str, ...] = ()
-    """Further true-or-false values that are no fields but ask for something to be done."""
-    only_these: bool = False
-    """Anything but the named fields is refused, where silence would mislead."""
+    """For changes: nothing is required, and only the given fields change."""
+    flags: tuple[str, ...] = ()
+    """Boolean values that are not fields but request an action."""
+    rejects_unknown: bool = False
+    """Unknown fields are refused, if ignoring them would mislead."""
     help: str = ""
 
     def read(self, given: Mapping[str, Any]) -> Parsed:
-        """The checked values of the fields that were given, or Invalid with every problem."""
+        """The validated values of the given fields; raises Invalid with every problem."""
         values = Parsed(self.collection)
         problems: dict[str, Problem] = {}
         for name, parse in self._parsers:
@@ -85,19 +85,19 @@ class Body:
                     values[name] = parse(value)
                 except FieldError as error:
                     problems[name] = error.problem
-        for name in self.switches:
+        for name in self.flags:
             if name in given:
                 values[name] = given[name]
                 if not isinstance(given[name], bool):
                     problems[name] = _NOT_A_FLAG
-        if self.only_these:
-            problems |= {name: self._not_here for name in given if name not in self.fields}
+        if self.rejects_unknown:
+            problems |= {name: self._unknown_field for name in given if name not in self.fields}
         if problems:
             raise Invalid(problems)
         return values
 
     @cached_property
-    def _not_here(self) -> Problem:
+    def _unknown_field(self) -> Problem:
         settable = ", ".join(self.fields)
         return Problem("validation_not_settable", f"Can't be set here. Use one of {settable}.")
 

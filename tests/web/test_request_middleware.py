@@ -9,8 +9,8 @@ import pytest
 from starlette.types import ASGIApp, Receive, Scope, Send
 from tests.world import Account, TenantWorld, World, records_of
 
-from masthead.app import error_faces
-from masthead.web.front_door import FrontDoor
+from masthead.app import error_responders
+from masthead.web.request_middleware import RequestMiddleware
 
 POSTS = records_of("posts")
 
@@ -142,9 +142,9 @@ class TestFailures:
             await app.client(app=door).get(POSTS)
 
 
-def in_front_of(face: ASGIApp, app: World) -> FrontDoor:
+def in_front_of(face: ASGIApp, app: World) -> RequestMiddleware:
     settings = app.parts.settings
-    return FrontDoor(face, app.parts.directory, settings, error_faces(settings))
+    return RequestMiddleware(face, app.parts.directory, settings, error_responders(settings))
 
 
 async def _ask(app: Any, headers: list[tuple[bytes, bytes]]) -> tuple[int, bytes]:

@@ -1,4 +1,4 @@
-"""What the front door has learned about a request before any face sees it."""
+"""What the request middleware knows of a request: tenant, client address and request id."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from masthead.ids import TenantId
 
 
 @dataclass(slots=True)
-class Visit:
+class RequestContext:
     request_id: str
     tenant: Tenant | None
     """By host, default tenant or `x-tenant-id`; None on the bare host."""
@@ -19,14 +19,14 @@ class Visit:
     """The client's IP address, behind trusted proxies too."""
     is_https: bool
     key_id: str = ""
-    """Of the API key, once there is a valid one; for the log."""
+    """Of the valid API key, for the access log."""
 
     @property
     def tenant_id(self) -> TenantId | None:
         return self.tenant.id if self.tenant else None
 
 
-def visit_of(scope: Scope) -> Visit:
-    visit = scope["masthead.visit"]
-    assert isinstance(visit, Visit)
-    return visit
+def request_context(scope: Scope) -> RequestContext:
+    context = scope["masthead.request"]
+    assert isinstance(context, RequestContext)
+    return context

@@ -1,7 +1,6 @@
-"""The one layer before every face: request id, host to tenant, the last resort for errors, and a
-log line for each answer.
+"""ASGI middleware of every request: request id, tenant by host, error responses and access log.
 
-Pure ASGI and small on purpose: every request pays for it.
+Small on purpose: it runs for every request.
 """
 
 from __future__ import annotations
@@ -22,15 +21,15 @@ from masthead.identity.directory import Tenant, TenantDirectory
 from masthead.identity.hosts import BareHost, Place, Subdomain, parse_host, place_of
 from masthead.web.answers import header
 from masthead.web.bodies import ClientDisconnected
-from masthead.web.errors import ErrorFaces, InternalError
-from masthead.web.proxies import arrived_over_https, client_address
-from masthead.web.visit import Visit
+from masthead.web.errors import ErrorResponders, InternalError
+from masthead.web.proxies import client_address, is_https
+from masthead.web.request_context import RequestContext
 
 log = structlog.get_logger()
 
 HEALTH = "/api/health"
 NO_ANSWER = 499
-"""Logged, never sent, as nginx does: the client left before there was an answer."""
+"""Logged, never sent, as by nginx: the client closed the connection before the response."""
 V1_PREFIX = "/api/v1/"
 UNKNOWN_HOST = (
     "No site is served at this address. "
@@ -38,16 +37,16 @@ UNKNOWN_HOST = (
 )
 
 
-class FrontDoor:
+class RequestMiddleware:
     def __init__(
         self,
         app: ASGIApp,
         directory: TenantDirectory,
         settings: Settings,
-        error_faces: ErrorFaces,
+        error_responders: ErrorResponders,
     ) -> None:
         self._app = app
-        self._error_faces = error_faces
+        self._error_responders = error_responders
         self._directory = directory
         self._settings = settings
         self._place = lru_cache(maxsize=4_096)(self._placed)
@@ -58,38 +57,38 @@ class FrontDoor:
             return
         began = perf_counter()
         request_id = ids.new_id()
-        # Every line that is logged on behalf of the request carries it.
+        # Every log line of the request has it.
         bound = bind_contextvars(request_id=request_id)
         answer = _Answer(send, request_id)
-        visit = None
+        context = None
         try:
-            scope["masthead.visit"] = visit = await self._visit(scope, request_id)
+            scope["masthead.request"] = context = await self._context(scope, request_id)
             await self._app(scope, receive, answer.send)
         except ClientDisconnected:
             return
         except MastheadError as error:
-            # Too late for another status: cutting the connection is the only honest answer left.
+            # The status has been sent already: the connection can only be closed.
             if answer.status != NO_ANSWER:
                 raise
-            await self._error_faces.send(scope, answer.send, error)
-        # One of the service's three outermost edges: nothing a request does may take it down.
+            await self._error_responders.send(scope, answer.send, error)
+        # One of the service's three edges: no request may stop the service.
         except Exception:
             log.exception("request.failed", path=scope["path"])
             if answer.status != NO_ANSWER:
                 raise InternalError from None
-            await self._error_faces.send(scope, answer.send, InternalError())
+            await self._error_responders.send(scope, answer.send, InternalError())
         finally:
             if scope["path"] != HEALTH:
-                _log_answer(scope, visit, request_id, answer.status, perf_counter() - began)
+                _log_answer(scope, context, request_id, answer.status, perf_counter() - began)
             reset_contextvars(**bound)
 
-    async def _visit(self, scope: Scope, request_id: str) -> Visit:
+    async def _context(self, scope: Scope, request_id: str) -> RequestContext:
         trusted = self._settings.trusted_proxies
-        return Visit(
+        return RequestContext(
             request_id,
             await self._tenant(scope),
             client_address(scope, trusted),
-            arrived_over_https(scope, trusted),
+            is_https(scope, trusted),
         )
 
     async def _tenant(self, scope: Scope) -> Tenant | None:
@@ -98,7 +97,7 @@ class FrontDoor:
             raise BadRequest("The request needs exactly one Host header.")
         place = self._place(raw)
         if scope["path"] == HEALTH:
-            # A load balancer asks by whatever name it knows.
+            # A load balancer may use any host name.
             return None
         named = header(scope, b"x-tenant-id")
         if named is None:
@@ -108,7 +107,7 @@ class FrontDoor:
             return await self._tenant_named(named, at_host)
         except BadRequest as error:
             if scope["path"].startswith(V1_PREFIX):
-                # There a key is the credential, and it can't be one of the tenant named.
+                # The key is the credential, and it can't belong to an unknown tenant.
                 raise Unauthenticated(str(error)) from None
             raise
 
@@ -128,7 +127,7 @@ class FrontDoor:
         return tenant
 
     async def _tenant_named(self, named: str, at_host: Tenant | None) -> Tenant:
-        """`x-tenant-id` chooses where the host does not, and may not contradict where it does."""
+        """`x-tenant-id` must not contradict a host that names a tenant."""
         tenant = at_host if at_host and at_host.id == named else await self._directory.by_id(named)
         if tenant is None:
             raise BadRequest("The x-tenant-id header names no tenant.")
@@ -138,15 +137,15 @@ class FrontDoor:
 
 
 def _log_answer(
-    scope: Scope, visit: Visit | None, request_id: str, status: int, seconds: float
+    scope: Scope, context: RequestContext | None, request_id: str, status: int, seconds: float
 ) -> None:
-    tenant_id, key_id = (visit.tenant_id, visit.key_id) if visit else (None, "")
+    tenant_id, key_id = (context.tenant_id, context.key_id) if context else (None, "")
     method, path = scope["method"], scope["path"]
     log_answer(Answered(request_id, method, path, status, seconds, tenant_id, key_id))
 
 
 class _Answer:
-    """Adds the request id to the answer, and knows whether one was begun."""
+    """Adds the request id to the response, and records its status."""
 
     __slots__ = ("_header", "_send", "status")
 
@@ -156,7 +155,7 @@ class _Answer:
         self.status = NO_ANSWER
 
     def send(self, message: Message) -> Awaitable[None]:
-        # Handed on without a coroutine around it: a stream comes here many times a second.
+        # Returned without a coroutine of its own: a stream calls it many times a second.
         if message["type"] == "http.response.start":
             self.status = message["status"]
             message["headers"] = [*message["headers"], self._header]
