@@ -24,7 +24,7 @@ The same rules hold on both.
 ```console
 $ curl -H 'Host: demo.localhost' \\
     'http://127.0.0.1:8000/api/collections/posts/records?perPage=1&fields=id,title,status'
-{"page":1,"perPage":1,"totalItems":28,"totalPages":28,"items":[{"id":"…","title":"…","status":"published"}]}
+{"page":1,"perPage":1,"totalItems":10,"totalPages":10,"items":[{"id":"…","title":"…","status":"published"}]}
 ```
 
 This page is made from the code by `make docs`.
