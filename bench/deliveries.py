@@ -240,7 +240,6 @@ async def _delays(
 ) -> list[float]:
     """200 events a second, over all callers in turns."""
     worker = delivery_worker(bench.parts)
-    bench.parts.records.after_queueing = worker.wake
     running = asyncio.ensure_future(worker.run_forever())
     wanted = {str(caller.tenant_id) for caller in counted}
     committed: dict[str, float] = {}
@@ -253,7 +252,6 @@ async def _delays(
             await asyncio.sleep(0.005)
         while committed.keys() - arrived.keys():
             await asyncio.sleep(0.01)
-    bench.parts.records.after_queueing = None
     worker.stop()
     await running
     return [arrived[record_id] - moment for record_id, moment in committed.items()]

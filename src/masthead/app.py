@@ -117,6 +117,8 @@ class Parts:
     outbound: OutboundClient
     generator: Generator
     deliveries: DeliveryQueue
+    deliveries_queued: asyncio.Event
+    """Set by this process's own changes, so that its worker need not wait for the next poll."""
     sites: Sites
     mail: Outbox
     email_changes: EmailChanges
@@ -135,14 +137,19 @@ class Parts:
 
 async def build(settings: Settings, now: clock.Clock = clock.now) -> Parts:
     """Opens what the settings name. The database must have the current schema already."""
-    # The statements are made now, so that no write has to wait for them.
-    installation = await open_installation(settings, now, partial(Fanout, tables=tables))
-    keyring, database, records = installation.keyring, installation.database, installation.records
-    records.inquiries[webhook_subscriptions.name] = partial(check_url, installation.outbound)
+    installation = await open_installation(settings, now)
+    keyring, database, outbound = installation.keyring, installation.database, installation.outbound
+    deliveries_queued = asyncio.Event()
+    records = installation.make_records(
+        # It compiles its statements now, so that no write has to wait for that.
+        fan_out=Fanout(database, tables),
+        on_deliveries_queued=deliveries_queued.set,
+        async_validators={webhook_subscriptions.name: partial(check_url, outbound)},
+    )
     throttle = LoginThrottle(database, now)
     versions = TenantVersions(database)
     directory = TenantDirectory(records, site_settings, versions)
-    sites, objects = installation.sites, installation.objects
+    sites, objects = Sites(records, settings), installation.objects
     mail = Outbox(database, keyring, settings, now)
     accounts = Accounts(records, keyring, throttle, versions)
     return Parts(
@@ -159,13 +166,14 @@ async def build(settings: Settings, now: clock.Clock = clock.now) -> Parts:
         keys=ApiKeys(records, directory, versions),
         limit_store=open_limit_store(settings.redis_url, database, settings.data_dir, now),
         idempotency=Idempotency(database, keyring, now),
-        outbound=installation.outbound,
+        outbound=outbound,
         generator=Generator(
             OutboundStreams(allow=settings.outbound_allow, ca_file=settings.outbound_ca_file),
             Ledger(database, now),
             OpenStreams(),
         ),
         deliveries=DeliveryQueue(database, tables),
+        deliveries_queued=deliveries_queued,
         sites=sites,
         mail=mail,
         email_changes=EmailChanges(records, mail, sites),
@@ -230,6 +238,7 @@ def delivery_worker(parts: Parts) -> DeliveryWorker:
         parts.keyring,
         parts.settings.retry_policy,
         parts.records.clock,
+        wake=parts.deliveries_queued,
     )
 
 
@@ -242,8 +251,6 @@ class Background:
         self._deliveries = delivery_worker(parts)
         self._retention = parts.deliveries.retention
         self._words = Indexer(parts.records.search_index)
-        # What this process queues it sends without waiting for the next look at the queue.
-        parts.records.after_queueing = self._deliveries.wake
 
     async def run_forever(self) -> None:
         await asyncio.gather(

@@ -1,12 +1,12 @@
-"""What every use of an installation stands on: its database, and the engine over it.
+"""What both the service and the commands open: the database, and the engine on it.
 
-The service builds everything else around it (`app.py`). A command opens this alone, and what it has
-no use for is neither loaded nor made.
+The service builds everything else on top (`app.py`). A command opens only this, and whatever the
+command does not use is neither imported nor constructed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ from masthead.ai.addresses import under_operator
 from masthead.config import private_files
 from masthead.config.keyring import KeyRing
 from masthead.config.settings import Settings, SettingsError
-from masthead.records.engine import FanOut, Records
+from masthead.records.engine import AsyncValidator, FanOut, Records
 from masthead.records.versions import is_used
 from masthead.records.write.unit import Unit, WrittenEvent
 from masthead.schema import registry, tables
@@ -25,7 +25,7 @@ from masthead.storage.database import Database
 from masthead.storage.open import open_database
 from masthead.webhooks.collection import with_outbound_rules
 
-# Each of these is a noticeable part of a command's start, and few commands have a use for them.
+# Each of these slows a command's start noticeably, and few commands use them.
 if TYPE_CHECKING:
     from masthead.media.images import ImagePool
     from masthead.outbound.client import OutboundClient
@@ -35,12 +35,37 @@ if TYPE_CHECKING:
 
 class Installation:
     def __init__(
-        self, settings: Settings, keyring: KeyRing, database: Database, records: Records
+        self, settings: Settings, keyring: KeyRing, database: Database, now: clock.Clock
     ) -> None:
         self.settings = settings
         self.keyring = keyring
         self.database = database
-        self.records = records
+        self._clock = now
+
+    @cached_property
+    def records(self) -> Records:
+        """The engine of a command."""
+        return self.make_records(fan_out=_LazyFanout(self.database))
+
+    def make_records(
+        self,
+        *,
+        fan_out: FanOut,
+        on_deliveries_queued: Callable[[], None] | None = None,
+        async_validators: Mapping[str, AsyncValidator] | None = None,
+    ) -> Records:
+        settings = self.settings
+        collections = with_outbound_rules(under_operator(registry, settings), settings.outbound_allow)
+        return Records(
+            self.database,
+            beside(collections, settings.base_domain),
+            tables,
+            self.keyring,
+            self._clock,
+            fan_out=fan_out,
+            on_deliveries_queued=on_deliveries_queued,
+            async_validators=async_validators,
+        )
 
     @cached_property
     def objects(self) -> ObjectStore:
@@ -60,26 +85,22 @@ class Installation:
 
     @cached_property
     def outbound(self) -> OutboundClient:
-        """Made and closed inside the running loop."""
+        """Constructed and closed inside the running event loop."""
         from masthead.outbound.client import OutboundClient
 
         settings = self.settings
         return OutboundClient(allow=settings.outbound_allow, ca_file=settings.outbound_ca_file)
 
     async def close(self) -> None:
-        made = self.__dict__
-        if "outbound" in made:
+        constructed = self.__dict__
+        if "outbound" in constructed:
             await self.outbound.close()
-        if "images" in made:
+        if "images" in constructed:
             self.images.close()
         await self.database.close()
 
 
-async def open_installation(
-    settings: Settings,
-    now: clock.Clock = clock.now,
-    make_fan_out: Callable[[Database], FanOut] | None = None,
-) -> Installation:
+async def open_installation(settings: Settings, now: clock.Clock = clock.now) -> Installation:
     """Opens what the settings name. The database must have the current schema already."""
     private_files.protect(settings)
     database = await open_database(settings.database_url)
@@ -88,17 +109,13 @@ async def open_installation(
     except BaseException:
         await database.close()
         raise
-    collections = with_outbound_rules(under_operator(registry, settings), settings.outbound_allow)
-    collections = beside(collections, settings.base_domain)
-    fan_out = (make_fan_out or _FanoutWhenNeeded)(database)
-    records = Records(database, collections, tables, keyring, now, fan_out=fan_out)
-    return Installation(settings, keyring, database, records)
+    return Installation(settings, keyring, database, now)
 
 
 async def _keyring(settings: Settings, database: Database) -> KeyRing:
-    """A first start makes a root secret. A later one must not: with another secret no stored one
-    could be read again, and no session or link would be good any more."""
-    # Asked twice: a process that started at the same moment makes the file before it writes.
+    """The first start creates a root secret. A later one must not: with a new root secret no stored
+    secret could be decrypted and no session or link would be valid."""
+    # Checked twice: a process that starts at the same moment creates the file before it writes.
     if settings.lacks_root_secret and await is_used(database) and settings.lacks_root_secret:
         raise SettingsError(
             f"secret.key is missing in {settings.data_dir.absolute()}, although the database is in "
@@ -107,8 +124,8 @@ async def _keyring(settings: Settings, database: Database) -> KeyRing:
     return KeyRing([str(secret) for secret in settings.load_root_secrets()])
 
 
-class _FanoutWhenNeeded:
-    """Its statements are dozens, and most commands fire no event."""
+class _LazyFanout:
+    """Compiles its dozens of statements at the first event: most commands fire none."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -13,6 +13,7 @@ from tests.webhooks.hooks import A, Hooks, payload_of
 from tests.world import RunningClock
 
 from masthead import __version__, clock
+from masthead.app import delivery_worker
 from masthead.caller import system
 from masthead.posts.collection import posts
 from masthead.schema import tables
@@ -209,13 +210,11 @@ async def test_at_most_eight_at_a_time_reach_one_host(hooks: Hooks) -> None:
 
 async def test_a_running_worker_sends_new_deliveries(hooks: Hooks) -> None:
     await hooks.subscribe()
-    worker = hooks.worker()
-    hooks.world.parts.records.after_queueing = worker.wake
+    worker = delivery_worker(hooks.world.parts)
     running = asyncio.create_task(worker.run_forever())
     for number in range(1, 6):
         await hooks.tenant.post()
         await hooks.receiver.wait_for(number)
     worker.stop()
     await running
-    hooks.world.parts.records.after_queueing = None
     assert await hooks.states() == ["delivered"] * 5

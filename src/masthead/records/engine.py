@@ -98,8 +98,8 @@ FanOut = Callable[[Unit, Sequence[WrittenEvent]], Awaitable[bool]]
 """Queues the deliveries of a unit's events, inside the unit's transaction; returns whether there
 were any."""
 
-Inquiry = Callable[[Mapping[str, Any]], Awaitable[None]]
-"""Raises `Invalid` where the given values can't be taken."""
+AsyncValidator = Callable[[Mapping[str, Any]], Awaitable[None]]
+"""Checks given values that need the network. Raises `Invalid`."""
 
 
 class Records:
@@ -112,16 +112,20 @@ class Records:
         now: clock.Clock = clock.now,
         *,
         fan_out: FanOut | None = None,
+        on_deliveries_queued: Callable[[], None] | None = None,
+        async_validators: Mapping[str, AsyncValidator] | None = None,
     ) -> None:
+        """`on_deliveries_queued` is called after a commit that queued deliveries.
+
+        `async_validators` are by collection. They run before the transaction opens, because it must
+        not wait for the network; so changes made directly through `unit` skip them.
+        """
         self.database = database
         self.registry = registry
         self.clock = now
         self._fan_out = fan_out
-        self.after_queueing: Callable[[], None] | None = None
-        """Tells a worker in this process that there is something to send."""
-        self.inquiries: dict[str, Inquiry] = {}
-        """By collection, what has to be asked of the network about given values: before the
-        transaction opens, and so not by whoever opens a unit."""
+        self._on_deliveries_queued = on_deliveries_queued
+        self._async_validators = async_validators or {}
         self._keyring = keyring
         self._queries = Queries(database, registry, tables)
         self._writes = Writes(database, tables)
@@ -211,7 +215,7 @@ class Records:
         *,
         stamped: Mapping[str, Any] | None = None,
     ) -> Record:
-        await self._inquire(collection, given)
+        await self._validate_async(collection, given)
         _require_tenant(caller)
         checked = NewRecord.checked(caller, collection, given)
         async with self.unit(caller) as unit:
@@ -233,7 +237,7 @@ class Records:
     ) -> Record:
         rule = collection.rules_for(access_of(caller)).update
         caller = await self._may_change(caller, collection, record_id, rule)
-        await self._inquire(collection, given)
+        await self._validate_async(collection, given)
         async with self.unit(caller) as unit:
             return await unit.update(
                 collection, record_id, given, stamped=stamped, expected_version=expected_version
@@ -272,8 +276,8 @@ class Records:
             # will be given to another change.
             self.parts.tenants.forget(tenant_id)
             raise
-        if is_queued and self.after_queueing is not None:
-            self.after_queueing()
+        if is_queued and self._on_deliveries_queued is not None:
+            self._on_deliveries_queued()
 
     async def _write_events(self, unit: Unit) -> bool:
         await unit.store_events()
@@ -354,9 +358,9 @@ class Records:
         rows = await self._fetch(caller, prepared, values, Context(caller, self.clock()), max_bytes)
         return [prepared.rows.record(row) for row in rows]
 
-    async def _inquire(self, collection: Collection, given: Mapping[str, Any]) -> None:
-        if inquiry := self.inquiries.get(collection.name):
-            await inquiry(given)
+    async def _validate_async(self, collection: Collection, given: Mapping[str, Any]) -> None:
+        if validator := self._async_validators.get(collection.name):
+            await validator(given)
 
     async def _items(
         self,

@@ -51,6 +51,7 @@ class DeliveryWorker:
         now: clock.Clock = clock.now,
         *,
         attempt_seconds: float = ATTEMPT_SECONDS,
+        wake: asyncio.Event | None = None,
     ) -> None:
         self._queue = queue
         self._client = client
@@ -70,7 +71,7 @@ class DeliveryWorker:
         self._results: asyncio.Queue[tuple[ClaimedDelivery, Result]] = asyncio.Queue()
         self._orphans_checked_at: datetime | None = None
         self._polls_soon = False
-        self._wake = asyncio.Event()
+        self._wake = wake or asyncio.Event()
         self._stopping = False
 
     def wake(self) -> None:
