@@ -20,7 +20,7 @@ from masthead.caller import guest, system
 from masthead.errors import BadRequest
 from masthead.records.engine import ListRequest, Page, Records
 from masthead.records.search import terms as search_terms
-from masthead.records.search.index import Bounds, Indexer, SearchIndex, search_queue
+from masthead.records.search.index import Indexer, IndexLimits, SearchIndex, search_queue
 from masthead.schema import registry, tables
 from masthead.storage import full_text
 from masthead.storage.compaction import WordMerge
@@ -40,11 +40,11 @@ async def found(
     return await records.page(system(tenant.id), tenant.world.collection("posts"), request)
 
 
-def bounded(app: World, **bounds: Any) -> Records:
+def bounded(app: World, **limits: Any) -> Records:
     """Another engine over the same database, as a second process has, that does less at a time."""
     parts = app.parts
     records = Records(parts.database, registry, tables, parts.keyring, app.clock)
-    records.search_index = SearchIndex(parts.database, registry, tables, Bounds(**bounds))
+    records.search_index = SearchIndex(parts.database, registry, tables, IndexLimits(**limits))
     return records
 
 
@@ -56,7 +56,7 @@ async def titles(tenant: TenantWorld, words: str, **wanted: Any) -> list[str]:
 
 async def index_everything(tenant: TenantWorld) -> None:
     """Nothing is left waiting for the index."""
-    while await tenant.world.parts.records.search_index.index_some():
+    while await tenant.world.parts.records.search_index.index_batch():
         pass
 
 
@@ -184,7 +184,8 @@ async def test_pages_and_cursors_give_each_record_once(tenant: TenantWorld, app:
     records, posts = app.parts.records, app.collection("posts")
     async with records.unit(system(tenant.id), emit_events=False) as unit:
         made = [
-            await unit.create(posts, {"title": f"Coast {n}"}) for n in range(2 * Bounds().records)
+            await unit.create(posts, {"title": f"Coast {n}"})
+            for n in range(2 * IndexLimits().records)
         ]
     made += [await tenant.post(title="Coast") for _ in range(10)]
     expected = [post["id"] for post in sorted(made, key=lambda p: (p["created"], p["id"]))[::-1]]
@@ -274,8 +275,8 @@ async def test_after_any_changes_the_index_says_what_the_records_say(
     vocabulary = ["alpha", "beta", "gamma", "delta"]
     records, posts, caller = app.parts.records, app.collection("posts"), system(tenant.id)
     made: dict[str, Any] = {}
-    for step in range(400):
-        values = {"title": " ".join(chance.choices(vocabulary, k=2)), "tags": [str(step % 3)]}
+    for number in range(400):
+        values = {"title": " ".join(chance.choices(vocabulary, k=2)), "tags": [str(number % 3)]}
         kind = chance.choice(["create", "create", "update", "delete", "fail"])
         if kind == "create" or not made:
             record = await records.create(caller, posts, values)
@@ -317,7 +318,7 @@ async def test_a_change_while_others_are_indexed_is_indexed_after_them(
 async def test_a_search_says_when_the_index_is_behind(tenant: TenantWorld, app: World) -> None:
     for number in range(3):
         await tenant.post(title=f"Coast {number}")
-    records = bounded(app, records=1, before_a_search=2)
+    records = bounded(app, records=1, max_before_search=2)
 
     assert not (await found(tenant, "coast", records)).is_complete
     assert (await found(tenant, "coast", records)).is_complete
@@ -372,7 +373,8 @@ async def test_several_indexers_at_once_index_each_record_once(
     records, posts, database = app.parts.records, app.collection("posts"), app.parts.database
     async with records.unit(system(tenant.id), emit_events=False) as unit:
         made = [
-            await unit.create(posts, {"title": f"Coast {n}"}) for n in range(3 * Bounds().records)
+            await unit.create(posts, {"title": f"Coast {n}"})
+            for n in range(3 * IndexLimits().records)
         ]
     indexes = [SearchIndex(database, registry, tables) for _ in range(4)]
 
@@ -407,7 +409,7 @@ async def test_a_search_waits_for_what_another_indexes(tenant: TenantWorld) -> N
 
 
 async def test_a_search_does_not_wait_for_long(tenant: TenantWorld, app: World) -> None:
-    hurried = bounded(app, patience_seconds=0.1)
+    hurried = bounded(app, timeout_seconds=0.1)
     await tenant.post(title="Near coast")
     await index_everything(tenant)
     await tenant.post(title="Far coast")

@@ -16,12 +16,12 @@ from tests.world import TenantWorld, World
 
 from masthead.caller import system
 from masthead.records.search.index import (
-    BUSY_COURTESY,
-    COURTESY,
+    BUSY_IDLE_FACTOR,
     DEFER_SECONDS,
-    LOOK_SECONDS,
-    Bounds,
+    IDLE_FACTOR,
+    POLL_SECONDS,
     Indexer,
+    IndexLimits,
     SearchIndex,
     search_queue,
 )
@@ -29,8 +29,8 @@ from masthead.schema import registry, tables
 from masthead.storage.database import EVERY_TENANT, Database, Row, Scope, Transaction, scope_of
 
 ONE_WRITER = pytest.mark.parametrize("service", ["sqlite"], indirect=True)
-BOUNDS = Bounds(records=4, records_when_busy=2)
-ENDLESS = replace(BOUNDS, longest_rest_seconds=math.inf)
+LIMITS = IndexLimits(records=4, records_when_busy=2)
+ENDLESS = replace(LIMITS, max_idle_seconds=math.inf)
 LONG = 10.0
 """Seconds, next to which it does not count how long the machine takes."""
 
@@ -44,8 +44,8 @@ class SlowDatabase:
         self._database = database
         self._loop_time = loop_time
 
-    def index(self, bounds: Bounds) -> SearchIndex:
-        return SearchIndex(cast(Database, self), registry, tables, bounds)
+    def index(self, limits: IndexLimits) -> SearchIndex:
+        return SearchIndex(cast(Database, self), registry, tables, limits)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._database, name)
@@ -65,24 +65,26 @@ class SlowDatabase:
 class Background:
     """An indexer whose steps take as long as the test says."""
 
-    def __init__(self, tenant: TenantWorld, loop_time: LoopTime, bounds: Bounds = ENDLESS) -> None:
+    def __init__(
+        self, tenant: TenantWorld, loop_time: LoopTime, limits: IndexLimits = ENDLESS
+    ) -> None:
         self._tenant = tenant
         self._loop_time = loop_time
         self._database = SlowDatabase(tenant.world.parts.database, loop_time)
-        self._indexer = Indexer(self._database.index(bounds))
+        self._indexer = Indexer(self._database.index(limits))
 
-    async def step(self, *, read: float = 0.0, wait: float = 0.0) -> tuple[Any, int]:
+    async def run_batch(self, *, read: float = 0.0, wait: float = 0.0) -> tuple[Any, int]:
         """The rest after it, and how many then wait for the index."""
         self._database.read_seconds, self._database.wait_seconds = read, wait
         with self._loop_time.at_most(read + wait):
-            rest = await self._indexer.step()
+            rest = await self._indexer.run_batch()
         return pytest.approx(rest, rel=0.01), await left(self._tenant)
 
 
 @pytest.fixture
 async def nobody_waits(tenant: TenantWorld) -> None:
     """For the index, of whichever tenant."""
-    while await tenant.world.parts.records.search_index.index_some():
+    while await tenant.world.parts.records.search_index.index_batch():
         pass
 
 
@@ -114,36 +116,36 @@ class TestPace:
     ) -> None:
         await make_posts(tenant, 10)
 
-        steps = [await background.step(read=LONG) for _ in range(4)]
+        steps = [await background.run_batch(read=LONG) for _ in range(4)]
 
-        usual = COURTESY * LONG
-        assert steps == [(usual, 6), (usual, 2), (usual, 0), (LOOK_SECONDS, 0)]
+        usual = IDLE_FACTOR * LONG
+        assert steps == [(usual, 6), (usual, 2), (usual, 0), (POLL_SECONDS, 0)]
 
     async def test_who_had_to_wait_rests_long_and_takes_small_steps_until_the_writer_is_free(
         self, tenant: TenantWorld, background: Background
     ) -> None:
         await make_posts(tenant, 18)
 
-        calm = [await background.step(read=LONG)]
-        busy = [await background.step(wait=LONG) for _ in range(3)]
-        ebb = [await background.step(read=LONG) for _ in range(3)]
+        calm = [await background.run_batch(read=LONG)]
+        busy = [await background.run_batch(wait=LONG) for _ in range(3)]
+        ebb = [await background.run_batch(read=LONG) for _ in range(3)]
 
-        usual, long = COURTESY * LONG, BUSY_COURTESY * LONG
+        usual, long = IDLE_FACTOR * LONG, BUSY_IDLE_FACTOR * LONG
         assert calm == [(usual, 14)]
         assert busy == [(long, 10), (long, 8), (long, 6)]
-        assert ebb == [(usual, 4), (usual, 0), (LOOK_SECONDS, 0)]
+        assert ebb == [(usual, 4), (usual, 0), (POLL_SECONDS, 0)]
 
     async def test_who_has_been_behind_for_too_long_goes_on_at_the_usual_pace(
         self, tenant: TenantWorld, background: Background, loop_time: LoopTime
     ) -> None:
         await make_posts(tenant, 20)
 
-        before = await background.step(wait=LONG)
+        before = await background.run_batch(wait=LONG)
         loop_time.skip(DEFER_SECONDS)
-        overdue = [await background.step(wait=LONG) for _ in range(4)]
-        caught_up = await background.step(wait=LONG)
+        overdue = [await background.run_batch(wait=LONG) for _ in range(4)]
+        caught_up = await background.run_batch(wait=LONG)
 
-        usual, long = COURTESY * LONG, BUSY_COURTESY * LONG
+        usual, long = IDLE_FACTOR * LONG, BUSY_IDLE_FACTOR * LONG
         assert before == (long, 16)
         assert overdue == [(usual, 14), (usual, 10), (usual, 6), (usual, 2)]
         assert caught_up == (long, 0)
@@ -152,8 +154,8 @@ class TestPace:
 @pytest.mark.usefixtures("nobody_waits")
 async def test_a_rest_has_an_end(tenant: TenantWorld, loop_time: LoopTime) -> None:
     await make_posts(tenant, 1)
-    background = Background(tenant, loop_time, BOUNDS)
-    assert await background.step(wait=LONG) == (BOUNDS.longest_rest_seconds, 0)
+    background = Background(tenant, loop_time, LIMITS)
+    assert await background.run_batch(wait=LONG) == (LIMITS.max_idle_seconds, 0)
 
 
 @ONE_WRITER
@@ -163,7 +165,7 @@ async def test_another_who_writes_is_noticed(
     await make_posts(tenant, 1)
     index = app.parts.records.search_index
     async with app.parts.database.transaction(EVERY_TENANT):
-        stepping = asyncio.create_task(index.step(BOUNDS.records))
+        stepping = asyncio.create_task(index.run_batch(LIMITS.records))
         await loop_time.go_by(LONG)
         assert not stepping.done()
 
@@ -175,7 +177,7 @@ async def test_the_end_does_not_wait_for_a_rest(
 ) -> None:
     database = SlowDatabase(app.parts.database, loop_time)
     database.wait_seconds = LONG
-    indexer = Indexer(database.index(BOUNDS))
+    indexer = Indexer(database.index(LIMITS))
     await make_posts(tenant, 1)
     working = asyncio.create_task(indexer.run_forever())
     await database.is_written.wait()
@@ -184,18 +186,18 @@ async def test_the_end_does_not_wait_for_a_rest(
     indexer.stop()
     await working
 
-    assert loop_time() - stopped < BOUNDS.longest_rest_seconds
+    assert loop_time() - stopped < LIMITS.max_idle_seconds
 
 
 async def test_everything_is_indexed_while_others_write(
     tenant: TenantWorld, app: World, loop_time: LoopTime
 ) -> None:
-    indexer = Indexer(SearchIndex(app.parts.database, registry, tables, BOUNDS))
+    indexer = Indexer(SearchIndex(app.parts.database, registry, tables, LIMITS))
     working = asyncio.create_task(indexer.run_forever())
 
     await asyncio.gather(*(tenant.post() for _ in range(40)))
     while await left(tenant):
-        await loop_time.go_by(LOOK_SECONDS)
+        await loop_time.go_by(POLL_SECONDS)
 
     indexer.stop()
     await working
@@ -204,9 +206,9 @@ async def test_everything_is_indexed_while_others_write(
 @ONE_WRITER
 async def test_the_loop_has_its_turn_between_texts(tenant: TenantWorld, app: World) -> None:
     # Where a query waits for a socket there would be turns enough anyway.
-    bounds = Bounds(read_seconds=0.0)
-    await make_posts(tenant, bounds.records)
-    index = SearchIndex(app.parts.database, registry, tables, bounds)
+    limits = IndexLimits(read_seconds=0.0)
+    await make_posts(tenant, limits.records)
+    index = SearchIndex(app.parts.database, registry, tables, limits)
     turns = 0
 
     async def take_turns() -> None:
@@ -219,5 +221,5 @@ async def test_the_loop_has_its_turn_between_texts(tenant: TenantWorld, app: Wor
     found = await index.waiting(app.collection("posts"), tenant.id)
     other.cancel()
 
-    assert len(found) == bounds.records
-    assert turns >= bounds.records
+    assert len(found) == limits.records
+    assert turns >= limits.records

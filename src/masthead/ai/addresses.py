@@ -86,7 +86,7 @@ class AiAddress(Url):
 def under_operator(registry: Registry, settings: Settings) -> Registry:
     """The same collections, in which a site's AI address is one that these settings allow."""
     check = partial(reach_of, settings=settings)
-    return registry.rebound(site_settings.name, partial(_bound, check=check))
+    return registry.with_fields_bound(site_settings.name, partial(_bound, check=check))
 
 
 def _bound(declared: Field, check: Callable[[str], Reach]) -> Field:

@@ -25,7 +25,7 @@ from masthead.config import root_secret
 from masthead.config.settings import Settings
 from masthead.config.values import parse_secret_keys
 from masthead.errors import MastheadError, Unavailable
-from masthead.records.search.index import queue_all_words
+from masthead.records.search.index import queue_all_records
 from masthead.schema import registry, tables
 from masthead.storage.load import Loading, NotEmpty, open_loading, require_empty
 from masthead.storage.migrate import HEAD
@@ -144,7 +144,7 @@ async def _restore(
         await loading.bring_up_to_date()
         for collection in registry.collections:
             if collection.searchable:
-                await loading.execute(queue_all_words(tables[collection.name], collection))
+                await loading.execute(queue_all_records(tables[collection.name], collection))
         if settings.secret_key is None:
             root_secret.write_new(settings.data_dir / "secret.key", contents.secrets)
     return restored

@@ -46,7 +46,7 @@ superusers = Collection(
     ),
     editors=Rules(read=SELF, update=SELF),
     authors=Rules(read=SELF, update=SELF),
-    last_kept=("role", Role.OWNER),
+    required_value=("role", Role.OWNER),
     is_auth=True,
     is_identity=True,
     # Platform operators are administrators without a tenant.

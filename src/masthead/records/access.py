@@ -1,4 +1,4 @@
-"""Who may pass a collection's rule at all, before any record is looked at."""
+"""Access checks that need no record: whether a rule is locked, or excludes the caller by id."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from masthead.records.filter.parser import parse
 
 
 def allow(caller: Caller, rule: str | None) -> None:
-    """Locked means: not for this caller, who learns which door they stand at."""
+    """Refuses where the rule is locked."""
     if rule is not None:
         return
     if caller.kind is Kind.GUEST:
@@ -20,8 +20,8 @@ def allow(caller: Caller, rule: str | None) -> None:
 
 
 def allow_record(caller: Caller, rule: str | None, record_id: str) -> None:
-    """Refuses what the rule excludes by the caller and the id alone. What depends on the record's
-    other fields is left to the query."""
+    """Refuses what the rule excludes by the caller and the id alone. The query checks what depends
+    on the record's other fields."""
     allow(caller, rule)
     if not rule:
         return

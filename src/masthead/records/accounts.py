@@ -1,4 +1,4 @@
-"""What a record needs to sign in: the fields that every auth collection shares."""
+"""The fields that every collection whose records can sign in shares."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from masthead.records.fields.values import Flag
 ACCOUNT_FIELDS: tuple[Field, ...] = (
     Flag(name="verified", write=Access.ADMIN, help="The mailbox was confirmed."),
     Hash(name="password_hash", max=255),
-    # Part of the key that signs the account's tokens: a new one ends every session.
+    # Part of the key that signs the account's tokens: changing it ends every session.
     Hash(name="token_key", max=64),
 )
 
@@ -22,5 +22,5 @@ def new_token_key() -> str:
 
 
 def credentials(password_hash: str) -> dict[str, Any]:
-    """The values of a fresh password; every older session dies with the old token key."""
+    """The values of a new password. The new token key ends every older session."""
     return {"password_hash": password_hash, "token_key": new_token_key()}

@@ -187,7 +187,7 @@ class Collection:
     is_identity: bool = False
     """Says who is who, so that a change of it ends what is remembered of tenants and accounts."""
     owner_may_delete: bool = True
-    last_kept: tuple[str, str] | None = None
+    required_value: tuple[str, str] | None = None
     """A field and its value that at least one record of every tenant has: the last such record can
     neither be deleted nor get another value, by any caller."""
     made_by: str = ""
@@ -302,7 +302,7 @@ class Registry:
             for target in self.collections
         }
 
-    def rebound(self, name: str, bind: Callable[[Field], Field]) -> Registry:
+    def with_fields_bound(self, name: str, bind: Callable[[Field], Field]) -> Registry:
         """The same collections, one of which has its fields bound to what an operator has set."""
         return Registry(
             replace(each, fields=tuple(map(bind, each.fields))) if each.name == name else each

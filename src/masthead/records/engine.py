@@ -17,7 +17,7 @@ from masthead.errors import AnswerTooLarge, BadRequest, Forbidden, NotFound, Una
 from masthead.ids import TenantId
 from masthead.records.access import allow, allow_record
 from masthead.records.collection import Collection, Record, Registry
-from masthead.records.derived.rows import Kept
+from masthead.records.derived.rows import DerivedRows
 from masthead.records.fields.base import Access
 from masthead.records.filter.ast import Expression
 from masthead.records.filter.parser import ParsedFilter, parse_given
@@ -29,15 +29,15 @@ from masthead.records.read.query import (
     Queries,
     Shape,
     access_of,
-    decoded,
+    engine_decoder,
 )
 from masthead.records.read.sorting import sort_keys
 from masthead.records.rotation import Rotated, Rotation
 from masthead.records.search.index import SearchIndex
 from masthead.records.search.terms import document_key, prefix_of, read_query
+from masthead.records.write.context import WriteContext
 from masthead.records.write.new_record import NewRecord
-from masthead.records.write.parts import Parts
-from masthead.records.write.statements import Writes
+from masthead.records.write.statements import WriteStatements
 from masthead.records.write.unit import ENCRYPTION_PURPOSE, Unit, WrittenEvent, secret_context
 from masthead.storage.database import (
     EVERY_TENANT,
@@ -51,9 +51,9 @@ from masthead.storage.database import (
 from masthead.storage.full_text import Term, search_values
 
 MAX_OFFSET = 2**53
-_SAY_WHICH = "Say which tenant: use its host name or the x-tenant-id header."
-# Tenants choose ids: an id alone may name a record of each.
-_SEVERAL_TENANTS = f"Several tenants have a record of this id. {_SAY_WHICH}"
+_NAME_A_TENANT = "Say which tenant: use its host name or the x-tenant-id header."
+# Ids are unique within a tenant only.
+_SEVERAL_TENANTS = f"Several tenants have a record of this id. {_NAME_A_TENANT}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,18 +61,18 @@ class ListRequest:
     page: int = 1
     per_page: int = 30
     filter: str | Expression = ""
-    """In the filter language, or already as a tree where the face built it itself."""
+    """Text in the filter language, or an expression that the face built itself."""
     after: tuple[str, str] | None = None
-    """Only what comes after the record of this `created` and `id` in the default order."""
+    """The cursor: only records after this `created` and `id` in the default order."""
     search: str = ""
-    """Words, "phrases" and begin*nings, all of which must be found; newest first, always."""
+    """Words, "phrases" and pre*fixes, all of which must match. Always newest first."""
     sort: str = ""
     expand: str = ""
     names: frozenset[str] | None = None
-    """The only fields the answer will show; None is all of them."""
+    """The fields to read; None is all of them."""
     skip_total: bool = False
     max_bytes: int | None = None
-    """Of the records together; more is `AnswerTooLarge`."""
+    """Of all records together. Beyond that `AnswerTooLarge` is raised."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +81,13 @@ class Page:
     page: int
     per_page: int
     total: int
-    """-1 when it was not asked for."""
+    """-1 when the request skipped it."""
     is_complete: bool = True
-    """False for a search of words that are not all in the index yet."""
+    """False for a search while some records still wait to be indexed."""
     weight: int = 0
     """Characters of long texts, where `max_bytes` was given."""
     is_costly: bool = False
-    """It took a new statement or looked through long texts."""
+    """A new statement was compiled, or long texts were scanned."""
 
     @property
     def total_pages(self) -> int:
@@ -95,8 +95,8 @@ class Page:
 
 
 FanOut = Callable[[Unit, Sequence[WrittenEvent]], Awaitable[bool]]
-"""Queues the deliveries of a unit's events, inside the unit's transaction; returns whether there
-were any."""
+"""Queues the deliveries of a unit's events in the unit's transaction. Returns whether there were
+any."""
 
 AsyncValidator = Callable[[Mapping[str, Any]], Awaitable[None]]
 """Checks given values that need the network. Raises `Invalid`."""
@@ -128,9 +128,11 @@ class Records:
         self._async_validators = async_validators or {}
         self._keyring = keyring
         self._queries = Queries(database, registry, tables)
-        self._writes = Writes(database, tables)
+        self._statements = WriteStatements(database, tables)
         self.search_index = SearchIndex(database, registry, tables)
-        self.parts = Parts(registry, self._queries, self._writes, Kept(database), keyring, now)
+        self._write_context = WriteContext(
+            registry, self._queries, self._statements, DerivedRows(database), keyring, now
+        )
         self._rotation = Rotation(database, registry, tables, keyring)
 
     async def page(self, caller: Caller, collection: Collection, wanted: ListRequest) -> Page:
@@ -198,13 +200,13 @@ class Records:
         return record
 
     def check_may_create(self, caller: Caller, collection: Collection) -> None:
-        """Refuses before a large body is read."""
+        """For faces: refuses before a large body is read."""
         allow(caller, collection.rules_for(access_of(caller)).create)
         if collection.made_by:
             raise Forbidden(f"Such a record is made by {collection.made_by}.")
 
     def check_may_update(self, caller: Caller, collection: Collection, record_id: str) -> None:
-        """Refuses before a body is read or a password hashed."""
+        """For faces: refuses before a body is read or a password hashed."""
         allow_record(caller, collection.rules_for(access_of(caller)).update, record_id)
 
     async def create(
@@ -222,7 +224,7 @@ class Records:
             return await unit.store(collection, checked, stamped=stamped)
 
     def as_seen_by(self, caller: Caller, collection: Collection, record: Record) -> Record:
-        """A record the caller has just written, without what the caller may not read."""
+        """A record that the caller has just written, reduced to the fields the caller may read."""
         return {each.name: record[each.name] for each in collection.readable(access_of(caller))}
 
     async def update(
@@ -258,23 +260,23 @@ class Records:
 
     @asynccontextmanager
     async def unit(self, caller: Caller, *, emit_events: bool = True) -> AsyncIterator[Unit]:
-        """Several changes of one tenant that commit together.
+        """Several changes of one tenant in one transaction.
 
-        A caller above the tenants without one changes the platform's own records. Events are left
-        out only where a migration must not page every subscriber.
+        A platform caller without a tenant changes the platform's own records. `emit_events=False`
+        is for imports, which must not notify every subscriber.
         """
         _require_tenant(caller)
         tenant_id = caller.tenant_id or TenantId("")
         try:
             async with self.database.transaction(scope_of(tenant_id)) as transaction:
-                unit = Unit(transaction, caller, tenant_id, self.parts, emit_events)
+                unit = Unit(transaction, caller, tenant_id, self._write_context, emit_events)
                 await unit.begin()
                 yield unit
                 is_queued = await self._write_events(unit)
         except BaseException:
-            # What the unit learnt of the tenant may belong to a version that was not committed and
-            # will be given to another change.
-            self.parts.tenants.forget(tenant_id)
+            # The unit may have cached the tenant under a version that was rolled back and that
+            # another change will take.
+            self._write_context.tenants.discard(tenant_id)
             raise
         if is_queued and self._on_deliveries_queued is not None:
             self._on_deliveries_queued()
@@ -291,20 +293,21 @@ class Records:
         tenant_id: TenantId | None = None,
         limit: int = 1,
     ) -> list[Record]:
-        """Trusted look-up by equality, hidden fields included, in one tenant or in all of them."""
-        statement = self._writes.find(collection, tuple(equals), tenant_id is not None)
+        """Rows by equality, hidden fields included, in one tenant or in all of them. Checks no
+        access rule."""
+        statement = self._statements.find(collection, tuple(equals), tenant_id is not None)
         values = {**equals, "tenant": tenant_id, "limit": limit}
         scope = EVERY_TENANT if tenant_id is None else scope_of(tenant_id)
         rows = await self.database.fetch(scope, statement, statement.bind(values))
-        to_record = decoded(collection).record
+        to_record = engine_decoder(collection).record
         return [to_record(row) for row in rows]
 
     async def due(
         self, collection: Collection, name: str, until: datetime, limit: int
     ) -> dict[TenantId, list[str]]:
-        """For the worker: the ids of records of all tenants whose date `name` is set and not later
-        than `until`, the earliest first. The collection has an index for it."""
-        statement = self._writes.due(collection, name, limit)
+        """For jobs: the ids of records of all tenants whose date `name` is set and not later than
+        `until`, earliest first. The collection needs an index on the date."""
+        statement = self._statements.due(collection, name, limit)
         bound = statement.bind({"until": clock.to_text(until)})
         found: dict[TenantId, list[str]] = {}
         for tenant_id, record_id in await self.database.fetch(EVERY_TENANT, statement, bound):
@@ -312,7 +315,7 @@ class Records:
         return found
 
     def reveal(self, collection: Collection, record: Record, name: str) -> str:
-        """The plain text of a secret field, for the code that has to use it."""
+        """Decrypts a secret field."""
         stored = record[name]
         if not stored:
             return ""
@@ -321,7 +324,7 @@ class Records:
         )
 
     async def reencrypt_secrets(self) -> Rotated:
-        """After a rotation of the root secret: the older ones are not needed afterwards."""
+        """Encrypts all stored secrets with the newest root secret. Older ones can then go."""
         return await self._rotation.run()
 
     async def related(
@@ -333,14 +336,13 @@ class Records:
         limit: int,
         max_bytes: int | None = None,
     ) -> list[Record]:
-        """The records a caller may see whose field `by` holds one of the keys.
+        """The records visible to the caller whose field `by` holds one of the keys.
 
-        Without a tenant they are of any tenant and hold their `tenant_id`, seen or not: several
-        tenants may have a record of the same id.
+        For a caller without a tenant they come from any tenant and hold their `tenant_id`, even
+        where the caller may not read it: several tenants may have a record of the same id.
         """
         if collection.rules_for(access_of(caller)).read is None:
             return []
-        # A tenant's own row is found by id; it is in the same scope as everything of the tenant.
         has_tenant = caller.tenant_id is not None
         shape = Shape(
             collection.name,
@@ -426,7 +428,7 @@ class Records:
     async def _total(
         self, caller: Caller, shape: Shape, parsed: ParsedFilter | None, context: Context
     ) -> int:
-        # A total does not depend on the order or on which fields are shown.
+        # A total depends neither on the order nor on the fields.
         bare = Shape(
             shape.collection, shape.access, shape.has_tenant, shape.filter, search=shape.search
         )
@@ -459,12 +461,12 @@ class Records:
     async def _may_change(
         self, caller: Caller, collection: Collection, record_id: str, rule: str | None
     ) -> Caller:
-        """Refuses what is locked before it takes the tenant's turn to write."""
+        """Refuses before the tenant's write lock is taken."""
         allow(caller, rule)
         _check_id(record_id)
-        return await self._at_home(caller, collection, record_id)
+        return await self._in_tenant_of(caller, collection, record_id)
 
-    async def _at_home(self, caller: Caller, collection: Collection, record_id: str) -> Caller:
+    async def _in_tenant_of(self, caller: Caller, collection: Collection, record_id: str) -> Caller:
         """An operator without a tenant acts in the tenant that the record belongs to."""
         if caller.tenant_id is not None:
             return caller
@@ -479,13 +481,13 @@ class Records:
 
 
 def _check_id(record_id: str) -> None:
-    """What is no id names no record; some of it a database would not even take for a question."""
+    """A text that is no id names no record. PostgreSQL would refuse some as a parameter."""
     if not ids.is_id(record_id):
         raise NotFound
 
 
 def _require_tenant(caller: Caller) -> None:
-    """Only those above the tenants may act without one."""
+    """Only platform callers may act without a tenant."""
     if caller.tenant_id is None and not caller.is_platform:
         raise _no_tenant(caller)
 
@@ -493,7 +495,7 @@ def _require_tenant(caller: Caller) -> None:
 def _no_tenant(caller: Caller) -> Exception:
     if caller.kind is Kind.GUEST:
         return Unauthenticated()
-    return BadRequest(_SAY_WHICH)
+    return BadRequest(_NAME_A_TENANT)
 
 
 def _needs_tenant(caller: Caller, expansion: Expansion | None) -> bool:

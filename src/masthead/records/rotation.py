@@ -41,8 +41,8 @@ class Rotation:
     ) -> None:
         self._database = database
         self._keyring = keyring
-        self._places = [
-            _Place(database, collection, tables[collection.name], field.name)
+        self._columns = [
+            _SecretColumn(database, collection, tables[collection.name], field.name)
             for collection in registry.collections
             for field in collection.fields
             if isinstance(field, Secret)
@@ -51,51 +51,53 @@ class Rotation:
     async def run(self) -> Rotated:
         """Batch by batch, and any number of times: what the newest root wrote is passed over."""
         total = Rotated(0, 0)
-        for place in self._places:
-            total = await self._rotate(place, total)
+        for column in self._columns:
+            total = await self._rotate(column, total)
         log.info("secrets.rotated", renewed=total.renewed, unreadable=total.unreadable)
         return total
 
     async def unreadable(self) -> int:
         """How many stored secrets none of the configured root secrets opens."""
         count = 0
-        for place in self._places:
+        for column in self._columns:
             last: Row = ("", "")
-            while rows := await place.after(last):
+            while rows := await column.after(last):
                 last = rows[-1]
-                count += sum(not self._is_readable(place, *row) for row in rows)
+                count += sum(not self._is_readable(column, *row) for row in rows)
         return count
 
-    def _is_readable(self, place: _Place, tenant_id: str, record_id: str, stored: str) -> bool:
+    def _is_readable(
+        self, column: _SecretColumn, tenant_id: str, record_id: str, stored: str
+    ) -> bool:
         record = {"tenant_id": tenant_id, "id": record_id}
-        context = secret_context(place.collection, record, place.name)
+        context = secret_context(column.collection, record, column.name)
         try:
             self._keyring.decrypt(ENCRYPTION_PURPOSE, stored, context)
         except DecryptionError:
             return False
         return True
 
-    async def _rotate(self, place: _Place, total: Rotated) -> Rotated:
+    async def _rotate(self, column: _SecretColumn, total: Rotated) -> Rotated:
         last: Row = ("", "")
-        while rows := await place.after(last):
+        while rows := await column.after(last):
             last = rows[-1]
             for tenant_id, record_id, stored in rows:
                 if not self._keyring.needs_rotation(stored):
                     continue
                 record = {"tenant_id": tenant_id, "id": record_id}
-                context = secret_context(place.collection, record, place.name)
+                context = secret_context(column.collection, record, column.name)
                 try:
                     renewed = self._keyring.renewed(ENCRYPTION_PURPOSE, stored, context)
                 except DecryptionError:
-                    log.warning("secrets.unreadable", record_id=record_id, field=place.name)
+                    log.warning("secrets.unreadable", record_id=record_id, field=column.name)
                     total = Rotated(total.renewed, total.unreadable + 1)
                     continue
-                count = await place.replace(tenant_id, record_id, stored, renewed)
+                count = await column.replace(tenant_id, record_id, stored, renewed)
                 total = Rotated(total.renewed + count, total.unreadable)
         return total
 
 
-class _Place:
+class _SecretColumn:
     """One secret field, over all tenants."""
 
     def __init__(

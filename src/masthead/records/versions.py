@@ -16,7 +16,7 @@ from masthead.ids import TenantId
 from masthead.records.tables import tenant_states
 from masthead.storage.database import EVERY_TENANT, Database, Row, Statement
 
-MAX_REMEMBERED = 20_000
+MAX_TENANTS = 20_000
 FEW_TENANTS = 128
 """So many are read at once for little more than one of them costs."""
 
@@ -35,11 +35,11 @@ class Versions(NamedTuple):
 class TenantVersions:
     def __init__(self, database: Database, *, few_tenants: int = FEW_TENANTS) -> None:
         self._database = database
-        self._seen: int | None = None
-        self._has_just_looked = False
-        self._known: dict[str, Versions] = {}
-        self._came_along: dict[str, Row] = {}
-        """As current as what is known, but nobody has asked for them yet."""
+        self._data_version: int | None = None
+        self._is_checked = False
+        self._versions: dict[str, Versions] = {}
+        self._prefetched: dict[str, Row] = {}
+        """As current as what is cached, but nobody has asked for them yet."""
         self._few_tenants = few_tenants
         self._are_few = True
         states = sa.select(
@@ -51,26 +51,26 @@ class TenantVersions:
         self._read_few = database.compile(states.limit(few_tenants + 1))
 
     async def of(self, tenant_id: TenantId | str) -> Versions:
-        if not self._has_just_looked:
-            self._look()
-        known = self._known.get(tenant_id)
-        if known is not None:
-            return known
-        row = self._came_along.get(tenant_id)
+        if not self._is_checked:
+            self._check_data_version()
+        cached = self._versions.get(tenant_id)
+        if cached is not None:
+            return cached
+        row = self._prefetched.get(tenant_id)
         if row is None:
-            seen = self._seen
+            data_version = self._data_version
             found = await self._read(tenant_id)
             row = found.get(tenant_id, (0, 0))
             # Something may have been committed during the read: then this is already old.
-            if seen is None or seen != self._seen:
+            if data_version is None or data_version != self._data_version:
                 return Versions(row[0], row[1])
-            self._came_along = found
-        versions = self._known[tenant_id] = Versions(row[0], row[1])
+            self._prefetched = found
+        versions = self._versions[tenant_id] = Versions(row[0], row[1])
         return versions
 
     async def _read(self, tenant_id: str) -> dict[str, Row]:
         # Whoever is the second to ask since a commit will hardly be the last.
-        found = await self._fetch_few() if self._known and self._are_few else None
+        found = await self._fetch_few() if self._versions and self._are_few else None
         return found or await self._fetch(self._read_one, {"tenant": tenant_id})
 
     async def _fetch_few(self) -> dict[str, Row] | None:
@@ -83,20 +83,24 @@ class TenantVersions:
         rows = await self._database.fetch(EVERY_TENANT, statement, statement.bind(values))
         return {row[2]: row for row in rows}
 
-    def _look(self) -> None:
+    def _check_data_version(self) -> None:
         """One look serves everything that runs until the loop comes round.
 
         The loop runs its callbacks in the order they came. So whatever still runs before `_expire`
         was asked for before this look, and what it sees is not older than its question.
         """
-        seen = self._database.data_version()
-        if seen is None or seen != self._seen or len(self._known) > MAX_REMEMBERED:
-            self._known.clear()
-            self._came_along = {}
-            self._seen = seen
-        if seen is not None:
-            self._has_just_looked = True
+        data_version = self._database.data_version()
+        if (
+            data_version is None
+            or data_version != self._data_version
+            or len(self._versions) > MAX_TENANTS
+        ):
+            self._versions.clear()
+            self._prefetched = {}
+            self._data_version = data_version
+        if data_version is not None:
+            self._is_checked = True
             asyncio.get_running_loop().call_soon(self._expire)
 
     def _expire(self) -> None:
-        self._has_just_looked = False
+        self._is_checked = False

@@ -43,7 +43,7 @@ def beside(registry: Registry, base_domain: str) -> Registry:
             return replace(field, base_domain=base_domain)
         return field
 
-    return registry.rebound("site_settings", bound)
+    return registry.with_fields_bound("site_settings", bound)
 
 
 def _bad(message: str) -> Exception:

@@ -100,4 +100,4 @@ def with_outbound_rules(registry: Registry, allow: Sequence[Network]) -> Registr
     def bound(field: Field) -> Field:
         return replace(field, allow=tuple(allow)) if isinstance(field, ReceiverUrl) else field
 
-    return registry.rebound(webhook_subscriptions.name, bound)
+    return registry.with_fields_bound(webhook_subscriptions.name, bound)

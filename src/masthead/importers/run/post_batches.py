@@ -153,7 +153,7 @@ class PostBatches:
             state = await self._known(unit.fetch, [each.post for each in ready])
             await self._look_at_addresses(unit, ready, state)
             # One by itself is told what is wrong with it.
-            async with unit.together() if len(ready) > 1 else nullcontext():
+            async with unit.batched_inserts() if len(ready) > 1 else nullcontext():
                 for entry in entries:
                     if isinstance(entry, Skipped):
                         written.outcomes.append(outcome_of_skipped(entry))

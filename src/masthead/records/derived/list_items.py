@@ -1,6 +1,6 @@
-"""Lists by item: the records that have a tag, in order, without looking at any other.
+"""An index of list items: finds the records that have a tag, in order, without scanning others.
 
-Each item of a `TextList` that is declared `indexed` has a row here, kept with the record.
+Each item of a `TextList` that is declared `indexed` has a row here. `derived/rows.py` writes them.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ listed_values = Table(
 )
 
 
-def asks_for_item(collection: Collection, node: Expression) -> bool:
-    """`tags ?= 'news'` of a field that has its items indexed."""
+def is_item_lookup(collection: Collection, node: Expression) -> bool:
+    """`tags ?= 'news'`, for a field whose items are indexed."""
     return (
         isinstance(node, Comparison)
         and node.op == "?="
@@ -47,7 +47,7 @@ def asks_for_item(collection: Collection, node: Expression) -> bool:
 def _is_item(node: Operand) -> bool:
     if isinstance(node, Literal):
         return isinstance(node.value, str) and node.value != ""
-    # For rules: the records in whose list the caller is.
+    # For rules: the records whose list holds the caller.
     return node == Identifier(("@request", "auth", "id"))
 
 
@@ -62,7 +62,7 @@ def item_rows(
 def has_item(
     collection: Collection, table: FromClause, field: str, value: ColumnElement[Any]
 ) -> ColumnElement[bool]:
-    """For one record at a time."""
+    """A condition on one record at a time."""
     items = listed_values.alias()
     found: sa.Select[Any] = sa.select(sa.literal_column("1")).where(
         items.c.tenant_id == table.c.tenant_id,
@@ -76,7 +76,7 @@ def has_item(
 def has_any_item(
     collection: Collection, table: FromClause, field: str, values: ColumnElement[Any]
 ) -> ColumnElement[bool]:
-    """Of several values, given as the one parameter of `dialects.any_of`."""
+    """`values` is the single parameter of `dialects.any_of`."""
     items = listed_values.alias()
     found = sa.select(items.c.record_id).where(
         items.c.tenant_id == table.c.tenant_id,
@@ -88,7 +88,7 @@ def has_any_item(
 
 
 def joined(items: FromClause, table: FromClause) -> FromClause:
-    """The records in the order of their items' rows."""
+    """Items joined with their records, in the order of the items."""
     return dialects.in_order(
         items,
         table,

@@ -1,5 +1,5 @@
-"""What is kept beside a record, in the transaction that changes it: the totals it is part of, the
-items of its lists, and whether its words wait for the search index."""
+"""Rows derived from a record and written in the transaction that changes it: its counters, the
+items of its lists, and its entry in the search queue."""
 
 from __future__ import annotations
 
@@ -11,95 +11,102 @@ from masthead.ids import TenantId
 from masthead.records.collection import Change, Collection, Counter, Record
 from masthead.records.derived.list_items import listed_values
 from masthead.records.search import terms as search_terms
-from masthead.records.search.index import forget_words, queue_words
+from masthead.records.search.index import queue_for_indexing, remove_from_queue
 from masthead.records.tables import record_counts
 from masthead.storage import dialects, full_text
 from masthead.storage.database import Database, Transaction
 
 
-class Kept:
+class DerivedRows:
     def __init__(self, database: Database) -> None:
         compile_ = database.compile
-        self._count = compile_(
+        self._add_to_counter = compile_(
             dialects.upsert_add(
                 record_counts, ("tenant_id", "collection", "counter", "bucket"), "total"
             )
         )
-        self._list_item = compile_(
+        self._insert_item = compile_(
             dialects.insert_missing(listed_values, [c.name for c in listed_values.c], ())
         )
-        self._unlist = compile_(
+        self._delete_item = compile_(
             sa.delete(listed_values).where(
                 *(column == sa.bindparam(f"key_{column.name}") for column in listed_values.c)
             )
         )
-        self._queue_words = compile_(queue_words())
-        self._forget_words = compile_(forget_words())
+        self._queue = compile_(queue_for_indexing())
+        self._unqueue = compile_(remove_from_queue())
         self._delete_document = compile_(full_text.delete_document())
 
-    async def follow(
+    async def update(
         self,
         tx: Transaction,
         tenant_id: TenantId,
-        number: int,
+        version: int,
         collection: Collection,
         change: Change,
     ) -> None:
-        """`number` tells the tenant's changes apart."""
+        """`version` is the tenant's version that this change takes."""
         record = change.record
-        place = _Place(tx, tenant_id, number, collection.name, record["created"], record["id"])
-        await self._count_change(place, collection, change)
+        key = _RecordKey(tenant_id, collection.name, record["created"], record["id"])
+        await self._update_counters(tx, key, collection, change)
         for field in collection.indexed_lists:
             before, after = _items(change.old, field.name), _items(change.new, field.name)
             if before or after:
-                await self._list(place, field.name, before, after)
+                await self._update_items(tx, key, field.name, before, after)
         if collection.searchable:
-            await self._follow_words(place, collection, change)
+            await self._update_search_queue(tx, key, version, collection, change)
 
-    async def _count_change(self, place: _Place, collection: Collection, change: Change) -> None:
+    async def _update_counters(
+        self, tx: Transaction, key: _RecordKey, collection: Collection, change: Change
+    ) -> None:
         rows = []
         for counter in collection.counters:
             before, after = _buckets(change.old, counter), _buckets(change.new, counter)
-            key = (place.tenant_id, place.collection, counter.name)
+            counter_key = (key.tenant_id, key.collection, counter.name)
             if before:
-                rows += [(*key, bucket, -1) for bucket in before - after]
-            rows += [(*key, bucket, 1) for bucket in after - before]
-        await place.tx.defer(self._count, rows, adding=True)
+                rows += [(*counter_key, bucket, -1) for bucket in before - after]
+            rows += [(*counter_key, bucket, 1) for bucket in after - before]
+        await tx.defer(self._add_to_counter, rows, adding=True)
 
-    async def _list(self, place: _Place, field: str, before: set[str], after: set[str]) -> None:
-        for statement, items in ((self._unlist, before - after), (self._list_item, after - before)):
+    async def _update_items(
+        self, tx: Transaction, key: _RecordKey, field: str, before: set[str], after: set[str]
+    ) -> None:
+        removed, added = before - after, after - before
+        for statement, items in ((self._delete_item, removed), (self._insert_item, added)):
             rows = [
-                (place.tenant_id, place.collection, field, item, place.created, place.record_id)
+                (key.tenant_id, key.collection, field, item, key.created, key.record_id)
                 for item in items
             ]
             if rows:
-                await place.tx.defer(statement, rows)
+                await tx.defer(statement, rows)
 
-    async def _follow_words(self, place: _Place, collection: Collection, change: Change) -> None:
+    async def _update_search_queue(
+        self,
+        tx: Transaction,
+        key: _RecordKey,
+        version: int,
+        collection: Collection,
+        change: Change,
+    ) -> None:
         if change.new is None:
-            await self._remove_words(place)
+            await self._remove_document(tx, key)
         elif change.old is None or any(
             change.old[each.name] != change.new[each.name] for each in collection.searchable
         ):
-            number = -place.number if change.old is None else place.number
-            row = (place.tenant_id, place.collection, place.record_id, number)
-            await place.tx.defer(self._queue_words, [row])
+            queued_version = -version if change.old is None else version
+            row = (key.tenant_id, key.collection, key.record_id, queued_version)
+            await tx.defer(self._queue, [row])
 
-    async def _remove_words(self, place: _Place) -> None:
-        row = (place.tenant_id, place.collection, place.record_id)
-        # At once: whoever indexes has the entry before the document, and so must whoever removes.
-        await place.tx.execute(self._forget_words, row)
-        document = search_terms.document_key(*row[:2], place.created, place.record_id)
+    async def _remove_document(self, tx: Transaction, key: _RecordKey) -> None:
+        # Not deferred: the indexer locks the entry before the document, so this has to do the same.
+        await tx.execute(self._unqueue, (key.tenant_id, key.collection, key.record_id))
+        document = search_terms.document_key(*key)
         statement = self._delete_document
-        await place.tx.execute(statement, statement.bind(document), slow=True)
+        await tx.execute(statement, statement.bind(document), slow=True)
 
 
-class _Place(NamedTuple):
-    """The transaction of a change and the record it is of."""
-
-    tx: Transaction
+class _RecordKey(NamedTuple):
     tenant_id: TenantId
-    number: int
     collection: str
     created: str
     record_id: str

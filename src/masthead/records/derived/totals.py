@@ -1,4 +1,4 @@
-"""Totals without counting: which lists the kept counters can answer, and with what statement."""
+"""Totals from counters instead of COUNT(*): which lists have one, and how it is read."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from masthead.storage import dialects
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """The value a counted field is held to: a constant of a rule, or a literal of the filter."""
+    """The value that a condition requires of a field: a rule's constant or a filter's literal."""
 
     constant: str = ""
     position: int = -1
@@ -30,13 +30,13 @@ class Fixed:
 
 @dataclass(frozen=True, slots=True)
 class TotalPlan:
-    """How a list's total is the sum of some of a counter's buckets, less what is not due yet."""
+    """A total as the sum of some of a counter's buckets, minus the records that are not due yet."""
 
     counter: Counter
     fixed: Mapping[str, Fixed]
     only_due: bool
     choices: tuple[tuple[str, ...], ...]
-    """For each counted field the values it may have, empty where the list fixes one."""
+    """The possible values of each counted field; empty where the conditions fix one."""
 
     def buckets(self, literals: tuple[Any, ...]) -> list[str]:
         options = [
@@ -72,8 +72,8 @@ class TotalPlan:
         for name in self.fixed:
             late = late.where(table.c[name] == sa.bindparam(f"fixed_{name}", required=True))
         moment = table.c[self.counter.late]
-        # The second condition follows from the first, nothing being saved in the future; saying it
-        # lets the small index of such records answer.
+        # The second condition follows from the first, because `updated` is never in the future. It
+        # lets the partial index of such records serve the query.
         late = late.where(
             moment > sa.bindparam("macro_now", required=True), moment > table.c.updated
         )
@@ -88,7 +88,7 @@ class TotalPlan:
 def plan_total(
     collection: Collection, rule: Iterable[Expression], wanted: Iterable[Expression]
 ) -> TotalPlan | None:
-    """A plan where every condition is one that a counter knows; None means: count the rows."""
+    """None where some condition has no counter: then the rows are counted."""
     conditions = _Conditions()
     for part in rule:
         if not conditions.add(part, constant=True):
@@ -104,7 +104,7 @@ def plan_total(
 
 
 class _Conditions:
-    """What a conjunction says, in the only words a counter understands."""
+    """A conjunction reduced to the conditions that counters support."""
 
     def __init__(self) -> None:
         self.fixed: dict[str, Fixed] = {}
@@ -147,8 +147,8 @@ def _fit(collection: Collection, counter: Counter, conditions: _Conditions) -> T
         return None
     if not conditions.due <= {counter.late} or not conditions.dated <= {counter.late}:
         return None
-    # "Has a date at all" is only implied for records that are published, and only published ones
-    # are ever asked to be due; any other mixture is counted the plain way.
+    # Only published records are sure to have a date, and only for those "due" can be counted.
+    # Any other combination is counted by rows.
     if conditions.dated and not conditions.due:
         return None
     if conditions.due and conditions.fixed.get("status") != Fixed("published"):

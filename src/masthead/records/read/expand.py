@@ -1,4 +1,4 @@
-"""Expanding relations: related records beside those that point at them, as far as may be seen."""
+"""The `expand` parameter: adds related records that the caller may see."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ MAX_DEPTH = 6
 MAX_PATHS = 50
 MAX_CHARACTERS = 3_500
 MAX_RELATED = 1_000
-"""How many records one back-relation brings in all; more are for a list of their own."""
-MAX_PLACES = 20_000
-"""Records in an answer with expansions, each counted in every place that shows it."""
+"""Records per back-relation; a client lists the others by themselves."""
+MAX_SHOWN = 20_000
+"""Records in an answer with expansions. A record counts each time it appears."""
 
 
 @dataclass(slots=True)
@@ -51,7 +51,7 @@ class Expansion:
 def with_relations(
     collection: Collection, names: frozenset[str] | None, expansion: Expansion | None
 ) -> frozenset[str] | None:
-    """Expanding reads relation fields even where the answer leaves them out."""
+    """Adds the fields that expanding reads, even where the answer leaves them out."""
     if names is None or expansion is None:
         return names
     return names | {each.name for each in collection.pointers} | {"tenant_id"}
@@ -67,26 +67,26 @@ async def expand_records(
 ) -> None:
     """Adds `expand` to the items in place. Unknown, hidden and locked relations are left out.
 
-    Each relation brings at most `max_bytes`; a record may be in several places, so that all of them
-    are counted as well."""
+    Each relation reads at most `max_bytes`. A record may appear several times, so the appearances
+    are limited as well."""
     await _expand(records, caller, collection, items, expansion, max_bytes)
-    placed: dict[int, int] = {}
-    if sum(_places(item, placed) for item in items) > MAX_PLACES:
+    counted: dict[int, int] = {}
+    if sum(_count_shown(item, counted) for item in items) > MAX_SHOWN:
         raise BadRequest(
-            f"The expansions would show more than {MAX_PLACES:,} records. "
+            f"The expansions would show more than {MAX_SHOWN:,} records. "
             "Expand fewer relations, or ask for fewer records."
         )
 
 
-def _places(record: Record, placed: dict[int, int]) -> int:
-    """How many records an answer shows for this one. Those met before are not counted again."""
-    known = placed.get(id(record))
+def _count_shown(record: Record, counted: dict[int, int]) -> int:
+    """How many records the answer shows for this one, itself included; memoized in `counted`."""
+    known = counted.get(id(record))
     if known is None:
         known = 1
         for value in record.get("expand", {}).values():
             related = value if isinstance(value, list) else [value]
-            known += sum(_places(each, placed) for each in related)
-        placed[id(record)] = known
+            known += sum(_count_shown(each, counted) for each in related)
+        counted[id(record)] = known
     return known
 
 
@@ -98,8 +98,8 @@ async def _expand(
     expansion: Expansion,
     max_bytes: int | None,
 ) -> None:
-    """For a caller without a tenant the items hold their `tenant_id`, which is taken out again
-    where the caller may not read it."""
+    """For a caller without a tenant the items hold their `tenant_id`. It is removed afterwards if
+    the caller may not read it."""
     await _expand_all(records, caller, collection, items, expansion, max_bytes)
     if caller.tenant_id is None and access_of(caller) < TENANT_ID.read:
         for item in items:
@@ -114,15 +114,15 @@ async def _expand_all(
     expansion: Expansion,
     max_bytes: int | None,
 ) -> None:
-    for name, deeper in expansion.steps.items():
+    for name, nested in expansion.steps.items():
         relation = collection.by_name.get(name)
         if isinstance(relation, Relation | RelationList):
             if relation.read <= access_of(caller):
-                await _expand_forward(records, caller, relation, items, deeper, max_bytes)
+                await _expand_forward(records, caller, relation, items, nested, max_bytes)
             continue
         back = records.registry.back_relation(collection, name)
         if back and back[1].read <= access_of(caller):
-            await _expand_backward(records, caller, *back, items, deeper, max_bytes)
+            await _expand_backward(records, caller, *back, items, nested, max_bytes)
 
 
 async def _expand_forward(
@@ -130,7 +130,7 @@ async def _expand_forward(
     caller: Caller,
     relation: Pointer,
     items: Sequence[Record],
-    deeper: Expansion,
+    nested: Expansion,
     max_bytes: int | None,
 ) -> None:
     keys = list({key for item in items for key in _keys(item, relation)})
@@ -140,11 +140,11 @@ async def _expand_forward(
     # Without a tenant several records may have the same id.
     limit = len(keys) if caller.tenant_id is not None else MAX_RELATED
     found = await records.related(caller, target, "id", keys, limit, max_bytes)
-    by_id = {(_home(caller, record), record["id"]): record for record in found}
-    homes = [_home(caller, item) for item in items]
-    await _go_deeper(records, caller, target, found, deeper, max_bytes)
-    for home, item in zip(homes, items, strict=True):
-        related = [by_id[home, key] for key in _keys(item, relation) if (home, key) in by_id]
+    by_id = {(_tenant_key(caller, record), record["id"]): record for record in found}
+    tenants = [_tenant_key(caller, item) for item in items]
+    await _expand_nested(records, caller, target, found, nested, max_bytes)
+    for tenant, item in zip(tenants, items, strict=True):
+        related = [by_id[tenant, key] for key in _keys(item, relation) if (tenant, key) in by_id]
         if related:
             is_one = isinstance(relation, Relation)
             _add(item, relation.name, related[0] if is_one else related)
@@ -156,7 +156,7 @@ async def _expand_backward(
     source: Collection,
     relation: Pointer,
     items: Sequence[Record],
-    deeper: Expansion,
+    nested: Expansion,
     max_bytes: int | None,
 ) -> None:
     keys = [item["id"] for item in items]
@@ -164,38 +164,38 @@ async def _expand_backward(
     grouped: dict[tuple[str, str], list[Record]] = {}
     for record in found:
         for key in _keys(record, relation):
-            grouped.setdefault((_home(caller, record), key), []).append(record)
-    await _go_deeper(records, caller, source, found, deeper, max_bytes)
+            grouped.setdefault((_tenant_key(caller, record), key), []).append(record)
+    await _expand_nested(records, caller, source, found, nested, max_bytes)
     for item in items:
-        if related := grouped.get((_home(caller, item), item["id"])):
+        if related := grouped.get((_tenant_key(caller, item), item["id"])):
             _add(item, f"{source.name}_via_{relation.name}", related)
 
 
 def _keys(record: Record, relation: Pointer) -> list[str]:
-    """The ids that a record points at."""
+    """The ids that the record's relation holds."""
     value = record.get(relation.name)
     if not value:
         return []
     return [value] if isinstance(relation, Relation) else value
 
 
-def _home(caller: Caller, record: Record) -> str:
-    """The tenant within which ids name one record; where the caller has one, all are in it."""
+def _tenant_key(caller: Caller, record: Record) -> str:
+    """Ids are unique within a tenant. Where the caller has one, all records are in it."""
     return record["tenant_id"] if caller.tenant_id is None else ""
 
 
-async def _go_deeper(
+async def _expand_nested(
     records: Records,
     caller: Caller,
     collection: Collection,
     found: Sequence[Record],
-    deeper: Expansion,
+    nested: Expansion,
     max_bytes: int | None,
 ) -> None:
     for record in found:
         record["collectionId"] = collection.id
         record["collectionName"] = collection.name
-    await _expand(records, caller, collection, found, deeper, max_bytes)
+    await _expand(records, caller, collection, found, nested, max_bytes)
 
 
 def _add(item: Record, name: str, value: Record | list[Record]) -> None:

@@ -1,4 +1,4 @@
-"""The rows that a filter looks at beyond the record itself: paths through back-relations."""
+"""The joins of a filter whose paths lead through back-relations or lists of relations."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from masthead.records.fields.relation_list import RelationList
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where names are looked up: a collection and the (aliased) table that stands for it."""
+class TableRef:
+    """A collection with its table or an alias of it: names in a filter are resolved here."""
 
     collection: Collection
     table: FromClause
 
 
-def points_at(source: Place, relation: Pointer, target: Place) -> ColumnElement[bool]:
-    """A row of the one holds the id of a row of the other."""
+def points_at(source: TableRef, relation: Pointer, target: TableRef) -> ColumnElement[bool]:
+    """The source row's relation holds the target row's id."""
     if isinstance(relation, RelationList):
         return has_item(source.collection, source.table, relation.name, target.table.c.id)
     is_target: ColumnElement[bool] = source.table.c[relation.name] == target.table.c.id
@@ -33,15 +33,12 @@ def points_at(source: Place, relation: Pointer, target: Place) -> ColumnElement[
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    place: Place
+    ref: TableRef
     condition: ColumnElement[bool]
 
 
 class Joins:
-    """The tables that paths through back-relations lead to, each joined once per path.
-
-    Outer joins: a record to which nothing is related has one row, and it is empty.
-    """
+    """One outer join per path: a record without related ones has a single empty row."""
 
     def __init__(self, known: Iterable[Joins] = ()) -> None:
         self._by_path: dict[tuple[str, ...], Join] = {}
@@ -57,8 +54,8 @@ class Joins:
                 return self._by_path.setdefault(path, each._by_path[path])
         return None
 
-    def add(self, path: tuple[str, ...], place: Place, condition: ColumnElement[bool]) -> None:
-        self._by_path[path] = Join(place, condition)
+    def add(self, path: tuple[str, ...], ref: TableRef, condition: ColumnElement[bool]) -> None:
+        self._by_path[path] = Join(ref, condition)
 
     def shares(self, other: Joins) -> bool:
         return not self._by_path.keys().isdisjoint(other._by_path)
@@ -68,24 +65,24 @@ class Joins:
         both._by_path = self._by_path | other._by_path
         return both
 
-    def beside(self, other: Joins) -> Joins:
-        """Each row of the one with each row of the other, the same paths too."""
+    def cross_joined(self, other: Joins) -> Joins:
+        """Each row of these with each row of the other, even where paths are the same."""
         both = Joins()
         both._by_path = self._by_path
         both._others = list(other._by_path.values())
         return both
 
-    def any_row(self, test: ColumnElement[bool], place: Place) -> ColumnElement[bool]:
+    def any_row(self, test: ColumnElement[bool], ref: TableRef) -> ColumnElement[bool]:
         rows: FromClause = sa.select(sa.literal_column("1").label("one")).subquery()
         for each in (*self._by_path.values(), *self._others):
-            rows = rows.outerjoin(each.place.table, each.condition)
+            rows = rows.outerjoin(each.ref.table, each.condition)
         found: sa.Select[Any] = sa.select(sa.literal_column("1")).select_from(rows).where(test)
-        return sa.exists(found.correlate(place.table))
+        return sa.exists(found.correlate(ref.table))
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Conditions of a conjunction that are about the same joined rows."""
+    """Conditions of a conjunction that share joined rows."""
 
     joins: Joins
     conditions: list[ColumnElement[bool]]

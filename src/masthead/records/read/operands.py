@@ -1,4 +1,4 @@
-"""The sides of a comparison: what each compares as, and how a literal becomes a value."""
+"""The operands of a comparison: their types, and how a literal becomes a parameter's value."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from masthead.records.fields.values import read_moment
 from masthead.storage import dialects
 
 LONG_TEXT = 300
-"""Characters. A longer field is looked through away from the event loop, and not with LIKE: on
-SQLite one that nearly matches everywhere takes seconds on a megabyte, all in a single step."""
+"""Characters. A longer field is scanned off the event loop, and without LIKE: on SQLite a LIKE that
+nearly matches everywhere takes seconds on a megabyte, all in a single step."""
 DOCUMENT = 10_000
-"""Characters. To read a longer field takes a while, whatever it is compared with."""
+"""Characters. A longer field takes a while to read, whatever it is compared with."""
 
 Coerce = Callable[[Any], Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A parameter whose value is the filter's literal of that position."""
+    """A parameter that takes the filter's literal at a position."""
 
     parameter: str
     position: int
@@ -33,16 +33,17 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """One side of a comparison: SQL and how it compares."""
+    """`sql` is None for a literal."""
 
     sql: ColumnElement[Any] | None
     kind: str
     nullable: bool = False
     """The column holds NULL where PocketBase would hold an empty value."""
     may_be_missing: bool = False
-    """NULL where a path leads to no record: equal to the empty text, and to no order or pattern."""
+    """NULL where a path leads to no record: equals the empty text, and matches no range or
+    pattern."""
     is_many: bool = False
-    """Through a back-relation: the value of each row that the statement joins for it."""
+    """One value per joined row: the path leads through a back-relation or a list of relations."""
     literal: Any = None
     is_long: bool = False
     position: int = -1

@@ -1,8 +1,8 @@
 """The readable text of an HTML value, for excerpts.
 
-Not a sanitizer: what comes out is plain text, to be escaped wherever it is shown. The standard
-library's parser takes minutes for a hundred kilobytes of unclosed tags, so this one reads on its
-own, every character a fixed number of times.
+Not a sanitizer: the result is plain text and has to be escaped wherever it is shown. The standard
+library's parser takes minutes for a hundred kilobytes of unclosed tags. This one reads every
+character a fixed number of times.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _RAW_END: Final = {
     tag: re.compile(rf"</{tag}(?=[\s/>])", re.IGNORECASE)
     for tag in ("script", "style", "textarea", "iframe")
 }
-# A tag or comment that never ends takes the rest of the document with it, as in a browser.
+# An unclosed tag or comment includes the rest of the document, as in a browser.
 _PIECE: Final = re.compile(
     r"""
       (?P<text>(?:[^<]++|<(?![A-Za-z!?/]))++)
@@ -50,9 +50,9 @@ _REFERENCE: Final = re.compile(
 
 
 class Budget:
-    """How much may be read, in characters of text; a tag counts as some of them.
+    """Limits the reading, in characters of text; a tag counts as some of them.
 
-    Four million take about a second, so that all excerpts of an answer share one of these."""
+    Four million take about a second. All excerpts of an answer share one budget."""
 
     __slots__ = ("_left",)
 
@@ -78,7 +78,7 @@ def plain_text(html: str, enough: int, budget: Budget | None = None) -> str:
             break
         position = piece.end()
         if piece["text"]:
-            # It may be long, and only its beginning wanted.
+            # Only the beginning of a long text is needed.
             wanted = max(_SHORT, 2 * (enough - reader.length))
             position = _text_end(html, piece.start(), position, wanted)
         if budget:
@@ -109,7 +109,7 @@ def _text_end(html: str, start: int, end: int, wanted: int) -> int:
 
 
 class _Reader:
-    """Collects text; block elements part words, hidden ones have no text."""
+    """Collects text. Block elements separate words; hidden elements have no text."""
 
     def __init__(self) -> None:
         self.pieces: list[str] = []
@@ -124,11 +124,11 @@ class _Reader:
         elif tag in _HIDDEN_TAGS:
             self._hidden_by, self._hidden_depth = tag, 1
         else:
-            self._part_words(tag)
+            self._separate_words(tag)
 
     def end_tag(self, tag: str) -> None:
         if not self._hidden_by:
-            self._part_words(tag)
+            self._separate_words(tag)
             return
         self._hidden_depth -= tag == self._hidden_by
         if not self._hidden_depth:
@@ -138,12 +138,12 @@ class _Reader:
         if not self._hidden_by:
             if "&" in raw:
                 raw = _REFERENCE.sub(lambda reference: unescape(reference[0]), raw)
-            # Most text has no other blanks than single ones; looking for them is quick.
+            # Most text has only single blanks, and this check is faster than the substitution.
             if any(blank in raw for blank in _NOT_SINGLE):
                 raw = _BLANKS.sub(" ", raw)
             self._write(raw)
 
-    def _part_words(self, tag: str) -> None:
+    def _separate_words(self, tag: str) -> None:
         if tag not in _INLINE_TAGS and tag not in _HIDDEN_VOID_TAGS and tag not in _HIDDEN_TAGS:
             self._write(" ")
 

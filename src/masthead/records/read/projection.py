@@ -1,4 +1,4 @@
-"""The `fields` parameter: which parts of a record an answer shows, and `:excerpt` of long ones."""
+"""The `fields` parameter: which fields of a record an answer shows, and `:excerpt` of long ones."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _TRUE: Final = frozenset({"1", "t", "T", "true", "TRUE", "True"})
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """Plain text of at most `length` characters out of a value that may be HTML."""
+    """The first `length` characters of a value as plain text; the value may be HTML."""
 
     length: int
     with_ellipsis: bool = False
@@ -42,9 +42,9 @@ class Excerpt:
 
 @dataclass(slots=True)
 class _Level:
-    """What is wanted of one value: all of it (`whole`) or the named parts of it."""
+    """What to show of one value: all of it (`whole`) or some of its members."""
 
-    parts: dict[str, _Level] = field(default_factory=dict)
+    members: dict[str, _Level] = field(default_factory=dict)
     whole: bool = False
     excerpt: Excerpt | None = None
 
@@ -52,18 +52,18 @@ class _Level:
         if self.whole:
             return self.excerpt.of(value, budget) if self.excerpt else value
         if isinstance(value, Mapping):
-            return self.pick_parts(value, budget)
+            return self.pick_members(value, budget)
         if isinstance(value, list):
             return [self.pick(item, budget) for item in value]
         return value
 
-    def pick_parts(self, record: Mapping[str, object], budget: Budget) -> dict[str, object]:
-        rest = self.parts.get("*")
+    def pick_members(self, record: Mapping[str, object], budget: Budget) -> dict[str, object]:
+        rest = self.members.get("*")
         picked = {}
         for name, value in record.items():
-            part = self.parts.get(name, rest)
-            if part is not None:
-                picked[name] = part.pick(value, budget)
+            member = self.members.get(name, rest)
+            if member is not None:
+                picked[name] = member.pick(value, budget)
         return picked
 
 
@@ -78,11 +78,11 @@ class Projection:
 
     @classmethod
     def parse(cls, text: str) -> Projection | None:
-        """None when nothing is asked for, so that records are shown whole. Raises `BadRequest`."""
+        """None for an empty parameter, which shows whole records. Raises `BadRequest`."""
         if len(text) > MAX_CHARACTERS:
             raise BadRequest(f"The fields parameter is over {MAX_CHARACTERS} characters.")
         root = _Level()
-        wanted, position, has_excerpts = 0, 0, False
+        count, position, has_excerpts = 0, 0, False
         while position < len(text):
             match = _FIELD.match(text, position)
             if match is None:
@@ -91,21 +91,21 @@ class Projection:
             path, modifier = match["path"].strip(), match["modifier"]
             if not path and not modifier:
                 continue
-            wanted += 1
-            if wanted > MAX_FIELDS:
+            count += 1
+            if count > MAX_FIELDS:
                 raise BadRequest(f"Ask for at most {MAX_FIELDS} fields.")
             _add(root, path.split("."), _excerpt(modifier) if modifier else None)
             has_excerpts = has_excerpts or bool(modifier)
-        return cls(root, has_excerpts=has_excerpts) if wanted else None
+        return cls(root, has_excerpts=has_excerpts) if count else None
 
     def apply_all(self, records: Sequence[Mapping[str, object]]) -> list[dict[str, object]]:
         """Their excerpts share one budget. Raises `BadRequest` when it is used up."""
         budget = Budget()
-        return [self._root.pick_parts(record, budget) for record in records]
+        return [self._root.pick_members(record, budget) for record in records]
 
     def top_level_names(self) -> frozenset[str] | None:
         """The fields of the record itself that `apply_all` reads; None when it is all of them."""
-        names = self._root.parts.keys()
+        names = self._root.members.keys()
         return None if "*" in names else frozenset(names)
 
 
@@ -113,7 +113,7 @@ def _add(level: _Level, steps: list[str], excerpt: Excerpt | None) -> None:
     if len(steps) > MAX_PATH_STEPS:
         raise BadRequest(f"A path in the fields parameter has over {MAX_PATH_STEPS} steps.")
     for step in steps:
-        level = level.parts.setdefault(step, _Level())
+        level = level.members.setdefault(step, _Level())
     level.whole, level.excerpt = True, excerpt
 
 

@@ -1,4 +1,4 @@
-"""Reading: lists and single records as statements, compiled once per shape and then reused."""
+"""Reads as SQL statements, compiled once per shape and then reused."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from sqlalchemy.sql.selectable import FromClause
 from masthead import clock
 from masthead.caller import Caller, Kind
 from masthead.records.collection import TENANT_ID, Collection, Record, Registry, collection_id
-from masthead.records.derived.list_items import asks_for_item, has_any_item, joined, listed_values
+from masthead.records.derived.list_items import has_any_item, is_item_lookup, joined, listed_values
 from masthead.records.derived.totals import TotalPlan, plan_total
 from masthead.records.fields.base import Access, Decoder, Field
 from masthead.records.fields.relation_list import RelationList
 from masthead.records.filter.ast import Expression, comparisons, conjuncts
 from masthead.records.filter.parser import ParsedFilter, parse
-from masthead.records.read.joins import Place
+from masthead.records.read.joins import TableRef
 from masthead.records.read.operands import Slot
 from masthead.records.read.sorting import SortKey
 from masthead.records.read.where import WhereCompiler
@@ -29,8 +29,8 @@ from masthead.storage import dialects, full_text
 from masthead.storage.database import Database, Row, Statement
 
 MAX_PREPARED = 2_000
-COMPILED_AT_ONCE = 4
-"""Comparisons, which take some milliseconds."""
+MAX_INLINE_COMPARISONS = 4
+"""Filters of more comparisons are compiled in a thread. Four take some milliseconds."""
 
 T = TypeVar("T")
 
@@ -52,7 +52,7 @@ def access_of(caller: Caller) -> Access:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Everything that decides the text of a read, and nothing that only decides its values."""
+    """Everything that determines a read's SQL text, and nothing that only determines its values."""
 
     collection: str
     access: Access
@@ -63,14 +63,14 @@ class Shape:
     after: bool = False
     search: bool = False
     with_tenant: bool = False
-    """Reads `tenant_id` too, whether or not the caller may see it: what is expanded without a
-    tenant has to stay in each record's own."""
+    """Reads `tenant_id` even where the caller may not see it: without a tenant, relations are
+    expanded within each record's own."""
     sized: bool = False
-    """Rows that hold too many bytes are refused before they are read."""
+    """The database refuses rows of too many bytes before they are read."""
 
 
-class Rows:
-    """Turns rows of known columns into records."""
+class RowDecoder:
+    """Turns rows into records."""
 
     __slots__ = ("_fixups", "names")
 
@@ -87,32 +87,32 @@ class Rows:
         return record
 
 
-def presented(fields: tuple[Field, ...]) -> Rows:
-    """For answers: JSON stays text that is copied into the answer as it is."""
-    return Rows({each.name: type(each).present for each in fields})
+def answer_decoder(fields: tuple[Field, ...]) -> RowDecoder:
+    """For answers: JSON stays text and is copied into the answer unparsed."""
+    return RowDecoder({each.name: type(each).present for each in fields})
 
 
-def decoded(collection: Collection) -> Rows:
+def engine_decoder(collection: Collection) -> RowDecoder:
     """For the engine and its hooks: all fields, as plain Python values."""
-    rows = _decoded.get(collection.name)
+    rows = _engine_decoders.get(collection.name)
     if rows is None:
-        rows = Rows({each.name: type(each).decode for each in collection.all_fields})
-        _decoded[collection.name] = rows
+        rows = RowDecoder({each.name: type(each).decode for each in collection.all_fields})
+        _engine_decoders[collection.name] = rows
     return rows
 
 
-_decoded: dict[str, Rows] = {}
+_engine_decoders: dict[str, RowDecoder] = {}
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
     statement: Statement
     slots: tuple[Slot, ...]
-    rows: Rows
+    rows: RowDecoder
     is_slow: bool
-    """May be long without SQLite's noticing: FTS5's work or one LIKE counts as a single step."""
+    """May take long in one step of SQLite's (FTS5, LIKE), which a step limit can't interrupt."""
     long: tuple[int, ...] = ()
-    """The columns of long texts, where their bytes count."""
+    """The positions of long texts, where `max_bytes` applies."""
 
     def weight(self, rows: list[Row]) -> int:
         """Characters of long texts."""
@@ -128,7 +128,7 @@ class PreparedTotal:
 
 
 class Context:
-    """The values of a read that come from its circumstances: who asks, when, for which words."""
+    """The parameters of a read besides the filter's: the caller, the time, the search terms."""
 
     __slots__ = ("_caller", "_now", "_search", "is_costly")
 
@@ -139,7 +139,7 @@ class Context:
         self._now = now
         self._search = search
         self.is_costly = False
-        """Whether the read took a new statement or looked through long texts."""
+        """Whether a statement was compiled or long texts were scanned."""
 
     def fill(self, names: tuple[str, ...], values: dict[str, Any]) -> None:
         if self._search:
@@ -153,7 +153,7 @@ class Context:
     def _auth(self, name: str) -> str:
         caller = self._caller
         if caller.kind is Kind.GUEST:
-            # A guest's tenant is the host's, whose id a guest can't read anywhere else either.
+            # A guest has no tenant of its own, and may not learn the id of the host's.
             return ""
         match name:
             case "id":
@@ -169,7 +169,7 @@ class Context:
 
 
 class Queries:
-    """Compiles and remembers the statements that reads need."""
+    """Compiles and caches the statements of reads."""
 
     def __init__(
         self, database: Database, registry: Registry, tables: Mapping[str, sa.Table]
@@ -201,92 +201,92 @@ class Queries:
         return prepared
 
     def one(self, shape: Shape) -> Prepared:
-        return self._remember(("one", shape), lambda: self._compile_one(shape))
+        return self._cached(("one", shape), lambda: self._compile_one(shape))
 
     def allowed(self, shape: Shape, rule: str) -> Statement:
-        """Finds the record `id` only if the rule (of the caller's doing) lets it pass."""
-        return self._remember(("allowed", shape, rule), lambda: self._compile_allowed(shape, rule))
+        """Selects the record `id` if the rule holds for it."""
+        return self._cached(("allowed", shape, rule), lambda: self._compile_allowed(shape, rule))
 
     def some(self, shape: Shape, by: str) -> Prepared:
-        """The records whose field `by` is one of the `keys`: what expanding a relation reads."""
-        return self._remember(("some", shape, by), lambda: self._compile_some(shape, by))
+        """The records whose field `by` is one of the `keys`, for expanding a relation."""
+        return self._cached(("some", shape, by), lambda: self._compile_some(shape, by))
 
     async def _compiled(
         self, key: Hashable, wanted: ParsedFilter | None, make: Callable[[], T]
     ) -> T:
-        """A filter of many comparisons takes a thread, one at a time: the event loop goes on."""
-        if wanted is None or comparisons(wanted.expression) <= COMPILED_AT_ONCE:
-            return self._remember(key, make)
+        """Compiles large filters in a thread, one at a time, to keep the event loop free."""
+        if wanted is None or comparisons(wanted.expression) <= MAX_INLINE_COMPARISONS:
+            return self._cached(key, make)
         async with self._compiling:
             prepared = await asyncio.to_thread(make)
-        return self._remember(key, lambda: prepared)
+        return self._cached(key, lambda: prepared)
 
-    def _remember(self, key: Hashable, make: Callable[[], T]) -> T:
+    def _cached(self, key: Hashable, make: Callable[[], T]) -> T:
         prepared: T | None = self._prepared.get(key)
         if prepared is None:
             prepared = make()
             if len(self._prepared) >= MAX_PREPARED:
-                # Shapes come from clients; forgetting the oldest bounds what they can fill.
+                # Clients determine the shapes, so the cache needs a limit.
                 del self._prepared[next(iter(self._prepared))]
             self._prepared[key] = prepared
         return prepared
 
     def _compile_page(self, shape: Shape, wanted: ParsedFilter | None) -> Prepared:
-        compiler, place, query = self._select(shape)
+        compiler, ref, query = self._select(shape)
         if shape.search:
-            query = self._filtered(query, compiler, place, wanted)
-            return self._finish(_cut(self._found(query, place, shape.after)), compiler, shape)
-        way = Way(place.table.c.created, place.table.c.id)
-        item = _item_of(place.collection, wanted) if shape.has_tenant else None
+            query = self._filtered(query, compiler, ref, wanted)
+            return self._finish(_paged(self._found(query, ref, shape.after)), compiler, shape)
+        columns = OrderColumns(ref.table.c.created, ref.table.c.id)
+        item = _item_of(ref.collection, wanted) if shape.has_tenant else None
         if item is not None:
             items = listed_values.alias()
             compiler.driving = (item, items)
-            query = query.select_from(joined(items, place.table))
+            query = query.select_from(joined(items, ref.table))
             query = query.where(items.c.tenant_id == sa.bindparam("tenant", required=True))
-            way = Way(items.c.created, items.c.record_id)
-        query = self._filtered(query, compiler, place, wanted)
+            columns = OrderColumns(items.c.created, items.c.record_id)
+        query = self._filtered(query, compiler, ref, wanted)
         if shape.after:
-            query = query.where(_comes_after(way))
-        query = query.order_by(*self._order(shape.sort, compiler, place, way))
-        return self._finish(_cut(query), compiler, shape)
+            query = query.where(_comes_after(columns))
+        query = query.order_by(*self._order(shape.sort, compiler, ref, columns))
+        return self._finish(_paged(query), compiler, shape)
 
     def _filtered(
         self,
         query: sa.Select[Any],
         compiler: WhereCompiler,
-        place: Place,
+        ref: TableRef,
         wanted: ParsedFilter | None,
     ) -> sa.Select[Any]:
-        return query.where(compiler.filter(wanted.expression, place)) if wanted else query
+        return query.where(compiler.filter(wanted.expression, ref)) if wanted else query
 
-    def _found(self, query: sa.Select[Any], place: Place, after: bool) -> Any:
-        """The query's records that a search finds, newest first."""
+    def _found(self, query: sa.Select[Any], ref: TableRef, after: bool) -> Any:
+        """The query's records that match the search, newest first."""
         found = full_text.found(self._database)
-        query = query.select_from(_with_records(found.rows, place.table)).where(found.test)
+        query = query.select_from(_with_records(found.rows, ref.table)).where(found.test)
         if after:
             query = query.where(found.position < _position_after())
         return query.order_by(found.position.desc())
 
     def _compile_one(self, shape: Shape) -> Prepared:
-        compiler, place, query = self._select(shape)
-        query = query.where(place.table.c.id == sa.bindparam("id", required=True))
+        compiler, ref, query = self._select(shape)
+        query = query.where(ref.table.c.id == sa.bindparam("id", required=True))
         return self._finish(query, compiler, shape)
 
     def _compile_allowed(self, shape: Shape, rule: str) -> Statement:
-        compiler, place, query = self._select(shape)
-        query = query.where(place.table.c.id == sa.bindparam("id", required=True))
+        compiler, ref, query = self._select(shape)
+        query = query.where(ref.table.c.id == sa.bindparam("id", required=True))
         if rule:
-            query = query.where(compiler.trusted(rule, place))
-        return self._database.compile(query.with_only_columns(place.table.c.id))
+            query = query.where(compiler.trusted(rule, ref))
+        return self._database.compile(query.with_only_columns(ref.table.c.id))
 
     def _compile_some(self, shape: Shape, by: str) -> Prepared:
-        compiler, place, query = self._select(shape)
+        compiler, ref, query = self._select(shape)
         keys: sa.BindParameter[Any] = sa.bindparam("keys", required=True)
-        if isinstance(place.collection.by_name[by], RelationList):
-            query = query.where(has_any_item(place.collection, place.table, by, keys))
+        if isinstance(ref.collection.by_name[by], RelationList):
+            query = query.where(has_any_item(ref.collection, ref.table, by, keys))
         else:
-            query = query.where(dialects.any_of(place.table.c[by], keys))
-        query = query.order_by(place.table.c.created, place.table.c.id)
+            query = query.where(dialects.any_of(ref.table.c[by], keys))
+        query = query.order_by(ref.table.c.created, ref.table.c.id)
         query = query.limit(sa.bindparam("limit", required=True, type_=dialects.Integer()))
         return self._finish(query, compiler, shape)
 
@@ -297,21 +297,23 @@ class Queries:
         if plan:
             statement = plan.statement(collection, table, shape.has_tenant)
             return PreparedTotal(self._database.compile(statement), (), plan)
-        compiler, place, query = self._select(shape)
+        compiler, ref, query = self._select(shape)
         is_bare = wanted is None and compiler.rule(collection, table) is None
-        query = self._filtered(query, compiler, place, wanted)
+        query = self._filtered(query, compiler, ref, wanted)
         query = query.with_only_columns(sa.func.count(), maintain_column_froms=True)
         if shape.search:
-            query = self._count_found(query, place, is_bare=is_bare)
+            query = self._count_found(query, ref, is_bare=is_bare)
         is_slow = shape.search or compiler.is_slow
         return PreparedTotal(self._database.compile(query), tuple(compiler.slots), None, is_slow)
 
-    def _count_found(self, query: sa.Select[Any], place: Place, *, is_bare: bool) -> sa.Select[Any]:
-        """By the index alone where nothing else decides."""
+    def _count_found(
+        self, query: sa.Select[Any], ref: TableRef, *, is_bare: bool
+    ) -> sa.Select[Any]:
+        """From the full-text index alone where there is no other condition."""
         found = full_text.found(self._database)
         if is_bare:
             return sa.select(sa.func.count()).select_from(found.index).where(found.test)
-        return query.select_from(_with_records(found.rows, place.table)).where(found.test)
+        return query.select_from(_with_records(found.rows, ref.table)).where(found.test)
 
     def _plan(
         self, collection: Collection, access: Access, wanted: ParsedFilter | None
@@ -323,10 +325,10 @@ class Queries:
             conjuncts(wanted.expression) if wanted else (),
         )
 
-    def _select(self, shape: Shape) -> tuple[WhereCompiler, Place, sa.Select[Any]]:
+    def _select(self, shape: Shape) -> tuple[WhereCompiler, TableRef, sa.Select[Any]]:
         collection = self._registry[shape.collection]
         table = self._tables[shape.collection]
-        place = Place(collection, table)
+        ref = TableRef(collection, table)
         compiler = WhereCompiler(self._registry, self._tables, shape.access)
         query = sa.select(*(table.c[each.name] for each in self.fields(shape)))
         if shape.has_tenant:
@@ -334,7 +336,7 @@ class Queries:
         rule = compiler.rule(collection, table)
         if rule is not None:
             query = query.where(rule)
-        return compiler, place, query
+        return compiler, ref, query
 
     def fields(self, shape: Shape) -> tuple[Field, ...]:
         readable = self._registry[shape.collection].readable(shape.access)
@@ -342,11 +344,15 @@ class Queries:
             readable = (*readable, TENANT_ID)
         if shape.names is None:
             return readable
-        # The id is always read: expanding needs it.
+        # Expanding needs the id.
         return tuple(each for each in readable if each.name in shape.names or each.name == "id")
 
     def _order(
-        self, sort: tuple[SortKey, ...], compiler: WhereCompiler, place: Place, way: Way
+        self,
+        sort: tuple[SortKey, ...],
+        compiler: WhereCompiler,
+        ref: TableRef,
+        columns: OrderColumns,
     ) -> list[Any]:
         order: list[Any] = []
         for key in sort or (SortKey(("created",), descending=True),):
@@ -354,11 +360,11 @@ class Queries:
                 order.append(dialects.random_order())
                 continue
             if key.path in (("@rowid",), ("created",)):
-                order.append(way.created.desc() if key.descending else way.created.asc())
+                order.append(columns.created.desc() if key.descending else columns.created.asc())
                 continue
-            order.append(compiler.sort_key(key.path, place, descending=key.descending))
+            order.append(compiler.sort_key(key.path, ref, descending=key.descending))
         # Ties by id, in the direction of the first key, so that one index serves both.
-        order.append(way.id.desc() if not sort or sort[0].descending else way.id.asc())
+        order.append(columns.id.desc() if not sort or sort[0].descending else columns.id.asc())
         return order
 
     def _finish(self, query: Any, compiler: WhereCompiler, shape: Shape) -> Prepared:
@@ -367,38 +373,38 @@ class Queries:
         return Prepared(
             self._database.compile(query, long),
             tuple(compiler.slots),
-            presented(fields),
+            answer_decoder(fields),
             shape.search or compiler.is_slow,
             tuple(position for position, each in enumerate(fields) if each.name in long),
         )
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
-    """The columns that tell a record's place in the list, in whichever table is walked for it."""
+class OrderColumns:
+    """The columns of the default order, in the record's own table or in that of its list items."""
 
     created: ColumnElement[Any]
     id: ColumnElement[Any]
 
 
-def _comes_after(way: Way) -> ColumnElement[bool]:
+def _comes_after(columns: OrderColumns) -> ColumnElement[bool]:
     position = (
         sa.bindparam("after_created", required=True, type_=dialects.Text()),
         sa.bindparam("after_id", required=True, type_=dialects.Text()),
     )
-    return sa.tuple_(way.created, way.id) < sa.tuple_(*position)
+    return sa.tuple_(columns.created, columns.id) < sa.tuple_(*position)
 
 
-def _cut(query: Any) -> Any:
+def _paged(query: Any) -> Any:
     return query.limit(sa.bindparam("limit", required=True, type_=dialects.Integer())).offset(
         sa.bindparam("offset", required=True, type_=dialects.Integer())
     )
 
 
 def _item_of(collection: Collection, wanted: ParsedFilter | None) -> Expression | None:
-    """A condition that all of the list's records meet by having an item."""
+    """A condition of the filter that an index of list items can serve."""
     parts = conjuncts(wanted.expression) if wanted else ()
-    return next((part for part in parts if asks_for_item(collection, part)), None)
+    return next((part for part in parts if is_item_lookup(collection, part)), None)
 
 
 def _with_records(documents: FromClause, table: FromClause) -> FromClause:
@@ -409,14 +415,14 @@ def _with_records(documents: FromClause, table: FromClause) -> FromClause:
 
 
 def _position_after() -> ColumnElement[int]:
-    """Of the record that the last page ended with, or where it was before it was deleted."""
+    """The position of the cursor's record; computed, should the record be deleted by now."""
     computed = sa.bindparam("key_position", required=True, type_=dialects.Integer())
     known = full_text.position_of_record().scalar_subquery()
     return sa.func.coalesce(known, sa.cast(computed, dialects.Integer()))
 
 
 def macro_value(name: str, now: datetime) -> Any:
-    """The filter language's moments (UTC) and their parts."""
+    """The value of a macro such as `@now` or `@month`, in UTC."""
     if name == "now":
         return clock.to_text(now)
     if name in _PARTS:

@@ -12,9 +12,9 @@ MAX_SORT_KEYS: Final = 8
 MAX_PATH_STEPS: Final = 6
 
 _RANDOM: Final = "@random"
-# `@rowid` is the insertion order of PocketBase; whether a collection offers it is not known here.
+# `@rowid` is PocketBase's name for insertion order.
 _PATH: Final = re.compile(r"@rowid|[A-Za-z_]\w*+(?:\.[A-Za-z_]\w*+)*+", re.ASCII)
-# Eight whole paths fit with room to spare; more is not worth splitting.
+# Enough for eight of the longest paths.
 _MAX_CHARACTERS: Final = 3_500
 
 
@@ -28,7 +28,7 @@ class SortKey:
 
 
 def parse_sort(text: str) -> tuple[SortKey, ...]:
-    """The keys in order of weight, none for an empty text. Raises `BadRequest`."""
+    """The keys, the most significant first; none for an empty text. Raises `BadRequest`."""
     if not text:
         return ()
     if len(text) > _MAX_CHARACTERS or text.count(",") >= MAX_SORT_KEYS:
@@ -50,7 +50,7 @@ _SORTS: dict[str, tuple[SortKey, ...]] = {}
 
 
 def sort_keys(text: str) -> tuple[SortKey, ...]:
-    """As `parse_sort`; common texts are read once."""
+    """As `parse_sort`, with a cache."""
     keys = _SORTS.get(text)
     if keys is None:
         keys = parse_sort(text)

@@ -1,9 +1,9 @@
-"""Turns a filter's tree into a WHERE clause of bound parameters, as far as a caller may see.
+"""Compiles a filter's expression into a WHERE clause with bound parameters.
 
-Nothing of a filter's text reaches SQL: names are looked up in the collections' declarations and
-values become parameters. A field the caller can't read is as unknown here as one that does not
-exist, on relation paths too, and each step of a path obeys the read rule of the collection it
-enters; so no filter, sort or total can tell what a list would not show.
+No text of a filter reaches SQL: names are looked up in the collections' declarations and values
+become parameters. A field that the caller can't read is treated as one that does not exist, and
+each step of a relation path applies the read rule of the collection it enters. So no filter, sort
+or total reveals what a list would not show.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sqlalchemy.sql.selectable import FromClause
 
 from masthead.errors import BadRequest
 from masthead.records.collection import TENANT_ID, Collection, Pointer, Registry
-from masthead.records.derived.list_items import asks_for_item, has_item, item_rows
+from masthead.records.derived.list_items import has_item, is_item_lookup, item_rows
 from masthead.records.fields.base import Access, Field
 from masthead.records.fields.relation import Relation
 from masthead.records.fields.relation_list import RelationList
@@ -35,7 +35,7 @@ from masthead.records.filter.ast import (
 )
 from masthead.records.filter.ast import Operand as Node
 from masthead.records.filter.parser import parse
-from masthead.records.read.joins import Group, Joins, Place, grouped, points_at
+from masthead.records.read.joins import Group, Joins, TableRef, grouped, points_at
 from masthead.records.read.operands import (
     Coerce,
     Operand,
@@ -58,7 +58,7 @@ NUMBER_MACROS = frozenset({"second", "minute", "hour", "weekday", "day", "month"
 
 
 class WhereCompiler:
-    """Compiles the expressions of one statement; collects the slots they need on the way."""
+    """Compiles the expressions of one statement and collects their slots."""
 
     def __init__(self, registry: Registry, tables: Mapping[str, sa.Table], access: Access) -> None:
         self.registry = registry
@@ -66,36 +66,36 @@ class WhereCompiler:
         self.access = access
         self.slots: list[Slot] = []
         self.driving: tuple[Expression, FromClause] | None = None
-        """A condition that asks for an item, and the items' rows that are walked for it."""
+        """The condition that the driving table of list items serves, and that table."""
         self.is_slow = False
-        """Looks through long texts or documents."""
+        """The statement scans long texts or documents."""
         self._position = 0
         self._constant = False
         self._joins = Joins()
 
-    def filter(self, expression: Expression, place: Place) -> ColumnElement[bool]:
-        """A client's filter: literals become slots, visibility is the caller's."""
-        return self._whole(expression, place)
+    def filter(self, expression: Expression, ref: TableRef) -> ColumnElement[bool]:
+        """A client's filter: literals become slots, and hidden fields are unknown."""
+        return self._whole(expression, ref)
 
     def rule(self, collection: Collection, table: FromClause) -> ColumnElement[bool] | None:
-        """The collection's read rule on that table; None where the caller needs none."""
+        """The collection's read rule on that table; None where none applies to the caller."""
         rule = collection.rules_for(self.access).read
         assert rule is not None
-        return self.trusted(rule, Place(collection, table)) if rule else None
+        return self.trusted(rule, TableRef(collection, table)) if rule else None
 
-    def trusted(self, rule: str, place: Place) -> ColumnElement[bool]:
-        """An expression of our own: literals are constants and every field may be named."""
+    def trusted(self, rule: str, ref: TableRef) -> ColumnElement[bool]:
+        """An access rule: literals are constants and every field may be named."""
         access, constant = self.access, self._constant
         self.access, self._constant = Access.PLATFORM, True
         try:
-            return self._whole(parse(rule), place)
+            return self._whole(parse(rule), ref)
         finally:
             self.access, self._constant = access, constant
 
     def sort_key(
-        self, path: tuple[str, ...], place: Place, *, descending: bool
+        self, path: tuple[str, ...], ref: TableRef, *, descending: bool
     ) -> ColumnElement[Any]:
-        operand = self._path(path, place)
+        operand = self._path(path, ref)
         self.is_slow |= operand.is_long
         if operand.is_many or operand.sql is None:
             raise BadRequest(f"Can't sort by {_shown(path)}: it has many values.")
@@ -105,66 +105,66 @@ class WhereCompiler:
         # An empty value comes before all others on either database.
         return key.nulls_last() if descending else key.nulls_first()
 
-    def _whole(self, expression: Expression, place: Place) -> ColumnElement[bool]:
-        """A filter or rule. Conditions over the same back-relation are about the same joined row,
-        as in PocketBase; the others stay apart, where indexes can serve them."""
+    def _whole(self, expression: Expression, ref: TableRef) -> ColumnElement[bool]:
+        """A whole filter or rule. Conditions over the same back-relation share a joined row, as in
+        PocketBase. The others stay outside the joins, where indexes can serve them."""
         outer, alone, groups = self._joins, list[ColumnElement[bool]](), list[Group]()
         for part in conjuncts(expression):
             self._joins = Joins(known=[each.joins for each in groups])
-            condition = self._expression(part, place)
+            condition = self._expression(part, ref)
             if self._joins:
                 groups = grouped(groups, Group(self._joins, [condition]))
             else:
                 alone.append(condition)
         self._joins = outer
-        joined = (each.joins.any_row(sa.and_(*each.conditions), place) for each in groups)
+        joined = (each.joins.any_row(sa.and_(*each.conditions), ref) for each in groups)
         return sa.and_(*alone, *joined)
 
-    def _expression(self, node: Expression, place: Place) -> ColumnElement[bool]:
+    def _expression(self, node: Expression, ref: TableRef) -> ColumnElement[bool]:
         if isinstance(node, And):
-            return sa.and_(*(self._expression(item, place) for item in node.items))
+            return sa.and_(*(self._expression(item, ref) for item in node.items))
         if isinstance(node, Or):
-            return sa.or_(*(self._expression(item, place) for item in node.items))
-        return self._comparison(node, place)
+            return sa.or_(*(self._expression(item, ref) for item in node.items))
+        return self._comparison(node, ref)
 
-    def _comparison(self, node: Comparison, place: Place) -> ColumnElement[bool]:
-        if asks_for_item(place.collection, node):
-            return self._item(node, place)
+    def _comparison(self, node: Comparison, ref: TableRef) -> ColumnElement[bool]:
+        if is_item_lookup(ref.collection, node):
+            return self._item(node, ref)
         position = self._position
-        left = self._operand(node.left, place)
-        right = self._operand(node.right, place)
+        left = self._operand(node.left, ref)
+        right = self._operand(node.right, ref)
         any_match = node.op.startswith("?")
         op = node.op.removeprefix("?")
         test = self._over_elements(left, op, right, any_match)
         if any_match or not (left.is_many or right.is_many):
             return test
-        # The literals are those that were just counted.
+        # The node is compiled a second time: its literals keep their positions.
         self._position = position
-        return sa.and_(test, sa.not_(self._any_failing(node, op, place)))
+        return sa.and_(test, sa.not_(self._any_failing(node, op, ref)))
 
-    def _item(self, node: Comparison, place: Place) -> ColumnElement[bool]:
+    def _item(self, node: Comparison, ref: TableRef) -> ColumnElement[bool]:
         assert isinstance(node.left, Identifier)
-        field = self._field(place, node.left.path[0], node.left.path).name
-        value = self._text(self._operand(node.right, place))
+        field = self._field(ref, node.left.path[0], node.left.path).name
+        value = self._text(self._operand(node.right, ref))
         if self.driving and self.driving[0] is node:
-            return item_rows(self.driving[1], place.collection, field, value)
-        return has_item(place.collection, place.table, field, value)
+            return item_rows(self.driving[1], ref.collection, field, value)
+        return has_item(ref.collection, ref.table, field, value)
 
-    def _any_failing(self, node: Comparison, op: str, place: Place) -> ColumnElement[bool]:
-        """Without `?` every value must match, each of one side with each of the other: these are
-        rows of their own. A comparison with nothing is no failure."""
+    def _any_failing(self, node: Comparison, op: str, ref: TableRef) -> ColumnElement[bool]:
+        """Without `?` every value must match, each of one side with each of the other, in rows of
+        their own. A comparison with NULL is no failure."""
         outer = self._joins
         self._joins = Joins()
-        left = self._operand(node.left, place)
+        left = self._operand(node.left, ref)
         left_joins, self._joins = self._joins, Joins()
-        right = self._operand(node.right, place)
-        rows, self._joins = left_joins.beside(self._joins), outer
-        return rows.any_row(sa.not_(self._test(left, op, right)), place)
+        right = self._operand(node.right, ref)
+        rows, self._joins = left_joins.cross_joined(self._joins), outer
+        return rows.any_row(sa.not_(self._test(left, op, right)), ref)
 
     def _over_elements(
         self, left: Operand, op: str, right: Operand, any_match: bool
     ) -> ColumnElement[bool]:
-        """`tags ?= 'news'` looks at the list's elements; without `?` a list is its JSON text."""
+        """`tags ?= 'news'` compares the list's elements; without `?` a list is its JSON text."""
         if any_match and left.kind == "list" and left.sql is not None:
             return dialects.json_any(
                 left.sql, lambda element: self._test(Operand(element, "text"), op, right)
@@ -175,14 +175,14 @@ class WhereCompiler:
             )
         return self._test(left, op, right)
 
-    def _operand(self, node: Node, place: Place) -> Operand:
+    def _operand(self, node: Node, ref: TableRef) -> Operand:
         if isinstance(node, Literal):
             return self._literal(node.value)
         if isinstance(node, Macro):
             return _macro(node.name)
         if isinstance(node, Function):
             raise BadRequest(f"The function {node.name[:40]} is not supported in filters.")
-        return self._identifier(node, place)
+        return self._identifier(node, ref)
 
     def _literal(self, value: Any) -> Operand:
         kind = "flag" if isinstance(value, bool) else "text"
@@ -194,29 +194,29 @@ class WhereCompiler:
         self._position += 0 if self._constant else 1
         return Operand(None, kind, literal=value, position=position)
 
-    def _identifier(self, node: Identifier, place: Place) -> Operand:
+    def _identifier(self, node: Identifier, ref: TableRef) -> Operand:
         if node.modifier:
             raise BadRequest(f"The modifier :{node.modifier[:40]} is not supported in filters.")
         if node.path[0].startswith("@"):
             return _request_value(node.path)
-        return self._path(node.path, place)
+        return self._path(node.path, ref)
 
-    def _path(self, path: tuple[str, ...], place: Place) -> Operand:
-        """Walks `post_id.title` or `comments_via_post_id.body` to the column at its end."""
-        origin, walk = place, _Walk(self._is_many(path, place))
+    def _path(self, path: tuple[str, ...], ref: TableRef) -> Operand:
+        """Resolves `post_id.title` or `comments_via_post_id.body` to a column."""
+        origin, walk = ref, _JoinPath(self._is_many(path, ref))
         for index, name in enumerate(path[:-1]):
-            step = self._step(place, name, path, walk)
+            step = self._step(ref, name, path, walk)
             if step is None:
-                return self._json_path(place, path, index, origin, walk)
-            place = step
-        field = self._field(place, path[-1], path)
-        column = place.table.c[field.name]
+                return self._json_path(ref, path, index, origin, walk)
+            ref = step
+        field = self._field(ref, path[-1], path)
+        column = ref.table.c[field.name]
         self.is_slow |= is_document(field)
         operand = Operand(column, field.kind, is_nullable(field), is_long=is_long(field))
-        return _at_end(operand, origin, place, walk)
+        return _at_end(operand, origin, ref, walk)
 
-    def _is_many(self, path: tuple[str, ...], place: Place) -> bool:
-        collection = place.collection
+    def _is_many(self, path: tuple[str, ...], ref: TableRef) -> bool:
+        collection = ref.collection
         for name in path[:-1]:
             field = collection.by_name.get(name)
             if isinstance(field, RelationList):
@@ -226,49 +226,53 @@ class WhereCompiler:
             collection = self.registry[field.to]
         return False
 
-    def _step(self, place: Place, name: str, path: tuple[str, ...], walk: _Walk) -> Place | None:
-        field = place.collection.by_name.get(name)
+    def _step(
+        self, ref: TableRef, name: str, path: tuple[str, ...], walk: _JoinPath
+    ) -> TableRef | None:
+        field = ref.collection.by_name.get(name)
         walk.path = (*walk.path, name)
         if isinstance(field, Relation | RelationList) and field.read <= self.access:
-            return self._forward(place, field, path, walk)
-        back = self.registry.back_relation(place.collection, name)
+            return self._forward(ref, field, path, walk)
+        back = self.registry.back_relation(ref.collection, name)
         if back is None or back[1].read > self.access:
             return None
-        return self._backward(place, *back, path, walk)
+        return self._backward(ref, *back, path, walk)
 
     def _forward(
-        self, place: Place, relation: Pointer, path: tuple[str, ...], walk: _Walk
-    ) -> Place:
+        self, ref: TableRef, relation: Pointer, path: tuple[str, ...], walk: _JoinPath
+    ) -> TableRef:
         target = self._enter(relation.to, path)
-        conditions = [points_at(place, relation, target)]
+        conditions = [points_at(ref, relation, target)]
         if relation is not TENANT_ID:
-            conditions.append(target.table.c.tenant_id == place.table.c.tenant_id)
+            conditions.append(target.table.c.tenant_id == ref.table.c.tenant_id)
         return self._join(target, conditions, walk)
 
     def _backward(
         self,
-        place: Place,
+        ref: TableRef,
         source: Collection,
         relation: Pointer,
         path: tuple[str, ...],
-        walk: _Walk,
-    ) -> Place:
+        walk: _JoinPath,
+    ) -> TableRef:
         target = self._enter(source.name, path)
         conditions = [
-            target.table.c.tenant_id == place.table.c.tenant_id,
-            points_at(target, relation, place),
+            target.table.c.tenant_id == ref.table.c.tenant_id,
+            points_at(target, relation, ref),
         ]
         return self._join(target, conditions, walk)
 
-    def _enter(self, name: str, path: tuple[str, ...]) -> Place:
+    def _enter(self, name: str, path: tuple[str, ...]) -> TableRef:
         collection = self.registry[name]
         if collection.rules_for(self.access).read is None:
             raise _unknown(path)
-        return Place(collection, self.tables[name].alias())
+        return TableRef(collection, self.tables[name].alias())
 
-    def _join(self, target: Place, conditions: list[ColumnElement[bool]], walk: _Walk) -> Place:
+    def _join(
+        self, target: TableRef, conditions: list[ColumnElement[bool]], walk: _JoinPath
+    ) -> TableRef:
         if walk.is_many and (known := self._joins.find(walk.path)):
-            return known.place
+            return known.ref
         rule = self.rule(target.collection, target.table)
         if rule is not None:
             conditions.append(rule)
@@ -279,17 +283,17 @@ class WhereCompiler:
             walk.conditions.extend(conditions)
         return target
 
-    def _field(self, place: Place, name: str, path: tuple[str, ...]) -> Field:
-        field = place.collection.by_name.get(name)
+    def _field(self, ref: TableRef, name: str, path: tuple[str, ...]) -> Field:
+        field = ref.collection.by_name.get(name)
         if field is None or field.read > self.access:
             raise _unknown(path)
         return field
 
     def _json_path(
-        self, place: Place, path: tuple[str, ...], index: int, origin: Place, walk: _Walk
+        self, ref: TableRef, path: tuple[str, ...], index: int, origin: TableRef, walk: _JoinPath
     ) -> Operand:
         """`content_json.type`: the path goes on inside a JSON document."""
-        field = self._field(place, path[index], path)
+        field = self._field(ref, path[index], path)
         if field.kind not in ("json", "list"):
             raise _unknown(path)
         steps = [
@@ -299,10 +303,10 @@ class WhereCompiler:
             inside = dialects.json_path(*steps)
         except ValueError:
             raise _unknown(path) from None
-        sql = dialects.json_path_text(place.table.c[field.name], sa.literal(inside))
-        # The whole document is parsed for it.
+        sql = dialects.json_path_text(ref.table.c[field.name], sa.literal(inside))
+        # The database parses the whole document.
         self.is_slow |= is_document(field)
-        return _at_end(Operand(sql, "text", nullable=True), origin, place, walk)
+        return _at_end(Operand(sql, "text", nullable=True), origin, ref, walk)
 
     def _test(self, left: Operand, op: str, right: Operand) -> ColumnElement[bool]:
         if op in ("~", "!~"):
@@ -329,7 +333,7 @@ class WhereCompiler:
 
     def _number_test(self, left: Operand, op: str, right: Operand) -> ColumnElement[bool]:
         a, b = self._number(left), self._number(right)
-        # `width = null` asks for what has none; a text that is no number still equals nothing.
+        # `width = null` finds records without a width. A text that is no number equals nothing.
         if op == "=" and (left.is_blank or right.is_blank):
             return a.is_not_distinct_from(b)
         return _compare(a, op, b)
@@ -337,10 +341,10 @@ class WhereCompiler:
     def _text_test(self, left: Operand, op: str, right: Operand) -> ColumnElement[bool]:
         moments = "date" in (left.kind, right.kind)
         if self._constant and op not in ("=", "~"):
-            # What a rule asks by a range or an inequality (is it due, has it a date) holds for
-            # nearly every record: an index on it would only keep the list from the one it needs.
+            # A rule's ranges and inequalities (is it due, has it a date) hold for nearly every
+            # record. An index on such a column would displace the one that the list needs.
             left, right = _not_by_index(left), _not_by_index(right)
-        # Where an empty value can't match anyway the bare column keeps its index usable.
+        # An empty value can't match here, so the bare column will do, which an index can serve.
         plain = op == "=" and not (left.is_blank or right.is_blank)
         plain = plain and (left.is_literal or right.is_literal)
         if op in ("=", "!=") and not plain:
@@ -393,12 +397,12 @@ class WhereCompiler:
             return self._parameter(operand, as_pattern, sa.Text())
         text = self._text(operand)
         for special in ("\\", "%", "_"):
-            # A stored value means itself: only what the caller wrote may hold wildcards.
+            # Only a literal may hold wildcards, not a stored value.
             text = sa.func.replace(text, special, "\\" + special)
         return sa.literal("%").concat(text).concat("%")
 
     def _parameter(self, operand: Operand, coerce: Coerce, type_: Any) -> ColumnElement[Any]:
-        """A literal as a parameter: fixed in our own rules, a slot in a client's filter."""
+        """A literal: a constant in a rule, a slot in a client's filter."""
         if operand.position < 0:
             return sa.cast(sa.literal(coerce(operand.literal), type_), type_)
         name = f"literal_{len(self.slots)}"
@@ -407,9 +411,9 @@ class WhereCompiler:
         return sa.cast(sa.bindparam(name, required=True, type_=type_), type_)
 
 
-class _Walk:
-    """Where a path has come to: the tables and conditions of a single value's subquery. The tables
-    of many values are in the `Joins` that all such paths share."""
+class _JoinPath:
+    """The state of resolving a path: the tables and conditions of a single value's subquery. The
+    tables of many values are in the `Joins` that all such paths share."""
 
     def __init__(self, is_many: bool) -> None:
         self.is_many = is_many
@@ -418,18 +422,18 @@ class _Walk:
         self.conditions: list[ColumnElement[bool]] = []
 
 
-def _at_end(operand: Operand, origin: Place, place: Place, walk: _Walk) -> Operand:
-    """One value per record becomes a subquery, many are columns of the joined rows."""
-    if not walk.path or place is origin:
+def _at_end(operand: Operand, origin: TableRef, ref: TableRef, walk: _JoinPath) -> Operand:
+    """One value per record becomes a subquery; many values are columns of the joined rows."""
+    if not walk.path or ref is origin:
         return operand
     assert operand.sql is not None
     sql: ColumnElement[Any] = operand.sql
     nullable = operand.nullable and operand.kind in _CAST_TO_TEXT
     if operand.nullable and not nullable:
-        # Of a record that is there, no value is the empty one.
+        # NULL is the empty value if the record exists.
         sql = sa.func.coalesce(sql, "")
         if walk.is_many:
-            sql = sa.case((place.table.c.id.is_not(None), sql))
+            sql = sa.case((ref.table.c.id.is_not(None), sql))
     if not walk.is_many:
         value = sa.select(sql).select_from(*walk.rows).where(*walk.conditions)
         sql = value.correlate(origin.table).scalar_subquery()
@@ -465,7 +469,7 @@ def _compare(left: ColumnElement[Any], op: str, right: ColumnElement[Any]) -> Co
 
 
 def _both_may_be_numbers(left: Operand, right: Operand) -> bool:
-    """A number column takes numbers in any spelling; a text column keeps comparing as text."""
+    """A number column compares with any literal as a number; a text column compares as text."""
     columns = [each for each in (left, right) if not each.is_literal]
     return all(each.kind == "number" for each in columns) and not (
         not columns and left.kind != right.kind

@@ -1,10 +1,10 @@
-"""The search index follows the records a little later: a change only notes that a record's words
-wait, and they are indexed for many records at once. A search first sees to what waits of its own
-tenant, so nobody notices the delay.
+"""The search index is updated asynchronously: a change only queues its record, and an indexer takes
+many records at once. A search first indexes the queued records of its own tenant, so it finds them
+without a delay.
 
-Reading a text for its words and indexing them costs more than the rest of a change, and nearly
-nothing of it needs the writer's turn. Whoever has to wait for that turn is in somebody's way: so
-the background then takes small steps with long rests, until it finds the writer free again.
+Extracting and indexing words costs more than the rest of a change, and nearly none of it needs the
+write lock. When the indexer has to wait for that lock, the database is busy. It then takes small
+batches with long pauses until the lock is free again.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from sqlalchemy.sql.selectable import FromClause
 from masthead.errors import StatementTimeout, Unavailable
 from masthead.ids import TenantId
 from masthead.records.collection import Collection, Registry, Searched
-from masthead.records.read.query import Rows
+from masthead.records.read.query import RowDecoder
 from masthead.records.search import terms as search_terms
 from masthead.storage import dialects, full_text
 from masthead.storage.database import (
@@ -42,29 +42,27 @@ from masthead.storage.metadata import metadata
 
 log = structlog.get_logger()
 
-ANOTHER_INDEXES_SECONDS = 0.01
+RETRY_SECONDS = 0.01
 
-LONGEST = 700_000
-"""Characters of one document's words. With their prefixes and places they fit into a `tsvector`,
-which PostgreSQL allows a megabyte."""
+MAX_DOCUMENT_CHARACTERS = 700_000
+"""With prefixes and positions they fit into a `tsvector`, whose limit is a megabyte."""
 
-LARGE = 20_000
-"""Texts of more characters are read away from the event loop."""
+MAX_INLINE_CHARACTERS = 20_000
+"""Longer texts are processed in a thread."""
 
-LOOK_SECONDS = 1.0
-"""How often the background looks whether anything waits."""
+POLL_SECONDS = 1.0
+"""How often the indexer polls an empty queue."""
 
 BUSY_SECONDS = 0.001
-"""Whoever waits longer to begin a transaction is in somebody's way: hardly anybody does for a
-database that is free, and for a busy one it takes 2 to 100 ms."""
+"""A longer wait for the write lock means that the database is busy. Then it takes 2 to 100 ms."""
 
-COURTESY = 4
-BUSY_COURTESY = 30
-"""The background rests this many times as long as a step took."""
+IDLE_FACTOR = 4
+BUSY_IDLE_FACTOR = 30
+"""The indexer pauses this many times as long as a batch took."""
 
 DEFER_SECONDS = 600.0
-"""Who has not caught up for so long goes on at the usual pace, however busy the writer is: else
-what waits would grow for as long as others write, and after that take as long to be indexed."""
+"""After being behind for so long the indexer ignores that the database is busy. Otherwise the queue
+would grow for as long as others write."""
 
 search_queue = Table(
     "search_queue",
@@ -72,36 +70,36 @@ search_queue = Table(
     Column("tenant_id", dialects.Text(), nullable=False),
     Column("collection", dialects.Text(), nullable=False),
     Column("record_id", dialects.Text(), nullable=False),
-    # The number of the tenant's change that queued it: whoever has read an older text leaves the
-    # entry in place. No record's own version would do, for a deleted one may be made again.
-    # Negative when that change has made the record: then nothing of it is in the index.
+    # The tenant's version of the change that queued it. An indexer that has read an older text
+    # leaves the entry in place. The record's own version would not do: a deleted record may be
+    # created again. Negative if that change created the record: then it is not in the index yet.
     Column("version", dialects.Integer(), nullable=False),
     PrimaryKeyConstraint("tenant_id", "collection", "record_id"),
     sqlite_with_rowid=False,
 )
 
 
-def queue_words() -> Any:
+def queue_for_indexing() -> Any:
     """Parameters: the columns, in their order."""
     return dialects.upsert_set(search_queue, _KEY, ("version",))
 
 
-def forget_words() -> sa.Delete:
+def remove_from_queue() -> sa.Delete:
     return sa.delete(search_queue).where(*_equal(search_queue, *_KEY))
 
 
-def queue_all_words(table: sa.Table, collection: Collection) -> sa.Insert:
-    """For an index that is empty: every record of the collection waits."""
+def queue_all_records(table: sa.Table, collection: Collection) -> sa.Insert:
+    """For an empty index: queues every record of the collection."""
     kind: sa.ColumnElement[Any] = sa.literal_column(f"'{collection.name}'")
     never_indexed: sa.ColumnElement[Any] = sa.literal_column("-1")
     every = sa.select(table.c.tenant_id, kind, table.c.id, never_indexed)
     return sa.insert(search_queue).from_select((*_KEY, "version"), every)
 
 
-def _take_words() -> sa.Delete:
-    """An entry, unless it has changed or somebody else has it in hand.
+def _claim_entry() -> sa.Delete:
+    """Removes an entry, unless it has changed or another transaction has locked it.
 
-    Whoever holds some entries and waits for another might wait for a change that waits for those.
+    Waiting for that lock could deadlock: the other transaction may wait for entries of this one.
     """
     entry = (*_KEY, "version")
     free = search_queue.alias()
@@ -116,9 +114,7 @@ def _equal(table: FromClause, *names: str) -> list[Any]:
     return [table.c[name] == sa.bindparam(f"key_{name}", required=True) for name in names]
 
 
-class Waiting(NamedTuple):
-    """An entry of the queue."""
-
+class QueueEntry(NamedTuple):
     tenant_id: str
     collection: str
     record_id: str
@@ -129,35 +125,34 @@ class Waiting(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bounds:
-    """How much at a time, and how long somebody waits for it."""
+class IndexLimits:
+    """The sizes of batches and how long a search or the indexer waits."""
 
     records: int = 64
-    """To be indexed in one transaction: others wait for it."""
+    """Per transaction, for which other writers wait."""
     records_when_busy: int = 16
-    """Of the background, while others want the writer."""
+    """Per transaction of the indexer, while the database is busy."""
     characters: int = 2_000_000
-    """Of words in one transaction, so that no step takes as long as a statement may."""
-    before_a_search: int = 1_000
-    """Who has just imported more than that finds the rest of it some seconds later."""
-    patience_seconds: float = 2.0
-    """After that a search answers from what is in the index: so it does when nothing can be
-    written."""
+    """Per transaction, so that it stays below the statement timeout."""
+    max_before_search: int = 1_000
+    """Records that a search indexes first. The indexer does the rest some seconds later."""
+    timeout_seconds: float = 2.0
+    """After that a search uses the index as it is, as it does when nothing can be written."""
     read_seconds: float = 0.001
-    """After so long over the texts the event loop has its turn."""
-    longest_rest_seconds: float = 5.0
-    """Of the background."""
+    """How long text is processed before control returns to the event loop."""
+    max_idle_seconds: float = 5.0
+    """The indexer's longest pause."""
 
 
-USUAL = Bounds()
+DEFAULT_LIMITS = IndexLimits()
 
 
-class Step(NamedTuple):
+class BatchResult(NamedTuple):
     found: int
     indexed: int
-    """Fewer, if others have done it or have changed the records in the meantime."""
+    """Fewer than found if other transactions have indexed or changed some records meanwhile."""
     waited_seconds: float
-    """For the turn to write."""
+    """For the write lock."""
 
 
 class SearchIndex:
@@ -166,19 +161,19 @@ class SearchIndex:
         database: Database,
         registry: Registry,
         tables: Mapping[str, sa.Table],
-        bounds: Bounds = USUAL,
+        limits: IndexLimits = DEFAULT_LIMITS,
     ) -> None:
-        self.bounds = bounds
+        self.limits = limits
         self._database = database
         self._waited_seconds = 0.0
-        """For turns to write, all together."""
+        """Sum of the waits for the write lock."""
         self._searchable = [each for each in registry.collections if each.searchable]
         self._waiting = {
             (each.name, has_tenant): database.compile(_waiting(tables[each.name], each, has_tenant))
             for each in self._searchable
             for has_tenant in (True, False)
         }
-        self._take = database.compile(_take_words())
+        self._take = database.compile(_claim_entry())
         self._insert = database.compile(full_text.insert_documents())
         self._delete = database.compile(full_text.delete_document())
         self._at_positions = database.compile(full_text.taken_positions())
@@ -186,12 +181,11 @@ class SearchIndex:
         self._catching_up = WeakValueDictionary()
 
     async def catch_up(self, tenant_id: TenantId, collection: Collection) -> bool:
-        """What a search is about to look for is in the index, if that can be brought about;
-        returns whether it was."""
-        # One at a time: many searches at once would all read the same texts.
-        turn = self._catching_up.setdefault((tenant_id, collection.name), asyncio.Lock())
+        """Indexes the queued records before a search. Returns whether all of them are indexed."""
+        # One at a time: concurrent searches would all process the same texts.
+        lock = self._catching_up.setdefault((tenant_id, collection.name), asyncio.Lock())
         try:
-            async with asyncio.timeout(self.bounds.patience_seconds), turn:
+            async with asyncio.timeout(self.limits.timeout_seconds), lock:
                 return await self._catch_up(tenant_id, collection)
         except (TimeoutError, Unavailable, StatementTimeout):
             log.warning("search.index_behind", tenant_id=tenant_id)
@@ -199,22 +193,22 @@ class SearchIndex:
 
     async def _catch_up(self, tenant_id: TenantId, collection: Collection) -> bool:
         indexed = 0
-        while indexed < self.bounds.before_a_search:
+        while indexed < self.limits.max_before_search:
             found = await self.waiting(collection, tenant_id)
             if not found:
                 return True
             taken = await self.index(scope_of(tenant_id), found)
             indexed += taken
             if not taken:
-                await asyncio.sleep(ANOTHER_INDEXES_SECONDS)
+                await asyncio.sleep(RETRY_SECONDS)
         return False
 
-    async def index_some(self) -> int:
-        """A step of what waits, whosever it is; returns how many records that were."""
-        return (await self.step(self.bounds.records)).indexed
+    async def index_batch(self) -> int:
+        """Indexes a batch of any tenants' records; returns how many."""
+        return (await self.run_batch(self.limits.records)).indexed
 
-    async def step(self, records: int) -> Step:
-        """At most so many of what waits in each collection, whosever they are."""
+    async def run_batch(self, records: int) -> BatchResult:
+        """Indexes at most so many queued records of each collection, of any tenants."""
         found = indexed = 0
         waited_before = self._waited_seconds
         for collection in self._searchable:
@@ -222,39 +216,39 @@ class SearchIndex:
             found += len(waiting)
             if waiting:
                 indexed += await self.index(EVERY_TENANT, waiting)
-        return Step(found, indexed, self._waited_seconds - waited_before)
+        return BatchResult(found, indexed, self._waited_seconds - waited_before)
 
     async def waiting(
         self, collection: Collection, tenant_id: TenantId | None, records: int | None = None
-    ) -> list[tuple[Waiting, Document]]:
-        """A step of what waits, with what the index is to hold of each."""
+    ) -> list[tuple[QueueEntry, Document]]:
+        """A batch of queue entries with their documents."""
         statement = self._waiting[collection.name, tenant_id is not None]
-        values = statement.bind({"tenant": tenant_id, "limit": records or self.bounds.records})
+        values = statement.bind({"tenant": tenant_id, "limit": records or self.limits.records})
         rows = await self._database.fetch(_scope(tenant_id), statement, values)
-        found = await _read_all(collection, rows, self.bounds.read_seconds)
-        return _as_many_as_fit(found, self.bounds.characters)
+        found = await _read_all(collection, rows, self.limits.read_seconds)
+        return _first_that_fit(found, self.limits.characters)
 
-    async def write(self, scope: Scope, found: Sequence[tuple[Waiting, Document]]) -> int:
-        """Returns how many of them were still to be indexed."""
-        asked = _now()
+    async def write(self, scope: Scope, found: Sequence[tuple[QueueEntry, Document]]) -> int:
+        """Returns how many of them were still queued."""
+        began = _now()
         async with self._database.transaction(scope) as tx:
-            self._waited_seconds += _now() - asked
+            self._waited_seconds += _now() - began
             documents = []
             for waiting, document in sorted(found, key=_position):
-                # Gone or changed in the meantime: then it waits no more, or waits again.
+                # The entry may be gone, or newer, since it was read.
                 if await tx.execute(self._take, self._take.bind(waiting.key())):
                     await self._remove(tx, waiting, document)
                     documents.append(document)
             await self._insert_all(tx, documents)
         return len(documents)
 
-    async def index(self, scope: Scope, found: Sequence[tuple[Waiting, Document]]) -> int:
-        """Writes what can be written."""
+    async def index(self, scope: Scope, found: Sequence[tuple[QueueEntry, Document]]) -> int:
+        """As `write`; a document that the database refuses is indexed without words."""
         try:
             return await self.write(scope, found)
         except Unavailable:
             raise
-        # One text that the database refuses must not keep everybody's others from the index.
+        # One text that the database refuses must not block all others.
         except Exception:
             if len(found) > 1:
                 return sum([await self.index(scope, [each]) for each in found])
@@ -262,9 +256,9 @@ class SearchIndex:
         ((waiting, document),) = found
         return await self.write(scope, [(waiting, document._replace(words=""))])
 
-    async def _remove(self, tx: Transaction, waiting: Waiting, document: Document) -> None:
+    async def _remove(self, tx: Transaction, waiting: QueueEntry, document: Document) -> None:
         if waiting.version < 0:
-            return  # made and not changed since: it was never in the index
+            return  # a new record: it was never in the index
         key = {
             "key_position": document.position,
             "key_tenant": document.tenant_id,
@@ -279,55 +273,56 @@ class SearchIndex:
             inserted = await tx.execute(self._insert, (rows,), slow=True)
             if inserted == len(documents):
                 return
-            documents = await self._moved(tx, documents)
+            documents = await self._shifted(tx, documents)
 
-    async def _moved(self, tx: Transaction, documents: list[Document]) -> list[Document]:
-        """Those whose position another record has, one further."""
+    async def _shifted(self, tx: Transaction, documents: list[Document]) -> list[Document]:
+        """The documents whose position another record has, moved to the next position."""
         positions = self._database.list_value([each.position for each in documents])
         taken = await tx.fetch(self._at_positions, (positions,))
-        standing = {tuple(row) for row in taken}
+        inserted = {tuple(row) for row in taken}
         return [
             each._replace(position=each.position + 1)
             for each in documents
-            if each[:4] not in standing
+            if each[:4] not in inserted
         ]
 
 
-def _searched_rows(collection: Collection) -> Rows:
-    """What `_waiting` selects of a record beside its key."""
+def _searched_rows(collection: Collection) -> RowDecoder:
+    """Decodes the columns that `_waiting` selects after the key."""
     names = (each.name for each in collection.searchable)
-    return Rows({name: type(collection.by_name[name]).decode for name in names})
+    return RowDecoder({name: type(collection.by_name[name]).decode for name in names})
 
 
 async def _read_all(
     collection: Collection, rows: Sequence[Row], seconds: float
-) -> list[tuple[Waiting, Document]]:
-    """The event loop has its turn after so many seconds."""
+) -> list[tuple[QueueEntry, Document]]:
+    """Returns control to the event loop every `seconds`."""
     found = []
     began = time.perf_counter()
     for row in rows:
         found.append(await _read(collection, row))
-        # After a document that took long, or after several: the others' requests wait for this.
         if time.perf_counter() - began >= seconds:
             await asyncio.sleep(0)
             began = time.perf_counter()
     return found
 
 
-async def _read(collection: Collection, row: Row) -> tuple[Waiting, Document]:
+async def _read(collection: Collection, row: Row) -> tuple[QueueEntry, Document]:
     tenant_id, record_id, version, created, *texts = row
-    waiting = Waiting(tenant_id, collection.name, record_id, version)
+    waiting = QueueEntry(tenant_id, collection.name, record_id, version)
     return waiting, await _document(waiting, created, collection, texts)
 
 
-async def _document(waiting: Waiting, created: str, collection: Collection, row: Row) -> Document:
+async def _document(
+    waiting: QueueEntry, created: str, collection: Collection, row: Row
+) -> Document:
     record = _searched_rows(collection).record(row)
-    if sum(len(value) for value in record.values()) <= LARGE:
+    if sum(len(value) for value in record.values()) <= MAX_INLINE_CHARACTERS:
         words = search_terms.document(collection, record)
     else:
         words = await asyncio.to_thread(search_terms.document, collection, record)
-    if len(words) > LONGEST:
-        words = words[:LONGEST].rpartition(" ")[0]
+    if len(words) > MAX_DOCUMENT_CHARACTERS:
+        words = words[:MAX_DOCUMENT_CHARACTERS].rpartition(" ")[0]
     return Document(
         search_terms.position_of(created, waiting.record_id),
         waiting.tenant_id,
@@ -338,10 +333,10 @@ async def _document(waiting: Waiting, created: str, collection: Collection, row:
     )
 
 
-def _as_many_as_fit(
-    found: list[tuple[Waiting, Document]], characters: int
-) -> list[tuple[Waiting, Document]]:
-    """As many as have no more words than that, and at least one."""
+def _first_that_fit(
+    found: list[tuple[QueueEntry, Document]], characters: int
+) -> list[tuple[QueueEntry, Document]]:
+    """As many as have no more characters together, and at least one."""
     lengths = accumulate(len(document.words) for _, document in found)
     return found[: max(1, len(list(takewhile(characters.__ge__, lengths))))]
 
@@ -350,12 +345,12 @@ def _scope(tenant_id: TenantId | None) -> Scope:
     return EVERY_TENANT if tenant_id is None else scope_of(tenant_id)
 
 
-def _position(found: tuple[Waiting, Document]) -> int:
+def _position(found: tuple[QueueEntry, Document]) -> int:
     return found[1].position
 
 
 def _waiting(table: sa.Table, collection: Collection, has_tenant: bool) -> sa.Select[Any]:
-    """What waits, with the records as they are now."""
+    """Queue entries joined with the current records."""
     queue = search_queue
     query = (
         sa.select(
@@ -363,7 +358,7 @@ def _waiting(table: sa.Table, collection: Collection, has_tenant: bool) -> sa.Se
             queue.c.record_id,
             queue.c.version,
             table.c.created,
-            *(_as_far_as_it_is_read(table.c[each.name], each) for each in collection.searchable),
+            *(_indexed_part(table.c[each.name], each) for each in collection.searchable),
         )
         .select_from(
             dialects.in_order(
@@ -380,13 +375,12 @@ def _waiting(table: sa.Table, collection: Collection, has_tenant: bool) -> sa.Se
     return query
 
 
-def _as_far_as_it_is_read(column: Column[Any], searched: Searched) -> Any:
+def _indexed_part(column: Column[Any], searched: Searched) -> Any:
     return sa.func.substr(column, 1, search_terms.MAX_MARKUP) if searched.is_html else column
 
 
 class Indexer:
-    """Indexes what waits, in the background and with pauses, so that changes find the writer free
-    most of the time."""
+    """Indexes queued records in the background, with pauses in which others can write."""
 
     def __init__(self, index: SearchIndex) -> None:
         self._index = index
@@ -399,32 +393,32 @@ class Indexer:
 
     async def run_forever(self) -> None:
         while not self._stopping.is_set():
-            rest = LOOK_SECONDS
+            idle_seconds = POLL_SECONDS
             try:
-                rest = await self.step()
-            # Whatever went wrong is tried again: what waits stays in the queue.
+                idle_seconds = await self.run_batch()
+            # Entries stay in the queue, so that any failure is retried.
             except Exception:
                 log.exception("search.index_failed")
-            await self._rest(rest)
+            await self._idle(idle_seconds)
 
-    async def step(self) -> float:
-        """Returns for how many seconds to rest after it."""
-        bounds, began = self._index.bounds, _now()
-        records = bounds.records_when_busy if self._is_deferring else bounds.records
-        step = await self._index.step(records)
+    async def run_batch(self) -> float:
+        """Indexes a batch; returns for how many seconds to pause."""
+        limits, began = self._index.limits, _now()
+        records = limits.records_when_busy if self._is_deferring else limits.records
+        batch = await self._index.run_batch(records)
         ended = _now()
-        if step.found < records:
+        if batch.found < records:
             self._behind_since = None
         elif self._behind_since is None:
             self._behind_since = began
         is_overdue = ended - (self._behind_since or ended) > DEFER_SECONDS
-        self._is_deferring = step.waited_seconds > BUSY_SECONDS and not is_overdue
-        if not step.indexed:
-            return LOOK_SECONDS
-        courtesy = BUSY_COURTESY if self._is_deferring else COURTESY
-        return min((ended - began) * courtesy, bounds.longest_rest_seconds)
+        self._is_deferring = batch.waited_seconds > BUSY_SECONDS and not is_overdue
+        if not batch.indexed:
+            return POLL_SECONDS
+        factor = BUSY_IDLE_FACTOR if self._is_deferring else IDLE_FACTOR
+        return min((ended - began) * factor, limits.max_idle_seconds)
 
-    async def _rest(self, seconds: float) -> None:
+    async def _idle(self, seconds: float) -> None:
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._stopping.wait(), seconds)
 

@@ -1,4 +1,4 @@
-"""What every event of a change says beside its own payload: the order, and what was before."""
+"""Added to the payload of every event of a change: its sequence number and the previous values."""
 
 from __future__ import annotations
 
@@ -9,35 +9,36 @@ from masthead.records.fields.base import Access, Field
 from masthead.records.fields.documents import Json, TextList
 from masthead.records.fields.text import Text
 
-MAX_REPEATED = 5_000
-"""Texts that may be longer are not repeated in events."""
+MAX_PREVIOUS = 5_000
+"""Characters. Fields that may be longer are left out of `previous`."""
 
 
 def change_facts(collection: Collection, change: Change) -> dict[str, Any]:
-    """What an event says beside its own payload: `sequence`, by which a consumer puts the events
-    of one record in order, and after an update what changed and how it was before. Long texts and
-    documents are named but not repeated."""
+    """`sequence` orders the events of one record. After an update, `changed` names the changed
+    fields and `previous` has their old values, without long texts and documents."""
     if change.old is None or change.new is None:
         return {"sequence": change.record["version"] + (change.new is None)}
     changed = [
         field
-        for field in told_fields(collection)
+        for field in reported_fields(collection)
         if change.old[field.name] != change.new[field.name]
     ]
     return {
         "sequence": change.new["version"],
         "changed": [field.name for field in changed],
-        "previous": {field.name: change.old[field.name] for field in changed if is_repeated(field)},
+        "previous": {
+            field.name: change.old[field.name] for field in changed if has_previous_value(field)
+        },
     }
 
 
-def told_fields(collection: Collection) -> list[Field]:
-    """Those whose changes an event tells."""
+def reported_fields(collection: Collection) -> list[Field]:
+    """The fields that an event's `changed` may name."""
     return [field for field in collection.fields if field.read < Access.ENGINE]
 
 
-def is_repeated(field: Field) -> bool:
-    """Whether an event also tells the value from before."""
+def has_previous_value(field: Field) -> bool:
+    """Whether `previous` may hold the field."""
     if isinstance(field, Text):
-        return field.max <= MAX_REPEATED
+        return field.max <= MAX_PREVIOUS
     return not isinstance(field, Json) or isinstance(field, TextList)

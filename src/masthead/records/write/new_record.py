@@ -1,4 +1,4 @@
-"""What somebody wants to create, checked before a transaction has to wait for it."""
+"""A record to be created, validated before a transaction holds the write lock."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from masthead.records.write.validation import check_new
 
 
 class NewRecord(NamedTuple):
-    """What somebody may create, and every field of it as it should be."""
+    """Access is checked, every field is valid and defaults are filled in."""
 
     id: str
-    """As the client chose it, or ''."""
+    """The client's choice, or ''."""
     fields: Record
     named: frozenset[str]
     """The fields that were given."""
@@ -31,7 +31,7 @@ class NewRecord(NamedTuple):
 
 
 def chosen_id(given: Mapping[str, Any]) -> str:
-    """The id that a client wants its new record to have, or ''."""
+    """The id that the client gave, or ''."""
     chosen = given.get("id")
     if chosen in (None, ""):
         return ""

@@ -16,10 +16,10 @@ PUBLISHED_AT = Date(name="published_at")
 
 
 def stamp_publication(save: Save) -> Mapping[str, Any]:
-    """Stamped when a record becomes published, kept while it stays so, gone with a move to draft.
+    """`published_at` is set when a record is published and cleared when it becomes a draft.
 
     So `published` always has a date and `draft` never: the counters of public posts rely on it. An
-    administrator may name the date, past or future, while publishing or later.
+    administrator may give the date, past or future, while publishing or later.
     """
     if save.new["status"] != PUBLISHED:
         return {"published_at": ""}

@@ -1,7 +1,7 @@
-"""What must hold between the records of a tenant: relations lead to records that are there, and
-some records can't be the last of their kind to go.
+"""Constraints between the records of a tenant: relations point at existing records, and some values
+must remain on at least one record.
 
-Everything is asked inside a unit, whose tenant takes turns to write, so that no answer is old.
+Everything runs inside a unit, which holds the tenant's write lock, so that no check is outdated.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from masthead.errors import BadRequest, Invalid
 from masthead.records.collection import Collection, Pointer, Record
 from masthead.records.fields.relation import OnDelete, Relation, missing_relation
 from masthead.records.fields.relation_list import RelationList
-from masthead.records.read.query import decoded
-from masthead.records.write.parts import Parts
+from masthead.records.read.query import engine_decoder
+from masthead.records.write.context import WriteContext
 
 if TYPE_CHECKING:
     from masthead.records.write.unit import Unit
@@ -24,41 +24,43 @@ CASCADE_STEP = 500
 
 async def check_relations(
     unit: Unit,
-    parts: Parts,
+    context: WriteContext,
     collection: Collection,
     record: Record,
     changed: Container[str] | None = None,
 ) -> None:
-    """What is pointed at exists, and agrees: a reply's parent stands under the same post.
+    """The targets exist and agree: a reply's parent belongs to the same post.
 
-    Asked beforehand, because a database only says that some foreign key failed, and after a
-    failed statement the transaction is of no more use.
+    Checked before writing, because a database only says that some foreign key failed, and a failed
+    statement ends the transaction.
     """
     for relation in collection.pointers:
         if not record[relation.name] or (changed is not None and relation.name not in changed):
             continue
-        if not await _leads_somewhere(unit, parts, relation, record):
+        if not await _target_exists(unit, context, relation, record):
             same = relation.same if isinstance(relation, Relation) else ()
             raise Invalid({relation.name: missing_relation(relation.to, same).problem})
 
 
-async def _leads_somewhere(unit: Unit, parts: Parts, relation: Pointer, record: Record) -> bool:
-    target, value = parts.registry[relation.to], record[relation.name]
+async def _target_exists(
+    unit: Unit, context: WriteContext, relation: Pointer, record: Record
+) -> bool:
+    target, value = context.registry[relation.to], record[relation.name]
     if isinstance(relation, RelationList):
-        statement = parts.writes.existing(target)
-        keys = {"tenant": unit.tenant_id, "keys": parts.writes.list_value(value)}
+        statement = context.statements.existing_ids(target)
+        keys = {"tenant": unit.tenant_id, "keys": context.statements.list_value(value)}
         return len(await unit.fetch(statement, keys)) == len(value)
     found = await unit.find(target, {"id": value}, limit=1)
     return bool(found) and all(found[0][name] == record[name] for name in relation.same)
 
 
-async def check_not_last(
+async def check_required_value(
     unit: Unit, collection: Collection, old: Record, new: Record | None
 ) -> None:
-    """Of the last two of a kind only one can go. The platform's own records are no tenant's."""
-    if collection.last_kept is None or not unit.tenant_id:
+    """The last record with the collection's required value keeps it, except on the platform."""
+    if collection.required_value is None or not unit.tenant_id:
         return
-    name, value = collection.last_kept
+    name, value = collection.required_value
     if old[name] != value or (new is not None and new[name] == value):
         return
     if len(await unit.find(collection, {name: value}, limit=2)) < 2:
@@ -68,24 +70,24 @@ async def check_not_last(
         )
 
 
-async def pointing(
-    unit: Unit, parts: Parts, source: Collection, relation: Pointer, record_id: str
+async def find_dependents(
+    unit: Unit, context: WriteContext, source: Collection, relation: Pointer, record_id: str
 ) -> list[Record]:
-    """Some of the records that point at one that is about to go."""
-    statement = parts.writes.pointing(source, relation)
+    """At most `CASCADE_STEP` of the records that point at one that is being deleted."""
+    statement = context.statements.dependents(source, relation)
     values = {"tenant": unit.tenant_id, "target": record_id, "limit": CASCADE_STEP}
-    return [decoded(source).record(row) for row in await unit.fetch(statement, values)]
+    return [engine_decoder(source).record(row) for row in await unit.fetch(statement, values)]
 
 
-def goes_along(relation: Pointer) -> bool:
-    """Whether a record is deleted with the one that it points at."""
+def is_deleted_with_target(relation: Pointer) -> bool:
+    """Whether records go with the record that this relation of theirs points at."""
     if isinstance(relation, RelationList):
         return False
     return relation.on_delete is OnDelete.CASCADE or relation.required
 
 
-def without(relation: Pointer, record: Record, target_id: str) -> Any:
-    """The relation's value when what it points at is gone."""
+def value_without(relation: Pointer, record: Record, target_id: str) -> Any:
+    """The relation's value once the target is deleted."""
     if isinstance(relation, RelationList):
         return [each for each in record[relation.name] if each != target_id]
     return ""

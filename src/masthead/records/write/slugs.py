@@ -1,4 +1,4 @@
-"""Slugs: the readable part of an address, made from a title."""
+"""Slugs: the readable part of a URL, derived from a title."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ async def free_slug(base: str, is_taken: IsTaken, max_length: int) -> str:
 
 
 async def numbered_slug(base: str, is_taken: IsTaken, max_length: int) -> str:
-    """A base that is taken, with a number that is free.
+    """The base with the next free number, for a base that is taken.
 
-    The number is found by doubling and halving instead of trying one after another, so that the
-    ten-thousandth post of the same title costs two dozen look-ups and not ten thousand.
+    A doubling and then a binary search find the number, so that the ten-thousandth post of the same
+    title takes two dozen queries and not ten thousand.
     """
     taken, free = 1, 2
     while await is_taken(_numbered(base, free, max_length)):

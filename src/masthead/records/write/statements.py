@@ -17,7 +17,7 @@ from masthead.storage import dialects
 from masthead.storage.database import Database, Statement
 
 
-class Writes:
+class WriteStatements:
     def __init__(self, database: Database, tables: Mapping[str, sa.Table]) -> None:
         self._database = database
         self._tables = tables
@@ -29,7 +29,7 @@ class Writes:
         self.job = database.compile(sa.insert(jobs))
 
     def insert(self, collection: Collection) -> Statement:
-        return self._remember(
+        return self._cached(
             ("insert", collection.name), lambda: sa.insert(self._tables[collection.name])
         )
 
@@ -42,7 +42,7 @@ class Writes:
             others = [column.name for column in table.c if column.name not in key]
             return dialects.insert_missing(table, key, others)
 
-        return self._remember(("insert unless taken", collection.name, name), build)
+        return self._cached(("insert unless taken", collection.name, name), build)
 
     def update(self, collection: Collection, names: tuple[str, ...]) -> Statement:
         def build() -> sa.Update:
@@ -53,17 +53,17 @@ class Writes:
                 .values({name: sa.bindparam(f"new_{name}", required=True) for name in names})
             )
 
-        return self._remember(("update", collection.name, names), build)
+        return self._cached(("update", collection.name, names), build)
 
     def delete(self, collection: Collection) -> Statement:
         def build() -> sa.Delete:
             table = self._tables[collection.name]
             return sa.delete(table).where(*_key(table))
 
-        return self._remember(("delete", collection.name), build)
+        return self._cached(("delete", collection.name), build)
 
     def find(self, collection: Collection, names: tuple[str, ...], has_tenant: bool) -> Statement:
-        """Whole rows by equality, hidden columns included: for the engine and identity alone."""
+        """Whole rows by equality, hidden columns included. For the engine and `identity/`."""
 
         skipped = {index.skip_empty for index in collection.indexes if index.skip_empty}
 
@@ -76,24 +76,24 @@ class Writes:
                 query = query.where(table.c.tenant_id == sa.bindparam("tenant"))
             return query.order_by(table.c.created, table.c.id).limit(sa.bindparam("limit"))
 
-        return self._remember(("find", collection.name, names, has_tenant), build)
+        return self._cached(("find", collection.name, names, has_tenant), build)
 
     def list_value(self, values: Sequence[object]) -> object:
         return self._database.list_value(values)
 
-    def existing(self, collection: Collection) -> Statement:
-        """Those of the `keys` that are ids of the tenant's records."""
+    def existing_ids(self, collection: Collection) -> Statement:
+        """The `keys` that are ids of the tenant's records."""
 
         def build() -> sa.Select[Any]:
             c = self._tables[collection.name].c
             is_wanted = dialects.any_of(c.id, sa.bindparam("keys", required=True))
             return sa.select(c.id).where(c.tenant_id == sa.bindparam("tenant"), is_wanted)
 
-        return self._remember(("existing", collection.name), build)
+        return self._cached(("existing ids", collection.name), build)
 
-    def pointing(self, collection: Collection, relation: Pointer) -> Statement:
-        """Some of the records whose relation is a certain one, in no order: for the sake of one
-        SQLite would look through all records of the tenant."""
+    def dependents(self, collection: Collection, relation: Pointer) -> Statement:
+        """Records that point at the target, in no order: with an ORDER BY, SQLite would scan all
+        records of the tenant."""
 
         def build() -> sa.Select[Any]:
             table = self._tables[collection.name]
@@ -103,12 +103,12 @@ class Writes:
                 items = listed_values.alias()
                 query = query.select_from(joined(items, table))
                 has_item = item_rows(items, collection, relation.name, sa.bindparam("target"))
-                is_pointing = sa.and_(items.c.tenant_id == sa.bindparam("tenant"), has_item)
+                points_at_target = sa.and_(items.c.tenant_id == sa.bindparam("tenant"), has_item)
             else:
-                is_pointing = table.c[relation.name] == sa.bindparam("target")
-            return query.where(is_mine, is_pointing).limit(sa.bindparam("limit"))
+                points_at_target = table.c[relation.name] == sa.bindparam("target")
+            return query.where(is_mine, points_at_target).limit(sa.bindparam("limit"))
 
-        return self._remember(("pointing", collection.name, relation.name), build)
+        return self._cached(("dependents", collection.name, relation.name), build)
 
     def due(self, collection: Collection, name: str, limit: int) -> Statement:
         def build() -> sa.Select[Any]:
@@ -117,11 +117,11 @@ class Writes:
                 sa.select(c.tenant_id, c.id)
                 .where(not_empty(c[name]), c[name] <= sa.bindparam("until"))
                 .order_by(c[name])
-                # In the text: for a parameter PostgreSQL plans to read a tenth of the table.
+                # A literal: for a parameter PostgreSQL plans to read a tenth of the table.
                 .limit(sa.literal_column(str(limit)))
             )
 
-        return self._remember(("due", collection.name, name, limit), build)
+        return self._cached(("due", collection.name, name, limit), build)
 
     def is_taken(self, collection: Collection, name: str) -> Statement:
         def build() -> sa.Select[Any]:
@@ -130,9 +130,9 @@ class Writes:
                 table.c.tenant_id == sa.bindparam("tenant"), table.c[name] == sa.bindparam("value")
             )
 
-        return self._remember(("taken", collection.name, name), build)
+        return self._cached(("taken", collection.name, name), build)
 
-    def _remember(self, key: Hashable, build: Any) -> Statement:
+    def _cached(self, key: Hashable, build: Any) -> Statement:
         statement = self._prepared.get(key)
         if statement is None:
             statement = self._prepared[key] = self._database.compile(build())
@@ -147,13 +147,13 @@ def _key(table: sa.Table) -> tuple[Any, Any]:
 
 
 def _next_version() -> Any:
-    """Takes the tenant's next version, and with it the tenant's turn to write."""
+    """Takes the tenant's next version. The row is the tenant's write lock."""
     upsert = dialects.upsert_add(tenant_states, ("tenant_id",), "version")
     return upsert.returning(tenant_states.c.version, tenant_states.c.identity_version)
 
 
 def _mark_identity() -> sa.Update:
-    """What is remembered of the tenant's identity is out of date from this version on."""
+    """Invalidates what is cached of the tenant's accounts, keys and settings."""
     return (
         sa.update(tenant_states)
         .where(tenant_states.c.tenant_id == sa.bindparam("tenant"))

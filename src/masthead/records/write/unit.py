@@ -1,7 +1,7 @@
 """One change of a tenant's records: rows, counters, events and jobs in one transaction.
 
-Everything durable goes through here, whichever face asked: access, validation, the collection's
-hooks, the row, the outbox. A unit may hold several changes; they commit together or not at all.
+Every face writes through here: access, validation, the collection's hooks, the row, the outbox.
+A unit may hold several changes; they commit together or not at all.
 """
 
 from __future__ import annotations
@@ -38,19 +38,19 @@ from masthead.records.collection import (
 )
 from masthead.records.fields.file import File
 from masthead.records.fields.text import Slug
-from masthead.records.read.query import Context, Shape, access_of, decoded
+from masthead.records.read.query import Context, Shape, access_of, engine_decoder
 from masthead.records.write.change_facts import change_facts
-from masthead.records.write.known_tenants import UNKNOWN, KnownTenant, site_of
+from masthead.records.write.context import WriteContext
 from masthead.records.write.new_record import NewRecord
-from masthead.records.write.parts import Parts
 from masthead.records.write.relations import (
-    check_not_last,
     check_relations,
-    goes_along,
-    pointing,
-    without,
+    check_required_value,
+    find_dependents,
+    is_deleted_with_target,
+    value_without,
 )
 from masthead.records.write.slugs import free_slug, numbered_slug, slugify
+from masthead.records.write.tenant_cache import UNKNOWN, CachedTenant, site_of
 from masthead.records.write.validation import check_changes
 from masthead.storage.database import (
     ForeignKeyViolation,
@@ -61,55 +61,55 @@ from masthead.storage.database import (
 )
 
 NOT_UNIQUE = Problem("validation_not_unique", "This value is taken. Choose another one.")
-TOGETHER_STEP = 100
+INSERT_BATCH = 100
 ENCRYPTION_PURPOSE = "record-secret"
 
 
 class Unit:
-    """Made by `Records.unit`, which also opens and ends the transaction."""
+    """Constructed by `Records.unit`, which opens and ends the transaction."""
 
     def __init__(
         self,
         transaction: Transaction,
         caller: Caller,
         tenant_id: TenantId,
-        parts: Parts,
+        context: WriteContext,
         emit_events: bool,
     ) -> None:
         self.tenant_id = tenant_id
         self._tx = transaction
         self._caller = caller
         self._access = access_of(caller)
-        self._parts = parts
+        self._context = context
         self._emit_events = emit_events
         self._moment: datetime
         self._now: str
         self._version = 0
         self.written: list[WrittenEvent] = []
         self._event_rows: list[tuple[object, ...]] = []
-        self._waiting: dict[str, tuple[Statement, list[tuple[object, ...]]]] | None = None
+        self._pending_inserts: dict[str, tuple[Statement, list[tuple[object, ...]]]] | None = None
         self.tenant = UNKNOWN
 
     async def begin(self) -> None:
-        """Takes the tenant's turn to write, and learns what its settings say about writing."""
+        """Takes the tenant's next version, and with it the tenant's write lock."""
         ((self._version, identity_version),) = await self._tx.fetch(
-            self._parts.writes.next_version, (self.tenant_id, 1)
+            self._context.statements.next_version, (self.tenant_id, 1)
         )
-        # The time of the turn, not of the wait for it: later versions have later times.
-        self._moment = self._parts.clock()
+        # Read after the lock is held, so that later versions have later times.
+        self._moment = self._context.clock()
         self._now = clock.to_text(self._moment)
-        self.tenant = await self._known_tenant(identity_version)
+        self.tenant = await self._cached_tenant(identity_version)
 
-    async def _known_tenant(self, identity_version: int) -> KnownTenant:
-        known = self._parts.tenants.get(self.tenant_id, identity_version)
-        if known is None:
-            rows = await self.fetch(self._parts.writes.site, {"tenant": self.tenant_id})
-            known = KnownTenant(identity_version, site_of(rows[0]) if rows else Site())
-            self._parts.tenants.remember(self.tenant_id, known)
-        return known
+    async def _cached_tenant(self, identity_version: int) -> CachedTenant:
+        cached = self._context.tenants.get(self.tenant_id, identity_version)
+        if cached is None:
+            rows = await self.fetch(self._context.statements.site, {"tenant": self.tenant_id})
+            cached = CachedTenant(identity_version, site_of(rows[0]) if rows else Site())
+            self._context.tenants.put(self.tenant_id, cached)
+        return cached
 
     def _refuse_if_read_only(self) -> None:
-        """Told last: what is wrong with the request itself comes first."""
+        """Called after validation, whose errors come first."""
         if self.tenant.site.read_only and not self._caller.is_platform:
             raise Forbidden("This site is read-only. Nothing can be changed until that is lifted.")
 
@@ -120,8 +120,8 @@ class Unit:
         *,
         stamped: Mapping[str, Any] | None = None,
     ) -> Record:
-        """`stamped` are values that trusted code sets where no caller may (hashes, file facts, when
-        something was first made elsewhere)."""
+        """`stamped` are fields that only our own code may set (hashes, file sizes, the creation
+        date of an imported record)."""
         checked = NewRecord.checked(self._caller, collection, given)
         return await self.store(collection, checked, stamped=stamped)
 
@@ -132,7 +132,7 @@ class Unit:
         *,
         stamped: Mapping[str, Any] | None = None,
     ) -> Record:
-        """What was checked before, so that others need not wait for that."""
+        """Writes a record that was validated before the write lock was taken."""
         record: Record = {
             "id": new.id or ids.new_id(),
             "tenant_id": self._tenant_of(collection, new.id),
@@ -142,13 +142,13 @@ class Unit:
             "version": 1,
             **(stamped or {}),
         }
-        new_slug = _without_slug(collection, record)
+        new_slug = _missing_slug(collection, record)
         if new_slug and new_slug.optional:
             record[new_slug.name] = await self._optional_slug(collection, new_slug, record)
             new_slug = None
         elif new_slug:
             record[new_slug.name] = slugify(record[new_slug.source], new_slug.max)
-        await check_relations(self, self._parts, collection, record)
+        await check_relations(self, self._context, collection, record)
         self._refuse_if_read_only()
         record.update(self._stamps(collection, None, record, new.named))
         if new_slug:
@@ -169,25 +169,26 @@ class Unit:
         return collection.before_save(save)
 
     async def _check_result(self, collection: Collection, record: Record, rule: str | None) -> None:
-        """A rule holds for what a change leaves behind, too: nobody moves a record out of the own
-        reach, or makes one that is beyond it. What was written goes with the transaction."""
+        """A rule must also hold for the written record: a caller can't create one it has no access
+        to, nor change one so that it loses access. The error rolls the change back."""
         if not rule:
             return
-        if not await self._passes(collection, record["id"], rule):
+        if not await self._matches_rule(collection, record["id"], rule):
             raise Forbidden("You are not allowed to leave the record like this.")
 
     @asynccontextmanager
-    async def together(self) -> AsyncIterator[None]:
-        """New records of this block are written at its end, many in one round trip. For those that
-        nothing looks for before, and that are known to violate nothing: an error ends the unit."""
-        waiting = self._waiting = {}
+    async def batched_inserts(self) -> AsyncIterator[None]:
+        """New records of this block are inserted at its end, many in one round trip.
+
+        Nothing in the block may read them, and a constraint that they violate ends the unit."""
+        pending = self._pending_inserts = {}
         try:
             yield
         finally:
-            self._waiting = None
-        for statement, rows in waiting.values():
-            for start in range(0, len(rows), TOGETHER_STEP):
-                await self._tx.execute_many(statement, rows[start : start + TOGETHER_STEP])
+            self._pending_inserts = None
+        for statement, rows in pending.values():
+            for start in range(0, len(rows), INSERT_BATCH):
+                await self._tx.execute_many(statement, rows[start : start + INSERT_BATCH])
 
     async def update(
         self,
@@ -198,7 +199,7 @@ class Unit:
         stamped: Mapping[str, Any] | None = None,
         expected_version: int | None = None,
     ) -> Record:
-        """Changes what was given and differs; nothing different means no new version, no event."""
+        """Without a difference there is no new version and no event."""
         rule = self._rules(collection).update
         old = await self._visible(collection, record_id, rule)
         if expected_version is not None and old["version"] != expected_version:
@@ -206,7 +207,7 @@ class Unit:
         changes = {**check_changes(collection, given, self._access, old), **(stamped or {})}
         self._refuse_if_read_only()
         record: Record = {**old, **changes}
-        if (slug := _without_slug(collection, record)) is not None:
+        if (slug := _missing_slug(collection, record)) is not None:
             record[slug.name] = old[slug.name]
             if slug.optional and not old[slug.name]:
                 record[slug.name] = await self._optional_slug(collection, slug, record)
@@ -217,8 +218,8 @@ class Unit:
         if not changed:
             return old
         record.update(updated=self._now, version=old["version"] + 1)
-        await check_relations(self, self._parts, collection, record, changed)
-        await check_not_last(self, collection, old, record)
+        await check_relations(self, self._context, collection, record, changed)
+        await check_required_value(self, collection, old, record)
         await self._update(collection, record, (*changed, "updated", "version"))
         await self._remove_files(collection, _dropped_files(collection, old, record), record_id)
         await self._record_change(collection, Change(old, record))
@@ -235,12 +236,12 @@ class Unit:
         if expected_version is not None and old["version"] != expected_version:
             raise Conflict
         self._refuse_if_read_only()
-        await check_not_last(self, collection, old, None)
+        await check_required_value(self, collection, old, None)
         await self._delete(collection, old)
         return old
 
     async def enqueue(self, kind: str, payload: Mapping[str, Any], run_at: str = "") -> str:
-        """A job that runs after this change has committed, and only if it does."""
+        """Adds a job that becomes visible to workers with the commit of this change."""
         job_id = ids.new_id()
         values = {
             "tenant_id": self.tenant_id,
@@ -254,37 +255,39 @@ class Unit:
             "error": "",
             "created": self._now,
         }
-        statement = self._parts.writes.job
+        statement = self._context.statements.job
         await self._tx.execute(statement, statement.bind(values))
         return job_id
 
     async def fetch(self, statement: Statement, values: Mapping[str, Any]) -> list[Row]:
-        """A read of the caller's own tables, inside this change's transaction."""
+        """Reads a capability's own tables in this change's transaction."""
         return await self._tx.fetch(statement, statement.bind(values))
 
     async def execute(self, statement: Statement, values: Mapping[str, Any]) -> int:
-        """A change of the caller's own tables that commits together with this one."""
+        """Writes a capability's own tables in this change's transaction."""
         return await self._tx.execute(statement, statement.bind(values))
 
     def _tenant_of(self, collection: Collection, record_id: str) -> str:
-        # A tenant's own row belongs to itself, so whoever makes one has chosen its id before.
+        # A tenant's own row belongs to itself, so its id is chosen before the unit begins.
         if collection.name == "tenants" and record_id != self.tenant_id:
             raise Forbidden("Tenants are created with `masthead tenant create`.")
         return self.tenant_id
 
     async def _visible(self, collection: Collection, record_id: str, rule: str | None) -> Record:
-        """The record as the engine sees it, if the caller's rule lets it be seen at all."""
+        """The record with all fields, if the rule lets the caller see it."""
         allow(self._caller, rule)
-        if not self._caller.is_admin and not await self._passes(collection, record_id, rule or ""):
+        if not self._caller.is_admin and not await self._matches_rule(
+            collection, record_id, rule or ""
+        ):
             raise NotFound
         found = await self.find(collection, {"id": record_id}, limit=1)
         if not found:
             raise NotFound
         return found[0]
 
-    async def _passes(self, collection: Collection, record_id: str, rule: str) -> bool:
+    async def _matches_rule(self, collection: Collection, record_id: str, rule: str) -> bool:
         shape = Shape(collection.name, self._access, has_tenant=True)
-        prepared = self._parts.queries.allowed(shape, rule)
+        prepared = self._context.queries.allowed(shape, rule)
         values: dict[str, Any] = {"tenant": self.tenant_id, "id": record_id}
         Context(self._caller, self._moment).fill(prepared.names, values)
         return bool(await self._tx.fetch(prepared, prepared.bind(values)))
@@ -293,24 +296,24 @@ class Unit:
         self, collection: Collection, equals: Mapping[str, Any], limit: int
     ) -> list[Record]:
         """Records of this tenant by equality, hidden fields included."""
-        statement = self._parts.writes.find(collection, tuple(equals), True)
+        statement = self._context.statements.find(collection, tuple(equals), True)
         values = {**equals, "tenant": self.tenant_id, "limit": limit}
         rows = await self._tx.fetch(statement, statement.bind(values))
-        to_record = decoded(collection).record
+        to_record = engine_decoder(collection).record
         return [to_record(row) for row in rows]
 
     async def _insert(self, collection: Collection, record: Record) -> None:
-        statement = self._parts.writes.insert(collection)
+        statement = self._context.statements.insert(collection)
         row = statement.bind(self._encoded(collection, record, tuple(record)))
-        if self._waiting is not None:
-            self._waiting.setdefault(collection.name, (statement, []))[1].append(row)
+        if self._pending_inserts is not None:
+            self._pending_inserts.setdefault(collection.name, (statement, []))[1].append(row)
             return
         await self._write(statement, row)
 
     async def _insert_with_slug(self, collection: Collection, record: Record, field: Slug) -> None:
-        """A slug made from a title is taken by inserting the record. Nothing is inserted where
-        another record has it; then the slug gets a number."""
-        statement = self._parts.writes.insert_unless_taken(collection, field.name)
+        """A slug from a title is taken by the insert itself. Where another record has it, nothing
+        is inserted and the slug gets a number."""
+        statement = self._context.statements.insert_unless_taken(collection, field.name)
         base = record[field.name]
         while not await self._write(
             statement, statement.bind(self._encoded(collection, record, tuple(record)))
@@ -319,7 +322,7 @@ class Unit:
             record[field.name] = await numbered_slug(base, is_taken, field.max)
 
     async def _optional_slug(self, collection: Collection, field: Slug, record: Record) -> str:
-        """The tenant's changes take turns: what is free now is so when the record is written."""
+        """The unit holds the tenant's write lock, so a free slug stays free."""
         source = record[field.source]
         if not source:
             return ""
@@ -327,7 +330,7 @@ class Unit:
         return await free_slug(slugify(source, field.max), is_taken, field.max)
 
     async def _is_taken(self, collection: Collection, name: str, value: str) -> bool:
-        statement = self._parts.writes.is_taken(collection, name)
+        statement = self._context.statements.is_taken(collection, name)
         bound = statement.bind({"tenant": self.tenant_id, "value": value})
         return bool(await self._tx.fetch(statement, bound))
 
@@ -335,14 +338,14 @@ class Unit:
         try:
             return await self._tx.execute(statement, row)
         except UniqueViolation as error:
-            raise _taken(error) from None
+            raise _not_unique(error) from None
         except ForeignKeyViolation:
-            # The relations were there a moment ago: what is missing is the tenant itself.
+            # The relations were checked under the lock: what is missing is the tenant itself.
             raise NotFound from None
 
     async def _update(self, collection: Collection, record: Record, names: tuple[str, ...]) -> None:
         names = tuple(sorted(set(names)))
-        statement = self._parts.writes.update(collection, names)
+        statement = self._context.statements.update(collection, names)
         encoded = self._encoded(collection, record, names)
         values = {f"new_{name}": value for name, value in encoded.items()}
         values.update(key_tenant=self.tenant_id, key_id=record["id"])
@@ -357,14 +360,14 @@ class Unit:
                 values[name] = encode(values[name])
         for name in collection.secrets:
             if values.get(name):
-                values[name] = self._parts.keyring.encrypt(
+                values[name] = self._context.keyring.encrypt(
                     ENCRYPTION_PURPOSE, values[name], secret_context(collection, record, name)
                 )
         return values
 
     async def _delete(self, collection: Collection, record: Record) -> None:
         await self._release(collection, record)
-        statement = self._parts.writes.delete(collection)
+        statement = self._context.statements.delete(collection)
         bound = statement.bind({"key_tenant": self.tenant_id, "key_id": record["id"]})
         try:
             await self._tx.execute(statement, bound)
@@ -377,11 +380,13 @@ class Unit:
         await self._record_change(collection, Change(record, None))
 
     async def _release(self, collection: Collection, record: Record) -> None:
-        """Deletes or detaches what points at the record, each as a change of its own."""
-        for source, relation in self._parts.registry.referrers[collection.name]:
-            while found := await pointing(self, self._parts, source, relation, record["id"]):
+        """Deletes or detaches the records that point at this one, each as a change of its own."""
+        for source, relation in self._context.registry.referrers[collection.name]:
+            while found := await find_dependents(
+                self, self._context, source, relation, record["id"]
+            ):
                 for dependent in found:
-                    if goes_along(relation):
+                    if is_deleted_with_target(relation):
                         await self._delete(source, dependent)
                     else:
                         await self._detach(source, relation, dependent, record["id"])
@@ -391,7 +396,7 @@ class Unit:
     ) -> None:
         record = {
             **dependent,
-            relation.name: without(relation, dependent, target_id),
+            relation.name: value_without(relation, dependent, target_id),
             "updated": self._now,
             "version": dependent["version"] + 1,
         }
@@ -407,11 +412,13 @@ class Unit:
             await self.enqueue("files.remove", {"keys": keys})
 
     async def _record_change(self, collection: Collection, change: Change) -> None:
-        await self._parts.kept.follow(self._tx, self.tenant_id, self._version, collection, change)
+        await self._context.derived.update(
+            self._tx, self.tenant_id, self._version, collection, change
+        )
         if collection.is_identity:
-            # From here on its own changes count as well, which nobody else may rely on yet.
-            self.tenant = KnownTenant(-1, self.tenant.site)
-            await self.execute(self._parts.writes.mark_identity, {"tenant": self.tenant_id})
+            # Other units must not see what this one has not committed yet.
+            self.tenant = CachedTenant(-1, self.tenant.site)
+            await self.execute(self._context.statements.mark_identity, {"tenant": self.tenant_id})
         if not self._emit_events:
             return
         about = None
@@ -426,7 +433,7 @@ class Unit:
     def write_event(
         self, event: Event, *, collection: str = "", record_id: str = ""
     ) -> WrittenEvent:
-        """An event of this change. It is stored, and its deliveries queued, when the unit ends."""
+        """An event of this change, stored when the unit ends, together with its deliveries."""
         written = WrittenEvent(ids.new_log_id(), event.name, self._now)
         row = (
             self.tenant_id,
@@ -445,7 +452,7 @@ class Unit:
 
     async def store_events(self) -> None:
         if self._event_rows:
-            await self._tx.defer(self._parts.writes.event, self._event_rows)
+            await self._tx.defer(self._context.statements.event, self._event_rows)
             self._event_rows = []
 
 
@@ -456,16 +463,16 @@ class WrittenEvent(NamedTuple):
 
 
 def file_key(tenant_id: str, collection: Collection, record_id: str, name: str) -> str:
-    """Where the object store keeps a record's file."""
+    """The key of a record's file in the object store."""
     return f"{tenant_id}/{collection.name}/{record_id}/{name}"
 
 
 def secret_context(collection: Collection, record: Record, name: str) -> str:
-    """Binds a ciphertext to its place, so that a copied one does not decrypt elsewhere."""
+    """Binds a ciphertext to its field and record, so that a copy does not decrypt elsewhere."""
     return f"{record['tenant_id']}/{collection.name}/{record['id']}/{name}"
 
 
-def _without_slug(collection: Collection, record: Record) -> Slug | None:
+def _missing_slug(collection: Collection, record: Record) -> Slug | None:
     """The slug field that is still to be filled."""
     field = collection.slug
     return field if field is not None and not record[field.name] else None
@@ -479,6 +486,6 @@ def _dropped_files(collection: Collection, old: Record, new: Record) -> list[str
     ]
 
 
-def _taken(error: UniqueViolation) -> Invalid:
+def _not_unique(error: UniqueViolation) -> Invalid:
     fields = [name for name in error.columns if name != "tenant_id"]
     return Invalid(dict.fromkeys(fields or ["tenant_id"], NOT_UNIQUE))

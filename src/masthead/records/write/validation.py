@@ -1,4 +1,4 @@
-"""Checks what a caller sends against a collection's fields, once for every face."""
+"""Validates what a caller sends against a collection's fields, for every face."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ _RELATIVE = (Add, Remove)
 
 
 class Parsed(dict[str, Any]):
-    """Values that their fields have parsed already; a copy with something added is not one."""
+    """Values that their fields have parsed already. A copy (`{**values, …}`) loses the type, and is
+    parsed again."""
 
     __slots__ = ("collection",)
 
@@ -43,7 +44,7 @@ class Parsed(dict[str, Any]):
 def check_new(
     collection: Collection, given: Mapping[str, Any], access: Access
 ) -> tuple[Record, frozenset[str]]:
-    """All declared fields of a record to be, defaults filled in, and which of them were given."""
+    """All declared fields of a new record with defaults filled in, and the names of those given."""
     checker = _Checker(collection, access)
     is_parsed = isinstance(given, Parsed) and given.collection is collection
     record: Record = {}
@@ -92,8 +93,8 @@ class _Checker:
         self.problems: dict[str, Problem] = {}
 
     def may_set(self, field: Field, value: Any, read_current: Callable[[], Any]) -> bool:
-        """Clients send whole records back: what only the engine sets is passed over, and what the
-        caller may not set is passed over as long as it stays as it is."""
+        """Clients send whole records back. So fields that only the engine sets are ignored, and
+        fields that the caller may not set are ignored while their value is unchanged."""
         if field.write <= self.access:
             return True
         current = read_current()
@@ -113,7 +114,7 @@ class _Checker:
             return value
 
     def require(self, field: Field, record: Record) -> None:
-        # Engine-set fields are filled in later; a slug is made from its source.
+        # The engine fills its own fields in later.
         if field.write is not Access.ENGINE and field.is_empty(record[field.name]):
             self.problems[field.name] = REQUIRED
 

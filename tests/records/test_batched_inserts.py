@@ -6,10 +6,10 @@ import pytest
 from tests.world import TenantWorld
 
 from masthead.caller import system
-from masthead.records.write.unit import TOGETHER_STEP
+from masthead.records.write.unit import INSERT_BATCH
 from masthead.storage.database import UniqueViolation
 
-COUNT = TOGETHER_STEP + 3
+COUNT = INSERT_BATCH + 3
 
 
 async def titles(tenant: TenantWorld) -> list[str]:
@@ -21,7 +21,7 @@ async def titles(tenant: TenantWorld) -> list[str]:
 async def test_all_are_written_at_the_end_of_the_block(tenant: TenantWorld) -> None:
     posts = tenant.world.collection("posts")
     async with tenant.world.parts.records.unit(system(tenant.id)) as unit:
-        async with unit.together():
+        async with unit.batched_inserts():
             for number in range(COUNT):
                 values = {"title": f"{number:04}", "slug": f"p-{number}", "status": "published"}
                 made = await unit.create(posts, values)
@@ -35,7 +35,7 @@ async def write_twice(tenant: TenantWorld) -> None:
     posts = tenant.world.collection("posts")
     async with tenant.world.parts.records.unit(system(tenant.id)) as unit:
         await unit.create(posts, {"title": "before"})
-        async with unit.together():
+        async with unit.batched_inserts():
             for _ in range(2):
                 await unit.create(posts, {"title": "twice", "slug": "same"})
 
