@@ -1,7 +1,7 @@
-"""A collection: everything the service knows of one kind of record, said once.
+"""A collection: the declaration of one kind of record.
 
-Fields with their limits, access rules, the hooks that decide what is stamped and which events a
-change means, and the counters that keep totals cheap. Every face and the database tables read it.
+It has the fields with their limits, the access rules, the hooks that set fields and emit events,
+and the counters for totals. Every face and the database tables are built from it.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ class Rules:
 
 
 FREE = Rules("", "", "", "")
-"""Nothing is refused by a rule."""
+"""For administrators: no rule refuses anything."""
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """What the tenant's own settings say about writing."""
+    """The tenant's settings that writes depend on."""
 
     read_only: bool = False
     comments_enabled: bool = True
@@ -50,19 +50,19 @@ class Site:
 
 
 class Save(NamedTuple):
-    """What a `before_save` hook sees: the record as it was and as it is about to be."""
+    """The argument of a `before_save` hook: the record before and after the change."""
 
     old: Record | None
     new: Record
     given: frozenset[str]
-    """The fields the caller named."""
+    """The names of the fields that the caller gave."""
     now: str
     site: Site
     caller: Caller
 
 
 class Change(NamedTuple):
-    """A change that is being committed: created (no old), updated, or deleted (no new)."""
+    """A create (`old` is None), an update, or a delete (`new` is None)."""
 
     old: Record | None
     new: Record | None
@@ -74,13 +74,13 @@ class Change(NamedTuple):
         return record
 
     def became(self, name: str, value: Any) -> bool:
-        """The field has the value now and did not have it before."""
+        """The field has the value now and did not have it before the change."""
         if self.new is None or self.new[name] != value:
             return False
         return self.old is None or self.old[name] != value
 
     def left(self, name: str, value: Any) -> bool:
-        """The field had the value before and, the record still being there, has it no more."""
+        """An update has replaced the value of the field."""
         return bool(
             self.old is not None
             and self.new is not None
@@ -96,21 +96,21 @@ class Event(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Counter:
-    """Totals kept per combination of the named fields' values, so that no list has to count.
+    """A stored total per combination of the named fields' values, so that no list has to count.
 
-    `late` names a date that may lie in the future: lists that only show what is due subtract the
-    (few, indexed) records that are not due yet.
+    `late` names a date that may be in the future. Lists of due records subtract the few records
+    that are not due yet, which have an index.
     """
 
     by: tuple[str, ...]
     late: str = ""
     each: str = ""
-    """A list of texts: a record counts once for each of its items, together with `by`."""
+    """A list field: a record counts once for each of its items, in combination with `by`."""
     name: str = field(init=False)
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """In the order that their values have in a bucket."""
+        """In the order of their values in a bucket."""
         return (self.each, *self.by) if self.each else self.by
 
     def __post_init__(self) -> None:
@@ -126,7 +126,7 @@ class Counter:
 
 @dataclass(frozen=True, slots=True)
 class Searched:
-    """A field whose words full-text search finds."""
+    """A field that full-text search covers."""
 
     name: str
     is_html: bool = False
@@ -137,12 +137,12 @@ class Index:
     fields: tuple[str, ...]
     unique: bool = False
     across_tenants: bool = False
-    """The index does not start with the tenant (for look-ups that find the tenant)."""
+    """The index does not start with the tenant, for queries that look for the tenant."""
     skip_empty: str = ""
-    """Leave records out whose field of this name is empty."""
+    """A partial index: without records whose field of this name is empty."""
     only_late: str = ""
-    """Only records whose date of this name lay in the future when they were last saved: the few
-    that may not be due yet, whatever the time is."""
+    """A partial index: only records whose date of this name was in the future when they were last
+    saved, which are the few that may not be due yet."""
 
 
 def collection_id(name: str, is_auth: bool) -> str:
@@ -179,19 +179,19 @@ class Collection:
     """For guests and members."""
     editors: Rules = Rules()
     authors: Rules = Rules()
-    """For the staff that is no administrator. Locked, unless the collection says otherwise."""
+    """For staff other than administrators. Locked by default."""
     is_auth: bool = False
     """Its records can sign in."""
     platform_records: bool = False
     """Some records belong to the platform itself, with an empty tenant."""
     is_identity: bool = False
-    """Says who is who, so that a change of it ends what is remembered of tenants and accounts."""
+    """Holds accounts, keys or tenant settings: a change invalidates what is cached of them."""
     owner_may_delete: bool = True
     required_value: tuple[str, str] | None = None
-    """A field and its value that at least one record of every tenant has: the last such record can
-    neither be deleted nor get another value, by any caller."""
+    """A field and a value that at least one record of every tenant must have. The last such record
+    can neither be deleted nor get another value, by any caller."""
     made_by: str = ""
-    """What makes its records, where a plain create could not: it would lack a key or a secret."""
+    """The endpoint that creates its records, where a plain create would lack a key or a secret."""
     before_save: Callable[[Save], Mapping[str, Any]] = _nothing_to_stamp
     events: Callable[[Change], Iterable[Event]] = _no_events
     counters: tuple[Counter, ...] = (Counter(by=()),)
@@ -201,12 +201,12 @@ class Collection:
 
     @cached_property
     def id(self) -> str:
-        """Derived from type and name as PocketBase does; its clients know some by heart."""
+        """Derived from type and name as in PocketBase, because its clients hard-code some ids."""
         return collection_id(self.name, self.is_auth)
 
     @cached_property
     def all_fields(self) -> tuple[Field, ...]:
-        """The declared fields between those that every collection has."""
+        """The declared fields and those that every collection has."""
         return (ID, TENANT_ID, *self.fields, CREATED, UPDATED, VERSION)
 
     @cached_property
@@ -215,7 +215,7 @@ class Collection:
 
     @cached_property
     def encoders(self) -> Mapping[str, Callable[[Any], Any]]:
-        """Of the fields whose values the database holds in another form."""
+        """For the fields whose values the database stores in another form."""
         return {
             each.name: each.encode
             for each in self.all_fields
@@ -232,7 +232,7 @@ class Collection:
 
     @cached_property
     def slug(self) -> Slug | None:
-        """There is one at most: a new one is taken by inserting the record."""
+        """At most one: the insert of the record takes it."""
         found = [each for each in self.fields if isinstance(each, Slug)]
         assert len(found) < 2
         return found[0] if found else None
@@ -250,8 +250,7 @@ class Collection:
         return (*self.relations, *self.relation_lists)
 
     def rules_for(self, access: Access) -> Rules:
-        """The rules that bind a caller. They hold for a record as it is, and for a changed or new
-        one as it becomes."""
+        """The rules for a caller. They apply to a record before a change and after it."""
         if access >= Access.ADMIN:
             return FREE
         if access is Access.EDITOR:
@@ -270,7 +269,7 @@ class Collection:
 
 
 class _Id(Field):
-    """The record's own id: given by the client at creation or made by the engine."""
+    """The record's id: chosen by the client at creation, or random."""
 
     kind = "text"
 
@@ -284,7 +283,7 @@ ID = _Id(name="id", write=Access.ADMIN, immutable=True)
 
 
 class Registry:
-    """All collections by name and id, and which fields of others point at each."""
+    """All collections by name and id, and the relations that point at each."""
 
     def __init__(self, collections: Iterable[Collection]) -> None:
         self.collections = tuple(collections)
@@ -303,7 +302,8 @@ class Registry:
         }
 
     def with_fields_bound(self, name: str, bind: Callable[[Field], Field]) -> Registry:
-        """The same collections, one of which has its fields bound to what an operator has set."""
+        """A copy in which `bind` replaces each field of one collection, by the operator's
+        settings."""
         return Registry(
             replace(each, fields=tuple(map(bind, each.fields))) if each.name == name else each
             for each in self.collections
@@ -317,7 +317,7 @@ class Registry:
         return self._by_key[name]
 
     def back_relation(self, collection: Collection, name: str) -> tuple[Collection, Pointer] | None:
-        """`comments_via_post_id` seen from posts: the comments whose post_id is the record."""
+        """`comments_via_post_id` on posts: the comments whose `post_id` is the record."""
         source_name, separator, field_name = name.partition("_via_")
         if not separator:
             return None

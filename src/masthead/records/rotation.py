@@ -1,7 +1,7 @@
-"""Rotating the root secret: what an older one has encrypted is encrypted again with the newest.
+"""Rotation of the root secret: re-encrypts stored secrets with the newest one.
 
-The worker does it while more than one root secret is configured; once it has said so in the log the
-older ones can be dropped.
+The worker runs it while more than one root secret is configured. Once the log says
+`secrets.rotated` the older ones can be removed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ log = structlog.get_logger()
 class Rotated:
     renewed: int
     unreadable: int
-    """Written with a root secret that is not configured any more: they have to be set anew."""
+    """Encrypted with a root secret that is not configured: these have to be set again."""
 
 
 class Rotation:
@@ -49,7 +49,7 @@ class Rotation:
         ]
 
     async def run(self) -> Rotated:
-        """Batch by batch, and any number of times: what the newest root wrote is passed over."""
+        """Can be repeated: skips what is encrypted with the newest root secret."""
         total = Rotated(0, 0)
         for column in self._columns:
             total = await self._rotate(column, total)
@@ -57,7 +57,7 @@ class Rotation:
         return total
 
     async def unreadable(self) -> int:
-        """How many stored secrets none of the configured root secrets opens."""
+        """How many stored secrets none of the configured root secrets decrypts."""
         count = 0
         for column in self._columns:
             last: Row = ("", "")
@@ -98,7 +98,7 @@ class Rotation:
 
 
 class _SecretColumn:
-    """One secret field, over all tenants."""
+    """One secret field of all tenants."""
 
     def __init__(
         self, database: Database, collection: Collection, table: sa.Table, name: str
@@ -119,7 +119,7 @@ class _SecretColumn:
             .where(
                 table.c.tenant_id == sa.bindparam("key_tenant"),
                 table.c.id == sa.bindparam("key_id"),
-                # Somebody may be setting a new secret at this very moment: theirs stays.
+                # A secret that was set since the read stays.
                 table.c[name] == sa.bindparam("old"),
             )
             .values({name: sa.bindparam("new")})

@@ -1,7 +1,7 @@
-"""Addresses in a text, read the way browsers read them: the one rule for which of them may stay.
+"""Which URLs in a text are safe, parsed the way browsers parse them.
 
-Browsers ignore blanks and control characters in front of an address, and tabs and line ends
-anywhere in it, so ` data:` and `java\\tscript:` are schemes like any other.
+Browsers ignore blanks and control characters before a URL, and tabs and line ends anywhere in it,
+so ` data:` and `java\\tscript:` are valid schemes.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _FETCHED_SCHEMES: Final = frozenset({"http", "https"})
 
 _ENDS: Final = "".join(map(chr, range(0x21)))
 _INSIDE: Final = re.compile(r"[\t\n\r]+")
-# More than browsers ignore: none of these characters belongs in front of a colon.
+# More than browsers ignore: a scheme contains none of these characters.
 _IGNORED: Final = re.compile(r"[\x00-\x20\x7f-\xa0\xad\u200b-\u200f\u2028-\u202f\u2060\ufeff]+")
 _SCHEME: Final = re.compile(r"([^/?#:]*):")
 _LONGEST_SCHEME: Final = 2_000
@@ -22,23 +22,24 @@ _PICTURE: Final = re.compile(r"data:image/", re.IGNORECASE)
 
 
 def safe_link(address: str) -> str:
-    """Where a link may lead, without the characters that browsers ignore; '' for what could act."""
+    """A link's target without the characters that browsers ignore; '' for a scheme that may run
+    code."""
     return _with_scheme(address, LINK_SCHEMES)
 
 
 def safe_source(address: str) -> str:
-    """What a page may load by itself: from the web or from the own site."""
+    """What a page may load without a click: from the web or from its own site."""
     return _with_scheme(address, _FETCHED_SCHEMES)
 
 
 def safe_picture(address: str) -> str:
-    """As `safe_source`; a picture may also be written out in its address."""
+    """As `safe_source`; also `data:image/…`."""
     normal = _normal(address)
     return normal if _PICTURE.match(normal) else _with_scheme(normal, _FETCHED_SCHEMES)
 
 
 def safe_relation(value: str) -> str:
-    """A link's `rel`, without the `opener` that lets the opened page steer this one."""
+    """A link's `rel` without `opener`, which gives the opened page control of this one."""
     if not _RELATION.fullmatch(value):
         return ""
     return " ".join(each for each in value.split() if each.lower() != "opener")

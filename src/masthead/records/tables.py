@@ -1,4 +1,4 @@
-"""Tables made from the collections' declarations, and those of the engine's own bookkeeping."""
+"""The tables of the collections, built from their declarations, and the engine's own tables."""
 
 from __future__ import annotations
 
@@ -18,12 +18,11 @@ tenant_states = Table(
     "tenant_states",
     metadata,
     Column("tenant_id", dialects.Text(), nullable=False),
-    # Grows by one with every change of the tenant's content, in the change's own transaction. It
-    # orders the tenant's events, tells caches what is stale, and its row is the lock that makes
-    # writes of one tenant take turns on PostgreSQL.
+    # Grows by one with every change of the tenant, in the change's own transaction. It orders the
+    # tenant's events and invalidates caches. On PostgreSQL its row is the tenant's write lock.
     Column("version", dialects.Integer(), nullable=False, server_default=text("0")),
-    # The version of the last change of who is who, so that what is remembered of accounts, keys
-    # and tenants outlives the publishing of posts.
+    # The version of the last change of accounts, keys or settings, so that caches of those outlive
+    # other changes.
     Column("identity_version", dialects.Integer(), nullable=False, server_default=text("0")),
     PrimaryKeyConstraint("tenant_id"),
 )
@@ -37,7 +36,7 @@ record_counts = Table(
     Column("bucket", dialects.Text(), nullable=False),
     Column("total", dialects.Integer(), nullable=False, server_default=text("0")),
     PrimaryKeyConstraint("tenant_id", "collection", "counter", "bucket"),
-    # For totals over all tenants; without the total itself, which changes with every record.
+    # For totals over all tenants. It leaves out the total, which changes with every record.
     SqlIndex(None, "collection", "counter", "bucket"),
 )
 
@@ -64,7 +63,7 @@ def _build_table(collection: Collection) -> Table:
 
 
 def _foreign_keys(collection: Collection) -> list[ForeignKeyConstraint]:
-    """Composite keys: a record can't point into another tenant even by mistake."""
+    """Composite keys keep a relation from pointing into another tenant."""
     keys = [
         ForeignKeyConstraint(["tenant_id", each.name], [f"{each.to}.tenant_id", f"{each.to}.id"])
         for each in collection.relations
@@ -75,7 +74,7 @@ def _foreign_keys(collection: Collection) -> list[ForeignKeyConstraint]:
 
 
 def _add_indexes(table: Table, collection: Collection) -> None:
-    # By id alone: for callers that stand above the tenants. Tenant ids are unique on their own.
+    # By id alone, for callers without a tenant. Tenant ids are unique.
     SqlIndex(None, table.c.id, unique=collection.name == "tenants")
     SqlIndex(None, table.c.tenant_id, table.c.created, table.c.id)
     for each in collection.fields:
@@ -90,13 +89,13 @@ def _add_indexes(table: Table, collection: Collection) -> None:
 
 
 def unique_index(field: Field) -> Index:
-    """Of a field that may stay empty only the others are unique."""
+    """Several records may leave an optional field empty."""
     always_set = field.required or (isinstance(field, Slug) and not field.optional)
     return Index((field.name,), unique=True, skip_empty="" if always_set else field.name)
 
 
 def not_empty(column: ColumnElement[Any]) -> ColumnElement[bool]:
-    """As an index that skips empty values says it: a query must say the same to be served by it."""
+    """The condition of a partial index. A query needs the same text to use that index."""
     return column != text("''")
 
 

@@ -1,8 +1,8 @@
-"""How current something remembered is: two numbers per tenant that move with every commit of it.
+"""Two version numbers per tenant by which caches are invalidated.
 
-`content` moves with any change of the tenant's records, `identity` only when something changes that
-says who is who: tenants, settings, accounts and keys. What was remembered under a number is good
-while the number holds. On SQLite an unchanged `data_version` of the file saves even the reading.
+`content` grows with any change of the tenant's records, `identity` only with changes of tenants,
+settings, accounts and keys. A cache entry is valid while its number is current. On SQLite an
+unchanged `data_version` of the file makes even reading the numbers unnecessary.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from masthead.storage.database import EVERY_TENANT, Database, Row, Statement
 
 MAX_TENANTS = 20_000
 FEW_TENANTS = 128
-"""So many are read at once for little more than one of them costs."""
+"""So many rows cost little more to read than one."""
 
 
 async def is_used(database: Database) -> bool:
-    """Whether anything was ever changed in it, for a tenant or for the platform."""
+    """Whether the database has ever been written to, for a tenant or for the platform."""
     statement = database.compile(sa.select(tenant_states.c.tenant_id).limit(1))
     return bool(await database.fetch(EVERY_TENANT, statement, statement.bind({})))
 
@@ -39,7 +39,7 @@ class TenantVersions:
         self._is_checked = False
         self._versions: dict[str, Versions] = {}
         self._prefetched: dict[str, Row] = {}
-        """As current as what is cached, but nobody has asked for them yet."""
+        """Read together with another tenant's and not requested yet."""
         self._few_tenants = few_tenants
         self._are_few = True
         states = sa.select(
@@ -61,7 +61,7 @@ class TenantVersions:
             data_version = self._data_version
             found = await self._read(tenant_id)
             row = found.get(tenant_id, (0, 0))
-            # Something may have been committed during the read: then this is already old.
+            # A commit during the read makes the result outdated, so it is not cached.
             if data_version is None or data_version != self._data_version:
                 return Versions(row[0], row[1])
             self._prefetched = found
@@ -69,12 +69,12 @@ class TenantVersions:
         return versions
 
     async def _read(self, tenant_id: str) -> dict[str, Row]:
-        # Whoever is the second to ask since a commit will hardly be the last.
+        # The second request since a commit: more are likely.
         found = await self._fetch_few() if self._versions and self._are_few else None
         return found or await self._fetch(self._read_one, {"tenant": tenant_id})
 
     async def _fetch_few(self) -> dict[str, Row] | None:
-        """Of all tenants, if these are few."""
+        """The rows of all tenants; None if there are many."""
         found = await self._fetch(self._read_few, {})
         self._are_few = len(found) <= self._few_tenants
         return found if self._are_few else None
@@ -84,10 +84,10 @@ class TenantVersions:
         return {row[2]: row for row in rows}
 
     def _check_data_version(self) -> None:
-        """One look serves everything that runs until the loop comes round.
+        """One check serves all callbacks until the event loop's next iteration.
 
-        The loop runs its callbacks in the order they came. So whatever still runs before `_expire`
-        was asked for before this look, and what it sees is not older than its question.
+        The loop runs callbacks in order. So every callback that runs before `_expire` was scheduled
+        before this check, and what it reads is not older than its request.
         """
         data_version = self._database.data_version()
         if (

@@ -1,4 +1,4 @@
-"""What every field of a collection has in common: a column, limits, and who may see or set it."""
+"""The base class of fields: column, limits, and who may read or set the value."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from masthead.errors import Problem
 
 
 class Access(IntEnum):
-    """How close a caller stands to the data; a field names the least that may read or set it."""
+    """Levels of access. A field names the lowest level that may read or set it."""
 
     PUBLIC = 0
     MEMBER = 1
@@ -22,11 +22,11 @@ class Access(IntEnum):
     ADMIN = 4
     PLATFORM = 5
     ENGINE = 6
-    """Nobody outside the engine."""
+    """Only the engine itself."""
 
 
 class FieldError(Exception):
-    """A value breaks the field's rule; the engine collects one per field."""
+    """An invalid value. The engine collects one per field."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem.message)
@@ -44,24 +44,24 @@ Decoder = Callable[[Any], Any]
 
 @dataclass(frozen=True, kw_only=True)
 class Field:
-    """One declared field. Subclasses say how a value is checked, stored and shown."""
+    """One declared field. Subclasses define how a value is validated, stored and shown."""
 
     name: str
     required: bool = False
     read: Access = Access.PUBLIC
     write: Access = Access.AUTHOR
-    """Of the staff, that is, as far as the collection's rules let them change the record at all."""
+    """The collection's rules for changing the record apply in addition."""
     personal: bool = False
-    """Holds personal data: belongs into a person's export and goes with an erasure."""
+    """Personal data: part of a person's export, and removed by an erasure."""
     immutable: bool = False
-    """Set at creation and never again."""
+    """Can only be set at creation."""
     unique: bool = False
-    """No two records of a tenant hold the same value (empty ones aside)."""
+    """No two records of a tenant have the same value, except the empty one."""
     help: str = ""
 
     @property
     def is_long(self) -> bool:
-        """May hold so much that answers have to count it."""
+        """Counts towards the size limit of answers."""
         return False
 
     kind: ClassVar[str] = ""
@@ -81,11 +81,11 @@ class Field:
         return bool(value == self.empty())
 
     def parse(self, value: Any) -> Any:
-        """Checks a value of the right JSON type; what is stored, or FieldError."""
+        """Validates a non-empty value; returns what to store or raises `FieldError`."""
         raise NotImplementedError
 
     def coerce(self, value: Any) -> Any:
-        """Bends what a form or a lenient client sends towards the JSON type that `parse` takes."""
+        """Converts what a form or a lenient client sends to the JSON type that `parse` takes."""
         return value
 
     def encode(self, value: Any) -> Any:
@@ -99,7 +99,7 @@ class Field:
     """From the database's value to what a JSON answer holds; None where they are the same."""
 
     def check(self, value: Any) -> Any:
-        """The whole rule: null is empty, empty is refused when required, the rest is parsed."""
+        """Null is empty, empty is refused if required, anything else is parsed."""
         if value is None:
             value = self.empty()
         if self.is_empty(value):

@@ -14,12 +14,12 @@ from masthead.storage import dialects
 
 MAX_BYTES = 2 * 1024 * 1024
 
-# Behind an even number of backslashes: those are escaped ones, of a text that only speaks of it.
+# After an even number of backslashes, which are escaped backslashes themselves.
 _ESCAPED_NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
 
 
 def _raw(stored: Any) -> Any:
-    """JSON text goes into an answer as it is: no decoding, no encoding."""
+    """JSON text is copied into an answer without decoding it."""
     return None if stored is None else msgspec.Raw(stored.encode())
 
 
@@ -46,7 +46,7 @@ class Json(Field):
         return None
 
     def coerce(self, value: Any) -> Any:
-        """A form sends JSON as text; text that is not JSON is kept as a JSON string."""
+        """A form sends JSON as text. Text that is not JSON becomes a JSON string."""
         if not isinstance(value, str):
             return value
         if not value.strip():
@@ -90,7 +90,7 @@ class TextList(Json):
     max_length: int = 100
     values: tuple[str, ...] = ()
     indexed: bool = False
-    """Lists of the records that have an item cost no more than their page."""
+    """Records can be found by an item through an index."""
 
     kind: ClassVar[str] = "list"
 

@@ -11,10 +11,10 @@ from masthead.records.fields.text import Text
 @dataclass(frozen=True, kw_only=True)
 class File(Text):
     max: int = 255
-    # The name is the key of the stored bytes: whoever could change it could reach for others.
+    # The name is part of the object's key: changing it would give access to other objects.
     immutable: bool = True
     thumbs: tuple[str, ...] = ()
-    """The only sizes made of pictures: any other request gets the original, so that nobody can
-    fill the store by asking for ten thousand sizes."""
+    """The sizes in which thumbnails are made. Other requests get the original, so that clients
+    can't fill the store with thousands of sizes."""
 
     is_file: ClassVar[bool] = True

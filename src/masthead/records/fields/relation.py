@@ -16,7 +16,7 @@ from masthead.storage import dialects
 
 class OnDelete(StrEnum):
     CASCADE = "cascade"
-    """The record goes with the one it points at, with its own events."""
+    """The record is deleted with its target, with events of its own."""
     CLEAR = "clear"
     """The record stays and the field becomes empty."""
 
@@ -38,14 +38,14 @@ class Relation(Field):
     to: str
     on_delete: OnDelete = OnDelete.CLEAR
     same: tuple[str, ...] = ()
-    """Fields in which the record and the one it points at must agree."""
+    """Fields that must have the same value in the record and its target."""
 
     kind: ClassVar[str] = "relation"
     decode: ClassVar[Decoder | None] = staticmethod(_or_blank)
     present: ClassVar[Decoder | None] = staticmethod(_or_blank)
 
     def column(self) -> Column[Any]:
-        # NULL rather than '' when empty, because a foreign key stands behind it.
+        # NULL rather than '' when empty, because of the foreign key.
         return Column(self.name, dialects.Text(), nullable=not self.required)
 
     def parse(self, value: Any) -> str:
@@ -56,5 +56,5 @@ class Relation(Field):
         return value
 
     def encode(self, value: Any) -> Any:
-        # The platform's own records have the empty tenant, which no foreign key stands behind.
+        # The platform's own records have the empty tenant, and no foreign key on it.
         return value or ("" if self.required else None)

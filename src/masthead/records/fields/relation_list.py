@@ -13,15 +13,15 @@ from masthead.records.fields.relation import missing_relation
 
 @dataclass(frozen=True, kw_only=True)
 class RelationList(TextList):
-    """Distinct ids in the order given, stored and filtered as any list of texts. No foreign key
-    stands behind it: the engine checks new ids, and takes an id out when its record is deleted."""
+    """Distinct ids in the order given, stored and filtered as a list of texts. It has no foreign
+    key: the engine checks new ids, and removes an id when its record is deleted."""
 
     to: str
     max_items: int = 20
     indexed: bool = True
-    """Always: deleting a record has to find those that point at it."""
+    """Always true: deleting a record has to find the records that point at it."""
 
-    # Short, and expanding has to read it.
+    # Decoded, because expanding reads it.
     present: ClassVar[Decoder | None] = staticmethod(decode_json)
 
     def parse(self, value: Any) -> list[str]:

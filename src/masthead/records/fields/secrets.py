@@ -1,4 +1,4 @@
-"""Fields that never leave the engine: password hashes and encrypted settings."""
+"""Fields that no caller can read: password hashes and encrypted settings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from masthead.records.fields.text import Text
 
 @dataclass(frozen=True, kw_only=True)
 class Hash(Text):
-    """A digest or a token key, written by the engine alone."""
+    """A digest or a token key, which only the engine sets."""
 
     read: Access = Access.ENGINE
     write: Access = Access.ENGINE
@@ -18,7 +18,7 @@ class Hash(Text):
 
 @dataclass(frozen=True, kw_only=True)
 class Secret(Text):
-    """Text that an administrator may set and nobody may read back; encrypted at rest."""
+    """Text that an administrator can set but not read back; encrypted at rest."""
 
     read: Access = Access.ENGINE
     write: Access = Access.ADMIN

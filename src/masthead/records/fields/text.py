@@ -19,7 +19,7 @@ _UNSAFE = re.compile("[\x00\ud800-\udfff]")
 
 
 LONG_TEXT = 10_000
-"""Characters; a page of texts up to this is a matter of megabytes."""
+"""Characters. A page of texts up to this length has some megabytes."""
 
 
 def not_text() -> Exception:
@@ -32,7 +32,7 @@ class Text(Field):
     min: int = 0
     pattern: re.Pattern[str] | None = None
     allowed: str = ""
-    """Says in a sentence what the pattern lets through."""
+    """The message for a value that the pattern refuses."""
     default: str = ""
 
     kind: ClassVar[str] = "text"
@@ -79,14 +79,14 @@ class Text(Field):
 
 @dataclass(frozen=True, kw_only=True)
 class Slug(Text):
-    """A unique URL part, made from another field when none is given."""
+    """A unique part of a URL, derived from another field when none is given."""
 
     source: str
     optional: bool = False
-    """Empty as long as its source is."""
+    """Stays empty while its source is empty."""
     max: int = 255
     unique: bool = True
-    # Any script, but nothing that would end or split the path it becomes a part of.
+    # Any script, but no character that ends or splits a URL path.
     pattern: re.Pattern[str] | None = re.compile(r"[^\s/?#\\\x00-\x1f]+")
     allowed: str = (
         "May hold letters and digits of any script, hyphens and other signs, but no blanks, "
@@ -96,7 +96,7 @@ class Slug(Text):
 
 @dataclass(frozen=True, kw_only=True)
 class Email(Text):
-    """In any script, stored in its normal form, so that one mailbox is one value."""
+    """Stored in its normal form, so that each mailbox has one value. Any script is allowed."""
 
     max: int = MAX_OCTETS
 
@@ -111,7 +111,7 @@ class Email(Text):
 
 @dataclass(frozen=True, kw_only=True)
 class Url(Text):
-    """An absolute http(s) address, or a path on the tenant's own site."""
+    """An absolute http(s) URL, or a path on the tenant's own site."""
 
     max: int = 2048
 

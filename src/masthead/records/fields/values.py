@@ -101,7 +101,7 @@ class Flag(Field):
         return self.default
 
     def is_empty(self, value: Any) -> bool:
-        # False is an answer, not a blank: a required flag may be false.
+        # A required flag may be false.
         return False
 
     def coerce(self, value: Any) -> Any:
@@ -144,7 +144,7 @@ class Select(Field):
         return self.default
 
     def check(self, value: Any) -> Any:
-        # A choice that has a default is never left empty.
+        # With a default the field is never empty.
         if (value is None or value == "") and self.default:
             return self.default
         return super().check(value)
@@ -163,7 +163,7 @@ class Select(Field):
 
 @dataclass(frozen=True, kw_only=True)
 class Date(Field):
-    """An instant as fixed-width UTC text: the same bytes in the database and on the wire."""
+    """An instant as fixed-width UTC text, in the database and on the wire."""
 
     kind: ClassVar[str] = "date"
 
@@ -185,7 +185,7 @@ _DATE_SHAPE = re.compile(
 
 
 def read_moment(written: str) -> str | None:
-    """ISO 8601 with `T` or a blank and any offset (none is UTC) as our own text, or None."""
+    """Normalizes ISO 8601 with `T` or a blank and any offset (none is UTC); None if invalid."""
     written = written.strip()
     if not _DATE_SHAPE.match(written):
         return None

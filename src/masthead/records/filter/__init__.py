@@ -1,1 +1,1 @@
-"""The filter language of the record store: text to tree, without any idea of fields or SQL."""
+"""The filter language of the record store: parses text to a tree and knows no fields or SQL."""

@@ -1,7 +1,7 @@
 """The tree of a parsed filter, which the compiler turns into a WHERE clause.
 
-`And` and `Or` hold two items or more and never an item of their own kind: parentheses that change
-nothing leave no trace.
+`And` and `Or` have at least two items and none of their own kind: redundant parentheses are
+dropped.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ LiteralValue: TypeAlias = str | int | float | bool | None
 class Literal:
     value: LiteralValue
 
-    # To Python 1, 1.0 and True are equal; trees that hold them must not pass for one another.
+    # In Python 1, 1.0 and True are equal, but trees that hold them are not.
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Literal):
             return NotImplemented
@@ -36,7 +36,7 @@ class Identifier:
 
 @dataclass(frozen=True, slots=True)
 class Macro:
-    """A moment or a part of one that is known only when the query runs, such as `@now`."""
+    """A date or a part of one whose value is set when the query runs, such as `@now`."""
 
     name: str
 
@@ -75,7 +75,7 @@ def comparisons(expression: Expression) -> int:
 
 
 def conjuncts(expression: Expression) -> tuple[Expression, ...]:
-    """The conditions that must all hold, also where a caller has put one `And` into another."""
+    """The conditions that must all hold, with nested `And`s flattened."""
     if not isinstance(expression, And):
         return (expression,)
     return tuple(part for item in expression.items for part in conjuncts(item))

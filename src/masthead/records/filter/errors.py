@@ -1,4 +1,4 @@
-"""How a filter that can't be read is refused."""
+"""The error for a filter that does not parse."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from masthead.errors import BadRequest
 
 
 class FilterError(BadRequest):
-    """The filter does not parse; `position` is the index of the character where it went wrong."""
+    """`position` is the index of the first character that does not fit."""
 
     def __init__(self, message: str, position: int) -> None:
         super().__init__(f"Invalid filter at position {position}: {message}")

@@ -1,12 +1,12 @@
-"""Cuts a filter into tokens; one pass, whatever the text."""
+"""Splits a filter into tokens in linear time."""
 
 from __future__ import annotations
 
 import re
 from typing import NamedTuple
 
-# Repeats are possessive (`*+`), and an unclosed text or comment swallows the rest, so that no
-# character is looked at more than a fixed number of times.
+# Quantifiers are possessive (`*+`), and an unclosed text or comment matches the rest, so that each
+# character is read a fixed number of times.
 _TOKEN = re.compile(
     r"""
     (?:[ \t\n]++|//[^\n]*+)*+
@@ -34,7 +34,7 @@ _ESCAPES = {quote: re.compile(rf"\\([\\{quote}])") for quote in "'\""}
 
 
 class Token(NamedTuple):
-    """`kind` is the name of the pattern that matched; a `call` is a name just before its `(`."""
+    """`kind` is the name of the group that matched; a `call` is a name directly before `(`."""
 
     kind: str
     text: str
@@ -42,7 +42,7 @@ class Token(NamedTuple):
 
 
 def tokenize(text: str) -> list[Token]:
-    """All tokens, the last of kind `end`. What belongs to no token is of kind `unknown`."""
+    """All tokens, the last of kind `end`. Any other character is a token of kind `unknown`."""
     tokens = []
     for match in _TOKEN.finditer(text):
         index = match.lastindex or 0
@@ -51,8 +51,8 @@ def tokenize(text: str) -> list[Token]:
 
 
 def unquote(quoted: str) -> str:
-    """The text between the quotes. A backslash escapes the quote around the text and itself, and
-    stands for itself anywhere else, so that `~ '50\\_off'` keeps it for the pattern."""
+    """The text between the quotes. A backslash escapes that quote and itself; before any other
+    character it stays, so that `~ '50\\_off'` keeps it for the pattern."""
     inner = quoted[1:-1]
     if "\\" not in inner:
         return inner

@@ -1,7 +1,7 @@
-"""Reads the filter language of PocketBase into a tree.
+"""Parses PocketBase's filter language into a tree.
 
-Groups are kept on a list of our own instead of the call stack, so that parentheses can't exhaust
-it; the caps are those of PocketBase where it has one.
+Open groups are in a list instead of on the call stack, so that parentheses can't exhaust it. The
+limits are PocketBase's where it has any.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from masthead.records.filter.shape import Values, shape
 MAX_CHARACTERS: Final = 3_500
 MAX_COMPARISONS: Final = 200
 MAX_READERS_COMPARISONS: Final = 30
-"""For guests and members: each one of a new filter costs the better part of a millisecond."""
+"""For guests and members: each comparison of a new filter takes nearly a millisecond."""
 MAX_GROUP_DEPTH: Final = 100
 MAX_PATH_STEPS: Final = 6
 MAX_CALL_DEPTH: Final = 3
@@ -65,21 +65,21 @@ class ParsedFilter:
 
 
 def parse(text: str, max_comparisons: int = MAX_COMPARISONS) -> Expression:
-    """The tree of a filter. Raises `FilterError`, also for a blank text and for one over a cap."""
+    """Raises `FilterError`, also for a blank text and for one over a limit."""
     if len(text) > MAX_CHARACTERS:
         raise FilterError(f"it is longer than {MAX_CHARACTERS} characters.", MAX_CHARACTERS)
     return _Parser(tokenize(text), max_comparisons).expression()
 
 
 def parse_cached(text: str, max_comparisons: int = MAX_COMPARISONS) -> ParsedFilter:
-    """As `parse`, remembering the filters used of late; long ones are not worth their room."""
+    """As `parse`, with a cache for short filters."""
     if len(text) > _CACHED_CHARACTERS:
         return _parse_with_shape(text, max_comparisons)
-    return _parse_remembered(text, max_comparisons)
+    return _parse_with_cache(text, max_comparisons)
 
 
 def parse_given(given: str | Expression, *, for_admin: bool) -> ParsedFilter | None:
-    """A filter as text, or as the tree that a face has built itself; None without conditions."""
+    """A filter as text, or as a tree that a face has built itself; None without conditions."""
     if isinstance(given, str):
         most = MAX_COMPARISONS if for_admin else MAX_READERS_COMPARISONS
         return parse_cached(given, most) if given.strip() else None
@@ -91,12 +91,12 @@ def _parse_with_shape(text: str, max_comparisons: int) -> ParsedFilter:
     return ParsedFilter(expression, *shape(expression))
 
 
-_parse_remembered = lru_cache(maxsize=1_024)(_parse_with_shape)
+_parse_with_cache = lru_cache(maxsize=1_024)(_parse_with_shape)
 
 
 @dataclass(slots=True)
 class _Group:
-    """What has been read since an opening parenthesis: `&&` extends, `||` starts an alternative."""
+    """The conditions since an opening parenthesis. `||` starts an alternative."""
 
     alternatives: list[Expression] = field(default_factory=list)
     conditions: list[Expression] = field(default_factory=list)
@@ -223,8 +223,8 @@ def _named(token: Token) -> Operand:
     if name.lower() in _WORDS:
         return Literal(_WORDS[name.lower()])
     steps = name.split(".")
-    # Only the last step can have a modifier; a colon further left is the alias of PocketBase's
-    # `@collection.posts:alias.title` and stays for the compiler to judge.
+    # Only the last step can have a modifier. A colon further left is the alias of PocketBase's
+    # `@collection.posts:alias.title`, which the compiler checks.
     steps[-1], colon, modifier = steps[-1].partition(":")
     if colon and modifier not in MODIFIERS:
         raise FilterError(f"unknown modifier in {_echo(token)}.", token.position)
@@ -235,7 +235,7 @@ def _named(token: Token) -> Operand:
 def _check_steps(token: Token, steps: list[str]) -> None:
     if not all(steps) or steps[-1] in ("@", "#") or steps == ["_"]:
         raise FilterError(f"{_echo(token)} is not a name.", token.position)
-    # `@request` and `@collection` only say where the path starts.
+    # `@request` and `@collection` do not count as steps.
     length = len(steps) - steps[0].startswith("@")
     if length > MAX_PATH_STEPS:
         raise FilterError(

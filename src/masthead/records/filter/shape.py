@@ -1,4 +1,4 @@
-"""What stays the same when only the values of a filter change: the key for compiled statements."""
+"""The shape of a filter: what is left when its values are removed. It is the key of statements."""
 
 from __future__ import annotations
 
@@ -23,9 +23,8 @@ Values: TypeAlias = tuple[str | int | float, ...]
 def shape(expression: Expression) -> tuple[Hashable, Values]:
     """The expression with a slot for each text and number, and their values from left to right.
 
-    A slot keeps the kind of its value (`text`, `pattern`, `empty`, `integer`, `float`), because the
-    empty text compares as null does, a text with a wildcard is looked for in another way than one
-    without, and a database column takes the two kinds of number differently.
+    A slot has the type of its value (`text`, `pattern`, `empty`, `integer`, `float`), because these
+    compile differently: the empty text compares as null, and a wildcard needs LIKE.
     Booleans, nulls and macros belong to the shape and are not among the values.
     """
     values: list[str | int | float] = []
