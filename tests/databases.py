@@ -21,7 +21,7 @@ import pytest
 from sqlalchemy import MetaData, create_mock_engine
 from sqlalchemy.engine.mock import MockConnection
 
-from masthead.storage.metadata import partial_on_both
+from masthead.storage.metadata import add_postgresql_conditions
 from masthead.storage.migrate import migrate
 from masthead.storage.postgres.row_security import TENANT_COLUMN, create_role, grant, protect
 from masthead.storage.urls import sqlite_path
@@ -104,7 +104,7 @@ def _script_of(metadata: MetaData, dialect: str) -> str:
     engine: MockConnection = create_mock_engine(
         f"{dialect}://", lambda ddl, *_: statements.append(str(ddl.compile(dialect=engine.dialect)))
     )
-    partial_on_both(metadata)
+    add_postgresql_conditions(metadata)
     metadata.create_all(engine, checkfirst=False)
     return ";\n".join(statements)
 

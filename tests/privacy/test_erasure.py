@@ -395,7 +395,7 @@ async def test_an_erasure_works_in_time_slices(app: World) -> None:
 
 
 async def test_files_are_deleted_in_batches_and_each_is_counted(app: World) -> None:
-    few = app.parts.objects.deleted_at_once
+    few = app.parts.objects.delete_batch
     tenant, owner = await tenant_with_records(app)
     for number in range(2 * few):
         await app.parts.objects.put(f"{tenant.id}/media/file-{number}", b"x")

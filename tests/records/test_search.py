@@ -23,7 +23,7 @@ from masthead.records.search import terms as search_terms
 from masthead.records.search.index import Indexer, IndexLimits, SearchIndex, search_queue
 from masthead.schema import registry, tables
 from masthead.storage import full_text
-from masthead.storage.compaction import WordMerge
+from masthead.storage.compaction import FullTextMerge
 from masthead.storage.database import scope_of
 from masthead.storage.full_text import Term
 from masthead.storage.metadata import metadata
@@ -500,7 +500,7 @@ async def test_nothing_of_a_deleted_record_stays_in_the_file(
     tenant: TenantWorld, app: World, is_indexed: bool
 ) -> None:
     database, records, posts = app.parts.database, app.parts.records, app.collection("posts")
-    merge = WordMerge(database)
+    merge = FullTextMerge(database)
     post = await tenant.post(title="Xylographer")
     if is_indexed:
         await index_everything(tenant)

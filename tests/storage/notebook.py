@@ -77,7 +77,10 @@ def new_url(engine: str, tmp_path: Path) -> str:
 
 
 async def open_notebook(url: str, *, statement_seconds: float = 5.0) -> Notebook:
-    db = await open_database(url, statement_seconds=statement_seconds)
+    return notebook_on(await open_database(url, statement_seconds=statement_seconds), url)
+
+
+def notebook_on(db: Database, url: str) -> Notebook:
     tenant: sa.BindParameter[str] = sa.bindparam("tenant")
     note: sa.BindParameter[str] = sa.bindparam("note")
     one_note = sa.and_(notes.c.tenant_id == tenant, notes.c.id == note)

@@ -187,7 +187,7 @@ class TestDeleteAndList:
         for number in range(5):
             await store.put(f"t1/{number}", b"x")
         left = []
-        async for removed in store.delete_some("t1", at_once=2):
+        async for removed in store.delete_in_batches("t1", at_once=2):
             left.append((removed, len(await keys(store))))
         assert left == [(2, 3), (2, 1), (1, 0)]
 

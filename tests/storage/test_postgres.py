@@ -15,7 +15,7 @@ from tests.storage.notebook import ANN, BOB, Notebook, metadata, new_url, open_n
 
 from masthead.errors import StatementTimeout, Unavailable
 from masthead.storage.database import EVERY_TENANT, Scope, Statement
-from masthead.storage.postgres.database import PATIENCE_SECONDS, open_postgres
+from masthead.storage.postgres.database import CONNECT_SECONDS, open_postgres
 
 
 @pytest.fixture
@@ -129,7 +129,7 @@ async def test_a_full_pool_says_so_within_its_patience(
 ) -> None:
     db = await open_postgres(postgres.url, pool_size=1)
     async with db.transaction(ANN):
-        with loop_time.at_most(PATIENCE_SECONDS + 1), pytest.raises(Unavailable):
+        with loop_time.at_most(CONNECT_SECONDS + 1), pytest.raises(Unavailable):
             await db.fetch(ANN, sql("SELECT 1"))
     await db.close()
 
@@ -144,7 +144,7 @@ async def test_a_stopped_server_is_noticed_at_once_and_found_again(loop_time: Lo
 
     server.stop()
     # No limit of time can be what tells it.
-    with loop_time.at_most(PATIENCE_SECONDS / 2):
+    with loop_time.at_most(CONNECT_SECONDS / 2):
         with pytest.raises(Unavailable):
             await notebook.db.fetch(ANN, notebook.ids, (ANN,))
         with pytest.raises(Unavailable):

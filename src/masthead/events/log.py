@@ -1,4 +1,4 @@
-"""Reading the outbox as a log: what happened to a tenant, newest first or from a known event on."""
+"""Reads a tenant's events from the outbox: newest first, or after a known event."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class EventLog:
         self._database = database
         t = events.c
         mine = t.tenant_id == sa.bindparam("tenant")
-        self._place = database.compile(
+        self._position = database.compile(
             sa.select(t.version, t.ordinal).where(mine, t.id == sa.bindparam("id"))
         )
         listing = sa.select(t.id, t.name, t.created, t.payload).where(mine).limit(MAX_ITEMS)
@@ -55,9 +55,11 @@ class EventLog:
     async def newest(
         self, tenant_id: TenantId, *, name: str | None = None, since: str | None = None
     ) -> list[LoggedEvent]:
-        """At most 100, newest first; only those created after `since`. A `since` of a whole second,
-        as made from an item's time, takes in that second: more of it may have been committed since
-        the item was read, and a repeated event can be told by its id, a missed one can't."""
+        """At most 100 events created after `since`, newest first.
+
+        If `since` is a whole second, as in an item's time, that second is included: more of its
+        events may have been committed since then. A client detects a repeated event by its id, but
+        can't detect a missing one."""
         values = {"tenant": tenant_id, "name": name}
         statement = self._newest_named if name else self._newest
         found = await self._fetch(tenant_id, statement, values)
@@ -71,9 +73,9 @@ class EventLog:
     async def oldest(
         self, tenant_id: TenantId, *, name: str | None = None, since: str = ""
     ) -> list[LoggedEvent]:
-        """At most 100 created after `since`, oldest first: where `after` goes on from.
+        """At most 100 events created after `since`, oldest first; `after` continues from there.
 
-        Reads what was before, too, so it is not for a request.
+        It scans earlier events too, so it is not for a request.
         """
         values = {"tenant": tenant_id, "name": name, "since": since}
         statement = self._oldest_named if name else self._oldest
@@ -83,9 +85,9 @@ class EventLog:
     async def after(
         self, tenant_id: TenantId, event_id: str, *, name: str | None = None
     ) -> list[LoggedEvent] | None:
-        """At most 100 that follow the event, oldest first and without a gap; None if there is no
+        """At most 100 events after this one, oldest first and without a gap; None if there is no
         such event."""
-        rows = await self._fetch(tenant_id, self._place, {"tenant": tenant_id, "id": event_id})
+        rows = await self._fetch(tenant_id, self._position, {"tenant": tenant_id, "id": event_id})
         if not rows:
             return None
         version, ordinal = rows[0]

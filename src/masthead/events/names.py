@@ -1,4 +1,4 @@
-"""The names of all events: the union of the specification's variants (spec 6.2)."""
+"""The names of all events."""
 
 from __future__ import annotations
 

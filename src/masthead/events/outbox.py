@@ -1,7 +1,7 @@
 """The outbox: every event of a change, written in the change's own transaction.
 
-A tenant's events are numbered by the tenant's version, which its writes take in turns, so that
-"everything after this one" has no gaps on either database.
+A tenant's events are ordered by the tenant's version, which each write takes under the tenant's
+lock, so that a list of the events after a certain one has no gaps on either database.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ events = Table(
     Column("payload", dialects.Json(), nullable=False),
     Column("created", dialects.Text(), nullable=False),
     PrimaryKeyConstraint("tenant_id", "version", "ordinal"),
-    # Ids begin with their time, so that all tenants' newest stand on the same page.
+    # Ids begin with their time, so that inserts of all tenants hit the same index page.
     Index("ux_events__id_tenant_id", "id", "tenant_id", unique=True),
     Index("ix_events__tenant_id_name_version", "tenant_id", "name", "version", "ordinal"),
 )

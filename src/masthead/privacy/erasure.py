@@ -117,7 +117,7 @@ class Erasure:
     async def _remove_files(self, request: Record, slice_: TimeSlice) -> None:
         """The keys of uploads, thumbnails and exports all begin with the tenant's id."""
         tenant_id, began = TenantId(request["tenant_id"]), time.monotonic()
-        async with aclosing(self._objects.delete_some(tenant_id)) as batches:
+        async with aclosing(self._objects.delete_in_batches(tenant_id)) as batches:
             async for removed in batches:
                 async with self._records.database.transaction(scope_of(tenant_id)) as tx:
                     await self._count(tx, request, FILES, removed)

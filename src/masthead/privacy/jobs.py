@@ -16,7 +16,7 @@ from masthead.privacy.throttle import Throttle, TimeSlice, TimeSliceOver
 from masthead.privacy.validation import TENANT
 from masthead.records.collection import Record
 from masthead.records.engine import ListRequest, Records
-from masthead.storage.compaction import WordMerge
+from masthead.storage.compaction import FullTextMerge
 from masthead.storage.database import EVERY_TENANT
 from masthead.storage.objects import ObjectStore
 
@@ -35,7 +35,7 @@ class PrivacyWork:
         requests: Requests,
         exports: Exports,
         erasure: Erasure,
-        words: WordMerge,
+        words: FullTextMerge,
         compact: Callable[[], Awaitable[None]],
     ) -> None:
         self._records = records

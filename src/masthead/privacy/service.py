@@ -17,7 +17,7 @@ from masthead.privacy.requests import ERASE_JOB, Requests
 from masthead.privacy.rows import PersonTraces, TenantRows
 from masthead.records.engine import Records
 from masthead.site.address import Sites
-from masthead.storage.compaction import WordMerge, compact
+from masthead.storage.compaction import FullTextMerge, compact
 from masthead.storage.objects import ObjectStore
 from masthead.storage.sqlite.long_reads import long_reads
 
@@ -54,6 +54,6 @@ def build_privacy(
     rows = TenantRows(records.database, erase_job=ERASE_JOB)
     erasure = Erasure(records, objects, mail, requests, rows, members)
     make_compact = partial(compact, settings.database_url)
-    words = WordMerge(records.database)
+    words = FullTextMerge(records.database)
     work = PrivacyWork(records, objects, requests, exports, erasure, words, make_compact)
     return Privacy(links, requests, exports, erasure, work)

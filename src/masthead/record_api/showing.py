@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from masthead.records.collection import Collection, Record
 from masthead.records.read.projection import Projection
 
-MOST_ON_THE_LOOP = 64 * 1024
+MAX_INLINE_BYTES = 64 * 1024
 """Characters of text that excerpts are made of at once; those of more are made in a thread."""
 
 # One: all of them want the same interpreter, and those that wait take nothing from other requests.
@@ -41,4 +41,4 @@ def _is_long(records: Sequence[Record]) -> bool:
     if any("expand" in record for record in records):
         return True
     texts = (value for record in records for value in record.values() if isinstance(value, str))
-    return sum(map(len, texts)) > MOST_ON_THE_LOOP
+    return sum(map(len, texts)) > MAX_INLINE_BYTES

@@ -1,4 +1,4 @@
-"""Work that must not stop half-way when the task that asked for it is cancelled."""
+"""Awaitables that must run to their end even when the task that awaits them is cancelled."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Result = TypeVar("Result")
 
 
 async def completed(work: Awaitable[Result]) -> Result:
-    """Waits for the end of `work` even when cancelled meanwhile; then the cancellation goes on."""
+    """Waits for the end of `work` even when cancelled; then raises the cancellation."""
     running = asyncio.ensure_future(work)
     try:
         return await asyncio.shield(running)
@@ -20,9 +20,9 @@ async def completed(work: Awaitable[Result]) -> Result:
             with suppress(asyncio.CancelledError):
                 await asyncio.wait([running])
         if not running.cancelled():
-            running.exception()  # looked at, so that the event loop does not report it as lost
+            running.exception()  # retrieved, so that the event loop does not report it
         raise
     finally:
-        # An exception's traceback has this frame. If the frame had the future, and the future has
-        # the exception, all three and whatever else they hold would stay until a collection.
+        # An exception's traceback refers to this frame, and the future refers to the exception.
+        # Without this, the reference cycle would live until a garbage collection.
         del work, running

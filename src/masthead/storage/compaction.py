@@ -1,4 +1,4 @@
-"""Makes the database forget what was deleted, as far as each engine allows, after an erasure.
+"""Removes deleted data from the database files after an erasure, where the engine allows it.
 
 SQLite overwrites deleted content by itself (`secure_delete`); rewriting a small file and truncating
 its WAL removes what older versions may have left. Its full-text index only marks words as deleted
@@ -16,28 +16,28 @@ import sqlalchemy as sa
 
 from masthead.errors import Unavailable
 from masthead.storage.database import Database, Transaction
-from masthead.storage.sqlite.checkpoints import catch_up, checkpoint
+from masthead.storage.sqlite.checkpoints import checkpoint, repeat_checkpoint
 from masthead.storage.sqlite.connection import connect, translated
 from masthead.storage.urls import sqlite_path
 
-MOST_BYTES = 64 * 1024 * 1024
-"""Larger files are left to the operator: writers have to wait while one is rewritten."""
+MAX_VACUUM_BYTES = 64 * 1024 * 1024
+"""The operator has to vacuum larger files: it blocks writers."""
 _BUSY_SECONDS = 30.0
 _TRUNCATE_SECONDS, _AGAIN_SECONDS = 0.02, 0.05
-"""How long writers may wait for a WAL that is still being read, and when it is tried again."""
+"""How long writers may wait for a WAL that is still being read, and the pause before a retry."""
 
 
-class WordMerge:
-    """Rewrites FTS5's index, step by step, without the words that it has forgotten."""
+class FullTextMerge:
+    """Rewrites FTS5's index, step by step, without its deleted words."""
 
     def __init__(self, database: Database) -> None:
         self.is_needed = database.name == "sqlite"
-        """PostgreSQL's vacuum sees to its own."""
-        # A negative number has it merge everything into one, whatever it has done before.
+        """PostgreSQL's vacuum does it."""
+        # A negative number starts a merge of all segments.
         self._merge = database.compile(
             sa.text("INSERT INTO search_words (search_words, rank) VALUES ('merge', :pages)")
         )
-        # What FTS5 knows about its parts; it stays the same when there is nothing left to merge.
+        # FTS5's list of segments, which does not change when there is nothing left to merge.
         self._state = database.compile(sa.text("SELECT block FROM search_words_data WHERE id = 10"))
 
     async def step(self, tx: Transaction, pages: int, *, is_first: bool) -> bool:
@@ -48,7 +48,7 @@ class WordMerge:
 
 
 async def compact(database_url: str) -> None:
-    """Raises `Unavailable` when others kept the database too busy; then it has to be repeated."""
+    """Raises `Unavailable` when the database is too busy; then it has to be repeated."""
     path = sqlite_path(database_url)
     if path is not None:
         await asyncio.to_thread(_rewrite, path)
@@ -60,7 +60,7 @@ def _rewrite(path: Path) -> None:
     try:
         connection = connect(path, busy_seconds=_BUSY_SECONDS, query_only=False)
         try:
-            if path.stat().st_size <= MOST_BYTES:
+            if path.stat().st_size <= MAX_VACUUM_BYTES:
                 connection.execute("VACUUM")
             _truncate_wal(connection)
         finally:
@@ -70,20 +70,19 @@ def _rewrite(path: Path) -> None:
 
 
 def _truncate_wal(connection: sqlite3.Connection) -> None:
-    """Writers wait while the WAL is truncated, so all of it is checkpointed before, while they
-    go on."""
-    catch_up(connection, checkpoint(connection))
+    """Truncating blocks writers, so the whole WAL is checkpointed before, which does not."""
+    repeat_checkpoint(connection, checkpoint(connection))
     connection.execute(f"PRAGMA busy_timeout = {int(_TRUNCATE_SECONDS * 1000)}")
     deadline = time.monotonic() + _BUSY_SECONDS
     while connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
         if time.monotonic() > deadline:
             raise Unavailable
-        # There is nothing to wait on but the other's end; this is a thread of its own.
+        # SQLite has no notification to wait for. This runs in a thread.
         time.sleep(_AGAIN_SECONDS)
 
 
 async def _vacuum_postgres(url: str) -> None:
-    # Imported here, so that a start pays for one driver only.
+    # Imported here, so that only one driver is loaded.
     import asyncpg
 
     try:
@@ -91,7 +90,7 @@ async def _vacuum_postgres(url: str) -> None:
     except (OSError, asyncpg.PostgresError) as error:
         raise Unavailable from error
     try:
-        # Its own connection: not as the role that row-level security holds for, which owns nothing.
+        # A connection of its own: the role for row-level security owns no table.
         await connection.execute("VACUUM")
     finally:
         await connection.close()

@@ -1,8 +1,8 @@
-"""What the rest of the service may ask of a database, whichever one it is.
+"""The interface of a database, the same for SQLite and PostgreSQL.
 
-Statements are SQLAlchemy Core expressions compiled once by `Database.compile` and then run with
-plain positional values; no SQLAlchemy engine stands on a request path. Dialect differences live in
-this package and nowhere else.
+Statements are SQLAlchemy Core expressions. `Database.compile` compiles them once, and then they run
+with positional values; requests use no SQLAlchemy engine. Only this package knows the differences
+between the databases.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from masthead.ids import TenantId
 Row = Sequence[Any]
 
 Scope = NewType("Scope", str)
-"""Whose rows a statement may touch. PostgreSQL enforces it by row-level security."""
+"""The tenant whose rows a statement may access. PostgreSQL enforces it by row-level security."""
 
 MAX_BYTES = "max_bytes"
 
 EVERY_TENANT = Scope("*")
-"""For the platform itself: operators, the worker, the command line."""
+"""For operators, the worker and the command line."""
 
 
 def scope_of(tenant_id: TenantId) -> Scope:
@@ -33,7 +33,7 @@ def scope_of(tenant_id: TenantId) -> Scope:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """SQL text of one dialect, the names of its parameters in order, and the fixed ones' values."""
+    """SQL text of one dialect with the names of its parameters and the values of the constants."""
 
     text: str
     names: tuple[str, ...]
@@ -43,7 +43,7 @@ class Statement:
     tables: frozenset[str] | None = None
     """All tables that it reads or changes; None where that is not known."""
     counted: tuple[int, ...] = ()
-    """The columns that `Database.fetch` counts the bytes of, as it needs them."""
+    """The positions of the columns whose bytes `Database.fetch` counts."""
 
     def bind(self, values: Mapping[str, object]) -> tuple[object, ...]:
         if self.constants:
@@ -52,10 +52,10 @@ class Statement:
 
 
 class Transaction(Protocol):
-    """One all-or-nothing change. Leaving the block returns only after the commit is durable.
+    """Leaving the block returns only after the commit is durable.
 
-    A statement that fails spoils the transaction: catching its error inside the block saves
-    nothing, the block then ends with that error.
+    A failed statement fails the transaction: if the block catches its error, the block still ends
+    with that error and nothing is stored.
     """
 
     async def fetch(self, statement: Statement, values: Sequence[object] = ()) -> list[Row]: ...
@@ -63,10 +63,10 @@ class Transaction(Protocol):
     async def execute(
         self, statement: Statement, values: Sequence[object] = (), *, slow: bool = False
     ) -> int:
-        """Runs a change and returns how many rows it touched.
+        """Returns the number of affected rows.
 
-        `slow` marks a statement whose cost grows with the data (a cascade, a sweep), so that an
-        embedded database runs it away from the event loop.
+        `slow` marks a statement whose cost grows with the data (a cascade, a sweep). SQLite runs it
+        in a thread.
         """
         ...
 
@@ -75,46 +75,46 @@ class Transaction(Protocol):
     ) -> None: ...
 
     async def avoid_sorting(self) -> None:
-        """From here to the end of the transaction rows are read in the order of an index and not
-        sorted, however few of them the database expects."""
+        """Until the end of the transaction, the planner reads rows in the order of an index instead
+        of sorting them."""
         ...
 
     async def defer(
         self, statement: Statement, rows: Sequence[Sequence[object]], *, adding: bool = False
     ) -> None:
-        """Like `execute_many`, at any time until the commit: an embedded database writes the rows
-        of many transactions at once.
+        """Like `execute_many`, but at any time until the commit: SQLite writes the rows of many
+        transactions at once.
 
-        The rows wait by table, and a statement that reads or changes the table has them written
-        first. `adding` says that the last value of a row is added to what is there, so that rows
-        alike in all others may be made one. For tables without foreign keys, and for rows that
-        violate nothing: a failure would be that of all transactions of the commit.
+        A statement that reads or changes the table writes its deferred rows first. With `adding`,
+        the last value of a row is added to the stored one, so that rows with the same key can be
+        merged. Only for tables without foreign keys and rows that violate no constraint: a failure
+        fails all transactions of the commit.
         """
         ...
 
 
 class Database(Protocol):
     name: str
-    """`sqlite` or `postgresql`: for this package and for messages, not to decide anything by."""
+    """`sqlite` or `postgresql`. For this package and for messages; other code must not branch on
+    it."""
     has_one_writer: bool
-    """Whether other changes wait for a transaction to end; elsewhere they run at the same time."""
+    """Whether a transaction blocks all other writers."""
 
     def compile(self, statement: ClauseElement, counted: Sequence[str] = ()) -> Statement:
-        """`counted` are the columns of long texts in a select whose rows must not be too many
-        bytes. Such a statement has the parameter `MAX_BYTES` and may have columns of its own behind
-        those that were asked for."""
+        """`counted` names the columns of a select whose bytes are limited. Such a statement has the
+        parameter `MAX_BYTES` and may return additional columns at the end."""
         ...
 
     def compile_both(self, first: Insert, second: Insert) -> Statement | None:
-        """Both as one statement, which saves a round trip; None where there is none to save."""
+        """Both as one statement, which saves a round trip; None where there are no round trips."""
         ...
 
     def list_value(self, values: Sequence[object]) -> object:
-        """A list as the one parameter of `dialects.any_of`."""
+        """A list as a single parameter, for `dialects.any_of`."""
         ...
 
     def data_version(self) -> int | None:
-        """Changes whenever anyone commits; None where asking costs as much as reading."""
+        """A number that changes with every commit; None where it would cost a query."""
         ...
 
     async def fetch(
@@ -126,23 +126,23 @@ class Database(Protocol):
         slow: bool = False,
         max_bytes: int | None = None,
     ) -> list[Row]:
-        """Reads outside any transaction. `slow` says beforehand that this may take a while.
+        """Reads outside any transaction. `slow` announces a read that may take long.
 
-        Raises `RowsTooLarge` as soon as the counted columns hold more than `max_bytes`, before the
-        rest of the rows is in memory."""
+        Raises `RowsTooLarge` as soon as the counted columns exceed `max_bytes`, before the
+        remaining rows are in memory."""
         ...
 
     def transaction(self, scope: Scope) -> AbstractAsyncContextManager[Transaction]: ...
 
     async def ping(self) -> None:
-        """Returns when the database answers, raises `Unavailable` within two seconds otherwise."""
+        """Returns when the database answers; raises `Unavailable` within two seconds otherwise."""
         ...
 
     async def close(self) -> None: ...
 
 
 class RowsTooLarge(Exception):
-    """The rows hold more bytes than the reader takes."""
+    """The rows exceed `max_bytes`."""
 
 
 class UniqueViolation(Exception):
@@ -155,4 +155,4 @@ class UniqueViolation(Exception):
 
 
 class ForeignKeyViolation(Exception):
-    """A row points at one that does not exist, or one that is still pointed at was removed."""
+    """A row refers to a missing one, or a row that others refer to was deleted."""

@@ -1,8 +1,7 @@
-"""Rows that a transaction writes before its commit, and not one change at a time.
+"""Rows that a transaction writes just before its commit, many at once.
 
-What a change writes for later readers (its events, its part of totals and lists) can wait until
-then. The rows are registered by the table that they are for; each database has its own way to write
-many rows at once.
+Events, counters and list items are read by later transactions only, so their rows can wait. They
+are registered by table. Each database has its own way to write many rows at once.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ class Entry(NamedTuple):
     statement: Statement
     rows: Sequence[Sequence[object]]
     adding: bool
-    """The last value of a row is added to what is there."""
+    """The last value of a row is added to the stored one."""
 
 
 class Deferred:
@@ -32,7 +31,7 @@ class Deferred:
     def add(
         self, statement: Statement, rows: Sequence[Sequence[object]], *, adding: bool = False
     ) -> None:
-        assert statement.target, "only rows of a table can wait"
+        assert statement.target, "only rows of a table can be deferred"
         if rows:
             self._entries.append(Entry(statement, rows, adding))
             self._tables.add(statement.target)
@@ -44,21 +43,21 @@ class Deferred:
         self.count += other.count
 
     def take(self) -> Self:
-        """Returns what waits, and is empty afterwards."""
+        """Removes and returns all rows."""
         taken = type(self)()
         taken.add_all(self)
         self._entries, self._tables, self.count = [], set(), 0
         return taken
 
-    def concerns(self, statement: Statement) -> bool:
-        """Whether the statement might read or change rows that wait."""
+    def affects(self, statement: Statement) -> bool:
+        """Whether the statement might read or change deferred rows."""
         if not self.count:
             return False
         return statement.tables is None or not self._tables.isdisjoint(statement.tables)
 
     def batches(self) -> Iterator[tuple[Statement, Rows]]:
-        """Statements with the rows to run them with. Rows of one table come in their order; between
-        tables there is none, since no constraint connects them."""
+        """Statements with their rows. Rows of one table keep their order; between tables it does
+        not matter, because no constraint connects them."""
         by_table: dict[str, list[tuple[Statement, Rows]]] = {}
         sums: dict[str, tuple[Statement, Sums]] = {}
         for statement, rows, adding in self._entries:
@@ -69,7 +68,7 @@ class Deferred:
         for batches in by_table.values():
             yield from batches
         for statement, totals in sums.values():
-            # In a fixed order, so that two transactions can't wait for each other.
+            # In a fixed order, so that two transactions can't deadlock.
             yield statement, [(*key, total) for key, total in sorted(totals.items()) if total]
 
 
@@ -83,7 +82,7 @@ def _append(
 
 
 def _add_up(sums: Sums, rows: Sequence[Sequence[object]]) -> None:
-    """Rows that are alike in all values but the last become one."""
+    """Rows that differ in the last value only become one."""
     for row in rows:
         *key, number = row
         assert isinstance(number, int)

@@ -1,7 +1,7 @@
-"""Where SQLite and PostgreSQL differ: compiling, column types, JSON and text verbs, upserts.
+"""Where SQLite and PostgreSQL differ: compiling, column types, JSON and text expressions, upserts.
 
-Callers build SQLAlchemy Core expressions from what is here and never ask which database they have.
-PostgreSQL's dialect is loaded by `postgres` alone: it is a noticeable part of a start.
+Callers build SQLAlchemy Core expressions from these and never check which database they use. Only
+`postgres` imports PostgreSQL's dialect, because the import slows a start noticeably.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
 from masthead.storage.database import Statement
-from masthead.storage.sqlite.patterns import FUNCTION
+from masthead.storage.sqlite.patterns import LIKE_FUNCTION
 
 SQLITE: Dialect = SQLiteDialect(paramstyle="qmark")
 
 
 def compile_statement(statement: ClauseElement, dialect: Dialect) -> Statement:
-    """Every value becomes a parameter; those without a value in the statement stay open by name."""
+    """Every value becomes a parameter. Those without a value are bound by name later."""
     compiled = statement.compile(dialect=dialect)
     assert isinstance(compiled, SQLCompiler)
     required = {name: None for name, bind in compiled.binds.items() if bind.required}
@@ -55,7 +55,7 @@ def _tables_of(statement: ClauseElement) -> frozenset[str] | None:
 def with_counted(
     compiled: Statement, statement: ClauseElement, counted: Sequence[str]
 ) -> Statement:
-    """The statement with the positions of the counted columns among those it selects."""
+    """Sets the positions of the columns whose bytes are counted."""
     assert isinstance(statement, sa.Select)
     names = [column.name for column in statement.selected_columns]
     positions = tuple(map(names.index, counted))
@@ -88,7 +88,7 @@ class Json(TypeDecorator[str]):
 
 
 class Flag(TypeDecorator[bool]):
-    """A boolean. SQLite gives it back as 0 or 1: the reader of the row applies `bool`."""
+    """A boolean. SQLite returns 0 or 1, to which the reader of the row applies `bool`."""
 
     impl = sa.Boolean
     cache_ok = True
@@ -107,7 +107,7 @@ class Integer(TypeDecorator[int]):
     cache_ok = True
 
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
-        # Only a column called exactly INTEGER may be SQLite's rowid.
+        # Only a column of the type INTEGER can be SQLite's rowid.
         return dialect.type_descriptor(
             sa.BigInteger() if dialect.name == "postgresql" else sa.Integer()
         )
@@ -124,7 +124,7 @@ class Real(TypeDecorator[float]):
 
 
 class Words(TypeDecorator[str]):
-    """The words of a document, for `full_text` alone to write and search."""
+    """The words of a document, for `full_text`."""
 
     impl = sa.Text
     cache_ok = True
@@ -147,7 +147,7 @@ def upsert_add(
 ) -> Insert:
     """Inserts a row, or adds the given numbers to those of the row with the same key.
 
-    The parameters are called as the columns.
+    The parameters have the columns' names.
     """
     adding = (add_column, *more_columns)
     statement = _insert_of(table, (*key_columns, *adding))
@@ -172,7 +172,7 @@ def upsert_least(table: sa.Table, key_columns: Sequence[str], column: str) -> In
 
 
 def insert_missing(table: sa.Table, key_columns: Sequence[str], columns: Sequence[str]) -> Insert:
-    """Inserts a row unless one with the same key exists; the row count says which it was."""
+    """Inserts a row unless one with the same key exists; the row count tells."""
     statement = _insert_of(table, (*key_columns, *columns))
     return statement.ext(_OrNothing(list(key_columns)))
 
@@ -182,12 +182,12 @@ def _insert_of(table: sa.Table, columns: Sequence[str]) -> Insert:
 
 
 def insert(table: sa.Table) -> Insert:
-    """For `or_replace` and `or_update`, which say what is done about a row with the same key."""
+    """For `or_replace` and `or_update`, which handle a row with the same key."""
     return Insert(table)
 
 
 def or_replace(statement: Insert, key_columns: Sequence[str], columns: Sequence[str]) -> Insert:
-    """The columns of a row with the same key become those of the one that was to be inserted."""
+    """Overwrites these columns of a row with the same key."""
     return or_update(statement, key_columns, {name: statement.excluded[name] for name in columns})
 
 
@@ -200,8 +200,8 @@ def or_update(
     return statement.ext(_OrUpdate(list(key_columns), set_=dict(values), where=where))
 
 
-# SQLite took its ON CONFLICT clause from PostgreSQL, whose compiler writes this one as well, once
-# it is told that no constraint is meant by its name.
+# SQLite's ON CONFLICT clause has PostgreSQL's syntax. PostgreSQL's compiler accepts SQLAlchemy's
+# SQLite clause once it has a `constraint_target`.
 class _OrUpdate(OnConflictDoUpdate):
     inherit_cache = True
     constraint_target = None
@@ -212,17 +212,18 @@ class _OrNothing(OnConflictDoNothing):
     constraint_target = None
 
 
-class in_order(sa.Join):
-    """`in_order(left, right, on)`: a join whose rows come in the order of the left side's index.
+class ordered_join(sa.Join):
+    """`ordered_join(left, right, on)`: a join whose rows come in the order of the left side's
+    index.
 
-    SQLite plans without knowing the data and might begin at the other end; PostgreSQL knows.
+    SQLite plans without statistics and might begin with the right side; PostgreSQL has statistics.
     """
 
     inherit_cache = True
 
 
-@compiles(in_order, "sqlite")
-def _write_in_order(element: in_order, compiler: SQLCompiler, **kw: Any) -> str:
+@compiles(ordered_join, "sqlite")
+def _write_ordered_join(element: ordered_join, compiler: SQLCompiler, **kw: Any) -> str:
     kw["asfrom"] = True
     left, right = (compiler.process(side, **kw) for side in (element.left, element.right))
     assert element.onclause is not None
@@ -233,100 +234,100 @@ def random_order() -> ColumnElement[Any]:
     return sa.func.random()
 
 
-class _Verb(FunctionElement[Any]):
-    """An expression over its arguments that each database spells in its own way."""
+class _Expression(FunctionElement[Any]):
+    """An expression whose SQL depends on the database."""
 
     inherit_cache = True
 
 
-class _Test(_Verb):
+class _Condition(_Expression):
     type = sa.Boolean()
-    # Else SQLAlchemy writes `(…) = 1` on SQLite, which hides the expression from the planner.
+    # Otherwise SQLAlchemy writes `(…) = 1` on SQLite, which hides the expression from the planner.
     _is_implicitly_boolean = True
 
 
-def _spelling(verb: type[_Verb], *, sqlite: str, postgresql: str) -> None:
-    """Templates of a verb; `{0}` is its first argument."""
+def _sql(verb: type[_Expression], *, sqlite: str, postgresql: str) -> None:
+    """Sets the templates of an expression; `{0}` is its first argument."""
     for dialect, template in (("sqlite", sqlite), ("postgresql", postgresql)):
         compiles(verb, dialect)(_writer_of(template))
 
 
 def _writer_of(template: str) -> Callable[..., str]:
-    def write(element: _Verb, compiler: SQLCompiler, **kw: Any) -> str:
+    def write(element: _Expression, compiler: SQLCompiler, **kw: Any) -> str:
         return template.format(*(compiler.process(clause, **kw) for clause in element.clauses))
 
     return write
 
 
-class not_by_index(_Verb):
-    """`not_by_index(column)`: the same value, which SQLite's planner does not try an index for.
+class without_index(_Expression):
+    """`without_index(column)`: the same value, for which SQLite's planner uses no index.
 
-    SQLite plans without knowing the data; PostgreSQL has statistics and needs no hint.
+    SQLite plans without statistics; PostgreSQL has them and needs no hint.
     """
 
     type = sa.Text()
 
 
-_spelling(not_by_index, sqlite="+{0}", postgresql="{0}")
+_sql(without_index, sqlite="+{0}", postgresql="{0}")
 
 
-class any_of(_Test):
+class any_of(_Condition):
     """`any_of(column, values)`: IN over one parameter that `Database.list_value` encodes.
 
-    One parameter keeps the statement the same whatever the length, so that it is prepared once.
+    With one parameter the statement is the same for any length, so it is prepared once.
     """
 
 
-_spelling(
+_sql(
     any_of,
     sqlite="({0} IN (SELECT value FROM json_each({1})))",
     postgresql="({0} = ANY ({1}))",
 )
 
 
-class contains_text(_Test):
-    """`contains_text(column, pattern)`: LIKE that takes ASCII letters in either case.
+class contains_text(_Condition):
+    """`contains_text(column, pattern)`: LIKE, case-insensitive for ASCII letters.
 
-    `like_pattern` makes the pattern.
+    The pattern comes from `like_pattern`.
     """
 
 
-_spelling(
+_sql(
     contains_text,
     sqlite="({0} LIKE {1} ESCAPE '\\')",
-    # Under "C" ILIKE folds A-Z only, as SQLite does.
+    # With "C" ILIKE ignores the case of A-Z only, as SQLite does.
     postgresql="""({0} ILIKE {1} COLLATE "C" ESCAPE '\\')""",
 )
 
 
-class long_text_contains(_Test):
+class long_text_contains(_Condition):
     """`long_text_contains(column, text)`: as `contains_text` with the text's `like_pattern`.
 
-    A LIKE that nearly matches everywhere costs the length of the text times that of the pattern.
-    For short texts LIKE is the faster one.
+    A LIKE that nearly matches everywhere takes the length of the text times that of the pattern.
+    For short texts LIKE is faster.
     """
 
 
-_spelling(
+_sql(
     long_text_contains,
     sqlite="(instr(lower({0}), lower({1})) > 0)",
     postgresql="""(strpos(lower({0} COLLATE "C"), lower({1} COLLATE "C")) > 0)""",
 )
 
 
-class long_text_like(_Test):
+class long_text_like(_Condition):
     """`long_text_like(column, pattern)`: `contains_text` for long texts and any pattern."""
 
 
-_spelling(
+_sql(
     long_text_like,
-    sqlite=f"{FUNCTION}({{0}}, {{1}})",
+    sqlite=f"{LIKE_FUNCTION}({{0}}, {{1}})",
     postgresql="""({0} ILIKE {1} COLLATE "C" ESCAPE '\\')""",
 )
 
 
 def like_pattern(text: str) -> str:
-    """The pattern of PocketBase's `~`: the text anywhere, unless it holds a `%` of its own."""
+    """The pattern of PocketBase's `~`: the text anywhere, unless it contains a `%`."""
     if has_wildcard(text):
         # A lone backslash at the end is an error on PostgreSQL.
         trailing = len(text) - len(text.rstrip("\\"))
@@ -339,18 +340,18 @@ def has_wildcard(text: str) -> bool:
 
 
 def contained_text(text: str) -> str:
-    """What PocketBase's `~` looks for where the text has no wildcard."""
+    """The substring that PocketBase's `~` looks for, if the text has no wildcard."""
     return text.replace("\\%", "%").replace("\\_", "_")
 
 
 _FREE_PERCENT = re.compile(r"(?<!\\)(?:\\\\)*%")
 
 
-class json_text_list_contains(_Test):
-    """`json_text_list_contains(column, value)`: a JSON array of strings has the text in it."""
+class json_text_list_contains(_Condition):
+    """`json_text_list_contains(column, value)`: a JSON array of strings contains the text."""
 
 
-_spelling(
+_sql(
     json_text_list_contains,
     sqlite="(EXISTS (SELECT 1 FROM json_each({0}) WHERE json_each.value = {1}))",
     postgresql="({0} @> jsonb_build_array(CAST({1} AS TEXT)))",
@@ -362,18 +363,18 @@ def json_any(
 ) -> ColumnElement[bool]:
     """True when `matches` holds for the text of at least one element of a JSON array.
 
-    Anything but an array counts as an array of itself.
+    Any other value is treated as an array of one element.
     """
     elements = _json_elements(column).table_valued("value", "type")
     text = _element_text(elements.c.value, elements.c.type)
     return sa.exists(sa.select(sa.literal_column("1")).select_from(elements).where(matches(text)))
 
 
-class _json_elements(_Verb):
+class _json_elements(_Expression):
     name = "json_elements"
 
 
-_spelling(
+_sql(
     _json_elements,
     sqlite=("json_each(CASE json_type({0}) WHEN 'array' THEN {0} ELSE json_array(json({0})) END)"),
     postgresql=(
@@ -382,37 +383,37 @@ _spelling(
     ),
 )
 
-# SQLite shows JSON's true and false as 1 and 0.
+# SQLite returns JSON's true and false as 1 and 0.
 _SCALAR_TEXT = (
     "(CASE {kind} WHEN 'true' THEN 'true' WHEN 'false' THEN 'false' ELSE CAST({value} AS TEXT) END)"
 )
 
 
-class _element_text(_Verb):
+class _element_text(_Expression):
     type = sa.Text()
 
 
-_spelling(
+_sql(
     _element_text,
     sqlite=_SCALAR_TEXT.format(value="{0}", kind="{1}"),
     postgresql='({0} COLLATE "C")',
 )
 
 
-class json_path_text(_Verb):
+class json_path_text(_Expression):
     """`json_path_text(column, path)`: the scalar at the path as text, NULL where there is none.
 
-    `json_path` makes the path.
+    The path comes from `json_path`.
     """
 
     type = sa.Text()
 
 
-_spelling(
+_sql(
     json_path_text,
     sqlite=_SCALAR_TEXT.format(value="json_extract({0}, {1})", kind="json_type({0}, {1})"),
-    # strict: a lax path reaches into the elements of an array, SQLite's doesn't; the last
-    # argument, silent, makes a missing step NULL instead of an error.
+    # `strict`, because a lax path also matches the elements of an array, unlike SQLite's. The last
+    # argument (silent) makes a missing step NULL instead of an error.
     postgresql=(
         "((jsonb_path_query_first({0}, CAST('strict ' || CAST({1} AS TEXT) AS jsonpath), "
         "'{{}}', true) #>> '{{}}') COLLATE \"C\")"
@@ -421,9 +422,9 @@ _spelling(
 
 
 def json_path(*steps: str | int) -> str:
-    """A path that both databases read: `json_path("a", 0)` is `$."a"[0]`.
+    """A path for both databases: `json_path("a", 0)` is `$."a"[0]`.
 
-    Raises ValueError for a name that SQLite has no way to quote.
+    Raises ValueError for a name that SQLite can't quote.
     """
     path = "$"
     for step in steps:
@@ -436,13 +437,13 @@ def json_path(*steps: str | int) -> str:
     return path
 
 
-class json_array_length(_Verb):
+class json_array_length(_Expression):
     """`json_array_length(column)`: how many elements an array has; 0 for anything else."""
 
     type = sa.BigInteger()
 
 
-_spelling(
+_sql(
     json_array_length,
     sqlite="coalesce(json_array_length({0}), 0)",
     postgresql=("(CASE jsonb_typeof({0}) WHEN 'array' THEN jsonb_array_length({0}) ELSE 0 END)"),

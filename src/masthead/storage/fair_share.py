@@ -1,4 +1,4 @@
-"""How many reads of one tenant run at the same moment: none takes every thread or connection."""
+"""Limits the concurrent reads of one tenant, so that none takes every thread or connection."""
 
 from __future__ import annotations
 
@@ -9,48 +9,48 @@ from masthead.storage.database import Scope
 
 
 class FairShare:
-    """`places` for each scope. Further reads of it wait in a line of their own."""
+    """`slots` for each scope. Further reads of it wait in a queue of their own."""
 
-    def __init__(self, places: int) -> None:
-        self._places = places
+    def __init__(self, slots: int) -> None:
+        self._slots = slots
         self._taken: dict[Scope, int] = {}
-        self._lines: dict[Scope, deque[asyncio.Future[None]]] = {}
+        self._queues: dict[Scope, deque[asyncio.Future[None]]] = {}
 
     async def enter(self, scope: Scope, timeout_seconds: float) -> None:
-        """Takes a place, to be given back by `leave`. Raises TimeoutError."""
+        """Takes a slot, which `leave` returns. Raises TimeoutError."""
         taken = self._taken.get(scope, 0)
-        if taken < self._places:
+        if taken < self._slots:
             self._taken[scope] = taken + 1
             return
-        turn = asyncio.get_running_loop().create_future()
-        self._lines.setdefault(scope, deque()).append(turn)
+        waiter = asyncio.get_running_loop().create_future()
+        self._queues.setdefault(scope, deque()).append(waiter)
         try:
             async with asyncio.timeout(timeout_seconds):
-                await turn
+                await waiter
         except BaseException:
-            if turn.cancelled():
-                self._forget(scope, turn)
+            if waiter.cancelled():
+                self._remove(scope, waiter)
             else:
                 self.leave(scope)
             raise
 
     def leave(self, scope: Scope) -> None:
-        line = self._lines.get(scope, _NO_LINE)
-        while line:
-            turn = line.popleft()
-            if not turn.done():
-                # The place goes on to the next in line.
-                turn.set_result(None)
+        queue = self._queues.get(scope, _NO_QUEUE)
+        while queue:
+            waiter = queue.popleft()
+            if not waiter.done():
+                # The slot passes to the next waiter.
+                waiter.set_result(None)
                 return
-        self._lines.pop(scope, None)
+        self._queues.pop(scope, None)
         self._taken[scope] -= 1
         if not self._taken[scope]:
             del self._taken[scope]
 
-    def _forget(self, scope: Scope, turn: asyncio.Future[None]) -> None:
-        line = self._lines.get(scope, _NO_LINE)
-        if turn in line:
-            line.remove(turn)
+    def _remove(self, scope: Scope, waiter: asyncio.Future[None]) -> None:
+        queue = self._queues.get(scope, _NO_QUEUE)
+        if waiter in queue:
+            queue.remove(waiter)
 
 
-_NO_LINE: deque[asyncio.Future[None]] = deque()
+_NO_QUEUE: deque[asyncio.Future[None]] = deque()

@@ -1,11 +1,12 @@
-"""Full text behind one set of verbs: FTS5 on SQLite, a `tsvector` under GIN on PostgreSQL.
+"""Full-text search: FTS5 on SQLite, a `tsvector` with a GIN index on PostgreSQL.
 
-A document is a row of `search_documents`; its words are ASCII letters and digits that the caller
-has folded, so both databases find the same. In the index each word begins with the document's
-`prefix`, which belongs to one tenant's collection: a search reads no posting of anybody else's.
+A document is a row of `search_documents`. Its words are ASCII letters and digits that the caller
+has normalized, so that both databases find the same. In the index each word begins with the
+document's `prefix`, which belongs to one tenant's collection, so that a search reads no posting of
+others.
 
-Indexing a text costs about as much as the rest of a change, so it is done later and for many
-documents at once: who calls keeps the list of what waits.
+Indexing a text costs about as much as the rest of a change. So the caller queues documents and
+inserts many at once.
 """
 
 from __future__ import annotations
@@ -27,13 +28,13 @@ from masthead.storage import dialects
 from masthead.storage.database import Database
 from masthead.storage.metadata import metadata
 
-REACH: Final = 2**21
-"""A position that is taken makes way for a later one, never this much later."""
+MAX_SHIFT: Final = 2**21
+"""A document whose position is taken gets a later one, but never this much later."""
 
 documents = Table(
     "search_documents",
     metadata,
-    # Where the document stands among all: results come in this order. FTS5 knows no other.
+    # The order of results. FTS5 supports no other.
     Column("position", dialects.Integer(), nullable=False, autoincrement=False),
     Column("tenant_id", dialects.Text(), nullable=False),
     Column("collection", dialects.Text(), nullable=False),
@@ -45,14 +46,14 @@ documents = Table(
 
 _words = sa.table("search_words", sa.column("rowid", sa.BigInteger()))
 
-NOT_DECLARED: Final = "search_words"
-"""Tables of SQLite's that begin so are made by `INDEX`; no metadata knows them."""
+FTS_TABLE_PREFIX: Final = "search_words"
+"""SQLite tables whose names begin so are created by `INDEX` and are not in the metadata."""
 
 
 INDEX: Final = {
     "sqlite": (
-        # Without content: what FTS5 has to forget is told from the row. Two blanks between words
-        # leave a word that none asks for, so that no phrase reaches from one field into the next.
+        # Contentless: a delete passes the words from the row. Two blanks between words leave an
+        # empty word, which no query has, so that no phrase matches across two fields.
         "CREATE VIRTUAL TABLE search_words USING fts5 "
         "(words, content = '', columnsize = 0, tokenize = 'ascii')",
         "INSERT INTO search_words (search_words, rank) VALUES ('automerge', 8)",
@@ -66,16 +67,16 @@ INDEX: Final = {
     "postgresql": (
         "CREATE INDEX ix_search_documents__words ON search_documents "
         "USING gin (words) WITH (gin_pending_list_limit = 256)",
-        # For words that nearly every document has: newest first until a page is full.
+        # For words that nearly every document has: a scan in order until a page is full.
         "CREATE INDEX ix_search_documents__tenant_id_collection_position "
         "ON search_documents (tenant_id, collection, position)",
-        # Before it has seen that a row is the tenant's own, row-level security allows no test
-        # that might leak, and `@@` counts as one: no index on words could be used. What a search
-        # finds is joined with the records, whose policy decides.
+        # Row-level security evaluates the tenant's condition before any operator that might leak,
+        # and `@@` counts as one, so the index on words would be unused. Search results are joined
+        # with the records, whose policies apply.
         "CREATE POLICY search_documents_search ON search_documents FOR SELECT USING (true)",
     ),
 }
-"""What belongs to `search_documents` beside what its declaration says."""
+"""The parts of `search_documents` that its declaration can't express."""
 
 for _dialect, _statements in INDEX.items():
     for _statement in _statements:
@@ -84,11 +85,10 @@ for _dialect, _statements in INDEX.items():
 
 
 class insert_documents(Executable, ClauseElement):
-    """Inserts many documents at once, in the order of their positions, and leaves out those whose
-    position is taken; the row count says how many that were.
+    """Inserts many documents in the order of their positions, except those whose position is taken.
+    The row count tells how many were inserted.
 
-    Parameter: `rows`, made by `document_rows`. One statement, so that a thread which runs it holds
-    no lock of the interpreter's.
+    Parameter: `rows`, from `document_rows`. A single statement runs without the interpreter's lock.
     """
 
     inherit_cache = True
@@ -104,7 +104,7 @@ def _insert_into_sqlite(_: insert_documents, compiler: SQLCompiler, **kw: Any) -
     values = ", ".join(f"value ->> {number}" for number in range(6))
     return (
         f"INSERT INTO search_documents ({_COLUMNS}) SELECT {values} "  # noqa: S608 - constants
-        # FTS5 writes everything out whenever a number is less than the one before.
+        # FTS5 flushes its buffer whenever a rowid is less than the one before.
         f"FROM json_each({rows}) WHERE true ORDER BY value ->> 0 ON CONFLICT DO NOTHING"
     )
 
@@ -122,7 +122,7 @@ def _insert_into_postgresql(_: insert_documents, compiler: SQLCompiler, **kw: An
 
 
 class Document(NamedTuple):
-    """A row of `search_documents`, its words not yet prefixed."""
+    """A row of `search_documents`; the words have no prefix yet."""
 
     position: int
     tenant_id: str
@@ -138,12 +138,12 @@ def document_rows(rows: Sequence[Document]) -> str:
 
 
 def _texts(*names: str) -> dict[str, Any]:
-    # The casts tell PostgreSQL what a parameter is that stands in two places.
+    # PostgreSQL can't infer the type of a parameter that occurs twice.
     return {name: sa.cast(sa.bindparam(name, required=True), sa.Text()) for name in names}
 
 
 def taken_positions() -> sa.Select[Any]:
-    """Who stands at some positions. Parameter: `positions`, a list value."""
+    """The documents at some positions. Parameter: `positions`, a list value."""
     wanted = dialects.any_of(documents.c.position, sa.bindparam("positions", required=True))
     key = ("position", "tenant_id", "collection", "record_id")
     return sa.select(*(documents.c[name] for name in key)).where(wanted)
@@ -156,7 +156,7 @@ def delete_document() -> sa.Delete:
 
 
 def position_of_record() -> sa.Select[Any]:
-    """From `key_position` on, where the record was to stand, it is nearly always the first.
+    """The record's document is at `key_position`, or a little later if that was taken.
 
     Parameters: `key_position`, `key_tenant`, `key_collection`, `key_record`.
     """
@@ -169,7 +169,7 @@ def position_of_record() -> sa.Select[Any]:
         sa.select(rows.c.position)
         .where(
             rows.c.position >= first,
-            rows.c.position < first + sa.literal_column(str(REACH)),
+            rows.c.position < first + sa.literal_column(str(MAX_SHIFT)),
             rows.c.tenant_id == tenant_id,
             rows.c.collection == collection,
             rows.c.record_id == record_id,
@@ -181,15 +181,15 @@ def position_of_record() -> sa.Select[Any]:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Where a search looks."""
+    """The FROM and WHERE parts of a search."""
 
     rows: FromClause
-    """`search_documents`, reached in the order of `position`."""
+    """`search_documents` in the order of `position`."""
     index: FromClause
-    """Enough to count."""
+    """For counting alone."""
     position: ColumnElement[int]
     test: ColumnElement[bool]
-    """Parameter: the one that `search_values` gives."""
+    """Its parameter comes from `search_values`."""
 
 
 def found(database: Database) -> Found:
@@ -197,7 +197,7 @@ def found(database: Database) -> Found:
     if database.name == "postgresql":
         test = documents.c.words.op("@@", is_comparison=True)(_as_query(query))
         return Found(documents, documents, documents.c.position, test)
-    rows = dialects.in_order(_words, documents, documents.c.position == _words.c.rowid)
+    rows = dialects.ordered_join(_words, documents, documents.c.position == _words.c.rowid)
     match = sa.literal_column("search_words").op("MATCH", is_comparison=True)(query)
     return Found(rows, _words, _words.c.rowid, match)
 
@@ -215,14 +215,14 @@ def _write_query(element: _as_query, compiler: SQLCompiler, **kw: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """Words that stand in a row; of the last one perhaps only the beginning."""
+    """Consecutive words; with `is_prefix` the last one is a prefix."""
 
     words: tuple[str, ...]
     is_prefix: bool = False
 
 
 def search_values(database: Database, prefix: str, terms: Sequence[Term]) -> dict[str, Any]:
-    """The parameter of a search for documents that have all of the terms."""
+    """The parameter of a search for documents that match all terms."""
     if database.name == "postgresql":
         query = " & ".join(_tsquery(prefix, term) for term in terms)
     else:

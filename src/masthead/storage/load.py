@@ -1,7 +1,7 @@
-"""Fills a new database with rows of a snapshot, on the schema that they were read from.
+"""Loads the rows of a snapshot into an empty database with the snapshot's schema.
 
-All of it is there afterwards or nothing: PostgreSQL loads in one transaction, SQLite into a file
-that gets its name at the end. An older schema is brought up to date before that.
+It is atomic: PostgreSQL loads in one transaction, SQLite into a file that is renamed at the end. An
+older schema is migrated before that.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Loading(Protocol):
     async def insert(self, table: str, columns: Sequence[str], rows: Sequence[Row]) -> None: ...
 
     async def bring_up_to_date(self) -> None:
-        """To the current schema; after the last row."""
+        """Migrates to the current schema. Called after the last row."""
         ...
 
     async def execute(self, statement: ClauseElement) -> None: ...
@@ -63,12 +63,12 @@ SELECT EXISTS (
   WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p')
   AND NOT EXISTS (SELECT FROM pg_depend WHERE objid = pg_class.oid AND deptype = 'e')
 )"""
-"""Those of an extension are not counted."""
+"""Ignores the tables of extensions."""
 
 
 @asynccontextmanager
 async def open_loading(url: str, revision: str) -> AsyncIterator[Loading]:
-    """An empty database with the schema of `revision`; leaving the block keeps what was loaded."""
+    """An empty database with the schema of `revision`. Leaving the block commits."""
     path = sqlite_path(url)
     opened = _sqlite_loading(path, revision) if path is not None else _postgres(url, revision)
     async with opened as loading:
@@ -86,7 +86,7 @@ async def _sqlite_loading(path: Path, revision: str) -> AsyncIterator[Loading]:
             yield loading
         finally:
             loading.close()
-        await asyncio.to_thread(_keep, temporary, path)
+        await asyncio.to_thread(_publish, temporary, path)
     except sqlite3.Error as error:
         raise translated(error) from error
     finally:
@@ -122,7 +122,7 @@ class SqliteLoading:
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
-        # Nothing of the file counts until it has its name; `_keep` syncs it before that.
+        # The file is not in use before `_publish` renames it, which syncs it first.
         connection.execute("PRAGMA synchronous = OFF")
         # Rows may refer to later ones.
         connection.execute("PRAGMA foreign_keys = OFF")
@@ -130,7 +130,7 @@ class SqliteLoading:
         return connection
 
 
-def _keep(temporary: Path, path: Path) -> None:
+def _publish(temporary: Path, path: Path) -> None:
     with open(temporary, "rb") as file:
         os.fchmod(file.fileno(), 0o600)
         os.fsync(file.fileno())

@@ -1,7 +1,7 @@
-"""The one MetaData that every table hangs on, with names that both databases share.
+"""The MetaData of all tables, with a naming convention for both databases.
 
-An index of some rows is declared in SQLite's words (`sqlite_where`) alone, because PostgreSQL's
-would load its dialect with every start. Whoever writes tables from here says `partial_on_both`.
+A partial index is declared with `sqlite_where` only, because `postgresql_where` would load that
+dialect at every start. To create tables for PostgreSQL, call `add_postgresql_conditions`.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ metadata = MetaData(
 )
 
 
-def partial_on_both(tables: MetaData) -> None:
-    """Has PostgreSQL's indexes leave out the rows that SQLite's do."""
+def add_postgresql_conditions(tables: MetaData) -> None:
+    """Copies the conditions of partial indexes from SQLite to PostgreSQL."""
     for table in tables.tables.values():
         for index in table.indexes:
             where = index.dialect_options["sqlite"]["where"]

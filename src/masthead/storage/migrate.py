@@ -1,4 +1,4 @@
-"""Brings a database to the current schema. Alembic is loaded only when there is something to do."""
+"""Migrates a database to the current schema. Alembic is loaded only if that is necessary."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from masthead.storage.sqlite.connection import translated
 from masthead.storage.urls import sqlite_path
 
 HEAD = "0008"
-"""The newest revision. Kept here so that a start need not search for it."""
+"""The newest revision, so that a start need not search for it."""
 
-_LOCK_KEY = 7_306_086_967  # of PostgreSQL's advisory lock; the same in every version
+_LOCK_KEY = 7_306_086_967  # for PostgreSQL's advisory lock; the same in every version
 _CONNECT_SECONDS = 2.0
 
 
@@ -24,7 +24,7 @@ class NewerDatabase(MastheadError):
 
 
 async def migrate(url: str) -> str:
-    """Does nothing on a current database; any number of processes may call it at once."""
+    """Does nothing on a current database. Processes may call it concurrently."""
     if await revision_of(url) != HEAD:
         path = sqlite_path(url)
         if path is None:
@@ -35,7 +35,7 @@ async def migrate(url: str) -> str:
 
 
 async def revision_of(url: str) -> str | None:
-    """None is a database that was never migrated, or an SQLite file that does not exist."""
+    """None for a database that was never migrated, or an SQLite file that does not exist."""
     path = sqlite_path(url)
     if path is not None:
         return _sqlite_revision(path)
@@ -69,7 +69,7 @@ async def _postgres_revision(connection: Any) -> str | None:
 
 
 def sqlite_schema(path: Path, revision: str = "head") -> None:
-    """Brings the file to a revision."""
+    """Migrates the file to a revision."""
     from masthead.storage.migrations.run import upgrade_sqlite
 
     try:
@@ -88,7 +88,7 @@ async def _migrate_postgres(url: str) -> None:
 
 
 async def postgres_schema(connection: Any, revision: str = "head") -> None:
-    """Brings the database to a revision, within the caller's transaction."""
+    """Migrates the database to a revision, in the caller's transaction."""
     from masthead.storage.migrations.run import postgres_script
     from masthead.storage.postgres.row_security import create_role
 

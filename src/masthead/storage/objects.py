@@ -1,7 +1,7 @@
-"""Uploaded files and exports: named bytes in a local folder or an S3 bucket.
+"""Stores uploaded files and exports in a local folder or an S3 bucket.
 
-Reads, listings and everything on S3 go through obstore. Writes to local files are our own, because
-obstore's local store never calls fsync and an acknowledged upload has to survive a power cut.
+Reads, listings and everything on S3 use obstore. Local writes do not: obstore's local store never
+calls fsync, and an acknowledged upload has to survive a power cut.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 Data = bytes | AsyncIterable[bytes]
 
 PART_BYTES = 5 * 1024 * 1024
-"""S3's smallest part; what fits in one is sent by a single request."""
+"""S3's smallest part. A smaller object takes a single request."""
 CHUNK_BYTES = 256 * 1024
-WHOLE_BYTES = 4 * CHUNK_BYTES
-"""Of what is written to a local file: a trip to a thread for each so much, not for each packet."""
+WRITE_BYTES = 4 * CHUNK_BYTES
+"""Local writes gather so much before they switch to a thread."""
 PING_SECONDS = 2
-UNFINISHED_FOR = timedelta(days=1)
-"""No write takes longer."""
+MAX_UPLOAD_AGE = timedelta(days=1)
+"""Older unfinished uploads are removed."""
 
 
 class InvalidKey(BadRequest):
@@ -47,7 +47,7 @@ class InvalidKey(BadRequest):
 
 
 class RangeOutside(BadRequest):
-    """The wanted bytes start behind the object's end; `size` is what there is."""
+    """The range starts after the object's end; `size` is the object's."""
 
     message = "The requested range lies outside the file."
 
@@ -63,12 +63,12 @@ class ObjectInfo:
     last_modified: datetime
     etag: str | None
     content_type: str | None
-    """None on local files, which keep no such thing."""
+    """None for local files, which have none."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredObject(ObjectInfo):
-    """An object on its way: `chunks` gives the bytes from `start` to before `stop` of `size`."""
+    """An open object: `chunks` yields the bytes from `start` up to `stop`, of `size` in all."""
 
     start: int
     stop: int
@@ -86,22 +86,22 @@ def open_object_store(storage_url: str, environ: Mapping[str, str] = os.environ)
 
 
 _FORBIDDEN = re.compile(r"[\x00-\x1f\x7f-\x9f\\#]")
-MAXIMUM_KEY_BYTES = 1024
-MAXIMUM_SEGMENT_BYTES = 255
+MAX_KEY_BYTES = 1024
+MAX_SEGMENT_BYTES = 255
 
 
 def check_key(key: str) -> str:
-    """Returns the key, or raises `InvalidKey` unless both kinds of store can hold it safely.
+    """Returns the key. Raises `InvalidKey` if it is not safe for both kinds of store.
 
-    No part may be empty or start with a dot: that leaves out `..`, absolute paths and the folder
+    No segment may be empty or start with a dot, which excludes `..`, absolute paths and the folder
     of unfinished uploads.
     """
     segments = key.split("/")
     is_valid = (
-        len(key.encode()) <= MAXIMUM_KEY_BYTES
+        len(key.encode()) <= MAX_KEY_BYTES
         and not _FORBIDDEN.search(key)
         and all(segment and not segment.startswith(".") for segment in segments)
-        and all(len(segment.encode()) <= MAXIMUM_SEGMENT_BYTES for segment in segments)
+        and all(len(segment.encode()) <= MAX_SEGMENT_BYTES for segment in segments)
     )
     if not is_valid:
         raise InvalidKey
@@ -111,17 +111,15 @@ def check_key(key: str) -> str:
 class ObjectStore:
     """Every method raises `Unavailable` when the store does not answer."""
 
-    deleted_at_once = 1000
-    """As many as one request may name."""
+    delete_batch = 1000
+    """Keys per request."""
 
     def __init__(self, store: S3Store | LocalStore) -> None:
         self._store = store
 
     async def put(self, key: str, data: Data, *, content_type: str | None = None) -> None:
-        """Stores the whole or nothing, in constant memory; replaces what had the same key.
-
-        An exception of the `data` iterator ends the upload and is raised as it is.
-        """
+        """Stores the whole object or nothing, in constant memory; replaces an object of the same
+        key. An exception of the `data` iterator ends the upload and is raised unchanged."""
         check_key(key)
         first, rest = await _first_part(data, PART_BYTES)
         attributes = None if content_type is None else {"Content-Type": content_type}
@@ -147,7 +145,7 @@ class ObjectStore:
                 raise source.failure from None
             raise
         finally:
-            # Its traceback leads back to the source, which would keep both.
+            # Breaks the reference cycle through its traceback.
             source.failure = None
 
     async def get(
@@ -171,7 +169,7 @@ class ObjectStore:
         return StoredObject(*info, start=start, stop=stop, chunks=_chunks_of(result))
 
     async def _refuse_outside(self, key: str, start: int) -> None:
-        # Stores answer a range behind the end with errors of all kinds, so the size decides.
+        # Stores answer a range after the end with various errors, so the size is checked.
         info = await self.head(key)
         if start >= info.size:
             raise RangeOutside(info.size)
@@ -179,24 +177,24 @@ class ObjectStore:
     async def head(self, key: str) -> ObjectInfo:
         check_key(key)
         with _store_errors():
-            # A get without content rather than head_async, which leaves the content type out.
+            # Not `head_async`, which leaves the content type out.
             result = await obstore.get_async(self._store, key, options={"head": True})
         return ObjectInfo(*_info(result.meta, result.attributes.get("Content-Type")))
 
     async def delete(self, key: str) -> None:
-        """Removes an object; a missing one is fine."""
+        """A missing object is no error."""
         await self._delete([check_key(key)])
 
     async def delete_prefix(self, prefix: str) -> int:
         """Removes everything in the folder `prefix` and returns how many objects that were."""
-        return sum([removed async for removed in self.delete_some(prefix)])
+        return sum([removed async for removed in self.delete_in_batches(prefix)])
 
-    async def delete_some(
+    async def delete_in_batches(
         self, prefix: str, at_once: int | None = None
     ) -> AsyncGenerator[int, None]:
-        """The same a few at a time; says each time how many that were."""
+        """As `delete_prefix`, a batch at a time; yields the size of each batch."""
         check_key(prefix)
-        at_once = at_once or self.deleted_at_once
+        at_once = at_once or self.delete_batch
         batch: list[str] = []
         async for key in self.list_keys(prefix):
             batch.append(key)
@@ -213,11 +211,11 @@ class ObjectStore:
             with _store_errors():
                 await obstore.delete_async(self._store, keys)
         except NotFound:
-            # A bulk delete stops nowhere on S3; a server that reports a missing key has no key.
+            # S3 deletes all other keys of the request.
             return
 
     async def list_keys(self, prefix: str = "") -> AsyncIterator[str]:
-        """The keys in the folder `prefix` and below; `a/b` holds `a/b/c`, not `a/bc`."""
+        """The keys in the folder `prefix` and below; `a/b` includes `a/b/c`, but not `a/bc`."""
         if prefix:
             check_key(prefix)
         with _store_errors():
@@ -227,10 +225,10 @@ class ObjectStore:
                         yield meta["path"]
 
     async def sweep(self) -> None:
-        """Clears what writes cut off by a crash have left, once nobody can be at them any more."""
+        """Removes old unfinished uploads, which a crash has left."""
 
     async def ping(self) -> None:
-        """Returns when the store answers, raises `Unavailable` within two seconds otherwise."""
+        """Returns when the store answers; raises `Unavailable` within two seconds otherwise."""
         try:
             async with asyncio.timeout(PING_SECONDS):
                 await self._ping()
@@ -238,7 +236,7 @@ class ObjectStore:
             raise Unavailable from error
 
     async def _ping(self) -> None:
-        # An empty folder's listing is cheap, and unlike a missing key it tells a missing bucket.
+        # Listing an empty folder is cheap, and fails for a missing bucket, unlike a missing key.
         with _store_errors():
             await obstore.list_with_delimiter_async(self._store, prefix=".ping")
 
@@ -246,9 +244,9 @@ class ObjectStore:
 class LocalObjectStore(ObjectStore):
     """A folder. A write is a temporary file, fsync, rename, fsync of the folder."""
 
-    deleted_at_once = 8
-    """Freeing the space of large files takes milliseconds each, and whoever commits meanwhile waits
-    for the same disk."""
+    delete_batch = 8
+    """Files per batch. Deleting a large file takes milliseconds, in which commits wait for the same
+    disk."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -256,13 +254,13 @@ class LocalObjectStore(ObjectStore):
         self._folder = folder
         self._unfinished = folder / ".unfinished"
         self._unfinished.mkdir(exist_ok=True)
-        _remove_older_than(self._unfinished, UNFINISHED_FOR)
+        _remove_older_than(self._unfinished, MAX_UPLOAD_AGE)
 
     async def put(self, key: str, data: Data, *, content_type: str | None = None) -> None:
         path = self._folder / check_key(key)
         temporary = self._unfinished / secrets.token_hex(16)
         first, rest = (
-            (data, None) if isinstance(data, bytes) else await _first_part(data, WHOLE_BYTES)
+            (data, None) if isinstance(data, bytes) else await _first_part(data, WRITE_BYTES)
         )
         if rest is None:
             with _file_errors():
@@ -270,8 +268,8 @@ class LocalObjectStore(ObjectStore):
             return
         try:
             with _file_errors():
-                # Right here, since it takes microseconds: a caller cancelled while a thread opened
-                # it would leave an open file that nobody knows of.
+                # Not in a thread: it takes microseconds, and a cancellation meanwhile would leak
+                # the open file.
                 file = open(temporary, "xb", opener=private_files.opener)  # noqa: ASYNC230, SIM115
             with file:
                 await _write_all(file, first, rest)
@@ -289,7 +287,7 @@ class LocalObjectStore(ObjectStore):
 
     async def sweep(self) -> None:
         with _file_errors():
-            await asyncio.to_thread(_remove_older_than, self._unfinished, UNFINISHED_FOR)
+            await asyncio.to_thread(_remove_older_than, self._unfinished, MAX_UPLOAD_AGE)
 
     async def _ping(self) -> None:
         with _file_errors():
@@ -302,7 +300,7 @@ def _s3_store(bucket: str, prefix: str, environ: Mapping[str, str]) -> S3Store:
     }
     if endpoint := environ.get("AWS_ENDPOINT_URL_S3") or environ.get("AWS_ENDPOINT_URL"):
         config["endpoint"] = endpoint
-    # Without keys obstore asks the container or the machine for its role's.
+    # Without keys obstore uses the role of the container or the machine.
     if access_key := environ.get("AWS_ACCESS_KEY_ID"):
         config["access_key_id"] = access_key
         config["secret_access_key"] = environ.get("AWS_SECRET_ACCESS_KEY", "")
@@ -315,7 +313,7 @@ def _s3_store(bucket: str, prefix: str, environ: Mapping[str, str]) -> S3Store:
         client_options={
             "allow_http": bool(endpoint and endpoint.startswith("http://")),
             "connect_timeout": timedelta(seconds=5),
-            # Of a whole answer: a reader on a slow line may take long over a large file.
+            # For a whole response: a slow client may take long for a large file.
             "timeout": timedelta(hours=1),
         },
         retry_config={"max_retries": 3, "retry_timeout": timedelta(seconds=15)},
@@ -323,7 +321,7 @@ def _s3_store(bucket: str, prefix: str, environ: Mapping[str, str]) -> S3Store:
 
 
 async def _first_part(data: Data, length: int) -> tuple[bytes, AsyncIterator[bytes] | None]:
-    """The beginning of the data, and the rest unless that was all."""
+    """The beginning of the data, and the rest, if there is any."""
     if isinstance(data, bytes):
         if len(data) <= length:
             return data, None
@@ -342,12 +340,12 @@ async def _once(data: bytes) -> AsyncIterator[bytes]:
 
 
 class _Source:
-    """The upload's bytes for obstore; remembers the exception that obstore turns into its own."""
+    """The upload's bytes for obstore. Stores the iterator's exception, which obstore replaces."""
 
     def __init__(self, first: bytes, rest: AsyncIterator[bytes]) -> None:
         self._first = first
         self._rest = rest
-        self.failure: BaseException | None = None
+        self.failure: Exception | None = None
 
     def __aiter__(self) -> _Source:
         return self
@@ -360,7 +358,7 @@ class _Source:
             return await anext(self._rest)
         except StopAsyncIteration:
             raise
-        except BaseException as failure:
+        except Exception as failure:
             self.failure = failure
             raise
 
@@ -396,7 +394,7 @@ def _file_errors() -> Iterator[None]:
 
 
 def _store(content: bytes, temporary: Path, path: Path, folder: Path) -> None:
-    """All of a small object at once: each trip to a thread costs as much as writing it."""
+    """A small object in one call: each switch to a thread costs as much as writing it."""
     try:
         with open(temporary, "xb", opener=private_files.opener) as file:
             file.write(content)
@@ -408,15 +406,15 @@ def _store(content: bytes, temporary: Path, path: Path, folder: Path) -> None:
 
 
 async def _write_all(file: BinaryIO, first: bytes, rest: AsyncIterator[bytes]) -> None:
-    waiting = bytearray(first)
+    buffer = bytearray(first)
     async for chunk in rest:
-        waiting += chunk
-        if len(waiting) >= WHOLE_BYTES:
+        buffer += chunk
+        if len(buffer) >= WRITE_BYTES:
             with _file_errors():
-                await asyncio.to_thread(file.write, bytes(waiting))
-            waiting.clear()
+                await asyncio.to_thread(file.write, bytes(buffer))
+            buffer.clear()
     with _file_errors():
-        await asyncio.to_thread(file.write, bytes(waiting))
+        await asyncio.to_thread(file.write, bytes(buffer))
 
 
 def _sync_file(file: BinaryIO) -> None:
@@ -425,15 +423,15 @@ def _sync_file(file: BinaryIO) -> None:
 
 
 def _rename_durably(temporary: Path, path: Path, folder: Path) -> None:
-    made = []
+    created = []
     parent = path.parent
     while parent != folder and not parent.exists():
-        made.append(parent)
+        created.append(parent)
         parent = parent.parent
     path.parent.mkdir(parents=True, exist_ok=True)
     os.replace(temporary, path)
-    # A new folder's name lives in its parent, which has to reach the disk as well.
-    for changed in {path.parent, *(each.parent for each in made)}:
+    # A new folder's entry is in its parent, which has to be synced as well.
+    for changed in {path.parent, *(each.parent for each in created)}:
         _sync_folder(changed)
 
 
@@ -456,12 +454,11 @@ def _sync_folder(folder: Path) -> None:
 
 
 def _touch(path: Path) -> None:
-    """Shows that the folder is there and can be written to."""
+    """Fails if the folder is missing or can't be written to."""
     path.write_bytes(b"")
 
 
 def _remove_older_than(folder: Path, age: timedelta) -> None:
-    """Clears what uploads cut off by a crash have left."""
     oldest = time.time() - age.total_seconds()
     for path in folder.iterdir():
         with suppress(FileNotFoundError):

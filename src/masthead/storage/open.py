@@ -7,12 +7,12 @@ from masthead.storage.urls import sqlite_path
 
 
 async def open_database(url: str, *, statement_seconds: float = 5.0) -> Database:
-    """Raises `Unavailable` when a file can't be opened, ValueError when the URL can't be read.
+    """Raises `Unavailable` when a file can't be opened, ValueError when the URL is invalid.
 
-    A PostgreSQL server is not asked yet: it may come up later than the service.
+    A PostgreSQL server is not contacted yet: it may start later than the service.
     """
     path = sqlite_path(url)
-    # Imported here, so that a start pays for one driver only.
+    # Imported here, so that only one driver is loaded.
     if path is not None:
         from masthead.storage.sqlite.database import open_sqlite
 

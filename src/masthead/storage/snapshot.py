@@ -1,7 +1,7 @@
-"""All rows of a database as they are at one moment, while others go on writing.
+"""A consistent snapshot of all rows, which does not block writers.
 
-Both databases give rows in the same form (flags are booleans, JSON is text), so that what was read
-from one can be loaded into the other.
+Rows have the same form on both databases (flags are booleans, JSON is text), so that a snapshot of
+one can be loaded into the other.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from masthead.storage.dialects import SQLITE, Flag, compile_statement
 from masthead.storage.sqlite.connection import connect, translated
 from masthead.storage.urls import sqlite_path
 
-ROWS_AT_ONCE: Final = 100
+BATCH_ROWS: Final = 100
 """Rows may hold a megabyte each."""
 _BUSY_SECONDS: Final = 5.0
 _CONNECT_SECONDS: Final = 5.0
@@ -29,13 +29,13 @@ _CONNECT_SECONDS: Final = 5.0
 
 class Snapshot(Protocol):
     def rows(self, *columns: sa.Column[Any]) -> AsyncIterator[list[Row]]:
-        """The rows of one table, some at a time, without an order."""
+        """The rows of one table in batches, in no order."""
         ...
 
 
 @asynccontextmanager
 async def open_snapshot(url: str) -> AsyncIterator[Snapshot]:
-    """Raises `Unavailable` when the database does not answer, here or while it is read."""
+    """Raises `Unavailable` when the database does not answer, here or while reading."""
     path = sqlite_path(url)
     opened = _sqlite_snapshot(path) if path is not None else _postgres_snapshot(url)
     async with opened as snapshot:
@@ -49,7 +49,7 @@ async def _sqlite_snapshot(path: Path) -> AsyncIterator[Snapshot]:
     except sqlite3.Error as error:
         raise translated(error) from error
     try:
-        # The first read fixes the moment: until the end of the transaction no later commit shows.
+        # The first read starts the snapshot: the transaction sees no later commit.
         connection.execute("BEGIN")
         connection.execute("SELECT 1 FROM sqlite_master").fetchone()
         yield SqliteSnapshot(connection)
@@ -67,7 +67,7 @@ class SqliteSnapshot:
         flags = [number for number, each in enumerate(columns) if isinstance(each.type, Flag)]
         statement = compile_statement(sa.select(*columns), SQLITE)
         cursor = await asyncio.to_thread(self._connection.execute, statement.text)
-        while found := await asyncio.to_thread(cursor.fetchmany, ROWS_AT_ONCE):
+        while found := await asyncio.to_thread(cursor.fetchmany, BATCH_ROWS):
             yield [_with_flags(row, flags) for row in found]
 
 
@@ -80,19 +80,19 @@ def _with_flags(row: Row, flags: list[int]) -> Row:
 
 @asynccontextmanager
 async def _postgres_snapshot(url: str) -> AsyncIterator[Snapshot]:
-    # Here, so that a command on SQLite does not load the driver.
+    # Imported here, so that only one driver is loaded.
     import asyncpg
 
     from masthead.storage.postgres.database import FAILURES
 
     try:
-        # Without a time limit for statements: a large table takes as long as it takes.
+        # Without a statement timeout: a large table may take long.
         connection = await asyncpg.connect(url, timeout=_CONNECT_SECONDS)
     except FAILURES as error:
         raise Unavailable from error
     try:
         async with connection.transaction(isolation="repeatable_read", readonly=True):
-            # Row-level security hides every row from a connection that does not say so.
+            # Without this setting row-level security hides every row.
             await connection.execute("SELECT set_config('masthead.tenant', $1, true)", EVERY_TENANT)
             yield PostgresSnapshot(connection)
     except FAILURES as error:
@@ -112,5 +112,5 @@ class PostgresSnapshot:
 
         statement = compile_statement(sa.select(*columns), POSTGRESQL)
         cursor = await self._connection.cursor(statement.text)
-        while found := await cursor.fetch(ROWS_AT_ONCE):
+        while found := await cursor.fetch(BATCH_ROWS):
             yield found

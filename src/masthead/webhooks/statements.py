@@ -92,7 +92,7 @@ class QueueStatements:
         self.leases = self._compile(
             sa.select(t.tenant_id, t.webhook_id, t.delivery_id, t.until).where(
                 dialects.any_of(t.webhook_id, sa.bindparam("webhooks")),
-                dialects.any_of(dialects.not_by_index(t.tenant_id), sa.bindparam("tenants")),
+                dialects.any_of(dialects.without_index(t.tenant_id), sa.bindparam("tenants")),
             )
         )
         self.lease = self._compile(
@@ -129,7 +129,7 @@ class QueueStatements:
             sa.select(
                 d.id, d.event_id, events.c.name, events.c.created, events.c.payload, d.attempts
             )
-            .select_from(dialects.in_order(self._deliveries, events, same_event))
+            .select_from(dialects.ordered_join(self._deliveries, events, same_event))
             .where(
                 *free,
                 sa.tuple_(*order) <= sa.tuple_(sa.bindparam("last_due"), sa.bindparam("last_id")),

@@ -10,20 +10,34 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from tests.storage.notebook import ANN, Notebook, new_url, open_notebook
+from tests.storage.notebook import ANN, Notebook, new_url, notebook_on
 
-from masthead.storage.sqlite import checkpoints
-from masthead.storage.sqlite.checkpoints import catch_up, checkpoint
+from masthead.storage.sqlite.checkpoints import (
+    MAX_WAL_PAGES,
+    Checkpoints,
+    checkpoint,
+    repeat_checkpoint,
+)
 from masthead.storage.sqlite.connection import connect
-from masthead.storage.sqlite.database import open_sqlite
+from masthead.storage.sqlite.database import SqliteDatabase, open_sqlite
+from masthead.storage.urls import sqlite_path
 
 WHILE_WAITING = 0.02
 
 
+def open_notebook(
+    tmp_path: Path, *, interval_seconds: float = 0.01, max_wal_pages: int = MAX_WAL_PAGES
+) -> Notebook:
+    url = new_url("sqlite", tmp_path)
+    path = sqlite_path(url)
+    assert path is not None
+    checkpoints = Checkpoints(path, interval_seconds=interval_seconds, max_wal_pages=max_wal_pages)
+    return notebook_on(SqliteDatabase(path, checkpoints=checkpoints), url)
+
+
 @pytest.fixture
-async def notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Notebook]:
-    monkeypatch.setattr(checkpoints, "EVERY_SECONDS", 0.01)
-    opened = await open_notebook(new_url("sqlite", tmp_path))
+async def notebook(tmp_path: Path) -> AsyncIterator[Notebook]:
+    opened = open_notebook(tmp_path)
     yield opened
     await opened.db.close()
 
@@ -52,10 +66,8 @@ async def test_what_is_committed_reaches_the_file(notebook: Notebook, tmp_path: 
             await asyncio.sleep(WHILE_WAITING)
 
 
-async def test_a_wal_that_grew_long_starts_over_under_constant_writing(
-    notebook: Notebook, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(checkpoints, "LONG_WAL", 100)
+async def test_a_wal_that_grew_long_starts_over_under_constant_writing(tmp_path: Path) -> None:
+    notebook = open_notebook(tmp_path, max_wal_pages=100)
     wal = path_of(tmp_path).with_name(f"{path_of(tmp_path).name}-wal")
     starts, numbers = set(), iter(range(5_000))
 
@@ -66,14 +78,15 @@ async def test_a_wal_that_grew_long_starts_over_under_constant_writing(
             if len(starts) >= 5:
                 return
 
-    # Several, so that there is no rest between two writes. After a few hundred of them it has begun
-    # that often; left to the thread alone, not even in all of these.
+    # Several writers, so that there is no pause between two writes. A few hundred writes restart
+    # the WAL that often; with the thread alone not even all of them would.
     await asyncio.gather(*(write() for _ in range(8)))
+    await notebook.db.close()
     assert len(starts) >= 5
 
 
 def salt_of(wal: Path) -> bytes:
-    """The beginning of a WAL, and is another one each time that it starts over."""
+    """Part of the WAL's header; it changes each time that the WAL starts over."""
     with wal.open("rb") as file:
         return file.read(32)[16:24]
 
@@ -87,7 +100,7 @@ def test_what_is_written_during_a_checkpoint_reaches_the_file_too(tmp_path: Path
         writer.execute("CREATE TABLE notes (id TEXT)")
         pages = checkpoint(other)
         writer.execute("INSERT INTO notes VALUES ('meanwhile')")
-        catch_up(other, pages)
+        repeat_checkpoint(other, pages)
         assert rows_without_the_wal(path, tmp_path / "copy") == 1
 
 
@@ -101,9 +114,8 @@ async def test_a_file_that_is_gone_is_not_made_again(notebook: Notebook, tmp_pat
     assert not path.exists()
 
 
-async def test_closing_during_a_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checkpoints, "EVERY_SECONDS", 0)
-    notebook = await open_notebook(new_url("sqlite", tmp_path))
+async def test_closing_during_a_checkpoint(tmp_path: Path) -> None:
+    notebook = open_notebook(tmp_path, interval_seconds=0)
     for number in range(20):
         await add(notebook, f"note {number}")
     await notebook.db.close()

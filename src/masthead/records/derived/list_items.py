@@ -89,7 +89,7 @@ def has_any_item(
 
 def joined(items: FromClause, table: FromClause) -> FromClause:
     """Items joined with their records, in the order of the items."""
-    return dialects.in_order(
+    return dialects.ordered_join(
         items,
         table,
         sa.and_(table.c.tenant_id == items.c.tenant_id, table.c.id == items.c.record_id),

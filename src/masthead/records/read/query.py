@@ -409,7 +409,7 @@ def _item_of(collection: Collection, wanted: ParsedFilter | None) -> Expression 
 
 def _with_records(documents: FromClause, table: FromClause) -> FromClause:
     key = full_text.documents.c
-    return dialects.in_order(
+    return dialects.ordered_join(
         documents, table, sa.and_(table.c.tenant_id == key.tenant_id, table.c.id == key.record_id)
     )
 

@@ -343,7 +343,7 @@ class WhereCompiler:
         if self._constant and op not in ("=", "~"):
             # A rule's ranges and inequalities (is it due, has it a date) hold for nearly every
             # record. An index on such a column would displace the one that the list needs.
-            left, right = _not_by_index(left), _not_by_index(right)
+            left, right = _without_index(left), _without_index(right)
         # An empty value can't match here, so the bare column will do, which an index can serve.
         plain = op == "=" and not (left.is_blank or right.is_blank)
         plain = plain and (left.is_literal or right.is_literal)
@@ -444,10 +444,10 @@ def _empty_where_missing(operand: Operand) -> Operand:
     return replace(operand, nullable=True) if operand.may_be_missing else operand
 
 
-def _not_by_index(operand: Operand) -> Operand:
+def _without_index(operand: Operand) -> Operand:
     if operand.sql is None:
         return operand
-    return replace(operand, sql=dialects.not_by_index(operand.sql))
+    return replace(operand, sql=dialects.without_index(operand.sql))
 
 
 def _compare(left: ColumnElement[Any], op: str, right: ColumnElement[Any]) -> ColumnElement[bool]:

@@ -361,7 +361,7 @@ def _waiting(table: sa.Table, collection: Collection, has_tenant: bool) -> sa.Se
             *(_indexed_part(table.c[each.name], each) for each in collection.searchable),
         )
         .select_from(
-            dialects.in_order(
+            dialects.ordered_join(
                 queue,
                 table,
                 sa.and_(table.c.tenant_id == queue.c.tenant_id, table.c.id == queue.c.record_id),

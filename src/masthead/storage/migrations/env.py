@@ -1,4 +1,4 @@
-"""What Alembic runs for each command; `run.py` says which connection, if any, it gets."""
+"""Alembic executes this file for each command. `run.py` passes the connection, if any."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import Any
 
 from alembic import context
 
-from masthead.storage.full_text import NOT_DECLARED
+from masthead.storage.full_text import FTS_TABLE_PREFIX
 
 
 def _is_declared(name: str | None, kind: str, _parents: Any) -> bool:
-    return kind != "table" or not (name or "").startswith(NOT_DECLARED)
+    return kind != "table" or not (name or "").startswith(FTS_TABLE_PREFIX)
 
 
 if context.is_offline_mode():
@@ -27,5 +27,5 @@ else:
         user_module_prefix="types.",
     )
 
-# No transaction of Alembic's own: the caller holds one, together with the lock.
+# Without a transaction of Alembic's own: the caller has one, together with the lock.
 context.run_migrations()

@@ -1,4 +1,4 @@
-"""What a migration does beside Alembic's own operations."""
+"""Operations for migrations in addition to Alembic's own."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from masthead.storage.postgres.row_security import grant, protect
 
 
 def share(table: str, tenant_column: str | None) -> None:
-    """Opens a new table to the service's role; by row when a column names the tenant.
+    """Grants the service's role access to a new table, by row if a column names the tenant.
 
-    Only PostgreSQL has roles and row-level security.
+    Only for PostgreSQL, which has roles and row-level security.
     """
     if op.get_context().dialect.name != "postgresql":
         return

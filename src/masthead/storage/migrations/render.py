@@ -2,7 +2,7 @@
 
     python -m masthead.storage.migrations.render masthead.schema:metadata "initial"
 
-Format and read what it wrote, and set `HEAD` in `masthead.storage.migrate`.
+Then format and review the file, and set `HEAD` in `masthead.storage.migrate`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from alembic.autogenerate.render import renderers
 from alembic.operations.ops import CreateTableOp, MigrateOperation, MigrationScript
 from sqlalchemy import DefaultClause, MetaData, TextClause
 
-from masthead.storage.metadata import partial_on_both
+from masthead.storage.metadata import add_postgresql_conditions
 from masthead.storage.migrations.run import (
     VERSIONS,
     configuration,
@@ -45,7 +45,7 @@ def render_source(metadata: MetaData, message: str) -> str:
 
 
 def _render_into(folder: Path, metadata: MetaData, message: str) -> Path:
-    partial_on_both(metadata)
+    add_postgresql_conditions(metadata)
     newest = newest_revision()
     history = folder / "history.db"
     if newest is not None:
@@ -81,7 +81,7 @@ def _render_share(_context: AutogenContext, operation: ShareOp) -> str:
 
 
 def _render_item(kind: str, item: Any, _context: AutogenContext) -> str | Literal[False]:
-    """Defaults as they were declared; Alembic would put SQLite's parentheses around them."""
+    """Renders defaults as declared; Alembic would add SQLite's parentheses."""
     if kind == "server_default" and isinstance(item, DefaultClause):
         default = item.arg
         return f"sa.text({default.text!r})" if isinstance(default, TextClause) else repr(default)

@@ -1,7 +1,7 @@
 """Runs Alembic without its command line or its ini file.
 
-SQLite is upgraded through a connection. For PostgreSQL Alembic writes the SQL, which is then sent
-in one go; so no second driver is needed, and a migration must be plain SQL operations.
+SQLite is upgraded through a connection. For PostgreSQL Alembic renders the SQL, which is then sent
+as one script. So no second driver is needed, and a migration must consist of plain SQL operations.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def newest_revision() -> str | None:
 
 @contextmanager
 def sqlite_connection(path: Path) -> Iterator[Connection]:
-    """Holds the file's write lock, so that two processes that start at once take turns."""
+    """Holds the file's write lock, so that processes that start concurrently take turns."""
     engine = create_engine("sqlite://", creator=lambda: _open(path), poolclass=NullPool)
     event.listen(engine, "begin", _begin)
     try:
@@ -82,7 +82,7 @@ def _open(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, isolation_level=None, timeout=_LOCK_SECONDS)
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = FULL")
-    # A table that is written anew leaves nothing of the old one behind.
+    # When a table is rewritten, its old content is overwritten.
     connection.execute("PRAGMA secure_delete = ON")
     return connection
 

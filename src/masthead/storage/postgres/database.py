@@ -1,8 +1,8 @@
-"""PostgreSQL through an asyncpg pool, with row-level security as the wall behind the tenant filter.
+"""PostgreSQL through an asyncpg pool, with row-level security in addition to the tenant filter.
 
-Each connection carries the scope it works for in the setting `masthead.tenant`, which the policies
-of `row_security` compare. The setting outlives a transaction, so that it costs a round trip only
-when a connection changes tenants.
+Each connection has its scope in the setting `masthead.tenant`, which the policies of `row_security`
+compare. The setting outlives a transaction, so that it takes a round trip only when a connection
+changes tenants.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ from masthead.storage.fair_share import FairShare
 from masthead.storage.postgres.row_security import ROLE
 
 # The base dialect, not a driver's: drivers' dialects cast every parameter (`$1::INTEGER`), which
-# narrows 64-bit numbers; the server infers the right type from the column beside the parameter.
+# narrows 64-bit numbers. The server infers the right type from the compared column.
 POSTGRESQL: Dialect = PGDialect(paramstyle="numeric_dollar")  # type: ignore[no-untyped-call]
 
 POOL_SIZE = 10
-PATIENCE_SECONDS = 2.0
-"""For a free connection, for a connection to come up."""
+CONNECT_SECONDS = 2.0
+"""For acquiring a connection from the pool, and for opening one."""
 PING_SECONDS = 1.5
-ROWS_AT_ONCE = 500
-"""In one round trip, which has to end within the time limit of a statement."""
+BATCH_ROWS = 500
+"""Per round trip, which has to end within the statement timeout."""
 
 _CLOSE_SECONDS = 10.0
 
@@ -58,15 +58,15 @@ async def open_postgres(
 ) -> PostgresDatabase:
     pool = await asyncpg.create_pool(
         url,
-        # Nothing is opened ahead: a server that is down must not keep the service from starting.
+        # No connection is opened yet: the service has to start even when the server is down.
         min_size=0,
         max_size=pool_size,
         connection_class=_Connection,
-        init=_submit_to_policies,
-        reset=_keep_settings,
-        timeout=PATIENCE_SECONDS,
+        init=_apply_row_security,
+        reset=_skip_reset,
+        timeout=CONNECT_SECONDS,
         # A server that hangs can't enforce its own limit.
-        command_timeout=statement_seconds + PATIENCE_SECONDS,
+        command_timeout=statement_seconds + CONNECT_SECONDS,
         statement_cache_size=512,
         server_settings={
             "application_name": "masthead",
@@ -90,7 +90,7 @@ class PostgresDatabase:
         if not counted:
             return compile_statement(statement, POSTGRESQL)
         assert isinstance(statement, sa.Select)
-        compiled = compile_statement(_cut_by_size(statement, counted), POSTGRESQL)
+        compiled = compile_statement(_limited_by_size(statement, counted), POSTGRESQL)
         return replace(compiled, counted=(-1,))
 
     def compile_both(self, first: Insert, second: Insert) -> Statement:
@@ -108,17 +108,17 @@ class PostgresDatabase:
         statement: Statement,
         values: Sequence[object] = (),
         *,
-        slow: bool = False,  # the server has processes of its own for that
+        slow: bool = False,  # of no use here: the server has its own processes
         max_bytes: int | None = None,
     ) -> list[Row]:
         try:
-            await self._share.enter(scope, PATIENCE_SECONDS)
+            await self._share.enter(scope, CONNECT_SECONDS)
         except TimeoutError as error:
             raise Unavailable from error
         try:
             async with self._connection(scope) as connection:
                 work = connection.fetch(statement.text, *values)
-                rows: list[Row] = await self.ask(connection, work)
+                rows: list[Row] = await self.run(connection, work)
         finally:
             self._share.leave(scope)
         if max_bytes is not None and statement.counted and rows and rows[-1][-1] > max_bytes:
@@ -130,7 +130,7 @@ class PostgresDatabase:
         async with self._connection(scope) as connection:
             transaction = PostgresTransaction(self, connection)
             try:
-                # A transaction that nobody knows to be open would go to the next user.
+                # Not cancelled half-way: the next user would get an open transaction.
                 await completed(transaction.begin())
                 yield transaction
                 transaction.check()
@@ -145,11 +145,11 @@ class PostgresDatabase:
         try:
             async with asyncio.timeout(PING_SECONDS):
                 lease = await self._acquire()
-                connection = lease.itself()
+                connection = lease.unwrapped()
                 try:
                     await connection.execute("SELECT 1")
                 except BaseException:
-                    # Else letting go of it would wait for the server once more.
+                    # Otherwise the release would wait for the server once more.
                     connection.terminate()
                     raise
                 finally:
@@ -163,8 +163,8 @@ class PostgresDatabase:
         except FAILURES:
             self._pool.terminate()
 
-    async def ask(self, connection: Any, work: Awaitable[Any]) -> Any:
-        """What `work` on the connection gives, its errors in the words of the storage package."""
+    async def run(self, connection: Any, work: Awaitable[Any]) -> Any:
+        """Awaits `work` on the connection and translates its errors."""
         try:
             return await work
         except FAILURES as error:
@@ -173,14 +173,14 @@ class PostgresDatabase:
     @asynccontextmanager
     async def _connection(self, scope: Scope) -> AsyncIterator[Any]:
         lease = await self._acquire()
-        # Not through the lease: that lets go of a connection, and of its state, once it breaks.
-        connection = lease.itself()
+        # The connection itself: its proxy in the pool drops a broken connection and its state.
+        connection = lease.unwrapped()
         try:
             if connection.scope != scope:
-                await self.ask(connection, connection.enter(scope))
+                await self.run(connection, connection.enter(scope))
             yield connection
         except BaseException:
-            # Whatever went wrong, the next user of the connection states the scope anew.
+            # The next user of the connection has to set the scope again.
             connection.scope = None
             raise
         finally:
@@ -188,17 +188,17 @@ class PostgresDatabase:
 
     async def _acquire(self) -> Any:
         try:
-            return await self._pool.acquire(timeout=PATIENCE_SECONDS)
+            return await self._pool.acquire(timeout=CONNECT_SECONDS)
         except FAILURES as error:
             raise Unavailable from error
 
     async def _release(self, lease: Any) -> None:
-        # It may break on its way back: then asyncpg throws it away, and the work itself is done.
+        # If it breaks here, asyncpg discards it; the work is done.
         with suppress(*FAILURES):
-            await self._pool.release(lease, timeout=PATIENCE_SECONDS)
+            await self._pool.release(lease, timeout=CONNECT_SECONDS)
 
     async def _translated(self, connection: Any, error: Exception) -> Exception:
-        """The storage-level meaning of an error, or the error itself when it is a bug of ours."""
+        """The storage-level error, or the error itself when it is a programming error."""
         if isinstance(error, asyncpg.UniqueViolationError):
             columns = await self._columns_of(connection, error.constraint_name)
             return UniqueViolation(error.table_name, columns)
@@ -207,26 +207,26 @@ class PostgresDatabase:
         if isinstance(error, asyncpg.QueryCanceledError):
             return StatementTimeout()
         if isinstance(error, asyncpg.InternalClientError):
-            # A farewell of the server on an idle connection leaves asyncpg waiting for the rest of
-            # an error. It refuses statements, but the pool would keep such a connection.
+            # When the server ends an idle connection, asyncpg waits for the rest of an error. It
+            # refuses statements, but the pool would keep such a connection.
             connection.terminate()
-        if isinstance(error, _PASSING) or connection.is_closed():
+        if isinstance(error, _TRANSIENT) or connection.is_closed():
             return Unavailable()
         return error
 
     async def _columns_of(self, connection: Any, index: str) -> tuple[str, ...]:
-        # From the catalogue: under row-level security the error keeps the key to itself.
+        # From the catalogue: under row-level security the error does not contain the key.
         if index not in self._indexes:
-            # Nothing more can be asked in the failed transaction, and nothing of it can be kept.
-            await self.ask(connection, connection.execute("ROLLBACK"))
-            rows = await self.ask(connection, connection.fetch(_INDEX_COLUMNS, index))
+            # The failed transaction accepts no further statement.
+            await self.run(connection, connection.execute("ROLLBACK"))
+            rows = await self.run(connection, connection.fetch(_INDEX_COLUMNS, index))
             self._indexes[index] = tuple(row[0] for row in rows)
         return self._indexes[index]
 
 
-def _cut_by_size(query: sa.Select[Any], counted: Sequence[str]) -> sa.Select[Any]:
-    """The rows until their counted columns hold more than `MAX_BYTES`, with that one row by which
-    it shows. The last column has the bytes up to each row; rows keep their order on the way."""
+def _limited_by_size(query: sa.Select[Any], counted: Sequence[str]) -> sa.Select[Any]:
+    """The rows until their counted columns exceed `MAX_BYTES`, including the first row beyond it.
+    The last column has the running total of bytes; the order stays."""
     rows = query.subquery("rows")
     size = sum((_stored_bytes(rows.c[name]) for name in counted), sa.literal_column("0"))
     sized = sa.select(
@@ -241,8 +241,8 @@ def _cut_by_size(query: sa.Select[Any], counted: Sequence[str]) -> sa.Select[Any
 
 
 def _stored_bytes(column: sa.ColumnElement[Any]) -> sa.ColumnElement[int]:
-    """Without reading them, where the server knows: the length of a text is stored with it. That of
-    a compressed JSON document is not, so that it has to be written out."""
+    """The length of a text is stored with it, so the text is not read. That of a compressed JSON
+    document is not stored, so the document has to be decompressed."""
     if not isinstance(column.type, dialects.Json):
         return sa.func.coalesce(sa.func.octet_length(column), 0)
     is_plain = sa.func.pg_column_compression(column).is_(None)
@@ -269,12 +269,12 @@ class PostgresTransaction:
         self._failure: Exception | None = None
 
     async def begin(self) -> None:
-        await self._ask(self._connection.execute("BEGIN"))
+        await self._run(self._connection.execute("BEGIN"))
 
     async def commit(self) -> None:
         if self._deferred:
             await self._write_deferred()
-        await self._ask(self._connection.execute("COMMIT"))
+        await self._run(self._connection.execute("COMMIT"))
 
     async def roll_back(self) -> None:
         try:
@@ -283,7 +283,7 @@ class PostgresTransaction:
             self._connection.terminate()
 
     def end(self) -> None:
-        # The connection is about to be somebody else's.
+        # The connection goes back to the pool.
         self._failure = RuntimeError("the transaction has ended")
 
     def check(self) -> None:
@@ -293,7 +293,7 @@ class PostgresTransaction:
 
     async def fetch(self, statement: Statement, values: Sequence[object] = ()) -> list[Row]:
         await self._ready_for(statement)
-        rows: list[Row] = await self._ask(self._connection.fetch(statement.text, *values))
+        rows: list[Row] = await self._run(self._connection.fetch(statement.text, *values))
         return rows
 
     async def execute(
@@ -301,19 +301,19 @@ class PostgresTransaction:
         statement: Statement,
         values: Sequence[object] = (),
         *,
-        slow: bool = False,  # the server has processes of its own for that
+        slow: bool = False,  # of no use here: the server has its own processes
     ) -> int:
         await self._ready_for(statement)
-        status: str = await self._ask(self._connection.execute(statement.text, *values))
+        status: str = await self._run(self._connection.execute(statement.text, *values))
         return int(status.rpartition(" ")[2])
 
     async def execute_many(self, statement: Statement, rows: Sequence[Sequence[object]]) -> None:
         await self._ready_for(statement)
-        await self._ask(self._connection.executemany(statement.text, rows))
+        await self._run(self._connection.executemany(statement.text, rows))
 
     async def avoid_sorting(self) -> None:
         self.check()
-        await self._ask(self._connection.execute("SET LOCAL enable_sort = off"))
+        await self._run(self._connection.execute("SET LOCAL enable_sort = off"))
 
     async def defer(
         self, statement: Statement, rows: Sequence[Sequence[object]], *, adding: bool = False
@@ -323,25 +323,25 @@ class PostgresTransaction:
 
     async def _ready_for(self, statement: Statement) -> None:
         self.check()
-        if self._deferred.concerns(statement):
+        if self._deferred.affects(statement):
             await self._write_deferred()
 
     async def _write_deferred(self) -> None:
         for statement, rows in self._deferred.take().batches():
-            for start in range(0, len(rows), ROWS_AT_ONCE):
-                some = rows[start : start + ROWS_AT_ONCE]
-                await self._ask(self._connection.executemany(statement.text, some))
+            for start in range(0, len(rows), BATCH_ROWS):
+                some = rows[start : start + BATCH_ROWS]
+                await self._run(self._connection.executemany(statement.text, some))
 
-    async def _ask(self, work: Awaitable[Any]) -> Any:
+    async def _run(self, work: Awaitable[Any]) -> Any:
         try:
-            return await self._database.ask(self._connection, work)
+            return await self._database.run(self._connection, work)
         except Exception as error:
             self._failure = error
             raise
 
 
 class _Connection(asyncpg.Connection):  # type: ignore[misc]
-    """A connection that knows which scope the server side of it is in."""
+    """A connection that knows the scope that its server side has set."""
 
     __slots__ = ("scope",)
 
@@ -354,11 +354,11 @@ class _Connection(asyncpg.Connection):  # type: ignore[misc]
         await self.execute("SELECT set_config('masthead.tenant', $1, false)", scope)
         self.scope = scope
 
-    def itself(self) -> _Connection:
+    def unwrapped(self) -> _Connection:
         return self
 
 
-async def _submit_to_policies(connection: Any) -> None:
+async def _apply_row_security(connection: Any) -> None:
     if await connection.fetchval(
         "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
     ):
@@ -370,8 +370,8 @@ async def _submit_to_policies(connection: Any) -> None:
             ) from error
 
 
-async def _keep_settings(_connection: Any) -> None:
-    """Instead of asyncpg's reset, which costs a round trip and drops the role and the scope."""
+async def _skip_reset(_connection: Any) -> None:
+    """Replaces asyncpg's reset, which takes a round trip and drops the role and the scope."""
 
 
 FAILURES = (
@@ -381,9 +381,9 @@ FAILURES = (
     OSError,
 )
 
-# A later try may go well: the server is away, starting, stopping, full or changed over, or the
-# transaction met another one.
-_PASSING = (
+# A retry may succeed: the server is down, starting, stopping, full or failing over, or there was a
+# conflict with another transaction.
+_TRANSIENT = (
     OSError,
     asyncpg.InternalClientError,
     asyncpg.PostgresConnectionError,

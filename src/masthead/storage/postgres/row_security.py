@@ -1,20 +1,20 @@
-"""The SQL of PostgreSQL's row-level security: who may see a row is decided by its tenant column.
+"""The SQL of PostgreSQL's row-level security, by the tenant column.
 
-The connection's setting `masthead.tenant` names the tenant; `*` is the platform itself, and a
-connection without the setting sees nothing.
+The connection's setting `masthead.tenant` names the tenant; `*` is every tenant, and a connection
+without the setting sees no row.
 """
 
 from __future__ import annotations
 
 ROLE = "masthead_tenant_rls"
-"""What a connection becomes when its own role would pass every policy (a superuser, BYPASSRLS)."""
+"""A connection switches to this role if its own bypasses policies (a superuser, BYPASSRLS)."""
 
 
 TENANT_COLUMN = "tenant_id"
 
 
 def create_role() -> str:
-    # Roles belong to the whole server: another database's migration may be creating it right now.
+    # Roles belong to the whole server: another database's migration may create it concurrently.
     return f"""
 DO $$
 DECLARE me pg_roles;
@@ -47,9 +47,9 @@ END $$"""
 
 
 def protect(table: str, tenant_column: str = TENANT_COLUMN) -> tuple[str, ...]:
-    # FORCE: without it the owner of the table, which is who usually connects, is let through.
-    # CASE rather than OR: the planner takes an OR to hide nearly every row, and then reads and
-    # sorts whole tables for the platform's own queries.
+    # FORCE: without it the policy would not apply to the table's owner, who usually connects.
+    # CASE rather than OR: for an OR the planner expects few rows, and then reads and sorts whole
+    # tables for the platform's own queries.
     visible = (
         "CASE current_setting('masthead.tenant', true) WHEN '*' THEN true "
         f"ELSE {tenant_column} = current_setting('masthead.tenant', true) END"

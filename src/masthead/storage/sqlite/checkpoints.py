@@ -1,12 +1,12 @@
-"""Checkpoints SQLite's WAL from a thread, while others write.
+"""Checkpoints SQLite's WAL from a thread, without blocking writers.
 
-Left to itself SQLite does that in the COMMIT which makes the WAL too long, and every writer waits
-for it. Here a thread with a connection of its own does it, once a second while there is something
-to do; the more often, the more often the same pages are written. The WAL can only start over when
-all of it is in the file; a writer without pauses stays ahead of the thread, so when the WAL has
-grown long the writer copies the little that is left, once, after a commit. The connection that
-copies the last page waits until the disk holds all pages before it, so the thread first repeats its
-checkpoint until nothing was written meanwhile.
+By default SQLite checkpoints in the COMMIT that makes the WAL too long, and every writer waits for
+it. Here a thread with its own connection does it, once a second while there is something to do;
+more often would write the same pages more often. The WAL can only restart when all of it is in the
+file. A writer without pauses stays ahead of the thread. So when the WAL has grown long, the writer
+copies the few remaining pages, once, after a commit. The connection that copies the last page waits
+until the disk has all pages before it, so the thread first repeats its checkpoint until nothing was
+written meanwhile.
 """
 
 from __future__ import annotations
@@ -23,11 +23,10 @@ from masthead.storage.sqlite.connection import connect
 
 log = structlog.get_logger()
 
-EVERY_SECONDS = 1.0
-LONG_WAL = 32_000
-"""Pages: 128 MB."""
+MAX_WAL_PAGES = 32_000
+"""128 MB."""
 MAX_REPEATS = 8
-"""One after the other; a writer that is still ahead then will stay ahead."""
+"""A writer that is still ahead after so many checkpoints will stay ahead."""
 
 
 def checkpoint(connection: sqlite3.Connection) -> int:
@@ -36,10 +35,9 @@ def checkpoint(connection: sqlite3.Connection) -> int:
     return int(pages)
 
 
-def catch_up(connection: sqlite3.Connection, pages: int) -> int:
-    """Repeats a checkpoint. Each time there is only what was written during the one before, and
-    the first one with nothing written meanwhile waits for the disk; after that there is next to
-    nothing left to wait for."""
+def repeat_checkpoint(connection: sqlite3.Connection, pages: int) -> int:
+    """Each checkpoint only copies what was written during the one before. The first one with
+    nothing written meanwhile waits for the disk, so that next to nothing is left afterwards."""
     for _ in range(MAX_REPEATS):
         before, pages = pages, checkpoint(connection)
         if pages <= before:
@@ -48,8 +46,12 @@ def catch_up(connection: sqlite3.Connection, pages: int) -> int:
 
 
 class Checkpoints:
-    def __init__(self, path: Path) -> None:
-        # Right away, not when it is first needed: the path may name another file by then, or none.
+    def __init__(
+        self, path: Path, *, interval_seconds: float = 1.0, max_wal_pages: int = MAX_WAL_PAGES
+    ) -> None:
+        self._interval_seconds = interval_seconds
+        self._max_wal_pages = max_wal_pages
+        # Opened now: later the path may name another file, or none.
         self._connection = connect(path, busy_seconds=0, query_only=False)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="sqlite-checkpoints")
         self._timer: asyncio.TimerHandle | None = None
@@ -60,13 +62,13 @@ class Checkpoints:
         """Called on the event loop."""
         if self._timer is None:
             loop = asyncio.get_running_loop()
-            self._timer = loop.call_later(EVERY_SECONDS, self._start)
+            self._timer = loop.call_later(self._interval_seconds, self._start)
 
     def in_writer(self, writer: sqlite3.Connection) -> None:
         """Called in the writer's thread right after a COMMIT."""
         if self._is_wal_long:
             self._is_wal_long = False
-            # It is committed already, whatever becomes of this.
+            # The commit is done, whether or not this succeeds.
             with suppress(sqlite3.Error):
                 checkpoint(writer)
 
@@ -89,10 +91,10 @@ class Checkpoints:
     def _checkpoint(self) -> None:
         try:
             pages = checkpoint(self._connection)
-            if pages > LONG_WAL:
-                pages = catch_up(self._connection, pages)
+            if pages > self._max_wal_pages:
+                pages = repeat_checkpoint(self._connection, pages)
         except sqlite3.Error:
-            # Nothing is lost, the WAL holds it; a broken disk is reported by the writer.
+            # Nothing is lost: the WAL has it. The writer reports a broken disk.
             log.warning("checkpoint.failed", exc_info=True)
             return
-        self._is_wal_long = pages > LONG_WAL
+        self._is_wal_long = pages > self._max_wal_pages

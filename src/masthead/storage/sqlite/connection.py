@@ -1,4 +1,4 @@
-"""One connection to an SQLite file: how it is opened, and what its errors mean to the service."""
+"""Opens connections to an SQLite file and translates their errors."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from pathlib import Path
 from masthead.config import private_files
 from masthead.errors import StatementTimeout, Unavailable
 from masthead.storage.database import ForeignKeyViolation, UniqueViolation
-from masthead.storage.sqlite.patterns import REFUSAL, add_like
+from masthead.storage.sqlite.patterns import FUNCTION_FAILED, add_like
 
 _SETTINGS = (
-    # An acknowledged write survives a power cut: the WAL is synced at each commit.
+    # Syncs the WAL at each commit: an acknowledged write survives a power cut.
     "PRAGMA synchronous = FULL",
     "PRAGMA foreign_keys = ON",
-    # What is deleted is overwritten, so that an erasure leaves nothing to be read in the file.
+    # Overwrites deleted content, so that an erasure leaves nothing in the file.
     "PRAGMA secure_delete = ON",
     "PRAGMA temp_store = MEMORY",
     "PRAGMA cache_size = -32768",
@@ -40,7 +40,7 @@ _UNIQUE = re.compile(r"UNIQUE constraint failed: (?:index '(?P<index>.*)'|(?P<co
 
 def connect(path: Path, *, busy_seconds: float, query_only: bool) -> sqlite3.Connection:
     private_files.create(path)
-    # The setting up may have to wait for another process that is opening the same file.
+    # Another process may be opening the same file.
     connection = sqlite3.connect(
         path,
         timeout=5,
@@ -64,9 +64,9 @@ def code_of(error: sqlite3.Error) -> int:
 
 
 def translated(error: sqlite3.Error) -> Exception:
-    """The storage-level meaning of an error, or the error itself when it is a programming fault."""
+    """The storage-level error, or the error itself when it is a programming error."""
     code = code_of(error)
-    if code == sqlite3.SQLITE_INTERRUPT or str(error) == REFUSAL:
+    if code == sqlite3.SQLITE_INTERRUPT or str(error) == FUNCTION_FAILED:
         return StatementTimeout()
     if code in _BROKEN:
         return Unavailable()
@@ -77,7 +77,7 @@ def translated(error: sqlite3.Error) -> Exception:
 
 def _violation(error: sqlite3.Error) -> Exception:
     message = str(error)
-    # Not by its extended code: a RESTRICT that fires has the code of a trigger.
+    # Not by the extended code: a RESTRICT violation has the code of a trigger.
     if message.startswith("FOREIGN KEY"):
         return ForeignKeyViolation(message)
     match = _UNIQUE.match(message)

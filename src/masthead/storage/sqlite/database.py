@@ -1,7 +1,4 @@
-"""The embedded database: one SQLite file, which several processes may open.
-
-Reads are in `readers`, changes in `writer`.
-"""
+"""An SQLite file, which several processes may open. `readers` reads, `writer` writes."""
 
 from __future__ import annotations
 
@@ -16,6 +13,7 @@ from sqlalchemy.sql import ClauseElement, Insert
 from masthead.errors import Unavailable
 from masthead.storage.database import Row, Scope, Statement, Transaction
 from masthead.storage.dialects import SQLITE, compile_statement, with_counted
+from masthead.storage.sqlite.checkpoints import Checkpoints
 from masthead.storage.sqlite.connection import translated
 from masthead.storage.sqlite.readers import Readers
 from masthead.storage.sqlite.writer import Writer
@@ -34,9 +32,15 @@ class SqliteDatabase:
     name = "sqlite"
     has_one_writer = True
 
-    def __init__(self, path: Path, *, statement_seconds: float) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        statement_seconds: float = 5.0,
+        checkpoints: Checkpoints | None = None,
+    ) -> None:
         self._path = path
-        self._writer = Writer(path, timeout_seconds=statement_seconds)
+        self._writer = Writer(path, timeout_seconds=statement_seconds, checkpoints=checkpoints)
         self._readers = Readers(path, timeout_seconds=statement_seconds)
         self._file = _identity(path)
 
@@ -52,7 +56,7 @@ class SqliteDatabase:
 
     async def fetch(
         self,
-        scope: Scope,  # for a fair share of the threads; the statement itself holds the tenant
+        scope: Scope,  # only limits the tenant's threads; the statement itself has the tenant
         statement: Statement,
         values: Sequence[object] = (),
         *,
@@ -69,7 +73,7 @@ class SqliteDatabase:
         return self._readers.data_version()
 
     async def ping(self) -> None:
-        # What is written to a file that was removed or replaced is gone at the next start.
+        # Writes to a file that was removed or replaced would be lost at the next start.
         if _identity(self._path) != self._file:
             raise Unavailable
         self.data_version()

@@ -1,7 +1,7 @@
-"""Rows that SQLite writes just before the commit they belong to.
+"""How SQLite writes deferred rows.
 
-Rows of all transactions of a batch are written together, in the thread that commits: one statement
-instead of one for each change, and the event loop is free meanwhile.
+The thread that commits a batch writes the rows of all its transactions together: one statement
+instead of one for each change, while the event loop is free.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ from masthead.storage.database import Statement
 from masthead.storage.deferred import Rows
 
 MAX_ROWS = 48
-"""Of one statement. Each number of rows has a statement of its own, which SQLite has to prepare and
-to remember."""
+"""Per statement. SQLite prepares and caches a statement for each number of rows."""
 
 
 class Deferred(deferred.Deferred):
@@ -26,8 +25,8 @@ class Deferred(deferred.Deferred):
 
 
 def run_rows(connection: sqlite3.Connection, statement: Statement, rows: Rows) -> None:
-    """With as few statements as possible: after each one the interpreter lets other threads go
-    first, so a few rows in one statement take half the time that they take one by one."""
+    """Uses multi-row inserts: after each statement the interpreter may switch threads, so that some
+    rows in one statement take half the time."""
     if not multi_row_insert(statement.text, len(statement.names), 2):
         connection.executemany(statement.text, rows)
         return
@@ -39,7 +38,7 @@ def run_rows(connection: sqlite3.Connection, statement: Statement, rows: Rows) -
 
 @lru_cache(maxsize=1_024)
 def multi_row_insert(text: str, columns: int, count: int) -> str:
-    """An insert of one row as an insert of several, or '' for any other statement."""
+    """The single-row insert for `count` rows; '' for any other statement."""
     row = f"({', '.join('?' * columns)})"
     before, values, after = text.partition(f" VALUES {row}")
     if not (text.startswith("INSERT") and values) or "?" in after:

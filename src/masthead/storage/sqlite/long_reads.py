@@ -1,7 +1,7 @@
-"""A reader of its own for whoever reads the whole database, an export for instance.
+"""A separate reader for reading the whole database, for example in an export.
 
-SQLite's other readers map the file and keep pages of it: after a long read those would hold all of
-it, and the event loop would have been kept from its other work meanwhile.
+SQLite's other readers map the file and cache its pages: a long read would fill their caches with
+all of it, and would block the event loop.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _BUSY_SECONDS = 5.0
 
 @asynccontextmanager
 async def long_reads(database: Database, database_url: str) -> AsyncIterator[Database]:
-    """PostgreSQL's connections are as good as any for it."""
+    """PostgreSQL needs no separate reader."""
     path = sqlite_path(database_url)
     if path is None:
         yield database
@@ -38,7 +38,7 @@ async def long_reads(database: Database, database_url: str) -> AsyncIterator[Dat
 
 
 class _LongReads:
-    """A database that only reads, in a thread and on a connection of its own."""
+    """Reads in a thread on a separate connection; everything else goes to the database."""
 
     name = "sqlite"
     has_one_writer = True
@@ -80,7 +80,7 @@ class _LongReads:
         await self._database.ping()
 
     async def close(self) -> None:
-        """Of the reader only."""
+        """Closes the reader, not the database."""
         loop = asyncio.get_running_loop()
         await loop.run_in_executor(self._thread, self._disconnect)
         self._thread.shutdown()

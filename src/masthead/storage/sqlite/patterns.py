@@ -1,7 +1,7 @@
-"""LIKE for long texts on SQLite, in time that grows with the length of the text alone.
+"""LIKE for long texts on SQLite, in linear time.
 
-SQLite's own LIKE starts anew at every character: a pattern that nearly matches everywhere costs the
-length of the text times that of the pattern. Python's search for a substring does not.
+SQLite's own LIKE restarts at every character: a pattern that nearly matches everywhere takes the
+length of the text times that of the pattern. Python's substring search does not.
 """
 
 from __future__ import annotations
@@ -10,34 +10,34 @@ import sqlite3
 from dataclasses import dataclass
 from functools import lru_cache
 
-FUNCTION = "masthead_like"
-REFUSAL = "user-defined function raised exception"
-"""What SQLite says when the function gave up."""
+LIKE_FUNCTION = "masthead_like"
+FUNCTION_FAILED = "user-defined function raised exception"
+"""SQLite's message when the function raises."""
 MAX_CHECKS = 500_000
-"""How often the parts around a `_` may be compared in one text: they alone can cost more."""
+"""Limits the comparisons around a `_` in one text, which are not linear."""
 
 _CACHED_CHARACTERS = 4_000
 
 
 def add_like(connection: sqlite3.Connection) -> None:
-    connection.create_function(FUNCTION, 2, _like, deterministic=True)
+    connection.create_function(LIKE_FUNCTION, 2, _like, deterministic=True)
 
 
 def _like(text: str | None, pattern: str | None) -> bool | None:
     if text is None or pattern is None:
         return None
-    read = _read_remembered if len(pattern) <= _CACHED_CHARACTERS else _read
+    read = _read_with_cache if len(pattern) <= _CACHED_CHARACTERS else _read
     return read(pattern).matches(_folded(text))
 
 
 def _folded(text: str) -> str:
-    """ASCII letters in lower case, as SQLite's LIKE takes them."""
+    """ASCII letters in lower case, as SQLite's LIKE compares them."""
     return text.lower() if text.isascii() else text.encode().lower().decode()
 
 
 @dataclass(frozen=True, slots=True)
 class _Segment:
-    """What stands between two `%`: texts at their distance from its begin, gaps where a `_` is."""
+    """The part between two `%`: texts with their offsets, and a gap for each `_`."""
 
     length: int
     runs: tuple[tuple[int, str], ...]
@@ -100,4 +100,4 @@ def _read(pattern: str) -> _Pattern:
     return _Pattern((*segments, _Segment(length, tuple(runs))))
 
 
-_read_remembered = lru_cache(maxsize=64)(_read)
+_read_with_cache = lru_cache(maxsize=64)(_read)

@@ -1,8 +1,8 @@
 """Reads of an SQLite file, outside any transaction.
 
-An indexed read takes about 15 µs and a hop to a thread more than that, so short reads run right on
-the event loop. Nothing long may block the loop: a read that outgrows its budget of steps is
-interrupted and run again in a thread, under a time limit.
+An indexed read takes about 15 µs and a switch to a thread more than that, so short reads run on the
+event loop. A read that exceeds its budget of steps is interrupted and runs again in a thread, with
+a timeout.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ THREADS = 4
 THREADS_PER_TENANT = 2
 _STEPS_PER_TICK = 500
 _MAX_TICKS = 100
-"""About a millisecond of ordinary steps. SQLite counts the steps of a prepared statement over all
-of its runs, so the first tick may come at any moment of a run."""
+"""About a millisecond of ordinary steps. SQLite counts a prepared statement's steps across its
+runs, so the first tick may come at any moment of a run."""
 _MAX_SECONDS = 0.002
-"""For steps that are not ordinary, such as a LIKE."""
+"""For long steps, such as a LIKE."""
 _STEPS_PER_CHECK = 25_000
-MOST_ON_THE_LOOP = 512 * 1024
-"""Bytes of long texts; rows of more are read in a thread."""
+MAX_INLINE_BYTES = 512 * 1024
+"""Of long texts; a thread reads larger rows."""
 
 _DATA_VERSION = Statement("PRAGMA data_version", (), {})
-_TRY_IN_THREAD = BUSY | {sqlite3.SQLITE_INTERRUPT}
+_RETRY_IN_THREAD = BUSY | {sqlite3.SQLITE_INTERRUPT}
 
 
 class Readers:
@@ -59,12 +59,12 @@ class Readers:
         if slow:
             return await self._fetch_in_thread(scope, statement, values, max_bytes)
         try:
-            most = None if max_bytes is None else min(max_bytes, MOST_ON_THE_LOOP)
+            most = None if max_bytes is None else min(max_bytes, MAX_INLINE_BYTES)
             return self._read(statement, values, most)
         except RowsTooLarge:
             return await self._fetch_in_thread(scope, statement, values, max_bytes)
         except sqlite3.Error as error:
-            if code_of(error) in _TRY_IN_THREAD:
+            if code_of(error) in _RETRY_IN_THREAD:
                 return await self._fetch_in_thread(scope, statement, values, max_bytes)
             raise translated(error) from error
 
@@ -116,13 +116,13 @@ class Readers:
             return await asyncio.shield(running)
         except asyncio.CancelledError:
             read.stop()
-            # The thread is free, and with it the tenant's share, only when the read has ended.
+            # The thread and the tenant's slot are free only when the read has ended.
             await asyncio.wait([running])
             running.exception()
             raise
         finally:
             alarm.cancel()
-            # Else this frame, the future and an exception's traceback hold each other.
+            # Breaks the cycle of this frame, the future and an exception's traceback.
             del running
 
     def _run(self, read: _TimedRead) -> list[Row]:
@@ -133,7 +133,7 @@ class Readers:
             self._idle.append(connection)
 
     def _take_connection(self) -> sqlite3.Connection:
-        # No lock: taking from a list is atomic, and there are never more users than threads.
+        # No lock: `pop` is atomic, and there are never more users than threads.
         try:
             return self._idle.pop()
         except IndexError:
@@ -141,7 +141,7 @@ class Readers:
 
 
 def _rows(cursor: sqlite3.Cursor, statement: Statement, max_bytes: int | None) -> list[Row]:
-    """Characters are counted for bytes: a text that is longer in bytes is as long in memory."""
+    """Counts characters as bytes: a text that has more bytes takes no more memory for it."""
     if max_bytes is None or not statement.counted:
         return cursor.fetchall()
     rows: list[Row] = []
@@ -151,8 +151,7 @@ def _rows(cursor: sqlite3.Cursor, statement: Statement, max_bytes: int | None) -
         for position in statement.counted:
             left -= len(row[position] or "")
         if left < 0:
-            # Else the statement stays open and holds its view of the database, and the error's
-            # traceback holds the rows.
+            # An open statement would pin its snapshot, and the error's traceback the rows.
             cursor.close()
             rows.clear()
             del row
@@ -178,7 +177,7 @@ class _TimedRead:
         self._connection: sqlite3.Connection | None = None
 
     def run(self, connection: sqlite3.Connection) -> list[Row]:
-        # An interruption before the first step is lost; this is looked at again and again.
+        # An interrupt before the first step has no effect; this handler is called repeatedly.
         connection.set_progress_handler(self._is_late, _STEPS_PER_CHECK)
         self._use(connection)
         try:
@@ -190,13 +189,13 @@ class _TimedRead:
             raise translated(error) from error
         finally:
             self._use(None)
-        # The last row may have taken long: the limit holds whether it was interrupted or not.
+        # The last step may have exceeded the limit without being interrupted.
         if self._is_late():
             raise StatementTimeout
         return rows
 
     def stop(self) -> None:
-        """Between two rows, however few steps that takes."""
+        """Interrupts the read, even within a long step."""
         self.deadline = 0.0
         with self._lock:
             if self._connection is not None:

@@ -1,4 +1,4 @@
-"""One transaction of the SQLite writer: a savepoint of the batch that is being gathered."""
+"""A transaction of the SQLite writer: a savepoint of its current batch."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Result = TypeVar("Result")
 
 
 class SqliteTransaction:
-    """A statement that fails spoils its transaction, as on PostgreSQL: nothing of it is stored."""
+    """A failed statement fails the transaction, as on PostgreSQL: nothing of it is stored."""
 
     def __init__(self, writer: Writer) -> None:
         self._writer = writer
@@ -61,7 +61,7 @@ class SqliteTransaction:
                 return await self._read(statement, values)
             return self._connection.execute(statement.text, values).fetchall()
         except sqlite3.Error as error:
-            raise self._spoiled_by(error) from error
+            raise self._failed_by(error) from error
 
     async def execute(
         self, statement: Statement, values: Sequence[object] = (), *, slow: bool = False
@@ -76,7 +76,7 @@ class SqliteTransaction:
         await self._run(run, slow=len(rows) > INLINE_ROWS)
 
     async def avoid_sorting(self) -> None:
-        """Its planner takes an index that has the order wherever there is one."""
+        """SQLite's planner always prefers an index that has the order."""
 
     async def defer(
         self, statement: Statement, rows: Sequence[Sequence[object]], *, adding: bool = False
@@ -85,24 +85,24 @@ class SqliteTransaction:
         self._deferred.add(statement, rows, adding=adding)
 
     async def _prepare_for(self, statement: Statement) -> None:
-        """Deferred rows of the tables that the statement is about are written before it."""
+        """Writes the deferred rows of the statement's tables."""
         self._check()
-        if not (self._deferred.concerns(statement) or self._writer.has_deferred(statement)):
+        if not (self._deferred.affects(statement) or self._writer.has_deferred(statement)):
             return
         try:
             await self._writer.write_deferred(self._deferred)
         except BaseException as error:
-            # Some rows may be missing, even if the caller catches this.
+            # Some rows may be missing, so the transaction fails even if the caller catches this.
             self._failure = Unavailable()
             if isinstance(error, sqlite3.Error):
-                raise self._spoiled_by(error) from error
+                raise self._failed_by(error) from error
             raise
 
     async def _run(self, work: Callable[[], Result], *, slow: bool) -> Result:
         try:
             return await self._writer.in_thread(work) if slow else work()
         except sqlite3.Error as error:
-            raise self._spoiled_by(error) from error
+            raise self._failed_by(error) from error
 
     async def _read(self, statement: Statement, values: Sequence[object]) -> list[Row]:
         read = partial(self._writer.read, statement, values)
@@ -126,13 +126,13 @@ class SqliteTransaction:
         if self._failure is not None:
             raise self._failure
 
-    def _spoiled_by(self, error: sqlite3.Error) -> Exception:
+    def _failed_by(self, error: sqlite3.Error) -> Exception:
         self._failure = translated(error)
         return self._failure
 
 
 async def _durable(commit: Commit) -> None:
-    # The commit goes on, for the others too, when this task is cancelled.
+    # When this task is cancelled the commit continues.
     failure = await commit
     if failure is not None:
         raise Unavailable from failure

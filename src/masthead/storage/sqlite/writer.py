@@ -1,8 +1,8 @@
 """The one writer of an SQLite file, with group commit. It is a machine of three states:
 
     IDLE        No SQLite transaction is open and nothing waits.
-    GATHERING   Transactions take turns in the order they came. Each is a savepoint of one SQLite
-                transaction, the batch.
+    GATHERING   Transactions take turns in the order of their arrival. Each is a savepoint of one
+                SQLite transaction, the batch.
     COMMITTING  A thread writes the deferred rows of the batch and commits it. New transactions
                 wait in the queue.
 
@@ -18,15 +18,15 @@ only then is any of its transactions acknowledged: an acknowledged write survive
 What a failure does:
 
 - A statement fails, or a transaction's block raises or is cancelled: its savepoint is rolled back.
-  The others of the batch go on.
+  The other transactions of the batch continue.
 - SQLite itself rolls back the batch, as it does on a full or broken disk: the transactions that had
   finished in it raise `Unavailable`, the present one raises its error. The next begins a new batch.
 - The COMMIT or a deferred row fails: all transactions of the batch raise `Unavailable`, and nothing
   of them is stored.
-- Another process keeps the lock longer than the time limit of a statement: the transaction that has
-  its turn raises `Unavailable`.
-- A task is cancelled while it waits for the commit: the commit goes on, for the others too.
-- The process is killed or the power fails: the file holds the whole batch or nothing of it.
+- Another process holds the lock longer than the statement timeout: the transaction whose turn it is
+  raises `Unavailable`.
+- A task is cancelled while it waits for the commit: the commit continues.
+- The process is killed or the power fails: the file has the whole batch or nothing of it.
 
 Constraints must not be DEFERRABLE: they would fail at the COMMIT, and with it the whole batch.
 """
@@ -58,13 +58,12 @@ from masthead.storage.sqlite.transaction import INLINE_ROWS, SqliteTransaction
 
 MAX_BATCH = 64
 MIN_BATCH = 8
-"""The transaction that opens a batch may be joined by so many, and by more only if they are in the
-queue already. Later ones are for the next batch: the event loop prepares it while this one is being
-committed."""
+"""A batch has room for so many transactions, and for more only if they are already queued. Later
+ones join the next batch, which the event loop prepares while this one is being committed."""
 _STEPS_PER_TICK = 25_000
 
 Commit = asyncio.Future[BaseException | None]
-"""Done once the commit has ended; its result is what made the commit fail."""
+"""Done once the commit has ended; its result is the failure, if any."""
 Result = TypeVar("Result")
 
 
@@ -75,30 +74,32 @@ class State(Enum):
 
 
 class Writer:
-    def __init__(self, path: Path, *, timeout_seconds: float) -> None:
-        # busy_seconds=0: a lock of another process is waited for by asking again, never by
-        # blocking the event loop.
+    def __init__(
+        self, path: Path, *, timeout_seconds: float, checkpoints: Checkpoints | None = None
+    ) -> None:
+        # busy_seconds=0: a lock of another process is polled for, which does not block the event
+        # loop.
         self.connection = connect(path, busy_seconds=0, query_only=False)
         self.connection.execute("PRAGMA wal_autocheckpoint = 0")
         self.connection.set_progress_handler(self._is_late, _STEPS_PER_TICK)
         self.timeout_seconds = timeout_seconds
         self.state = State.IDLE
-        self._queue: deque[_Place] = deque()
+        self._queue: deque[_Waiter] = deque()
         self._holder: asyncio.Task[Any] | None = None
         """The task whose turn it is."""
         self._turns = 0
-        """Of the batch, with those that failed: else these could keep it open for ever."""
-        self._room = 0
+        """Of the batch, failed ones included: they must not keep it open for ever."""
+        self._capacity = 0
         """How many turns the batch may have."""
         self._commits: list[Commit] = []
         """Of the transactions that have finished in the batch."""
         self._deferred = Deferred()
-        """Of the same transactions: rows to be written before the commit."""
+        """Their rows that are written before the commit."""
         self._written_early = Deferred()
-        """Those of them that were written in the savepoint of the present transaction, because it
-        reads their tables. They wait again if it is rolled back."""
+        """Deferred rows that were written in the savepoint of the current transaction, because it
+        reads their tables. They are deferred again if it is rolled back."""
         self._closing: asyncio.Handle | None = None
-        self._checkpoints = Checkpoints(path)
+        self._checkpoints = checkpoints or Checkpoints(path)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="sqlite-writer")
         self._read_deadline = math.inf
 
@@ -106,7 +107,7 @@ class Writer:
         return SqliteTransaction(self)
 
     async def ping(self, seconds: float) -> None:
-        """Returns once a transaction could be made; readers don't notice another writer's lock."""
+        """Returns once a transaction succeeds: reads would not notice another process's lock."""
         try:
             async with asyncio.timeout(seconds), self.transaction():
                 pass
@@ -116,16 +117,16 @@ class Writer:
     async def close(self) -> None:
         with suppress(Unavailable):
             async with self.transaction():
-                pass  # all transactions before it have been acknowledged once this one is
+                pass  # it ends after all transactions before it
         if self._closing is not None:
-            self._closing.cancel()  # there is nothing in the batch
+            self._closing.cancel()  # the batch is empty
         try:
             await self._checkpoints.close()
         finally:
             self._thread.shutdown()
             self.connection.close()
 
-    # What a transaction calls, in this order.
+    # Called by a transaction, in this order.
 
     async def begin(self) -> None:
         """Waits for the turn of the task and opens a savepoint."""
@@ -146,16 +147,16 @@ class Writer:
             self._read_deadline = math.inf
 
     async def in_thread(self, work: Callable[[], Result]) -> Result:
-        # Until the statement ends the connection belongs to the thread. A cancelled one is not
-        # interrupted either: SQLite answers that by rolling back the whole batch.
+        # The thread uses the connection until the statement ends. A cancelled task does not
+        # interrupt the statement, because SQLite would roll back the whole batch.
         return await completed(asyncio.get_running_loop().run_in_executor(self._thread, work))
 
     def has_deferred(self, statement: Statement) -> bool:
-        """Whether rows that the statement might read or change wait for the commit."""
-        return self._deferred.concerns(statement)
+        """Whether the statement might read or change deferred rows."""
+        return self._deferred.affects(statement)
 
     async def write_deferred(self, own: Deferred) -> None:
-        """Writes what waits, of the transactions before and then of the present one."""
+        """Writes the deferred rows of the earlier transactions, then those of the current one."""
         earlier = self._deferred.take()
         self._written_early.add_all(earlier)
         for deferred in (earlier, own.take()):
@@ -174,16 +175,16 @@ class Writer:
         return commit
 
     def roll_back(self) -> None:
-        """Undoes the savepoint. After a full disk or an I/O error there is none: SQLite has rolled
-        back the batch."""
+        """Undoes the savepoint. After a full disk or an I/O error SQLite has rolled back the whole
+        batch, so there is none."""
         if not self.connection.in_transaction:
-            self._lose_batch(Unavailable())
+            self._fail_batch(Unavailable())
             return
         try:
             self.connection.execute("ROLLBACK TO member")
             self.connection.execute("RELEASE member")
         except sqlite3.Error as error:
-            self._lose_batch(error)
+            self._fail_batch(error)
             return
         self._deferred.add_all(self._written_early.take())
 
@@ -208,32 +209,31 @@ class Writer:
         return self._holder is None and self.state is not State.COMMITTING
 
     async def _wait_in_queue(self) -> None:
-        place = _Place()
-        self._queue.append(place)
+        waiter = _Waiter()
+        self._queue.append(waiter)
         try:
-            await place.wait()
-            while not (self._is_free() and self._queue[0] is place):
-                await place.wait()
+            await waiter.wait()
+            while not (self._is_free() and self._queue[0] is waiter):
+                await waiter.wait()
         except asyncio.CancelledError:
-            self._queue.remove(place)
+            self._queue.remove(waiter)
             self._proceed()
             raise
         self._queue.popleft()
 
     def _wake(self) -> None:
-        """Wakes all that the batch has room for, not one after the other: most transactions end
-        without waiting for anything, so all of them are through in one turn of the event loop, and
-        it does its other work while they are being committed. One that finds another transaction
-        at work waits again."""
-        for place in islice(self._queue, self._room - self._turns):
-            place.wake()
+        """Wakes all waiters that fit into the batch at once. Most transactions end without waiting,
+        so they all run in one iteration of the event loop, which is then free while they are being
+        committed. A waiter that finds another transaction active waits again."""
+        for waiter in islice(self._queue, self._capacity - self._turns):
+            waiter.wake()
 
     # The batch.
 
     def _open_batch(self) -> None:
         self.state = State.GATHERING
         self._turns = 0
-        self._room = min(max(len(self._queue), MIN_BATCH), MAX_BATCH)
+        self._capacity = min(max(len(self._queue), MIN_BATCH), MAX_BATCH)
 
     async def _open_savepoint(self, deadline: float) -> None:
         while not self.connection.in_transaction:
@@ -242,19 +242,19 @@ class Writer:
             except sqlite3.Error as error:
                 if code_of(error) not in BUSY or time.monotonic() > deadline:
                     raise translated(error) from error
-                # Another process writes; uneven steps, so that two never keep missing each other.
+                # Another process has the lock; the jitter keeps two pollers out of step.
                 await asyncio.sleep(random.uniform(0.0005, 0.004))  # noqa: S311
         self.connection.execute("SAVEPOINT member")
 
     def _proceed(self) -> None:
         if self.state is not State.GATHERING or self._holder is not None:
             return
-        if self._turns >= self._room:
+        if self._turns >= self._capacity:
             self._commit()
         elif self._queue:
             self._wake()
         elif self._closing is None:
-            # Tasks that this turn of the event loop has still to run may join before the commit.
+            # Tasks of this iteration of the event loop can still join.
             self._closing = asyncio.get_running_loop().call_soon(self._close_batch)
 
     def _close_batch(self) -> None:
@@ -265,7 +265,7 @@ class Writer:
     def _commit(self) -> None:
         commits, self._commits = self._commits, []
         if not commits:
-            self._abandon()
+            self._roll_back_batch()
             self._next_batch()
             return
         self.state = State.COMMITTING
@@ -281,14 +281,14 @@ class Writer:
     def _committed(self, commits: list[Commit], written: asyncio.Future[None]) -> None:
         failure = written.exception()
         if failure is not None:
-            self._abandon()
-            # First, so that the next transactions don't use what these have left in memory.
+            self._roll_back_batch()
+            # First, so that their tasks invalidate their caches before the next transactions.
             _acknowledge(commits, failure)
             self._next_batch()
             return
         self._checkpoints.after_commit()
         self._next_batch()
-        # Answered while the next batch is being committed.
+        # Last, so that the tasks continue while the next batch is being committed.
         _acknowledge(commits, None)
 
     def _next_batch(self) -> None:
@@ -298,16 +298,16 @@ class Writer:
         else:
             self.state = State.IDLE
 
-    def _lose_batch(self, failure: Exception) -> None:
-        self._abandon()
+    def _fail_batch(self, failure: Exception) -> None:
+        self._roll_back_batch()
         self._deferred.take()
         self._written_early.take()
         commits, self._commits = self._commits, []
         _acknowledge(commits, failure)
 
-    def _abandon(self) -> None:
+    def _roll_back_batch(self) -> None:
         if self.connection.in_transaction:
-            # Only a broken disk makes this fail, and then the next BEGIN says so.
+            # This only fails on a broken disk, and then the next BEGIN fails too.
             with suppress(sqlite3.Error):
                 self.connection.execute("ROLLBACK")
 
@@ -315,8 +315,8 @@ class Writer:
         return time.monotonic() > self._read_deadline
 
 
-class _Place:
-    """A transaction's place in the queue."""
+class _Waiter:
+    """A queued transaction."""
 
     def __init__(self) -> None:
         self._awake: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -333,5 +333,5 @@ class _Place:
 
 def _acknowledge(commits: list[Commit], failure: BaseException | None) -> None:
     for commit in commits:
-        if not commit.done():  # else its task was cancelled
+        if not commit.done():  # its task may be cancelled
             commit.set_result(failure)
