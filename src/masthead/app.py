@@ -223,7 +223,7 @@ def job_runner(parts: Parts) -> JobRunner:
         job_handlers(parts),
         parts.records.clock,
         chores=chores,
-        places=mail_jobs.PLACES | privacy_jobs.PLACES | import_jobs.PLACES,
+        concurrency=mail_jobs.CONCURRENCY | privacy_jobs.CONCURRENCY | import_jobs.CONCURRENCY,
     )
 
 

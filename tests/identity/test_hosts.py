@@ -13,8 +13,8 @@ from masthead.identity.hosts import (
     Host,
     Subdomain,
     check_slug,
+    classify_host,
     parse_host,
-    place_of,
 )
 
 
@@ -139,7 +139,7 @@ def test_whatever_is_read_is_a_plain_name(raw: str) -> None:
 def test_whose_host_it_is(
     host: str, base_domain: str, expected: Subdomain | BareHost | Foreign
 ) -> None:
-    named = place_of(parse_host(host), base_domain, "https://service.host:8443")
+    named = classify_host(parse_host(host), base_domain, "https://service.host:8443")
     assert named == expected
 
 

@@ -18,7 +18,7 @@ from tests.world import RunningClock, TenantWorld, World, open_world
 from masthead.caller import system
 from masthead.jobs.runner import LEASE
 from masthead.mail.account_emails import confirm_email
-from masthead.mail.jobs import PLACES
+from masthead.mail.jobs import CONCURRENCY
 from masthead.mail.outbox import SEND
 
 MAILS = 60
@@ -76,4 +76,4 @@ async def test_every_mail_is_sent_though_a_worker_was_killed(
     sent = Counter(str(mail["message-id"]) for mail in postbox.letters)
     assert len(sent) == MAILS
     # Only what was in the hands of the killed one came again.
-    assert sum(sent.values()) - MAILS <= PLACES[SEND]
+    assert sum(sent.values()) - MAILS <= CONCURRENCY[SEND]

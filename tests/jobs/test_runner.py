@@ -178,7 +178,7 @@ async def test_a_kind_has_its_places_and_fills_them(world: World) -> None:
         if len(at_once) == 7:
             working.stop()
 
-    working = runner(world, Counted(work), places={"count": 3})
+    working = runner(world, Counted(work), concurrency={"count": 3})
     await asyncio.wait_for(working.run_forever(), 60)
     assert (len(at_once), max(at_once)) == (7, 3)
     assert await queued(world) == []
@@ -261,7 +261,7 @@ async def test_stopping_begins_nothing_more(world: World) -> None:
         stopping.stop()
 
     handler = Counted(stop)
-    stopping = runner(world, handler, places={"count": 1})
+    stopping = runner(world, handler, concurrency={"count": 1})
     await asyncio.wait_for(stopping.run_forever(), 60)
     assert len(handler.numbers) == 1
     assert {(row["attempts"], row["leased_until"]) for row in await queued(world)} == {(0, "")}

@@ -13,7 +13,7 @@ from masthead.errors import RateLimited
 from masthead.limits.sign_in_throttle import (
     ATTEMPTS_PER_ACCOUNT,
     ATTEMPTS_PER_NETWORK,
-    ATTEMPTS_PER_PLACE,
+    ATTEMPTS_PER_PAIR,
     KNOWN_FOR,
     LONG_WINDOW,
     WINDOW,
@@ -43,7 +43,7 @@ async def from_many_networks(throttle: LoginThrottle, name: str) -> int:
 
 async def test_an_account_has_ten_tries_from_one_network(app: World) -> None:
     who = attempt()
-    assert await admitted(app.parts.throttle, *[who] * 30) == ATTEMPTS_PER_PLACE
+    assert await admitted(app.parts.throttle, *[who] * 30) == ATTEMPTS_PER_PAIR
     elsewhere = attempt(who.identity)
     assert await admitted(app.parts.throttle, elsewhere) == 1
 
@@ -79,7 +79,7 @@ async def test_strangers_never_lock_a_network_out_that_has_signed_in_before(app:
 
 async def test_a_password_set_by_mail_opens_the_way_for_its_network(app: World) -> None:
     throttle, owner = app.parts.throttle, attempt()
-    await admitted(throttle, *[owner] * (ATTEMPTS_PER_PLACE + 1))
+    await admitted(throttle, *[owner] * (ATTEMPTS_PER_PAIR + 1))
     await from_many_networks(throttle, owner.identity)
     await throttle.forgive(owner)
     await from_many_networks(throttle, owner.identity)
@@ -112,7 +112,7 @@ async def test_addresses_of_one_ipv6_network_try_as_one(app: World) -> None:
 
 async def test_the_wait_ends_and_is_not_prolonged_by_trying(app: World) -> None:
     throttle, who = app.parts.throttle, attempt()
-    await admitted(throttle, *[who] * ATTEMPTS_PER_PLACE)
+    await admitted(throttle, *[who] * ATTEMPTS_PER_PAIR)
     app.clock.advance(seconds=60)
     with pytest.raises(RateLimited) as refused:
         await throttle.admit(who)
@@ -124,16 +124,16 @@ async def test_the_wait_ends_and_is_not_prolonged_by_trying(app: World) -> None:
 async def test_a_clock_that_was_ahead_locks_nobody_out(app: World) -> None:
     throttle, who = app.parts.throttle, attempt()
     app.clock.advance(days=400)
-    await admitted(throttle, *[who] * ATTEMPTS_PER_PLACE)
+    await admitted(throttle, *[who] * ATTEMPTS_PER_PAIR)
     app.clock.advance(days=-400)
-    assert await admitted(throttle, *[who] * (ATTEMPTS_PER_PLACE + 1)) == ATTEMPTS_PER_PLACE
+    assert await admitted(throttle, *[who] * (ATTEMPTS_PER_PAIR + 1)) == ATTEMPTS_PER_PAIR
 
 
 async def test_a_right_password_costs_nothing_and_wipes_nothing_out(app: World) -> None:
     throttle, who = app.parts.throttle, attempt()
-    await admitted(throttle, *[who] * (ATTEMPTS_PER_PLACE - 1))
+    await admitted(throttle, *[who] * (ATTEMPTS_PER_PAIR - 1))
     await throttle.succeeded(who)
-    assert await admitted(throttle, *[who] * ATTEMPTS_PER_PLACE) == 2
+    assert await admitted(throttle, *[who] * ATTEMPTS_PER_PAIR) == 2
 
 
 @pytest.mark.parametrize("spelling", [str.upper, " {} ".format, "\t{}".format])
@@ -143,14 +143,14 @@ async def test_another_spelling_of_an_address_is_the_same_account(
     name = ids.new_id()
     place = ids.new_id()
     tries = [
-        attempt(spelling(name) if n % 2 else name, place) for n in range(ATTEMPTS_PER_PLACE * 2)
+        attempt(spelling(name) if n % 2 else name, place) for n in range(ATTEMPTS_PER_PAIR * 2)
     ]
-    assert await admitted(app.parts.throttle, *tries) == ATTEMPTS_PER_PLACE
+    assert await admitted(app.parts.throttle, *tries) == ATTEMPTS_PER_PAIR
 
 
 async def test_what_is_over_is_swept_and_what_is_not_stays(app: World) -> None:
     throttle, who = app.parts.throttle, attempt()
-    await admitted(throttle, *[who] * ATTEMPTS_PER_PLACE)
+    await admitted(throttle, *[who] * ATTEMPTS_PER_PAIR)
     await throttle.sweep()
     assert await admitted(throttle, who) == 0
     app.clock.advance(minutes=16)

@@ -13,7 +13,7 @@ from tests.world import World, open_world
 from masthead.app import job_runner
 from masthead.caller import system
 from masthead.mail.account_emails import confirm_email
-from masthead.mail.jobs import PLACES
+from masthead.mail.jobs import CONCURRENCY
 from masthead.mail.outbox import SEND
 
 MAILS = 10
@@ -74,7 +74,7 @@ async def test_other_jobs_are_done_while_every_mail_waits(
     runner = job_runner(world.parts)
     running = asyncio.create_task(runner.run_forever())
     async with asyncio.timeout(100):
-        await silent.connections(PLACES[SEND])
+        await silent.connections(CONCURRENCY[SEND])
         async with world.parts.records.unit(system(tenant.id)) as unit:
             await unit.enqueue("files.remove", {"keys": [key]})
         while len((await everything(world))["jobs"]) > MAILS:

@@ -1,6 +1,7 @@
-"""Keys made from the root secrets, and the encryption of secrets at rest.
+"""Keys derived from the root secrets, and the encryption of secrets at rest.
 
-The first root secret writes, all of them read; so an operator rotates by putting a new one first.
+The first root secret encrypts, all of them decrypt. So an operator rotates by adding a new first
+one.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from masthead.errors import MastheadError
 
-MINIMUM_ROOT_BYTES = 16
+MIN_ROOT_BYTES = 16
 _VERSION = "v1"
 _NONCE_BYTES = 12
 
 
 class DecryptionError(MastheadError):
-    """The text was changed, moved to another place, or written with a root secret that is gone."""
+    """The ciphertext was changed or moved, or its root secret is not configured."""
 
     message = "A stored secret can't be read with the configured MASTHEAD_SECRET_KEY."
 
@@ -32,30 +33,30 @@ class DecryptionError(MastheadError):
 class KeyRing:
     def __init__(self, root_secrets: Sequence[bytes | str]) -> None:
         roots = [root.encode() if isinstance(root, str) else root for root in root_secrets]
-        if not roots or any(len(root) < MINIMUM_ROOT_BYTES for root in roots):
-            raise ValueError(f"root secrets of at least {MINIMUM_ROOT_BYTES} bytes are needed")
-        # A request verifies a signature or two: the derivation is remembered, within bounds
-        # because some purposes name a tenant.
+        if not roots or any(len(root) < MIN_ROOT_BYTES for root in roots):
+            raise ValueError(f"root secrets of at least {MIN_ROOT_BYTES} bytes are needed")
+        # Cached, because a request verifies signatures; limited, because some purposes name a
+        # tenant.
         self._derive = lru_cache(maxsize=4096)(_derive)
         self._roots = {_key_id(root): root for root in roots}
-        self._writing_id = _key_id(roots[0])
+        self._newest_id = _key_id(roots[0])
 
     def derive(self, purpose: str) -> bytes:
         """32 bytes for one purpose, such as `sessions` or `unsubscribe/<tenant id>`."""
-        return self._derive(self._roots[self._writing_id], purpose)
+        return self._derive(self._roots[self._newest_id], purpose)
 
     def derive_all(self, purpose: str) -> tuple[bytes, ...]:
-        """The same from every root secret, newest first: whoever verifies tries each."""
+        """The keys from every root secret, newest first, for verifying."""
         return tuple(self._derive(root, purpose) for root in self._roots.values())
 
     def encrypt(self, purpose: str, plaintext: str, context: str) -> str:
-        """AES-256-GCM; `context` names the place (tenant, collection, record, field) and must be
-        given again to decrypt, so a ciphertext copied elsewhere can't be read there."""
+        """AES-256-GCM. `context` (tenant, collection, record, field) is needed again to decrypt, so
+        that a ciphertext copied elsewhere can't be read there."""
         nonce = secrets.token_bytes(_NONCE_BYTES)
         sealed = AESGCM(self.derive(purpose)).encrypt(
             nonce, plaintext.encode(), _bound(purpose, context)
         )
-        return f"{_VERSION}.{self._writing_id}.{_to_text(nonce + sealed)}"
+        return f"{_VERSION}.{self._newest_id}.{_to_text(nonce + sealed)}"
 
     def decrypt(self, purpose: str, ciphertext: str, context: str) -> str:
         key_id, body = _split(ciphertext)
@@ -73,17 +74,17 @@ class KeyRing:
 
     @property
     def is_rotating(self) -> bool:
-        """There are older root secrets, which only read."""
+        """There are older root secrets, which only decrypt."""
         return len(self._roots) > 1
 
     def renewed(self, purpose: str, ciphertext: str, context: str) -> str:
-        """The same secret, written with the newest root secret."""
+        """The same secret, encrypted with the newest root secret."""
         return self.encrypt(purpose, self.decrypt(purpose, ciphertext, context), context)
 
     def needs_rotation(self, ciphertext: str) -> bool:
-        """Written with an older root secret: encrypt again before that one is dropped."""
+        """Encrypted with an older root secret, which must not be removed yet."""
         key_id, _ = _split(ciphertext)
-        return key_id != self._writing_id
+        return key_id != self._newest_id
 
 
 def _derive(root: bytes, purpose: str) -> bytes:
@@ -92,12 +93,12 @@ def _derive(root: bytes, purpose: str) -> bytes:
 
 
 def _key_id(root: bytes) -> str:
-    # Derived like any key, so that it tells nothing about the root.
+    # Derived, so that it reveals nothing about the root secret.
     return _derive(root, "key id")[:4].hex()
 
 
 def _bound(purpose: str, context: str) -> bytes:
-    # The length keeps ("a", "bc") and ("ab", "c") apart.
+    # With the length ("a", "bc") and ("ab", "c") differ.
     return b"%d:%b%b" % (len(purpose.encode()), purpose.encode(), context.encode())
 
 
@@ -111,7 +112,7 @@ def _split(ciphertext: str) -> tuple[str, bytes]:
         decoded = base64.b64decode(padded, altchars=b"-_", validate=True)
     except (UnicodeEncodeError, binascii.Error) as error:
         raise DecryptionError from error
-    # Base64 has unused bits at its end: only the one spelling that `encrypt` writes is read.
+    # Base64 may have unused bits at its end: only the canonical form is accepted.
     if _to_text(decoded) != body:
         raise DecryptionError
     return key_id, decoded

@@ -1,7 +1,7 @@
-"""The files of an installation: created with mode 0600, and repaired at each start.
+"""Keeps the files of an installation private: mode 0600 at creation, corrected at each start.
 
-The database holds addresses and password hashes. The data directory may be open to every user of
-the machine, and a new file usually is as well.
+The database has addresses and password hashes. By default other users of the machine could read the
+data directory and new files.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from urllib.parse import unquote, urlsplit
 
 from masthead.config.settings import Settings
 
-OTHERS = 0o077
-_OF_SQLITE = ("", "-wal", "-shm", "-journal")
+_OTHERS_MODE = 0o077
+_SQLITE_SUFFIXES = ("", "-wal", "-shm", "-journal")
 
 
 def opener(path: str, flags: int) -> int:
@@ -24,33 +24,33 @@ def opener(path: str, flags: int) -> int:
 
 
 def create(path: Path) -> None:
-    """An empty file, unless there is one: SQLite makes its other files like the first."""
+    """Creates an empty file if there is none. SQLite gives its other files the same mode."""
     with suppress(FileExistsError, FileNotFoundError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
 
 def exposed(settings: Settings) -> list[Path]:
-    """Files and folders of the service that other users of the machine may open."""
-    return [path for path in _of_installation(settings) if path.stat().st_mode & OTHERS]
+    """Files and folders of the service that other users of the machine can open."""
+    return [path for path in _installation_paths(settings) if path.stat().st_mode & _OTHERS_MODE]
 
 
 def protect(settings: Settings) -> None:
     for path in exposed(settings):
         # `masthead doctor` reports files of another user.
         with suppress(PermissionError, FileNotFoundError):
-            path.chmod(path.stat().st_mode & ~OTHERS & 0o777)
+            path.chmod(path.stat().st_mode & ~_OTHERS_MODE & 0o777)
 
 
-def _of_installation(settings: Settings) -> Iterator[Path]:
+def _installation_paths(settings: Settings) -> Iterator[Path]:
     folder = settings.data_dir
     names = ["secret.key", "demo.json", "limits.db.lock", "mail"]
     paths = [folder / name for name in names]
-    paths += [folder / f"limits.db{suffix}" for suffix in _OF_SQLITE]
+    paths += [folder / f"limits.db{suffix}" for suffix in _SQLITE_SUFFIXES]
     file = settings.sqlite_path
     if file is not None:
-        paths += [file.with_name(file.name + suffix) for suffix in _OF_SQLITE]
+        paths += [file.with_name(file.name + suffix) for suffix in _SQLITE_SUFFIXES]
     media = urlsplit(settings.storage_url)
-    # A folder elsewhere is the operator's to share. Closing the folder closes every file in it.
+    # A folder elsewhere may be shared on purpose. The folder's mode protects every file in it.
     if media.scheme == "file" and Path(unquote(media.path)).is_relative_to(folder.absolute()):
         paths.append(Path(unquote(media.path)))
     return (path for path in paths if path.exists())

@@ -1,4 +1,4 @@
-"""The generated root secret of an install: one file, made once, however many processes start."""
+"""The generated root secret: a file that is created once, even if several processes start."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from pathlib import Path
 
 
 def read_or_create(path: Path) -> str:
-    """The file's text; a missing file is made first, mode 0600, durable before it is returned."""
+    """The file's text. A missing file is created first, with mode 0600, and synced."""
     try:
         return path.read_text("utf-8").strip()
     except FileNotFoundError:
         pass
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     _create_unless_present(path, secrets.token_urlsafe(48))
-    # Another process may have been first: what is in the file is the secret.
+    # Another process may have created the file first.
     return path.read_text("utf-8").strip()
 
 
 def write_new(path: Path, text: str) -> None:
-    """The same with a text that is given; a file that is there stays as it is."""
+    """Creates the file with this text; an existing file stays."""
     _create_unless_present(path, text)
 
 
 def _create_unless_present(path: Path, text: str) -> None:
-    # A hard link appears complete and never replaces a file, which neither O_EXCL (others could
-    # read a half-written file) nor a rename (the last process would win) can promise.
+    # A hard link is complete when it appears and never replaces a file. With O_EXCL others could
+    # read a partial file, and with a rename the last process would win.
     descriptor, temporary = tempfile.mkstemp(prefix=".secret-", dir=path.parent)
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:

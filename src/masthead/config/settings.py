@@ -1,7 +1,7 @@
-"""Everything an operator can set, read once at start from `MASTHEAD_*` environment variables.
+"""The operator's settings, read at start from `MASTHEAD_*` environment variables.
 
-Each field of `Settings` is one variable: its name, parser, default and one-line meaning stand
-together in its declaration, and docs/operations.md is tested against them.
+Each field of `Settings` declares one variable with its parser, default and description. A test
+compares docs/operations.md with them.
 """
 
 # ruff: noqa: RUF009  (each call makes a dataclass field; it holds no value to share)
@@ -54,16 +54,16 @@ PREFIX = "MASTHEAD_"
 
 Parser = Callable[[str], Any]
 Known = Mapping[str, Any]
-"""The fields read so far; a default may be made from those declared above it."""
+"""The fields read so far; a default may depend on those declared above it."""
 
 
 class SettingsError(MastheadError):
-    """A setting is wrong; the message is one sentence that names the variable."""
+    """An invalid setting. The message names the variable."""
 
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """What one environment variable is called, means and falls back to."""
+    """One environment variable."""
 
     name: str
     field: str
@@ -83,9 +83,9 @@ def _setting(
     default_doc: str | None = None,
     secret: bool = False,
 ) -> Any:
-    """`default` is text as an operator would write it; a secret's value is never quoted."""
+    """`default` is text as an operator would write it. Messages never quote a secret's value."""
 
-    def fall_back(known: Known) -> Any:
+    def default_value(known: Known) -> Any:
         if default_from is not None:
             return default_from(known)
         return None if default is None else parse(default)
@@ -94,7 +94,7 @@ def _setting(
         "doc": doc,
         "default_doc": default_doc or (f"`{default}`" if default is not None else "none"),
         "parse": parse,
-        "default": fall_back,
+        "default": default_value,
         "is_secret": secret,
     }
     return field(metadata=metadata)
@@ -244,9 +244,9 @@ class Settings:
         data_dir: str | Path | None = None,
         database_url: str | None = None,
     ) -> Settings:
-        """Reads and checks every variable; an empty value counts as not set.
+        """Reads and validates every variable. An empty value counts as not set.
 
-        `data_dir` and `database_url` are the command line's and win over the environment.
+        `data_dir` and `database_url` are from the command line and override the environment.
         """
         _refuse_unknown(environ)
         given = dict(environ)
@@ -267,7 +267,7 @@ class Settings:
 
     @property
     def lacks_root_secret(self) -> bool:
-        """None is set, and none was made yet or its file is gone."""
+        """None is set, and there is no generated file."""
         return self.secret_key is None and not self._secret_file.exists()
 
     @property
@@ -275,7 +275,7 @@ class Settings:
         return self.data_dir / "secret.key"
 
     def load_root_secrets(self) -> tuple[Secret, ...]:
-        """The root secrets, newest first; makes and stores one on the first call of an install."""
+        """The root secrets, newest first. The first call of an installation generates one."""
         if self.secret_key is not None:
             return self.secret_key
         path = self._secret_file

@@ -1,7 +1,7 @@
-"""The types that settings are parsed into, and their parsers.
+"""The types of settings and their parsers.
 
-A parser raises `ValueError` with the end of a sentence ("must be …"); it never quotes the value,
-since the value may be a secret.
+A parser raises `ValueError` with the end of a sentence ("must be …"). It never quotes the value,
+which may be a secret.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 class Secret(str):
-    """Text that must not show in a traceback, a log line or a settings dump."""
+    """Text that must not appear in a traceback, a log line or a settings dump."""
 
     __slots__ = ()
 
@@ -33,7 +33,7 @@ class Secret(str):
 
 
 class Url(str):
-    """A checked URL; its repr leaves the credentials out."""
+    """A valid URL; its repr leaves the credentials out."""
 
     __slots__ = ()
 
@@ -73,14 +73,13 @@ class LogFormat(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """Waits between the attempts of one delivery, and when a failing subscription is disabled."""
+    """The delays between attempts of a delivery, and when a failing subscription is disabled."""
 
     delays_seconds: tuple[int, ...]
     disable_after: int | None = None
     """Consecutive exhausted deliveries that disable a subscription; None: never."""
 
 
-# Spec 6.1, both variants.
 RETRY_POLICIES = {
     "a": RetryPolicy((60, 300, 900, 3600, 21600)),
     "b": RetryPolicy((1, 2, 4), disable_after=5),
@@ -136,21 +135,21 @@ def parse_secret(text: str) -> Secret:
     return Secret(parse_text(text))
 
 
-MINIMUM_SECRET_LENGTH = 16
+MIN_SECRET_LENGTH = 16
 
 
 def parse_secret_keys(text: str) -> tuple[Secret, ...]:
     keys = tuple(Secret(key.strip()) for key in text.split(","))
-    if any(len(key) < MINIMUM_SECRET_LENGTH for key in keys):
+    if any(len(key) < MIN_SECRET_LENGTH for key in keys):
         raise ValueError(
-            f"must be one or more secrets of at least {MINIMUM_SECRET_LENGTH} characters, "
+            f"must be one or more secrets of at least {MIN_SECRET_LENGTH} characters, "
             "separated by commas"
         )
     return keys
 
 
 def parse_path(text: str) -> Path:
-    # Absolute, so that a later change of the working folder can't move the data.
+    # Absolute, because the working directory may change.
     return Path(text).expanduser().absolute()
 
 
@@ -217,7 +216,7 @@ def parse_slug(text: str) -> str:
 
 
 def parse_address(text: str) -> Address:
-    """In ASCII, because bounces must find their way back through every server."""
+    """In ASCII, because not every mail server accepts other senders."""
     name, given = parseaddr(text)
     local, _, domain = given.rpartition("@")
     address = f"{local}@{ascii_domain(domain)}"
@@ -250,7 +249,7 @@ def parse_http_url(text: str) -> Url:
 def parse_database_url(text: str) -> Url:
     expected = "must be sqlite:///path or postgresql://user:password@host:port/name"
     if text.startswith("sqlite:"):
-        # The path is taken as it stands (a space or # is part of it), so it isn't split as a URL.
+        # Not parsed as a URL: a space or # is part of the path.
         is_valid = text.isprintable() and bool(re.match(r"sqlite:///.*[^/]\Z", text))
     else:
         parts = _split(text, expected)
@@ -306,13 +305,13 @@ _SMTP_PORTS = {SmtpSecurity.PLAIN: 25, SmtpSecurity.STARTTLS: 587, SmtpSecurity.
 
 
 def _split(text: str, expected: str) -> SplitResult:
-    """Splits a URL whose port and characters are sound; urlsplit alone drops tabs and newlines."""
+    """Checks the port and the characters too; `urlsplit` drops tabs and newlines."""
     try:
         parts = urlsplit(text)
-        is_sound = text.isprintable() and " " not in text and parts.port != 0
+        is_valid = text.isprintable() and " " not in text and parts.port != 0
     except ValueError:
-        is_sound = False
-    if not is_sound:
+        is_valid = False
+    if not is_valid:
         raise ValueError(expected)
     return parts
 

@@ -1,4 +1,4 @@
-"""Signing in: who an account is, how it proves it, and what a token of it is worth."""
+"""Signing in: passwords, session tokens and password reset tokens of accounts."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ ADMIN_SESSION = timedelta(days=1)
 MEMBER_SESSION = timedelta(days=14)
 FILE_TOKEN = timedelta(minutes=3)
 RESET_LINK = timedelta(minutes=15)
-MAX_NAMESAKES = 5
-"""How many accounts of one id a token is compared with."""
+MAX_SAME_ID = 5
+"""Ids are unique within a tenant: a token is checked against so many accounts of its id."""
 MAX_VERIFIED = 10_000
 
 FAILED = "Failed to authenticate. Check the e-mail address and the password."
@@ -43,7 +43,7 @@ class SignedIn:
 
 @dataclass(frozen=True, slots=True)
 class _Session:
-    """A verified token, and the version of the tenant's identities it was verified under."""
+    """A verified token, valid while the tenant's identity version is the same."""
 
     caller: Caller
     claims: sessions.Claims
@@ -76,16 +76,16 @@ class Accounts:
         attempt = Attempt(collection.name, identity, address)
         await self._throttle.admit(attempt)
         account = await self.find(collection, tenant_id, identity)
-        # One hash is checked, whatever there is: the time it takes tells nothing about accounts.
-        known = account["password_hash"] if account else ""
-        if not await passwords.verify_password(known, password) or account is None:
+        # One hash is checked in any case, so that the time reveals nothing about accounts.
+        password_hash = account["password_hash"] if account else ""
+        if not await passwords.verify_password(password_hash, password) or account is None:
             raise BadRequest(FAILED if tenant_id else FAILED_ON_BARE_HOST)
         await self._throttle.succeeded(attempt)
         await self._renew_hash(collection, account, password)
         return self._signed_in(collection, account)
 
     async def refresh(self, collection: Collection, caller: Caller) -> SignedIn | None:
-        """A new token for a live session; None when the caller has none in this collection."""
+        """A new token for a valid session; None if the caller has none in this collection."""
         account = await self._account_of(collection, caller)
         return self._signed_in(collection, account) if account else None
 
@@ -94,17 +94,17 @@ class Accounts:
         return self._issue(collection, account, TokenType.FILE, FILE_TOKEN) if account else None
 
     async def caller_of(self, token: str, token_type: TokenType = TokenType.AUTH) -> Caller | None:
-        """Whose token this is, if it is alive: its account exists and has the same token key.
+        """The caller of a valid token: its account exists and has the same token key.
 
-        Checking a signature costs more than the rest of a small request, so a session is
-        remembered while nothing has changed about who is who in its tenant.
+        Verifying a signature takes longer than the rest of a small request, so a session is cached
+        while the tenant's identity version is the same.
         """
-        known = self._verified.get(token)
-        if known is not None:
-            versions = await self._versions.of(known.account_tenant)
-            if known.version == versions.identity and known.claims.type is token_type:
-                is_alive = known.claims.expires > self._records.clock()
-                return known.caller if is_alive else None
+        cached = self._verified.get(token)
+        if cached is not None:
+            versions = await self._versions.of(cached.account_tenant)
+            if cached.version == versions.identity and cached.claims.type is token_type:
+                is_valid = cached.claims.expires > self._records.clock()
+                return cached.caller if is_valid else None
             self._verified.pop(token, None)
         session = await self._session_of(token, token_type)
         if session is None:
@@ -121,8 +121,8 @@ class Accounts:
         collection = self._records.registry.find(claims.collection_id)
         if collection is None or not collection.is_auth:
             return None
-        # An id is unique in its tenant only, and tenants may choose ids: the key decides.
-        found = await self._records.find(collection, {"id": claims.id}, limit=MAX_NAMESAKES)
+        # Ids are unique within a tenant only, so the token key decides.
+        found = await self._records.find(collection, {"id": claims.id}, limit=MAX_SAME_ID)
         for account in found:
             session = await self._verified_session(token, token_type, collection, account)
             if session is not None:
@@ -134,7 +134,7 @@ class Accounts:
     ) -> _Session | None:
         tenant_id = account["tenant_id"]
         version = (await self._versions.of(tenant_id)).identity
-        # Read again under the version that is remembered: the first look only found the tenant.
+        # Read again after the version: the first read only found the tenant.
         found = await self._records.find(
             collection, {"id": account["id"]}, tenant_id=TenantId(tenant_id)
         )
@@ -152,9 +152,9 @@ class Accounts:
     async def verify_password(
         self, collection: Collection, caller: Caller, password: str, address: str
     ) -> bool:
-        """Whether the caller knows the password of the account they are signed in with.
+        """Checks the password of the account that the caller is signed in with.
 
-        Counted as a sign-in: whoever has found an open session may not guess on with it.
+        Counts as a sign-in, so that a stolen session can't be used to guess the password.
         """
         attempt = Attempt(collection.name, caller.email, address)
         await self._throttle.admit(attempt)
@@ -169,15 +169,15 @@ class Accounts:
     async def _account_of(self, collection: Collection, caller: Caller) -> Record | None:
         if caller.collection != collection.name:
             return None
-        # An operator may be visiting a tenant, but has no account there.
+        # An operator may act in a tenant, but has no account there.
         is_operator = caller.kind is Kind.OPERATOR
         tenant_id = TenantId("") if is_operator else caller.tenant_id
         found = await self._records.find(collection, {"id": caller.id}, tenant_id=tenant_id)
         return found[0] if found else None
 
     def reset_token(self, collection: Collection, account: Record) -> str:
-        """For a link to a new password. It ends with the password and with the address it is
-        mailed to."""
+        """For a link to set a new password. It is invalid once the password or the email address
+        changes."""
         marked = {**account, "token_key": _reset_key(account)}
         return self._issue(collection, marked, TokenType.PASSWORD_RESET, RESET_LINK)
 
@@ -185,8 +185,8 @@ class Accounts:
         claims = sessions.peek(token)
         if claims is None or claims.collection_id != collection.id or not ids.is_id(claims.id):
             return None
-        # As with sessions: tenants may choose ids, the key decides.
-        found = await self._records.find(collection, {"id": claims.id}, limit=MAX_NAMESAKES)
+        # As with sessions, the key decides.
+        found = await self._records.find(collection, {"id": claims.id}, limit=MAX_SAME_ID)
         return next((each for each in found if self.is_reset_token(token, each)), None)
 
     def is_reset_token(self, token: str, account: Record) -> bool:
@@ -202,21 +202,21 @@ class Accounts:
     async def find(
         self, collection: Collection, tenant_id: TenantId | None, email: str
     ) -> Record | None:
-        """The one account that an e-mail address means where the host names this tenant, or none.
+        """The account of an email address on the tenant's host.
 
-        Operators sign in on any host. Where the host names no tenant, the oldest account is meant:
+        Operators sign in on any host. On a host without a tenant it is the oldest account, so that
         a newer account of the same address does not replace it.
         """
         equals = {"email": normal_email(email)}
         found = await self._records.find(collection, equals, tenant_id=tenant_id)
         if collection is superusers:
-            # Looked for in any case, so that it takes as long for every address.
+            # Always queried, so that it takes the same time for every address.
             operators = await self._records.find(collection, equals, tenant_id=TenantId(""))
             found = found or operators if tenant_id else operators or found
         return found[0] if found else None
 
     async def _renew_hash(self, collection: Collection, account: Record, password: str) -> None:
-        """Hashes made with weaker parameters are replaced while the password is at hand."""
+        """Replaces a hash with weaker parameters while the password is known."""
         if not passwords.needs_rehash(account["password_hash"]):
             return
         renewed = await passwords.hash_password(password)
@@ -264,7 +264,7 @@ def account_caller(collection: Collection, account: Record) -> Caller:
 
 
 async def new_credentials(given: Mapping[str, Any], *, required: bool) -> dict[str, Any]:
-    """The engine's values for the `password` in a body, checked against `passwordConfirm`."""
+    """The engine's values for the `password` in a body, after checking `passwordConfirm`."""
     password = given.get("password")
     if password in (None, ""):
         if required:

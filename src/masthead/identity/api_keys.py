@@ -1,6 +1,6 @@
 """API keys: shown once, stored as a SHA-256 digest only.
 
-A key ends in a checksum, so that a mistyped or cut-off one is known without a look-up.
+A key ends in a checksum, so that a mistyped or truncated one is refused without a query.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def generate_key() -> NewKey:
 
 
 def is_well_formed(key: str) -> bool:
-    """Ours and whole, as far as the key itself can tell; whether it is anybody's is not known."""
+    """Whether prefix, length and checksum are right. The key need not exist."""
     if not _SHAPE.match(key):
         return False
     return _checksum(key[:-CHECKSUM_LENGTH]) == key[-CHECKSUM_LENGTH:]
@@ -90,7 +90,7 @@ async def create_key(
     scopes: Sequence[str],
     expires_at: str = "",
 ) -> tuple[Record, str]:
-    """The record, and the key that can't be had again."""
+    """The record and the key, which can't be read again."""
     check_scopes(scopes)
     new = generate_key()
     given = {"name": name, "scopes": list(dict.fromkeys(scopes)), "expires_at": expires_at}
@@ -110,7 +110,7 @@ def check_scopes(scopes: Sequence[str]) -> None:
 
 
 async def revoke_key(records: Records, key_id: str) -> Record:
-    """From now on the key opens nothing. Revoking twice keeps the first moment."""
+    """Revoking twice keeps the first date."""
     found = await records.find(api_keys, {"id": key_id})
     if not found:
         raise NotFound("There is no API key with this id. `masthead key list` shows them.")

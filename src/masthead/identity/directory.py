@@ -1,6 +1,6 @@
-"""Which tenant a request is about: by subdomain, custom domain, default tenant or id.
+"""Finds tenants by slug, custom domain or id, with a cache.
 
-Answers come from memory while nothing has changed about who is who in the tenant.
+An entry is valid while the tenant's identity version is the same.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from masthead.records.collection import Collection, Record
 from masthead.records.engine import Records
 from masthead.records.versions import TenantVersions
 
-MAX_REMEMBERED = 20_000
+MAX_CACHED = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Tenant:
     per_hour: int | None
     per_day: int | None
     cors_origins: tuple[str, ...] = ()
-    """Whose pages may call the API from a browser."""
+    """Origins whose pages may call the API from a browser."""
 
 
 class TenantDirectory:
@@ -38,7 +38,7 @@ class TenantDirectory:
         self._records = records
         self._site_settings = site_settings
         self._versions = versions
-        self._remembered: dict[tuple[str, str], tuple[Tenant, int]] = {}
+        self._cache: dict[tuple[str, str], tuple[Tenant, int]] = {}
 
     def by_slug(self, slug: str) -> Awaitable[Tenant | None]:
         return self._look_up("slug", slug)
@@ -51,24 +51,24 @@ class TenantDirectory:
 
     async def _look_up(self, by: str, value: str) -> Tenant | None:
         key = (by, value)
-        known = self._remembered.get(key)
-        if known is not None:
-            tenant, version = known
+        cached = self._cache.get(key)
+        if cached is not None:
+            tenant, version = cached
             if (await self._versions.of(tenant.id)).identity == version:
                 return tenant
-            # Several requests may find it out of date at once.
-            self._remembered.pop(key, None)
+            # A concurrent request may have removed it already.
+            self._cache.pop(key, None)
         found = await self._read(by, value)
         if found is None:
             return None
-        # Only what exists: made-up hosts must not push out the ones in use.
-        if len(self._remembered) >= MAX_REMEMBERED:
-            self._remembered.clear()
-        self._remembered[key] = found
+        # Unknown hosts are not cached: they must not evict others.
+        if len(self._cache) >= MAX_CACHED:
+            self._cache.clear()
+        self._cache[key] = found
         return found[0]
 
     async def _read(self, by: str, value: str) -> tuple[Tenant, int] | None:
-        """The tenant, and the version it was read under: never a newer one than what was read."""
+        """The tenant, and the version that was read before it."""
         if by == "domain":
             settings = await self._records.find(self._site_settings, {"custom_domain": value})
             if not settings:

@@ -1,4 +1,4 @@
-"""The Host header read strictly, and what it says about the tenant. Pure: no lookups here."""
+"""Parses the Host header strictly and classifies it. Does not query tenants."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from masthead.errors import BadRequest, Problem
 
-# Names that visitors, browsers, mail servers or we ourselves give a meaning of their own.
+# Names with a special meaning for visitors, browsers, mail servers or this service.
 # fmt: off
 RESERVED_SLUGS = frozenset({
     "about", "abuse", "account", "accounts", "admin", "administrator", "admins", "api",
@@ -37,7 +37,7 @@ RESERVED_SLUGS = frozenset({
 
 _LABEL = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\Z")
 _PORT = re.compile(r"[0-9]{1,5}\Z")
-_MAXIMUM_NAME_LENGTH = 253
+_MAX_NAME_LENGTH = 253
 
 
 class BadHost(BadRequest):
@@ -53,44 +53,44 @@ class Host:
 
 @dataclass(frozen=True, slots=True)
 class Subdomain:
-    """`<slug>.<base domain>`; whether there is such a tenant is not known here."""
+    """`<slug>.<base domain>`; the tenant need not exist."""
 
     slug: str
 
 
 @dataclass(frozen=True, slots=True)
 class BareHost:
-    """The service's own address: no tenant, or the default one."""
+    """The service's own host: no tenant, or the default one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Foreign:
-    """Some other name: a tenant's own domain, or nobody's."""
+    """Any other name: perhaps a tenant's custom domain."""
 
     domain: str
 
 
 def parse_host(raw: str) -> Host:
-    """Raises `BadHost` for whatever is not a plain `name[:port]` in ASCII."""
+    """Raises `BadHost` for anything but `name[:port]` in ASCII."""
     name, port = _split_port(raw)
     if name.startswith("["):
         return Host(_ipv6(name), port)
     name = name.lower().removesuffix(".")
     labels = name.split(".")
-    if len(name) > _MAXIMUM_NAME_LENGTH or not all(_LABEL.match(label) for label in labels):
+    if len(name) > _MAX_NAME_LENGTH or not all(_LABEL.match(label) for label in labels):
         raise BadHost
-    # A last label of digits makes it an address; 127.1 and 0x7f.1 are spellings that resolvers
-    # read in their own ways, so only the dotted quad is taken.
+    # A numeric last label makes it an IP address. Resolvers disagree on 127.1 and 0x7f.1, so only
+    # dotted quads are accepted.
     if labels[-1].isdigit() or re.match(r"0x[0-9a-f]*\Z", labels[-1]):
         return Host(_ipv4(name), port)
     return Host(name, port)
 
 
-Place: TypeAlias = Subdomain | BareHost | Foreign
+HostKind: TypeAlias = Subdomain | BareHost | Foreign
 
 
-def place_of(host: Host, base_domain: str, base_url: str) -> Place:
-    """The base domain, the base URL's host and loopback addresses are the service itself."""
+def classify_host(host: Host, base_domain: str, base_url: str) -> HostKind:
+    """The base domain, the base URL's host and loopback addresses are the service's own."""
     own_names = (base_domain, _host_of(base_url), "localhost")
     if host.name in own_names or _is_loopback(host.name):
         return BareHost()
@@ -101,8 +101,8 @@ def place_of(host: Host, base_domain: str, base_url: str) -> Place:
 
 
 def check_slug(slug: str) -> Problem | None:
-    """What keeps a slug from being a tenant's name."""
-    # A slug is a label of a host name, hence no outer hyphens; browsers would show xn-- as another
+    """Why a slug can't be a tenant's, or None."""
+    # A slug is a label of a host name, which has no outer hyphens. Browsers display xn-- as another
     # name.
     if not _LABEL.match(slug) or slug.startswith("xn--"):
         return Problem(
@@ -115,7 +115,7 @@ def check_slug(slug: str) -> Problem | None:
 
 
 def is_address(name: str) -> bool:
-    """Whether a host's name is an IP address; one of IPv6 stands in brackets."""
+    """Whether a host name is an IP address; IPv6 in brackets."""
     try:
         ipaddress.ip_address(name.strip("[]"))
     except ValueError:
@@ -140,7 +140,7 @@ def _split_port(raw: str) -> tuple[str, int | None]:
 
 
 def _ipv6(bracketed: str) -> str:
-    # A zone (fe80::1%eth0) means something on one machine only.
+    # A zone (fe80::1%eth0) is valid on one machine only.
     if not bracketed.endswith("]") or "%" in bracketed:
         raise BadHost
     try:

@@ -1,7 +1,7 @@
-"""Who an API key is. `api_keys` makes and stores them; this is what a call goes through.
+"""Authenticates calls by API key. `api_keys` creates and stores the keys.
 
-Keys are remembered while nothing has changed about who is who in their tenant, as tenants are in
-the directory; a revoked key is refused from the next call on.
+Keys are cached while their tenant's identity version is the same, so that a revoked key is refused
+from the next call on.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from masthead.records.engine import Records
 from masthead.records.versions import TenantVersions
 from masthead.storage.database import EVERY_TENANT
 
-MAX_REMEMBERED = 20_000
-USE_RECORDED_EVERY = timedelta(minutes=1)
+MAX_CACHED = 20_000
+USE_INTERVAL = timedelta(minutes=1)
 FLUSH_SECONDS = 5.0
 
 _log = structlog.get_logger(__name__)
@@ -41,7 +41,7 @@ class ApiKey:
     revoked_at: str
     caller: Caller
 
-    def is_alive(self, now: datetime) -> bool:
+    def is_valid(self, now: datetime) -> bool:
         if not self.expires_at and not self.revoked_at:
             return True
         ends = [moment for moment in (self.expires_at, self.revoked_at) if moment]
@@ -60,41 +60,41 @@ class ApiKeys:
         self._records = records
         self._directory = directory
         self._versions = versions
-        self._remembered: dict[str, tuple[ApiKey, int]] = {}
+        self._cache: dict[str, tuple[ApiKey, int]] = {}
         self._uses = KeyUses(records, flush_seconds)
 
     async def authenticate(self, key: str) -> ApiKey | None:
-        """The key's record if it is one of ours and alive. Its use is noted, and written later."""
+        """The key if it exists and is valid. Its use is recorded, and written later."""
         found = await self._look_up(key) if key.isascii() else None
         now = self._records.clock()
-        if found is None or not found.is_alive(now):
+        if found is None or not found.is_valid(now):
             return None
-        self._uses.note(found, now)
+        self._uses.record(found, now)
         return found
 
     async def flush(self) -> None:
-        """Writes what is noted; before the database is closed."""
+        """Writes recorded uses. Called before the database is closed."""
         await self._uses.flush()
 
     async def _look_up(self, key: str) -> ApiKey | None:
         key_hash = hash_key(key)
-        known = self._remembered.get(key_hash)
-        if known is not None:
-            api_key, version = known
+        cached = self._cache.get(key_hash)
+        if cached is not None:
+            api_key, version = cached
             if (await self._versions.of(api_key.tenant.id)).identity == version:
                 return api_key
-            self._remembered.pop(key_hash, None)
+            self._cache.pop(key_hash, None)
         found = await self._read(key_hash) if is_well_formed(key) else None
         if found is None:
             return None
-        # Only what exists: guesses must not push out the keys that are in use.
-        if len(self._remembered) >= MAX_REMEMBERED:
-            self._remembered.clear()
-        self._remembered[key_hash] = found
+        # Unknown keys are not cached: they must not evict others.
+        if len(self._cache) >= MAX_CACHED:
+            self._cache.clear()
+        self._cache[key_hash] = found
         return found[0]
 
     async def _read(self, key_hash: str) -> tuple[ApiKey, int] | None:
-        """The key, and the version of its tenant's identities that it was read under."""
+        """The key, and the tenant's identity version that was read before it."""
         rows = await self._records.find(api_keys, {"key_hash": key_hash})
         if not rows:
             return None
@@ -117,57 +117,56 @@ class ApiKeys:
 
 
 class KeyUses:
-    """When keys were last used: noted in memory, written a little later and many at once.
+    """When keys were last used: recorded in memory, written a little later, many at once.
 
-    Not through the engine: nothing that a tenant reads has changed, so its caches stay valid and
-    no event is told.
+    Bypasses the engine: the tenant's caches stay valid, and there is no event.
     """
 
     def __init__(self, records: Records, flush_seconds: float) -> None:
         self._records = records
         self._flush_seconds = flush_seconds
-        self._noted: dict[tuple[TenantId, str], datetime] = {}
-        self._unwritten: dict[tuple[TenantId, str], datetime] = {}
-        self._later: asyncio.TimerHandle | None = None
+        self._recorded: dict[tuple[TenantId, str], datetime] = {}
+        self._pending: dict[tuple[TenantId, str], datetime] = {}
+        self._timer: asyncio.TimerHandle | None = None
         self._writing: asyncio.Task[None] | None = None
         self._write = records.database.compile(_record_use())
 
-    def note(self, key: ApiKey, now: datetime) -> None:
+    def record(self, key: ApiKey, now: datetime) -> None:
         name = (key.tenant.id, key.id)
-        noted = self._noted.get(name)
-        if noted is not None and noted <= now < noted + USE_RECORDED_EVERY:
+        recorded = self._recorded.get(name)
+        if recorded is not None and recorded <= now < recorded + USE_INTERVAL:
             return
-        if len(self._noted) >= MAX_REMEMBERED:
-            self._noted.clear()
-        self._noted[name] = self._unwritten[name] = now
-        if self._later is None:
+        if len(self._recorded) >= MAX_CACHED:
+            self._recorded.clear()
+        self._recorded[name] = self._pending[name] = now
+        if self._timer is None:
             loop = asyncio.get_running_loop()
-            self._later = loop.call_later(self._flush_seconds, self._start_writing)
+            self._timer = loop.call_later(self._flush_seconds, self._start_writing)
 
     async def flush(self) -> None:
-        if self._later is not None:
-            self._later.cancel()
-            self._later = None
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
         if self._writing is not None:
             await self._writing
-        await self._write_down()
+        await self._flush()
 
     def _start_writing(self) -> None:
-        self._later = None
+        self._timer = None
         if self._writing is None or self._writing.done():
-            self._writing = asyncio.create_task(self._write_down())
+            self._writing = asyncio.create_task(self._flush())
 
-    async def _write_down(self) -> None:
-        uses, self._unwritten = self._unwritten, {}
+    async def _flush(self) -> None:
+        uses, self._pending = self._pending, {}
         if not uses:
             return
-        # In one order everywhere: two services never wait for each other's rows.
+        # In a fixed order, so that two processes can't deadlock.
         rows = [self._write.bind(_use(*name, used)) for name, used in sorted(uses.items())]
         try:
             async with self._records.database.transaction(EVERY_TENANT) as tx:
                 await tx.execute_many(self._write, rows)
         except Unavailable:
-            # A use that was not recorded is worth a line, not a failed request.
+            # A lost use is logged and does not fail a request.
             _log.warning("the last use of API keys was not recorded", keys=len(uses))
 
 
@@ -192,5 +191,5 @@ def _use(tenant_id: TenantId, key_id: str, used: datetime) -> dict[str, object]:
         "tenant": tenant_id,
         "key": key_id,
         "used": clock.to_text(used),
-        "due": clock.to_text(used - USE_RECORDED_EVERY),
+        "due": clock.to_text(used - USE_INTERVAL),
     }

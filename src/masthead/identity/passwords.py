@@ -1,4 +1,4 @@
-"""Password hashing with argon2id, away from the event loop, and the password policy."""
+"""Password hashing with argon2id, in threads, and the password policy."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from argon2.exceptions import InvalidHashError, VerificationError
 
 from masthead.errors import Problem
 
-MINIMUM_LENGTH = 8
-MAXIMUM_LENGTH = 1024
+MIN_LENGTH = 8
+MAX_LENGTH = 1024
 
 # 32 MiB and two passes take about 60 ms of one core: above OWASP's minimum (19 MiB, two passes),
-# yet a burst of logins needs little memory. One lane, as the threads below are the parallelism.
+# yet a burst of logins needs little memory. No parallelism within a hash: there are threads below.
 _hasher = PasswordHasher(time_cost=2, memory_cost=32 * 1024, parallelism=1)
 
-# Two at a time, so that logins take at most two cores and 64 MiB however many arrive; the rest
-# wait in line. An executor of its own, so that they don't hold up other work in threads.
+# Two at a time, so that logins take at most two cores and 64 MiB; others wait. A separate executor,
+# so that they don't delay other work in threads.
 _threads = ThreadPoolExecutor(max_workers=2, thread_name_prefix="password")
 
-# A hash of a random password nobody knows, made with the parameters above.
+# The hash of a random password, with the parameters above.
 _DUMMY = (
     "$argon2id$v=19$m=32768,t=2,p=1$O9iHIQ2FJZkyHVX3RBH41g$"
     "c8lCN7Pisv3RaUUQS4y1jwkrlPlE61z8W7yGZj04tC0"
@@ -34,18 +34,18 @@ _Result = TypeVar("_Result")
 
 
 def check_password(password: str) -> Problem | None:
-    """What is wrong with a new password. Length is all that is asked, as NIST advises."""
-    if len(password) < MINIMUM_LENGTH:
+    """The problem of a new password, or None. Only the length matters, as NIST recommends."""
+    if len(password) < MIN_LENGTH:
         return Problem(
             "validation_min_text_constraint",
-            f"Must be at least {MINIMUM_LENGTH} character(s).",
-            {"min": MINIMUM_LENGTH},
+            f"Must be at least {MIN_LENGTH} character(s).",
+            {"min": MIN_LENGTH},
         )
-    if len(password) > MAXIMUM_LENGTH:
+    if len(password) > MAX_LENGTH:
         return Problem(
             "validation_max_text_constraint",
-            f"Must be no more than {MAXIMUM_LENGTH} character(s).",
-            {"max": MAXIMUM_LENGTH},
+            f"Must be no more than {MAX_LENGTH} character(s).",
+            {"max": MAX_LENGTH},
         )
     if not _is_text(password):
         return Problem("validation_invalid_format", "Must be valid text.")
@@ -58,14 +58,14 @@ async def hash_password(password: str) -> str:
 
 
 async def verify_password(password_hash: str, password: str) -> bool:
-    """False, and no faster, also for an account that has no hash or does not exist (`''`)."""
-    if len(password) > MAXIMUM_LENGTH or not _is_text(password):
+    """An account without a hash, or a missing one (`''`), is False and takes the same time."""
+    if len(password) > MAX_LENGTH or not _is_text(password):
         return False
     return await _in_thread(lambda: _matches(password_hash, _normal(password)))
 
 
 def needs_rehash(password_hash: str) -> bool:
-    """Made with older parameters: hash again at the next successful login."""
+    """The hash has older parameters: it is replaced at the next successful login."""
     return _hasher.check_needs_rehash(password_hash)
 
 
@@ -80,12 +80,12 @@ def _matches(password_hash: str, password: str) -> bool:
 
 
 def _normal(password: str) -> str:
-    # The same keys pressed on another system may give another spelling of the same characters.
+    # Systems encode the same input differently.
     return unicodedata.normalize("NFKC", password)
 
 
 def _is_text(password: str) -> bool:
-    # JSON can carry half of a surrogate pair, which has no UTF-8 form.
+    # JSON can contain half of a surrogate pair, which has no UTF-8 form.
     return not any("\ud800" <= character <= "\udfff" for character in password)
 
 

@@ -14,5 +14,5 @@ class Plan(StrEnum):
 
     @property
     def has_api(self) -> bool:
-        """Spec 5.2: the Free plan has no API access and no webhook subscriptions."""
+        """The Free plan has no API access and no webhook subscriptions."""
         return self is not Plan.FREE

@@ -1,4 +1,4 @@
-"""What an API key may be allowed to do, by both sets of names that the specification shows."""
+"""The scopes of API keys, and the alternative names of some."""
 
 from __future__ import annotations
 
@@ -19,14 +19,12 @@ SCOPES: dict[str, str] = {
     "webhooks:read": "list webhook subscriptions and poll the events",
     "webhooks:write": "create, update, delete and test webhook subscriptions",
 }
-"""Spec 5.4, variant A, and the one right of variant B that A has no name for."""
 
 ALIASES: dict[str, str] = {
     "uploads:read": "media:read",
     "uploads:write": "media:write",
     "settings:read": "site-settings:read",
 }
-"""Variant B's names for rights of variant A."""
 
 
 def is_scope(name: str) -> bool:
@@ -34,5 +32,5 @@ def is_scope(name: str) -> bool:
 
 
 def granted(names: Iterable[str]) -> frozenset[str]:
-    """What a key's scopes allow, in canonical names; a name nobody knows allows nothing."""
+    """A key's scopes by their canonical names; unknown names are ignored."""
     return frozenset(ALIASES.get(name, name) for name in names if is_scope(name))

@@ -1,7 +1,7 @@
-"""Session tokens and their cookies, shaped like PocketBase's: three-part JWTs with `exp`.
+"""Session tokens and their cookies, as in PocketBase: JWTs with `exp`.
 
-A token is signed with a key made from the account's `token_key` and a root secret. Changing the
-`token_key` (a new password, a logout everywhere, an erasure) therefore ends every token at once.
+A token is signed with a key derived from the account's `token_key` and a root secret. So changing
+the `token_key` (a new password, a logout everywhere, an erasure) invalidates every token.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ ADMIN_COOKIE = "pb_auth"
 MEMBER_COOKIE = "pb_member_auth"
 
 _ALGORITHM = "HS256"
-_MAXIMUM_TOKEN_LENGTH = 4096
-# The JSON in a token or a cookie may be nested deeper than its reader can follow.
+_MAX_TOKEN_LENGTH = 4096
+# RecursionError: the JSON in a token or a cookie may be nested too deeply.
 _NO_TOKEN = (jwt.InvalidTokenError, ValueError, RecursionError)
 
 
 class TokenType(StrEnum):
     AUTH = "auth"
     FILE = "file"
-    """Opens protected files by a query parameter; short-lived, and good for nothing else."""
+    """Gives access to protected files by a query parameter; short-lived."""
     PASSWORD_RESET = "passwordReset"  # noqa: S105  (a name)
-    """In a mailed link: sets a new password, once."""
+    """In an emailed link: sets a new password, once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +73,8 @@ def issue(
 
 
 def peek(token: str) -> Claims | None:
-    """What a token claims, unverified: only good for finding the account to verify it with."""
-    if len(token) > _MAXIMUM_TOKEN_LENGTH:
+    """The unverified claims of a token, to find the account that verifies it."""
+    if len(token) > _MAX_TOKEN_LENGTH:
         return None
     try:
         return _claims(jwt.decode(token, options={"verify_signature": False}))
@@ -90,11 +90,11 @@ def verify(
     token_type: TokenType = TokenType.AUTH,
     now: Clock = clock.now,
 ) -> Claims | None:
-    """The claims of a token that this account's key signed, that is of this type and not expired.
+    """The claims of a token of this type that is signed with the account's key and not expired.
 
-    `token_key` must be that of the account which the claims name, id and collection alike.
+    `token_key` must belong to the account that the claims name by id and collection.
     """
-    if not token_key or len(token) > _MAXIMUM_TOKEN_LENGTH:
+    if not token_key or len(token) > _MAX_TOKEN_LENGTH:
         return None
     for secret in keyring.derive_all("sessions"):
         claims = _verified(token, _signing_key(secret, token_key))
@@ -112,7 +112,7 @@ def set_cookie(name: str, token: str, *, lifetime: timedelta, secure: bool) -> s
 
 
 def read_cookie(cookie_header: str, name: str) -> str | None:
-    """The token of the named cookie: bare, or inside the JSON that PocketBase's client writes."""
+    """The token in the named cookie: plain, or in the JSON that PocketBase's client writes."""
     for pair in cookie_header.split(";"):
         found, _, value = pair.strip().partition("=")
         if found == name:
@@ -126,7 +126,7 @@ def _signing_key(secret: bytes, token_key: str) -> bytes:
 
 def _verified(token: str, key: bytes) -> Claims | None:
     try:
-        # The time is compared by the caller, with the service's own clock.
+        # The caller checks the expiry, with the service's clock.
         payload = jwt.decode(token, key, algorithms=[_ALGORITHM], options={"verify_exp": False})
         return _claims(payload)
     except _NO_TOKEN:
@@ -134,7 +134,7 @@ def _verified(token: str, key: bytes) -> Claims | None:
 
 
 def _claims(payload: dict[str, object]) -> Claims:
-    """Raises `ValueError` unless every claim is there and of its type."""
+    """Raises `ValueError` if a claim is missing or has the wrong type."""
     account_id, collection_id = payload.get("id"), payload.get("collectionId")
     expires = payload.get("exp")
     if not (isinstance(account_id, str) and isinstance(collection_id, str)):

@@ -1,4 +1,4 @@
-"""Setting up who there is: tenants with their owner and settings, and platform operators."""
+"""Creates tenants with their owner and settings, and platform operators."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class OperatorExists(MastheadError):
 
 
 async def create_tenant(records: Records, new: NewTenant) -> CreatedTenant:
-    """The tenant, its owner and its settings: all three or none. Refusals name the argument."""
+    """Creates the tenant, its owner and its settings in one transaction."""
     problem = check_slug(new.slug)
     if problem:
         raise Invalid({"slug": problem})

@@ -1,4 +1,4 @@
-"""A tenant by the name that a person at a terminal knows it by: its slug, or its id."""
+"""Finds a tenant by slug or id, for the command line."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from masthead.records.engine import Records
 
 
 class AmbiguousTenant(MastheadError):
-    """The message says what to name instead."""
+    """A slug of one tenant is the id of another."""
 
 
 async def tenant_named(records: Records, named: str) -> Record:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from masthead.importers.images.copying import ImportServices
 
 RUN_JOB: Final = "imports.run"
-PLACES: Final = {RUN_JOB: 1}
+CONCURRENCY: Final = {RUN_JOB: 1}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""The job queue: rows written in the transaction that needs the work done, claimed with a lease."""
+"""The table of jobs. Rows are written in the transaction that needs the work."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ jobs = Table(
     Column("payload", dialects.Json(), nullable=False),
     Column("run_at", dialects.Text(), nullable=False),
     Column("attempts", dialects.Integer(), nullable=False, server_default=text("0")),
-    # Until when a worker may be assumed to be busy with it; '' when nobody has it.
+    # The end of a worker's lease; '' for an unclaimed job.
     Column("leased_until", dialects.Text(), nullable=False, server_default=text("''")),
-    # Set when the last attempt failed for good: kept for a person to look at.
+    # Set after the last attempt. The row stays, for the operator.
     Column("failed_at", dialects.Text(), nullable=False, server_default=text("''")),
     Column("error", dialects.Text(), nullable=False, server_default=text("''")),
     Column("created", dialects.Text(), nullable=False),
     PrimaryKeyConstraint("tenant_id", "id"),
-    # A worker looks at each kind for itself: a long queue of mails is not read for an export.
+    # A worker queries each kind by itself, so that a long queue of one does not slow another.
     Index("ix_jobs__kind_failed_at_run_at", "kind", "failed_at", "run_at"),
 )

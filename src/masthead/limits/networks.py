@@ -1,6 +1,6 @@
-"""The network a client's address stands for: what every limit by address counts.
+"""The network of a client's address, by which limits count.
 
-A subscriber of IPv6 gets a whole /64 and can take another address of it for each request.
+An IPv6 client has a whole /64 and can use another address of it for each request.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ IPV6_PREFIX = 64
 
 
 def network_of(address: str) -> str:
-    """An IPv4 address itself, also where it is written as an IPv6 one; of IPv6 its /64."""
+    """The address itself for IPv4, also if mapped into IPv6; the /64 for IPv6."""
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:
-        # A Unix socket's peer has no address: all of them count as one.
+        # The peer of a Unix socket has no address.
         return address
     if isinstance(parsed, ipaddress.IPv4Address):
         return str(parsed)
     if parsed.ipv4_mapped is not None:
         return str(parsed.ipv4_mapped)
-    # From the number, since a zone (`%eth0`) is no part of the network.
+    # From the number, to drop a zone (`%eth0`).
     return str(ipaddress.IPv6Network((int(parsed), IPV6_PREFIX), strict=False))

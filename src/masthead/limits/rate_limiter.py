@@ -1,7 +1,7 @@
-"""The rate limiter that an API call goes through: the arithmetic over the shared counters.
+"""The rate limiter of API calls, on counters that all processes share.
 
-Counts are exact over every process that shares the store. A refused key costs nothing more than
-arithmetic: what was read when it was refused says until when it stays refused.
+Counts are exact over all processes. A refused key is cached until its window has room, so that
+further calls do not reach the store.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from masthead.limits.sliding_window import (
 )
 from masthead.limits.stores import LimitStore
 
-MAX_REMEMBERED = 20_000
+MAX_CACHED = 20_000
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode_usage = msgspec.msgpack.Decoder(Usage).decode
@@ -45,38 +45,36 @@ class RateLimiter:
         self._refused: dict[str, Admission] = {}
 
     async def admit(self, key_id: str, tenant: Tenant) -> Decision:
-        """Counts one call of the key, or says why it must wait."""
+        """Counts one call of the key, or refuses it."""
         limits = limits_of(tenant, self._variant)
         if limits == UNLIMITED:
             return Decision(allowed=True)
         now = moment_of(self._clock())
-        refusal = self._remembered_refusal(key_id, now, limits)
+        refusal = self._cached_refusal(key_id, now, limits)
         if refusal is not None:
             return refusal
         call = _Call(now, limits)
         admission = await self._store.update(tenant.id, _subjects(key_id, limits), call)
         if not admission.decision.allowed:
-            self._remember(key_id, admission)
+            self._cache(key_id, admission)
         return admission.decision
 
-    def _remembered_refusal(
-        self, key_id: str, now: Microseconds, limits: Limits
-    ) -> Decision | None:
-        """Nobody is let in while a window is full, so what was full then is full until its time.
+    def _cached_refusal(self, key_id: str, now: Microseconds, limits: Limits) -> Decision | None:
+        """A full window stays full until its first calls leave it, so the cached usage decides.
 
-        The limits are today's: a better plan counts at once.
+        The limits are the current ones, so that a new plan takes effect at once.
         """
-        known = self._refused.get(key_id)
-        if known is None:
+        cached = self._refused.get(key_id)
+        if cached is None:
             return None
-        decision = admit(known.usage, known.today, now, limits).decision
+        decision = admit(cached.usage, cached.today, now, limits).decision
         if not decision.allowed:
             return decision
         del self._refused[key_id]
         return None
 
-    def _remember(self, key_id: str, refused: Admission) -> None:
-        if len(self._refused) >= MAX_REMEMBERED:
+    def _cache(self, key_id: str, refused: Admission) -> None:
+        if len(self._refused) >= MAX_CACHED:
             self._refused.clear()
         self._refused[key_id] = refused
 
@@ -87,7 +85,7 @@ def _subjects(key_id: str, limits: Limits) -> tuple[str, ...]:
 
 @dataclass(slots=True)
 class _Call:
-    """What a store does with the states of the key and, where there is a quota, of the day."""
+    """The update of the key's state and, if there is a quota, of the day's."""
 
     now: Microseconds
     limits: Limits

@@ -28,7 +28,7 @@ from masthead.limits.sliding_window import (
 from masthead.limits.stores import LimitStore
 
 COSTLY_PER_MINUTE = 100
-MAX_REMEMBERED = 20_000
+MAX_CACHED = 20_000
 
 _LIMITS = Limits(per_minute=COSTLY_PER_MINUTE)
 _encode = msgspec.msgpack.Encoder().encode
@@ -66,18 +66,18 @@ class ReadLimit:
         try:
             decision = await self._store.update(TenantId(""), [_subject(network)], add)
         except Unavailable:
-            # Readers are not refused because a count can't be kept.
+            # Readers are not refused when the store is down.
             return
         if decision.allowed:
             return
-        if len(self._refused_until) >= MAX_REMEMBERED:
+        if len(self._refused_until) >= MAX_CACHED:
             self._refused_until.clear()
         self._refused_until[network] = now + decision.retry_after * SECOND
         raise _refusal(decision.retry_after)
 
 
 def _subject(network: str) -> str:
-    # A digest: the store holds no addresses.
+    # A digest, so that the store has no addresses.
     return f"lists/{hashlib.sha256(network.encode()).hexdigest()}"
 
 

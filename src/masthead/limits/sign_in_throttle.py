@@ -1,13 +1,12 @@
-"""Login throttling: how often an account and a network may try before they have to wait.
+"""Login throttling: limits the failed sign-ins of an account and of a network.
 
-An attempt is counted before the password is looked at and given back when it was right, so that a
-hundred guesses sent at once are a hundred attempts. The counts live in the database and hold for
-every process.
+An attempt is counted before the password is checked and refunded if it was right, so that a hundred
+concurrent guesses are a hundred attempts. The counts are in the database, for all processes.
 
 Ten failures lock an account for the network that they came from and for no other, so that a
-stranger can't lock its owner out. Failures from many networks together reach a second, slower
-limit. It does not hold for networks where the account has signed in before, and a password that was
-reset by mail makes a network such a one.
+stranger can't lock its owner out. Failures from all networks together have a second, slower limit.
+It does not apply to networks from which the account has signed in before, or has reset its password
+by email.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ login_attempts = Table(
     "login_attempts",
     metadata,
     Column("tenant_id", dialects.Text(), nullable=False),
-    # A digest: nobody's address or e-mail is kept for having mistyped a password.
+    # A digest, so that no IP or email address is stored.
     Column("subject", dialects.Text(), nullable=False),
     Column("attempts", dialects.Integer(), nullable=False),
     Column("window_ends", dialects.Text(), nullable=False),
@@ -41,19 +40,19 @@ login_attempts = Table(
 
 WINDOW = timedelta(minutes=15)
 LONG_WINDOW = timedelta(hours=1)
-ATTEMPTS_PER_PLACE = 10
-"""At one account from one network."""
+ATTEMPTS_PER_PAIR = 10
+"""For one account from one network."""
 ATTEMPTS_PER_NETWORK = 100
 ATTEMPTS_PER_ACCOUNT = 100
-"""Within the long window, from all networks that the account has not signed in from."""
-KNOWN_FOR = timedelta(days=30)
+"""In the long window, from all networks without an earlier sign-in of the account."""
+KNOWN_NETWORK_AGE = timedelta(days=30)
 
 RESETS_PER_NETWORK = 10
-"""Within the long window."""
+"""In the long window."""
 RESETS_PER_ACCOUNT = 2
-"""Within the time that a link lives: an address that gets no further mail has a link that works."""
+"""In the lifetime of a link: when no further mail is sent, an earlier link still works."""
 RESET_MAILS_PER_TENANT = 100
-"""Within the long window, for each kind of account."""
+"""In the long window, for each collection of accounts."""
 
 WAIT = "Too many failed sign-ins. Wait a while and try again, or have a new password sent by mail."
 WAIT_FOR_RESET = "Too many new passwords were asked for from here. Wait a while and try again."
@@ -61,10 +60,10 @@ WAIT_FOR_RESET = "Too many new passwords were asked for from here. Wait a while 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """Who tries to sign in, from where.
+    """A sign-in to an account from an address.
 
-    The host plays no part: there must not be ten more guesses on each of them, and counting those
-    of a known account otherwise than those of an unknown one would tell which exist.
+    The host does not count: otherwise each host would allow ten more guesses. Attempts on unknown
+    accounts count the same, so that the limit does not reveal which accounts exist.
     """
 
     collection: str
@@ -76,7 +75,7 @@ class Attempt:
         return self._digest("account")
 
     @property
-    def place_subject(self) -> str:
+    def pair_subject(self) -> str:
         return self._digest("account and network", network_of(self.address))
 
     @property
@@ -102,7 +101,7 @@ class LoginThrottle:
                 *key,
                 sa.or_(
                     t.window_ends <= sa.bindparam("now"),
-                    # Nobody waits until the day that a clock which was wrong took it for.
+                    # Written while the clock was wrong.
                     t.window_ends > sa.bindparam("window_ends"),
                 ),
             )
@@ -118,7 +117,7 @@ class LoginThrottle:
             .values(attempts=t.attempts + 1)
             .returning(t.attempts, t.window_ends)
         )
-        self._give_back = database.compile(
+        self._refund = database.compile(
             sa.update(login_attempts).where(*key, t.attempts > 0).values(attempts=t.attempts - 1)
         )
         self._drop = database.compile(sa.delete(login_attempts).where(*key))
@@ -138,9 +137,10 @@ class LoginThrottle:
         async with self._database.transaction(EVERY_TENANT) as tx:
             wait = max(
                 await self._count(tx, attempt.network_subject, ATTEMPTS_PER_NETWORK),
-                await self._count(tx, attempt.place_subject, ATTEMPTS_PER_PLACE),
+                await self._count(tx, attempt.pair_subject, ATTEMPTS_PER_PAIR),
             )
-            # What was refused here is not counted there: one network alone never reaches it.
+            # A refused attempt is not counted here, so that one network alone can't reach this
+            # limit.
             if not wait and not await self._is_known(tx, attempt):
                 wait = await self._count(
                     tx, attempt.account_subject, ATTEMPTS_PER_ACCOUNT, LONG_WINDOW
@@ -149,28 +149,28 @@ class LoginThrottle:
             raise RateLimited(wait, WAIT)
 
     async def succeeded(self, attempt: Attempt) -> None:
-        """Gives back this one attempt. The failures before it stay: another account of the same
-        e-mail address, of which the password is known, must not wipe out guesses at this one."""
+        """Refunds this attempt. Earlier failures stay: an attacker's own account with the same
+        email address must not reset the count."""
         async with self._database.transaction(EVERY_TENANT) as tx:
-            counted = [attempt.network_subject, attempt.place_subject]
+            counted = [attempt.network_subject, attempt.pair_subject]
             if not await self._is_known(tx, attempt):
                 counted.append(attempt.account_subject)
             for subject in counted:
-                await tx.execute(self._give_back, self._give_back.bind({"subject": subject}))
+                await tx.execute(self._refund, self._refund.bind({"subject": subject}))
             await self._remember_network(tx, attempt)
 
     async def forgive(self, attempt: Attempt) -> None:
-        """After a new password that was set by mail: the account starts anew, and the network that
-        it was set from can sign in whatever others do."""
+        """After a password reset by email: clears the account's failures, and marks the network as
+        known."""
         async with self._database.transaction(EVERY_TENANT) as tx:
-            for subject in (attempt.place_subject, attempt.account_subject):
+            for subject in (attempt.pair_subject, attempt.account_subject):
                 await tx.execute(self._drop, self._drop.bind({"subject": subject}))
             await self._remember_network(tx, attempt)
 
     async def admit_reset(self, attempt: Attempt, tenant_id: str) -> bool:
-        """Whether a mail may go to this address; counted alike whether it has an account or not.
+        """Whether a mail may be sent to this address. Unknown addresses count the same.
 
-        Raises RateLimited for a network that asks too often.
+        Raises RateLimited for a network with too many requests.
         """
         network = _digest("reset by", network_of(attempt.address))
         email = normal_email(attempt.identity)
@@ -183,13 +183,13 @@ class LoginThrottle:
         return not is_enough
 
     async def admit_reset_mail(self, collection: str, tenant_id: str) -> bool:
-        """Whether the tenant's accounts may get one more mail of this kind by now."""
+        """Whether the tenant's accounts may get one more reset mail."""
         subject = _digest("reset mails", tenant_id, collection)
         async with self._database.transaction(EVERY_TENANT) as tx:
             return not await self._count(tx, subject, RESET_MAILS_PER_TENANT, LONG_WINDOW)
 
     async def sweep(self) -> None:
-        """Drops windows that are over; the worker calls it now and then."""
+        """Deletes windows that have ended. The worker calls it."""
         async with self._database.transaction(EVERY_TENANT) as tx:
             now = clock.to_text(self._clock())
             await tx.execute(self._sweep, self._sweep.bind({"now": now}), slow=True)
@@ -199,7 +199,7 @@ class LoginThrottle:
         values = {
             "subject": attempt.known_subject,
             "now": clock.to_text(now),
-            "window_ends": clock.to_text(now + KNOWN_FOR),
+            "window_ends": clock.to_text(now + KNOWN_NETWORK_AGE),
         }
         return bool(await tx.fetch(self._find_live, self._find_live.bind(values)))
 
@@ -210,7 +210,7 @@ class LoginThrottle:
             "tenant_id": "",
             "subject": subject,
             "attempts": 0,
-            "window_ends": clock.to_text(self._clock() + KNOWN_FOR),
+            "window_ends": clock.to_text(self._clock() + KNOWN_NETWORK_AGE),
         }
         await tx.execute(self._begin_window, self._begin_window.bind(values))
 
@@ -228,7 +228,7 @@ class LoginThrottle:
         }
         await tx.execute(self._end_window, self._end_window.bind(values))
         await tx.execute(self._begin_window, self._begin_window.bind(values))
-        # Counted where it is kept: attempts of the same moment can't read the same count.
+        # Counted by the database, so that concurrent attempts don't read the same count.
         ((attempts, window_ends),) = await tx.fetch(
             self._count_one, self._count_one.bind({"subject": subject})
         )

@@ -1,7 +1,7 @@
-"""How often an API key may call, as arithmetic without a clock or a store of its own.
+"""Rate limits as pure functions, without a clock or a store.
 
-The minute and the hour slide: never more than N calls in any 60 or 3600 seconds. The daily quota
-belongs to the tenant and starts anew at midnight UTC. Moments are whole microseconds since 1970.
+The minute and the hour are sliding windows: never more than N calls in any 60 or 3600 seconds. The
+daily quota belongs to the tenant and restarts at midnight UTC. Times are microseconds since 1970.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ DAY = 24 * HOUR
 
 
 class Limits(NamedTuple):
-    """None is no limit. The first two are each key's, the last one is the whole tenant's."""
+    """None is no limit. The first two apply to each key, the last one to the whole tenant."""
 
     per_minute: int | None = None
     per_hour: int | None = None
@@ -35,7 +35,7 @@ class Limits(NamedTuple):
 
 UNLIMITED = Limits()
 
-# Spec part 8. The daily quotas stand beside variant B there; they hold in both.
+# The daily quotas are the same in both variants.
 PLAN_LIMITS: dict[RateLimits, dict[Plan, Limits]] = {
     RateLimits.A: {
         Plan.FREE: Limits(0, 0, 0),
@@ -56,7 +56,7 @@ PLAN_LIMITS: dict[RateLimits, dict[Plan, Limits]] = {
 
 
 def limits_of(tenant: Tenant, variant: RateLimits) -> Limits:
-    """The plan's limits, where the operator has set none for this tenant."""
+    """The tenant's own limits, where the operator has set any, and otherwise the plan's."""
     by_plan = PLAN_LIMITS[variant][tenant.plan]
     own = (tenant.per_minute, tenant.per_hour, tenant.per_day)
     if own == _NOTHING_SET or variant is RateLimits.OFF:
@@ -72,7 +72,7 @@ _NOTHING_SET = (None, None, None)
 
 
 class Window(msgspec.Struct, array_like=True, frozen=True):
-    """The calls of a sliding window, gathered in slots: when each had its last call, and how many.
+    """The calls of a sliding window in slots, each with the time of its last call and its count.
 
     A slot counts until its last call has left the window, so the count is never too low.
     """
@@ -83,14 +83,14 @@ class Window(msgspec.Struct, array_like=True, frozen=True):
 
 
 class Usage(msgspec.Struct, array_like=True, frozen=True):
-    """What one key has used."""
+    """The usage of one key."""
 
     minute: Window = Window()
     hour: Window = Window()
 
 
 class DayUsage(msgspec.Struct, array_like=True, frozen=True):
-    """What a tenant has used of the quota of one day, counted from 1970."""
+    """A tenant's usage on one day. `day` counts from 1970."""
 
     day: int = 0
     calls: int = 0
@@ -103,10 +103,10 @@ class Reason(StrEnum):
 
 
 class Decision(msgspec.Struct, frozen=True):
-    """`limit`, `remaining` and `reset` are about the minute; without a limit there they are None.
+    """`limit`, `remaining` and `reset` describe the minute; without a limit they are None.
 
     At `reset`, in seconds since 1970, the first of the counted calls leaves the window.
-    `retry_after` seconds from now a call passes, if nobody else's takes its place.
+    After `retry_after` seconds there is room for one call.
     """
 
     allowed: bool
@@ -124,7 +124,7 @@ class Admission(msgspec.Struct, frozen=True):
 
 
 def admit(usage: Usage, today: DayUsage, now: Microseconds, limits: Limits) -> Admission:
-    """Counts the call if all three limits have room for it. A refused call uses nothing up."""
+    """Counts the call if it is within all three limits. A refused call is not counted."""
     minute = _slid(usage.minute, now, MINUTE)
     hour = _slid(usage.hour, now, HOUR)
     today = _on(today, now // DAY)
@@ -154,10 +154,9 @@ def moment_of(now: datetime) -> Microseconds:
 
 
 def _slid(window: Window, now: Microseconds, length: Microseconds) -> Window:
-    """The window without the slots that have left it.
+    """The window without the slots that have left it, and without slots more than a window ahead.
 
-    Neither do slots count that lie more than a window ahead: the clock that wrote them was wrong,
-    and would otherwise lock the key out until that day comes.
+    The latter were written with a wrong clock and would lock the key out until that time.
     """
     lasts = window.lasts
     if not lasts or (lasts[0] > now - length and lasts[-1] <= now + length):
@@ -199,7 +198,7 @@ def _wait_for_midnight(today: DayUsage, limit: int | None, now: Microseconds) ->
 
 def _with_call(window: Window, now: Microseconds, slot: Microseconds) -> Window:
     lasts, counts = window.lasts, window.counts
-    # Another machine's clock may be a little ahead; the slots stay in order all the same.
+    # Another machine's clock may be a little ahead; the slots have to stay in order.
     latest = max(now, lasts[-1]) if lasts else now
     if lasts and latest // slot == lasts[-1] // slot:
         lasts = [*lasts[:-1], latest]
@@ -235,5 +234,5 @@ def _described(
 
 
 def _whole_seconds(moment: Microseconds) -> int:
-    """Rounded up: a caller who waits that long is never early."""
+    """Rounded up, so that a caller who waits that long is not refused again."""
     return -(-moment // SECOND)

@@ -1,4 +1,4 @@
-"""Rate-limit counters of an install on PostgreSQL: rows that are locked while they are counted."""
+"""Rate-limit counters on PostgreSQL, with row locks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from masthead.storage import dialects
 from masthead.storage.database import EVERY_TENANT, Database, Row, Transaction, scope_of
 from masthead.storage.metadata import metadata
 
-KEPT_SECONDS = 2 * 24 * 3600
+EXPIRE_SECONDS = 2 * 24 * 3600
 
 rate_limit_counters = Table(
     "rate_limit_counters",
@@ -34,12 +34,12 @@ class PostgresLimitStore:
     def __init__(self, database: Database, now: clock.Clock = clock.now) -> None:
         self._database = database
         self._clock = now
-        self._batches = Batches(self._exclusively)
+        self._batches = Batches(self._update_locked)
         t = rate_limit_counters.c
         of_tenant = t.tenant_id == sa.bindparam("tenant")
         self._lock = database.compile(
-            # Waiting for the disk would buy nothing: a server that crashes forgets less than the
-            # last second. Set for this transaction alone, on the way, without a round trip.
+            # Not synced to disk: a crash of the server loses less than a second. Set for this
+            # transaction only, without a round trip of its own.
             sa.select(t.subject, t.state, sa.func.set_config("synchronous_commit", "off", True))
             .where(of_tenant, dialects.any_of(t.subject, sa.bindparam("subjects")))
             .order_by(t.subject)
@@ -68,28 +68,28 @@ class PostgresLimitStore:
         return await self._batches.update(tenant_id, subjects, change)
 
     async def sweep(self) -> None:
-        oldest = {"oldest": self._now() - KEPT_SECONDS}
+        oldest = {"oldest": self._now() - EXPIRE_SECONDS}
         async with self._database.transaction(EVERY_TENANT) as tx:
             await tx.execute(self._sweep, self._sweep.bind(oldest), slow=True)
 
     async def close(self) -> None:
         await self._batches.finish()
 
-    async def _exclusively(
+    async def _update_locked(
         self,
         tenant_id: TenantId,
         subjects: tuple[str, ...],
         change: Callable[[Sequence[bytes]], tuple[Sequence[bytes], list[Any]]],
     ) -> list[Any]:
         while True:
-            # The call's own tenant: its other statements run in this scope too.
+            # In the tenant's scope, as the other statements of the request.
             async with self._database.transaction(scope_of(tenant_id)) as tx:
                 rows = await self._locked(tx, tenant_id, subjects)
                 states = {row[0]: bytes(row[1]) for row in rows}
                 if len(states) == len(subjects):
                     before = [states[each] for each in subjects]
                     after, results = change(before)
-                    await self._keep(tx, tenant_id, subjects, before, after)
+                    await self._store(tx, tenant_id, subjects, before, after)
                     return results
             await self._add_rows(tenant_id, subjects)
 
@@ -99,7 +99,7 @@ class PostgresLimitStore:
         values = {"tenant": tenant_id, "subjects": self._database.list_value(subjects)}
         return await tx.fetch(self._lock, self._lock.bind(values))
 
-    async def _keep(
+    async def _store(
         self,
         tx: Transaction,
         tenant_id: TenantId,
@@ -114,7 +114,8 @@ class PostgresLimitStore:
                 await tx.execute(self._write, self._write.bind(values))
 
     async def _add_rows(self, tenant_id: TenantId, subjects: Sequence[str]) -> None:
-        """What is not there can't be locked. Committed by itself: nobody waits holding a lock."""
+        """A missing row can't be locked. Committed separately, so that no lock is held
+        meanwhile."""
         moment = self._now()
         async with self._database.transaction(scope_of(tenant_id)) as tx:
             for subject in sorted(subjects):

@@ -1,7 +1,7 @@
 """Rate-limit counters in Redis, for services on several machines.
 
-Read, compute, and write only if nothing has changed meanwhile: the comparison and the write are one
-script, which Redis runs by itself.
+Optimistic locking: a script compares the states with those that were read, and writes the new ones
+if they are the same.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from masthead.errors import Unavailable
 from masthead.ids import TenantId
 from masthead.limits.batches import Batches
 
-KEPT_SECONDS = 2 * 24 * 3600
-PATIENCE_SECONDS = 2.0
+EXPIRE_SECONDS = 2 * 24 * 3600
+TIMEOUT_SECONDS = 2.0
 
 _EXCHANGE = """
 local found = redis.call('MGET', unpack(KEYS))
@@ -37,10 +37,10 @@ Result = TypeVar("Result")
 class RedisLimitStore:
     def __init__(self, url: str) -> None:
         self._redis: Redis = Redis.from_url(
-            url, socket_timeout=PATIENCE_SECONDS, socket_connect_timeout=PATIENCE_SECONDS
+            url, socket_timeout=TIMEOUT_SECONDS, socket_connect_timeout=TIMEOUT_SECONDS
         )
         self._exchange = self._redis.register_script(_EXCHANGE)
-        self._batches = Batches(self._exclusively)
+        self._batches = Batches(self._update_locked)
 
     async def update(
         self,
@@ -51,13 +51,13 @@ class RedisLimitStore:
         return await self._batches.update(tenant_id, subjects, change)
 
     async def sweep(self) -> None:
-        """Nothing to do: Redis forgets what has expired."""
+        """Nothing to do: keys in Redis expire."""
 
     async def close(self) -> None:
         await self._batches.finish()
         await self._redis.aclose()
 
-    async def _exclusively(
+    async def _update_locked(
         self,
         tenant_id: TenantId,
         subjects: tuple[str, ...],
@@ -65,7 +65,7 @@ class RedisLimitStore:
     ) -> list[Any]:
         # The braces keep the keys of a tenant on one node of a cluster.
         names = [f"masthead:limits:{{{tenant_id}}}:{each}" for each in subjects]
-        deadline = time.monotonic() + PATIENCE_SECONDS
+        deadline = time.monotonic() + TIMEOUT_SECONDS
         try:
             while time.monotonic() < deadline:
                 found: list[Any] = await self._redis.mget(names)
@@ -73,7 +73,7 @@ class RedisLimitStore:
                 after, results = change(before)
                 if list(after) == before:
                     return results
-                if await self._exchange(keys=names, args=[*before, *after, KEPT_SECONDS]):
+                if await self._exchange(keys=names, args=[*before, *after, EXPIRE_SECONDS]):
                     return results
         except (RedisError, OSError) as error:
             raise Unavailable from error

@@ -1,9 +1,9 @@
-"""Rate-limit counters of an install on SQLite: a small file of their own beside the database.
+"""Rate-limit counters in a small SQLite file of their own.
 
-Counting must not wait for the disk, nor tell the caches of the main database that something has
-changed. The file survives a restart or a crash of the service; a power cut may lose its last
-seconds, or all of it. What comes in the same turn of the event loop is counted in one transaction.
-Counts that nobody else can have changed meanwhile are taken from memory.
+Counting must neither wait for the disk nor invalidate the caches of the main database. The file
+survives a restart or a crash of the service; a power cut may lose its last seconds, or all of it.
+Calls in the same iteration of the event loop are counted in one transaction. Counts are cached
+while no other process writes.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from masthead.errors import Unavailable
 from masthead.ids import TenantId
 from masthead.storage.sqlite.connection import BUSY, code_of, translated
 
-KEPT_SECONDS = 2 * 24 * 3600
-PATIENCE_SECONDS = 5.0
-QUICK_ATTEMPTS = 20
+EXPIRE_SECONDS = 2 * 24 * 3600
+TIMEOUT_SECONDS = 5.0
+BEGIN_ATTEMPTS = 20
 MAX_BATCH = 32
-MAX_REMEMBERED = 20_000
+MAX_CACHED = 20_000
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS counters (
@@ -45,7 +45,7 @@ _Outcome = tuple[Any, Exception | None]
 
 
 @dataclass(slots=True)
-class _Waiting:
+class _Request:
     names: Sequence[str]
     change: Change[Any]
     deadline: float
@@ -55,11 +55,11 @@ class _Waiting:
 class SqliteLimitStore:
     def __init__(self, path: Path, now: clock.Clock = clock.now) -> None:
         self._clock = now
-        self._waiting: list[_Waiting] = []
-        self._turn: asyncio.Handle | None = None
+        self._waiting: list[_Request] = []
+        self._scheduled: asyncio.Handle | None = None
         self._states: dict[str, bytes] = {}
-        self._seen: int | None = None
-        """The version of the file that these states are of."""
+        self._data_version: int | None = None
+        """Of the file when the states were read."""
         try:
             self._connection = _open(path)
         except sqlite3.Error as error:
@@ -70,26 +70,26 @@ class SqliteLimitStore:
     ) -> Result:
         loop = asyncio.get_running_loop()
         names = [f"{tenant_id}:{each}" for each in subjects]
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        waiting = _Waiting(names, change, deadline, loop.create_future())
+        deadline = time.monotonic() + TIMEOUT_SECONDS
+        waiting = _Request(names, change, deadline, loop.create_future())
         self._waiting.append(waiting)
-        if self._turn is None:
-            self._turn = loop.call_soon(self._count_waiting)
+        if self._scheduled is None:
+            self._scheduled = loop.call_soon(self._count_waiting)
         try:
             result: Result = await waiting.result
             return result
         finally:
-            # Else this frame, which is in an exception's traceback, would keep the exception.
+            # Breaks the cycle of this frame and an exception's traceback.
             del waiting
 
     async def sweep(self) -> None:
-        deadline = time.monotonic() + PATIENCE_SECONDS
+        deadline = time.monotonic() + TIMEOUT_SECONDS
         try:
-            while not self._has_begun():
+            while not self._begin():
                 if time.monotonic() > deadline:
                     raise Unavailable
-                await asyncio.sleep(_uneven_seconds())
-            oldest = int(self._clock().timestamp()) - KEPT_SECONDS
+                await asyncio.sleep(_jitter_seconds())
+            oldest = int(self._clock().timestamp()) - EXPIRE_SECONDS
             self._connection.execute(_SWEEP, (oldest,))
             self._connection.execute("COMMIT")
             self._states.clear()
@@ -98,75 +98,76 @@ class SqliteLimitStore:
             raise translated(error) from error
 
     async def close(self) -> None:
-        if self._turn is not None:
-            self._turn.cancel()
+        if self._scheduled is not None:
+            self._scheduled.cancel()
         _fail(self._waiting, Unavailable())
         self._connection.close()
 
     def _count_waiting(self) -> None:
-        """On the loop on purpose: some tens of µs, less than a hop to a thread."""
-        self._turn = None
+        """On the event loop, because it takes less time than a switch to a thread."""
+        self._scheduled = None
         batch = self._next_batch()
         try:
-            if self._has_begun():
+            if self._begin():
                 self._count(batch)
             else:
-                self._put_back(batch)
-        # Whatever it is, only those who wait for their turn can tell it.
+                self._requeue(batch)
+        # Passed on to the requests of the batch.
         except Exception as error:
             self._roll_back()
             _fail(batch, translated(error) if isinstance(error, sqlite3.Error) else error)
-            # The traceback has the frames that know the batch, which would keep the exception.
+            # Breaks the cycle of the batch and the exception's traceback.
             batch.clear()
 
-    def _next_batch(self) -> list[_Waiting]:
+    def _next_batch(self) -> list[_Request]:
         batch, self._waiting = self._waiting[:MAX_BATCH], self._waiting[MAX_BATCH:]
         if self._waiting:
-            self._turn = asyncio.get_running_loop().call_soon(self._count_waiting)
-        # Whoever was cancelled meanwhile is not counted.
+            self._scheduled = asyncio.get_running_loop().call_soon(self._count_waiting)
+        # Cancelled requests are not counted.
         return [each for each in batch if not each.result.done()]
 
-    def _count(self, batch: list[_Waiting]) -> None:
+    def _count(self, batch: list[_Request]) -> None:
         states = self._current_states({name for each in batch for name in each.names})
         changed: dict[str, bytes] = {}
         outcomes = list(map(partial(_outcome, states, changed), batch))
         self._write(changed)
         self._connection.execute("COMMIT")
-        # Nothing is left here that knows a failure: this frame is behind those of its traceback,
-        # and what refers to itself stays in memory until a collection.
+        # Emptied while settling: this frame is in a failure's traceback, and a reference from here
+        # to the failure would be a cycle.
         while batch:
             _settle(batch.pop(0), outcomes.pop(0))
 
-    def _has_begun(self) -> bool:
-        for _ in range(QUICK_ATTEMPTS):
+    def _begin(self) -> bool:
+        for _ in range(BEGIN_ATTEMPTS):
             try:
                 self._connection.execute("BEGIN IMMEDIATE")
                 return True
             except sqlite3.Error as error:
-                # Another process counts, and is done sooner than a timer would come round.
+                # Another process counts, which takes less time than a timer.
                 if code_of(error) not in BUSY:
                     raise
         return False
 
-    def _put_back(self, batch: Sequence[_Waiting]) -> None:
-        """Another process goes on counting: those who have waited too long are told so."""
+    def _requeue(self, batch: Sequence[_Request]) -> None:
+        """Another process has the lock: fails requests after their deadline and retries the
+        others."""
         now = time.monotonic()
         _fail([each for each in batch if each.deadline < now], Unavailable())
         self._waiting[:0] = [each for each in batch if not each.result.done()]
-        if self._turn is not None:
-            self._turn.cancel()
-            self._turn = None
+        if self._scheduled is not None:
+            self._scheduled.cancel()
+            self._scheduled = None
         if self._waiting:
             loop = asyncio.get_running_loop()
-            self._turn = loop.call_later(_uneven_seconds(), self._count_waiting)
+            self._scheduled = loop.call_later(_jitter_seconds(), self._count_waiting)
 
     def _current_states(self, names: set[str]) -> dict[str, bytes]:
-        """Of these subjects at least. Nobody else can count before this transaction ends."""
-        # Moves when another connection has committed, not when this one has.
+        """Of these subjects at least. The transaction has the write lock, so they stay current."""
+        # Changes with commits of other connections, not with those of this one.
         (version,) = self._connection.execute("PRAGMA data_version").fetchone()
-        if version != self._seen or len(self._states) > MAX_REMEMBERED:
+        if version != self._data_version or len(self._states) > MAX_CACHED:
             self._states.clear()
-            self._seen = version
+            self._data_version = version
         unknown = tuple(names.difference(self._states))
         if unknown:
             self._states.update(dict.fromkeys(unknown, b""))
@@ -186,11 +187,11 @@ class SqliteLimitStore:
                 self._connection.execute("ROLLBACK")
 
 
-def _outcome(states: dict[str, bytes], changed: dict[str, bytes], waiting: _Waiting) -> _Outcome:
+def _outcome(states: dict[str, bytes], changed: dict[str, bytes], waiting: _Request) -> _Outcome:
     before = [states[name] for name in waiting.names]
     try:
         after, result = waiting.change(before)
-    # What a change raises is its caller's alone.
+    # An exception of a change belongs to its request alone.
     except Exception as error:
         del waiting  # for the same reason
         return None, error
@@ -200,7 +201,7 @@ def _outcome(states: dict[str, bytes], changed: dict[str, bytes], waiting: _Wait
     return result, None
 
 
-def _settle(waiting: _Waiting, outcome: _Outcome) -> None:
+def _settle(waiting: _Request, outcome: _Outcome) -> None:
     result, failure = outcome
     if failure is None:
         waiting.result.set_result(result)
@@ -208,14 +209,14 @@ def _settle(waiting: _Waiting, outcome: _Outcome) -> None:
         waiting.result.set_exception(failure)
 
 
-def _fail(waiting: Sequence[_Waiting], error: Exception) -> None:
+def _fail(waiting: Sequence[_Request], error: Exception) -> None:
     for each in waiting:
         if not each.result.done():
             each.result.set_exception(error)
 
 
-def _uneven_seconds() -> float:
-    """So that two processes never keep missing each other."""
+def _jitter_seconds() -> float:
+    """Keeps two processes out of step."""
     return random.uniform(0.0001, 0.001)  # noqa: S311
 
 
@@ -231,16 +232,16 @@ def _upsert(count: int) -> str:
 
 
 def _open(path: Path) -> sqlite3.Connection:
-    """Several processes start at once: one at a time looks at the file and mends it."""
-    beside = path.with_name(f"{path.name}.lock")
-    with open(beside, "w", opener=private_files.opener) as lock:
+    """Replaces a damaged file. The lock is for processes that start at the same time."""
+    lock_path = path.with_name(f"{path.name}.lock")
+    with open(lock_path, "w", opener=private_files.opener) as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         try:
             return _connect(path)
         except sqlite3.DatabaseError as error:
             if code_of(error) not in _DAMAGED:
                 raise
-        # Unsynced writes and a power cut: the counts are gone, the service must not be.
+        # After a power cut, because writes are not synced. The counts are lost.
         for suffix in ("", "-wal", "-shm"):
             path.with_name(path.name + suffix).unlink(missing_ok=True)
         return _connect(path)
@@ -261,7 +262,7 @@ def _connect(path: Path) -> sqlite3.Connection:
         if verdict != "ok":
             raise _damaged()
         connection.execute(_SCHEMA)
-        # A lock of another process is waited for by asking again, never by blocking the loop.
+        # A lock of another process is polled for, which does not block the event loop.
         connection.execute("PRAGMA busy_timeout = 0")
     except BaseException:
         connection.close()

@@ -1,6 +1,6 @@
-"""Where rate-limit counters live so that every process counts the same calls.
+"""Stores for rate-limit counters that all processes share.
 
-A store does one thing: read some states, compute new ones, write them, with nobody in between.
+A store has one operation: it reads states, computes new ones and writes them, atomically.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ class LimitStore(Protocol):
         subjects: Sequence[str],
         change: Callable[[Sequence[bytes]], tuple[Sequence[bytes], Result]],
     ) -> Result:
-        """Gives `change` the states of the subjects, b"" where there is none yet, and keeps what
-        it returns. `change` may run several times and must be pure.
+        """Calls `change` with the states of the subjects, b"" for a new one, and stores what it
+        returns. `change` may run several times and must be pure.
 
         Raises `Unavailable` when the store does not answer.
         """
         ...
 
     async def sweep(self) -> None:
-        """Drops what has not been used for longer than any window; the worker calls it."""
+        """Deletes counters that were unused for longer than any window. The worker calls it."""
         ...
 
     async def close(self) -> None: ...
@@ -42,9 +42,9 @@ class LimitStore(Protocol):
 def open_limit_store(
     redis_url: str | None, database: Database, data_dir: Path, now: clock.Clock = clock.now
 ) -> LimitStore:
-    """Redis when there is one, else the database, unless it has one writer: counting every call
-    would take the writer's time, so the limits are in a file next to it."""
-    # Imported here, so that a start pays for one of them only.
+    """Redis if configured, otherwise the database. SQLite has one writer, which must not count
+    every call, so there the counters are in a file of their own."""
+    # Imported here, so that only one of them is loaded.
     if redis_url is not None:
         from masthead.limits.store_redis import RedisLimitStore
 

@@ -13,7 +13,7 @@ from masthead.mail.outbox import SEND, Outbox
 from masthead.mail.smtp import Undeliverable
 from masthead.mail.transport import Transport
 
-PLACES = {SEND: 4}
+CONCURRENCY = {SEND: 4}
 """Most of sending is waiting for the server."""
 
 log = structlog.get_logger()

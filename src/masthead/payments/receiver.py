@@ -18,7 +18,7 @@ from masthead.caller import system
 from masthead.config.settings import Settings
 from masthead.errors import BadRequest, Invalid, NotFound
 from masthead.identity.directory import Tenant, TenantDirectory
-from masthead.identity.hosts import BareHost, parse_host, place_of
+from masthead.identity.hosts import BareHost, classify_host, parse_host
 from masthead.ids import TenantId
 from masthead.payments.handlers import HANDLERS
 from masthead.payments.inbox import Inbox
@@ -124,7 +124,7 @@ class _TenantReceiver(_Receiver):
         if at_host is None or at_host.id == tenant.id:
             return True
         host = parse_host(header(scope, b"host") or "")
-        place = place_of(host, self._settings.base_domain, self._settings.base_url)
+        place = classify_host(host, self._settings.base_domain, self._settings.base_url)
         return isinstance(place, BareHost)
 
 

@@ -21,7 +21,7 @@ from masthead.storage.database import EVERY_TENANT
 from masthead.storage.objects import ObjectStore
 
 COMPACT_JOB = "privacy.compact"
-PLACES = {ERASE_JOB: 1, COMPACT_JOB: 1}
+CONCURRENCY = {ERASE_JOB: 1, COMPACT_JOB: 1}
 """One at a time each, to slow other work as little as possible."""
 SWEEP_BATCH = 100
 MAX_MERGE_PAGES = 64

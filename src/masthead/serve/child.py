@@ -1,4 +1,4 @@
-"""One of several server processes, as the supervisor starts it: `… child FD [--no-worker]`."""
+"""The command of one server process under the supervisor: `… child FD [--no-worker]`."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ async def serve(descriptor: int, *, with_worker: bool) -> None:
     server = ServerProcess(settings, listener, with_worker=with_worker)
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGTERM, server.stop)
-    # The parent never writes there: it is readable when the parent has ended.
+    # The parent never writes to it: it becomes readable when the parent ends.
     loop.add_reader(sys.stdin.fileno(), server.stop)
 
-    async def say_ready(_: Parts) -> None:
+    async def report_ready(_: Parts) -> None:
         os.write(sys.stdout.fileno(), READY)
 
-    await server.run(say_ready)
+    await server.run(report_ready)
 
 
 if __name__ == "__main__":

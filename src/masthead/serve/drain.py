@@ -1,4 +1,4 @@
-"""Requests in flight: counted, and brought to an orderly end when the server stops."""
+"""Counts the requests in flight and waits for them when the server stops."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import time
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 QUIET_SECONDS = 0.2
-"""With no new request for this long, what the kernel had accepted has reached the service."""
-GATHER_SECONDS = 2.0
+"""Without a new request for this long, all connections that the kernel accepted are served."""
+MAX_DRAIN_SECONDS = 2.0
 
 
 class RequestsInFlight:
-    """Stands before the application. While draining it asks every client to close its connection:
-    otherwise a busy keep-alive client sends its next request into a closing one."""
+    """An ASGI middleware. While draining it asks every client to close its connection: otherwise a
+    keep-alive client would send its next request into a closing one."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -33,10 +33,10 @@ class RequestsInFlight:
             self.count -= 1
 
     async def drain(self) -> None:
-        """Returns when no more requests come in, or after a while."""
+        """Returns when no more requests arrive, or after `MAX_DRAIN_SECONDS`."""
         self._is_draining = True
         began = time.monotonic()
-        while (now := time.monotonic()) - began < GATHER_SECONDS:
+        while (now := time.monotonic()) - began < MAX_DRAIN_SECONDS:
             if now - max(began, self._last_begun) >= QUIET_SECONDS:
                 return
             await asyncio.sleep(QUIET_SECONDS / 10)

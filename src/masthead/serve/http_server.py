@@ -1,8 +1,8 @@
-"""The HTTP server: Granian, inside the service's own event loop, on a socket that is already open.
+"""The HTTP server: Granian, in the service's own event loop, on an open socket.
 
-Over plain HTTP it speaks HTTP/1.1 only: while Granian waits to see which version a client speaks,
-no timeout applies, so a silent connection would be held forever. Over TLS the client names its
-version in the handshake (ALPN), so there it speaks HTTP/2 as well.
+Without TLS it supports HTTP/1.1 only: while Granian detects a client's version, no timeout applies,
+so a silent connection would stay open forever. With TLS the client negotiates the version in the
+handshake (ALPN), so HTTP/2 is supported as well.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from masthead.serve.listener import BACKLOG
 from masthead.serve.tls import Certificate
 
 HEAD_SECONDS = 60
-"""From the first byte of a request to the end of its headers, and how long a connection may be idle
-between two requests. Proxies close theirs after 60 seconds or reuse them within it."""
+"""For reading a request's headers, and for an idle connection between two requests. Proxies close
+or reuse theirs within 60 seconds."""
 MAX_HEAD = 64 * 1024
 """Bytes of a request line with its headers."""
 
 
 class HttpServer(Server):
-    """Granian has no public way to hand it an open socket; `_init_shared_socket` is where it makes
-    its own. `tests/serve/test_http_server.py` fails when that changes."""
+    """Granian has no public way to pass an open socket; `_init_shared_socket` creates its own.
+    `tests/serve/test_http_server.py` fails when that changes."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class HttpServer(Server):
         self._listener = listener
 
     def _init_shared_socket(self) -> None:
-        # The holder closes what it is given. Granian's own type hints do not cover this part.
+        # The holder closes its descriptor, hence the dup. Granian has no type hints for it.
         descriptor: Any = os.dup(self._listener.fileno())
         holder: Any = SocketHolder
         self._sfd = descriptor

@@ -1,5 +1,5 @@
-"""The listening socket: opened once, shared by the server's processes, and closed without losing
-a connection that the kernel has accepted on our behalf."""
+"""The listening socket, which the server's processes share. Closing it loses no connection that the
+kernel has accepted."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ def listen(host: str, port: int) -> socket.socket:
         ) from error
 
 
-def refuse_newcomers(listener: socket.socket) -> None:
-    """From now on no connection is begun; those that wait to be accepted still can be.
+def stop_accepting(listener: socket.socket) -> None:
+    """Refuses new connections; those in the backlog can still be accepted.
 
-    Closing at once would reset them although their clients have been told that they are connected.
-    Only Linux can do it; elsewhere that moment's clients see a reset and try again.
+    Closing the socket would reset these, although their clients are connected. Only Linux supports
+    this; elsewhere those clients see a reset and have to retry.
     """
     if sys.platform != "linux":
         return
@@ -45,18 +45,18 @@ def refuse_newcomers(listener: socket.socket) -> None:
     try:
         listener.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, program)
     except OSError:
-        # A sandbox without BPF: as on other systems.
+        # A sandbox without BPF.
         return
 
 
 def address_of(listener: socket.socket, scheme: str = "http") -> str:
-    """`http://127.0.0.1:8000`, with the port that was really taken."""
+    """`http://127.0.0.1:8000`, with the actual port."""
     host, port = listener.getsockname()[:2]
     return _url(scheme, host, port)
 
 
 def base_url_for(host: str, port: int, scheme: str = "http") -> str:
-    """What links start with when the operator has not said: the name a browser here would use."""
+    """The default base URL of links: the name that a browser on this machine uses."""
     if host in _WILDCARDS or host == "localhost" or _is_loopback(host):
         return f"{scheme}://localhost:{port}"
     return _url(scheme, host, port)

@@ -1,4 +1,4 @@
-"""One server process: the service and its HTTP server in one event loop, and their orderly end."""
+"""One server process: runs the service and its HTTP server in one event loop, and drains them."""
 
 from __future__ import annotations
 
@@ -16,36 +16,36 @@ from masthead.app import Parts, Service
 from masthead.config.settings import Settings
 from masthead.serve.drain import RequestsInFlight
 from masthead.serve.http_server import HttpServer
-from masthead.serve.listener import refuse_newcomers
+from masthead.serve.listener import stop_accepting
 from masthead.serve.tls import certificate_of
 
 log = structlog.get_logger()
 
 DRAIN_SECONDS = 25.0
-"""How long requests in flight may take to finish; orchestrators kill after 30."""
+"""For requests in flight. Orchestrators kill after 30."""
 SWITCH_SECONDS = 0.00025
-OWN_FILES = 128
-"""Files that the service keeps for itself: databases, media, providers, receivers of webhooks."""
-MOST_CONNECTIONS = 100_000
+RESERVED_FILES = 128
+"""Open files for databases, media and outgoing connections."""
+MAX_CONNECTIONS = 100_000
 
 
 def max_connections() -> int:
-    """Each connection is an open file, and without a free one the process can't open its database
-    either. So the limit of open files is raised as far as it may be, and connections stay below."""
+    """Each connection is an open file, and without a free descriptor the process can't open its
+    database. So this raises the limit of open files to the maximum and reserves some."""
     allowed, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    # Some systems name a maximum that they don't grant.
+    # Some systems report a maximum that they don't grant.
     with contextlib.suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
         allowed = most
     if allowed == resource.RLIM_INFINITY:
-        return MOST_CONNECTIONS
-    return min(max(allowed - OWN_FILES, 64), MOST_CONNECTIONS)
+        return MAX_CONNECTIONS
+    return min(max(allowed - RESERVED_FILES, 64), MAX_CONNECTIONS)
 
 
-def _tune_the_collector() -> None:
-    """Objects made by the start stay for good: examining all of them for garbage would stop every
-    request for some 70 ms, again and again. And a request makes hundreds of objects, nearly all
-    without cycles: a collection after every 700 is too often."""
+def _tune_garbage_collection() -> None:
+    """Objects from the start live forever: a collection that includes them would stop every request
+    for some 70 ms. And a request creates hundreds of objects, nearly all without cycles, so the
+    default of a collection after every 700 is too often."""
     gc.unfreeze()
     gc.collect()
     gc.freeze()
@@ -53,9 +53,8 @@ def _tune_the_collector() -> None:
 
 
 def _shorten_thread_switches() -> None:
-    """Requests arrive through a thread of the HTTP server, and commits are reported by one of the
-    database's; both need the interpreter for a moment. With Python's own 5 ms a busy loop would
-    make them wait that long."""
+    """Threads of the HTTP server and of the database need the interpreter for a moment. With
+    Python's default a busy event loop would make them wait for 5 ms."""
     sys.setswitchinterval(SWITCH_SECONDS)
 
 
@@ -69,13 +68,13 @@ class ServerProcess:
         self._stop = asyncio.Event()
 
     def stop(self) -> None:
-        """May be called from a signal handler, any number of times."""
+        """Idempotent; may be called from a signal handler."""
         self._stop.set()
 
     async def run(self, when_ready: Callable[[Parts], Awaitable[None]]) -> None:
-        """Serves until `stop`. No accepted request is lost, and the job in hand is finished."""
+        """Serves until `stop`. Accepted requests and running jobs are finished."""
         parts = await self._service.start()
-        _tune_the_collector()
+        _tune_garbage_collection()
         _shorten_thread_switches()
         try:
             await self._serve(parts, when_ready)
@@ -96,11 +95,11 @@ class ServerProcess:
         await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
         stopping.cancel()
         if serving.done():
-            # It ends by itself only when it could not begin.
+            # It only ends by itself if it could not start.
             await serving
             raise RuntimeError("the HTTP server has ended")
         log.info("server.draining", in_flight=requests.count)
-        refuse_newcomers(self._listener)
+        stop_accepting(self._listener)
         self._service.end_streams()
         await requests.drain()
         self._listener.close()

@@ -1,7 +1,7 @@
-"""Several server processes on one socket: started, watched, replaced when one dies, and drained.
+"""Runs several server processes on one socket: starts, restarts and drains them.
 
-Each is `python -m masthead.serve.child`. It gets its settings from the environment, says `ready` on
-standard output, and drains on SIGTERM or when standard input ends, so that it can't outlive its
+Each is `python -m masthead.serve.child`. It reads its settings from the environment, writes `ready`
+to standard output, and drains on SIGTERM or when standard input ends, so that it can't outlive its
 parent.
 """
 
@@ -18,12 +18,12 @@ import structlog
 
 from masthead.config.settings import Settings
 from masthead.errors import MastheadError
-from masthead.serve.listener import refuse_newcomers
+from masthead.serve.listener import stop_accepting
 from masthead.serve.process import DRAIN_SECONDS
 
 log = structlog.get_logger()
 
-REPLACE_AFTER_SECONDS = 1.0
+RESTART_SECONDS = 1.0
 KILL_AFTER_SECONDS = DRAIN_SECONDS + 10
 READY = b"ready\n"
 
@@ -42,7 +42,7 @@ class Supervisor:
         self._command = [sys.executable, "-m", "masthead.serve.child", str(listener.fileno())]
         if not with_worker:
             self._command.append("--no-worker")
-        # What the command line has decided goes over what the environment says.
+        # The command line overrides the environment.
         self._environment = {
             **os.environ,
             "MASTHEAD_DATA_DIR": str(settings.data_dir),
@@ -60,12 +60,12 @@ class Supervisor:
         watching = [asyncio.create_task(self._watch(each)) for each in processes]
         when_ready.set_result(None)
         await self._stopping.wait()
-        refuse_newcomers(self._listener)
+        stop_accepting(self._listener)
         self._listener.close()
         await asyncio.gather(*watching)
 
     async def _watch(self, process: Process) -> None:
-        """Replaces the process whenever it dies; ends it in good order when told to stop."""
+        """Restarts the process whenever it dies, until `stop`, which drains it."""
         stopping = asyncio.create_task(self._stopping.wait())
         while True:
             ended = asyncio.create_task(process.wait())
@@ -74,7 +74,7 @@ class Supervisor:
                 break
             log.error("server.process_died", pid=process.pid, code=process.returncode)
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(asyncio.shield(stopping), REPLACE_AFTER_SECONDS)
+                await asyncio.wait_for(asyncio.shield(stopping), RESTART_SECONDS)
             if self._stopping.is_set():
                 return
             with contextlib.suppress(NotStarted):
@@ -88,7 +88,7 @@ class Supervisor:
             stdin=PIPE,
             stdout=PIPE,
             pass_fds=(self._listener.fileno(),),
-            # A Ctrl-C in the terminal reaches the parent alone, which then drains them all.
+            # Ctrl-C in the terminal only signals the parent, which then drains them all.
             start_new_session=True,
         )
         assert process.stdout is not None

@@ -1,4 +1,4 @@
-"""The certificate of a server that speaks TLS itself, checked before anything is served."""
+"""The TLS certificate of the server, checked at start."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class Certificate:
 
 
 def certificate_of(settings: Settings) -> Certificate | None:
-    """None without TLS. Files that don't fit together are refused here, with a sentence; the HTTP
-    server would end without one."""
+    """None without TLS. Files that don't match are refused here with a message; the HTTP server
+    would end without one."""
     chain, key = settings.tls_cert, settings.tls_key
     if chain is None and key is None:
         return None
@@ -25,7 +25,7 @@ def certificate_of(settings: Settings) -> Certificate | None:
         missing = "MASTHEAD_TLS_CERT" if chain is None else "MASTHEAD_TLS_KEY"
         raise SettingsError(f"{missing} is missing: TLS needs both a certificate and its key.")
     try:
-        # An encrypted key would ask for its password on the terminal; it gets an empty one.
+        # The empty password keeps an encrypted key from prompting on the terminal.
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(chain, key, password=str)
     except (ssl.SSLError, OSError) as error:
         raise SettingsError(

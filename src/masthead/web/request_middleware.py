@@ -18,7 +18,7 @@ from masthead.access_log import Answered, log_answer
 from masthead.config.settings import Settings
 from masthead.errors import BadRequest, MastheadError, NotFound, Unauthenticated
 from masthead.identity.directory import Tenant, TenantDirectory
-from masthead.identity.hosts import BareHost, Place, Subdomain, parse_host, place_of
+from masthead.identity.hosts import BareHost, HostKind, Subdomain, classify_host, parse_host
 from masthead.web.answers import header
 from masthead.web.bodies import ClientDisconnected
 from masthead.web.errors import ErrorResponders, InternalError
@@ -111,10 +111,12 @@ class RequestMiddleware:
                 raise Unauthenticated(str(error)) from None
             raise
 
-    def _placed(self, raw_host: str) -> Place:
-        return place_of(parse_host(raw_host), self._settings.base_domain, self._settings.base_url)
+    def _placed(self, raw_host: str) -> HostKind:
+        return classify_host(
+            parse_host(raw_host), self._settings.base_domain, self._settings.base_url
+        )
 
-    async def _tenant_at(self, place: Place) -> Tenant | None:
+    async def _tenant_at(self, place: HostKind) -> Tenant | None:
         if isinstance(place, BareHost):
             slug = self._settings.default_tenant
             return await self._directory.by_slug(slug) if slug else None
