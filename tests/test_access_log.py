@@ -23,7 +23,7 @@ POSTS = records_of("posts")
 
 
 class Lines:
-    """What was logged so far, all of it written."""
+    """The lines logged so far, after flushing."""
 
     def __init__(self) -> None:
         self.stream = io.StringIO()
@@ -46,7 +46,7 @@ def lines() -> Iterator[Lines]:
     structlog.reset_defaults()
 
 
-async def test_the_answers_id_stands_in_its_line(
+async def test_a_line_has_the_id_of_its_answer(
     app: World, tenant: TenantWorld, lines: Lines
 ) -> None:
     answer = await tenant.guest.get(f"{POSTS}?perPage=1")
@@ -64,7 +64,7 @@ async def test_the_answers_id_stands_in_its_line(
     }
 
 
-async def test_refusals_have_one_too(app: World, tenant: TenantWorld, lines: Lines) -> None:
+async def test_refusals_are_logged(app: World, tenant: TenantWorld, lines: Lines) -> None:
     answers = [
         await tenant.guest.post(POSTS, json={"title": "x"}),
         await tenant.guest.get("/nowhere"),
@@ -75,7 +75,7 @@ async def test_refusals_have_one_too(app: World, tenant: TenantWorld, lines: Lin
     assert logged == [(each.headers["x-request-id"], each.status_code) for each in answers]
 
 
-async def test_a_line_inside_a_request_carries_its_id_and_one_after_it_none(
+async def test_a_line_within_a_request_has_its_id_and_one_after_it_has_none(
     app: World, tenant: TenantWorld, owner: Account, lines: Lines
 ) -> None:
     answer = await owner.api.post("/api/gdpr/export", json={"type": "tenant"})
@@ -88,12 +88,12 @@ async def test_a_line_inside_a_request_carries_its_id_and_one_after_it_none(
     assert "request_id" not in logged["afterwards"]
 
 
-async def test_a_health_check_has_none(app: World, lines: Lines) -> None:
+async def test_health_checks_are_not_logged(app: World, lines: Lines) -> None:
     await app.client().get("/api/health")
     assert lines.read() == []
 
 
-async def test_no_secret_and_no_mailbox_is_in_it(
+async def test_lines_have_no_secrets_and_no_email_addresses(
     app: World, tenant: TenantWorld, owner: Account, lines: Lines
 ) -> None:
     secret = "hunter2-hunter2"
@@ -124,29 +124,26 @@ async def test_a_path_can_not_forge_a_line(app: World, tenant: TenantWorld) -> N
     assert len(long) == access_log.MAX_PATH
 
 
-class Stuck(io.StringIO):
-    """A log whose reader takes nothing for a while."""
-
+class BlockedStream(io.StringIO):
     def __init__(self) -> None:
         super().__init__()
-        self.asked = threading.Event()
-        self.may_go_on = threading.Event()
+        self.is_writing = threading.Event()
+        self.unblocked = threading.Event()
 
     def write(self, text: str) -> int:
-        self.asked.set()
-        self.may_go_on.wait(10)
+        self.is_writing.set()
+        self.unblocked.wait(10)
         return super().write(text)
 
 
-def test_a_log_that_takes_nothing_holds_up_no_request(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(access_log, "MAX_WAITING", 100)
-    stream = Stuck()
-    log = AccessLog(stream, json.dumps)
+def test_a_blocked_log_delays_no_request() -> None:
+    stream = BlockedStream()
+    log = AccessLog(stream, json.dumps, max_queued=100)
     log_answer(_answered())
-    assert stream.asked.wait(10)
+    assert stream.is_writing.wait(10)
     for _ in range(150):
         log_answer(_answered())
-    stream.may_go_on.set()
+    stream.unblocked.set()
     log.close()
     written = [json.loads(line) for line in stream.getvalue().splitlines()]
     assert [line["event"] for line in written] == ["request"] * 101 + ["requests.unlogged"]

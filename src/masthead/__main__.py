@@ -2,7 +2,7 @@
 
 
 def run() -> None:
-    # Here: a process that a command starts loads this file again, and not for the command line.
+    # Imported here: processes that a command starts import this file again, without the CLI.
     from masthead.cli.main import run as run_command
 
     run_command()

@@ -1,7 +1,7 @@
-"""One log line for each answer, written by a thread of its own.
+"""The access log: one line per response, written by a thread.
 
-A request only puts its facts into a queue. Rendering and writing the line is the listener's work,
-so that neither it nor a slow log holds up an answer.
+A request only puts its data into a queue. A listener renders and writes the line, so that neither
+delays a response.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from logging.handlers import QueueHandler, QueueListener
 from typing import Any, NamedTuple, TextIO
 
 GATHER_SECONDS = 0.1
-MAX_WAITING = 50_000
-"""Lines that wait for a log which takes nothing; further ones are only counted."""
+MAX_QUEUED = 50_000
+"""Lines that wait for a blocked log; further ones are counted and dropped."""
 MAX_PATH = 300
-"""Characters. A line stays below 4,096 bytes, which processes that share a pipe write whole."""
+"""Characters. A line stays below 4,096 bytes, which is atomic for processes that share a pipe."""
 
 Render = Callable[[dict[str, Any]], str]
 
@@ -29,70 +29,71 @@ class Answered(NamedTuple):
     request_id: str
     method: str
     path: str
-    """Without the query, which may hold a token."""
+    """Without the query, which may contain a token."""
     status: int
     seconds: float
     tenant: str | None
     key_id: str
-    """Of the API key, where the call had one."""
+    """The API key's id, if any."""
 
 
 def log_answer(answered: Answered) -> None:
-    """Nothing happens before there is an `AccessLog`."""
+    """Does nothing without an `AccessLog`."""
     _logger.info(answered)
 
 
 class AccessLog:
-    def __init__(self, stream: TextIO, render: Render) -> None:
-        waiting: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    def __init__(self, stream: TextIO, render: Render, *, max_queued: int = MAX_QUEUED) -> None:
+        records: queue.SimpleQueue[Any] = queue.SimpleQueue()
         output = logging.StreamHandler(stream)
         output.setFormatter(_LineFormatter(render))
-        self._queued = _Queued(waiting)
-        self._listener = _Listener(waiting, output)
+        self._handler = _BoundedQueueHandler(records, max_queued)
+        self._listener = _Listener(records, output)
         self._listener.start()
         _logger.setLevel(logging.INFO)
         _logger.propagate = False
-        _logger.addHandler(self._queued)
+        _logger.addHandler(self._handler)
 
     def close(self) -> None:
-        """Returns when every waiting line is written."""
-        _logger.removeHandler(self._queued)
-        self._queued.report_dropped()
+        """Returns when every queued line is written."""
+        _logger.removeHandler(self._handler)
+        self._handler.report_dropped()
         self._listener.stop()
 
 
-class _Queued(QueueHandler):
-    def __init__(self, waiting: queue.SimpleQueue[Any]) -> None:
-        super().__init__(waiting)
-        self._waiting = waiting
+class _BoundedQueueHandler(QueueHandler):
+    def __init__(self, records: queue.SimpleQueue[Any], max_queued: int) -> None:
+        super().__init__(records)
+        self._records = records
+        self._max_queued = max_queued
         self._dropped = 0
 
     def prepare(self, record: logging.LogRecord) -> logging.LogRecord:
-        """As it is: the listener is in the same process, and formats it there."""
+        """Unchanged: the listener, in the same process, formats it."""
         return record
 
     def enqueue(self, record: logging.LogRecord) -> None:
-        if self._waiting.qsize() >= MAX_WAITING:
+        if self._records.qsize() >= self._max_queued:
             self._dropped += 1
             return
         self.report_dropped()
-        self._waiting.put(record)
+        self._records.put(record)
 
     def report_dropped(self) -> None:
         if self._dropped:
             facts = {"event": "requests.unlogged", "count": self._dropped}
             self._dropped = 0
-            self._waiting.put(logging.makeLogRecord({"msg": facts}))
+            self._records.put(logging.makeLogRecord({"msg": facts}))
 
 
 class _Listener(QueueListener):
-    def __init__(self, waiting: queue.SimpleQueue[Any], output: logging.Handler) -> None:
-        super().__init__(waiting, output)
-        self._waiting = waiting
+    def __init__(self, records: queue.SimpleQueue[Any], output: logging.Handler) -> None:
+        super().__init__(records, output)
+        self._records = records
 
     def dequeue(self, block: bool) -> logging.LogRecord:
-        # Waking up for each line would cost a busy server more than the lines do.
-        if self._waiting.empty():
+        # On a busy server, waking up for each line would cost more than the lines.
+        if self._records.empty():
             time.sleep(GATHER_SECONDS)
         return super().dequeue(block)
 
@@ -103,7 +104,7 @@ class _LineFormatter(logging.Formatter):
         self._render = render
 
     def format(self, record: logging.LogRecord) -> str:
-        # A record's message may be any object; here it is what the line is made of.
+        # A record's message may be any object; here it is the data of the line.
         message: Any = record.msg
         facts = _facts(message) if isinstance(message, Answered) else message
         moment = datetime.fromtimestamp(record.created, UTC).isoformat().replace("+00:00", "Z")

@@ -1,5 +1,5 @@
-"""The composition root: builds every part from the settings, mounts the faces, starts and stops
-the background worker. Nothing else in the package opens a connection or a file at import."""
+"""The composition root: builds every component from the settings, mounts the faces, starts and
+stops the background worker. No module of the package opens a connection or a file at import."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ from masthead.webhooks.v1 import routes as webhook_table
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Everything that is built once and shared: what the faces, the worker and the commands use."""
+    """The shared components of a process, for the faces, the worker and the commands."""
 
     settings: Settings
     database: Database
@@ -202,7 +202,7 @@ def job_handlers(parts: Parts) -> Mapping[str, Handler]:
 
 
 def job_runner(parts: Parts) -> JobRunner:
-    """The background worker, whether beside a server or as a process of its own."""
+    """The job worker, in a server process or in one of its own."""
     hourly = timedelta(hours=1)
     chores = [
         Chore("logins.sweep", hourly, parts.throttle.sweep),
@@ -243,27 +243,27 @@ def delivery_worker(parts: Parts) -> DeliveryWorker:
 
 
 class Background:
-    """Everything that runs beside the requests, in a server process or in one of its own."""
+    """All background tasks, in a server process or in one of its own."""
 
     def __init__(self, parts: Parts) -> None:
         self._imports = parts.imports
         self._jobs = job_runner(parts)
         self._deliveries = delivery_worker(parts)
         self._retention = parts.deliveries.retention
-        self._words = Indexer(parts.records.search_index)
+        self._indexer = Indexer(parts.records.search_index)
 
     async def run_forever(self) -> None:
         await asyncio.gather(
-            self._jobs.run_forever(), self._deliveries.run_forever(), self._words.run_forever()
+            self._jobs.run_forever(), self._deliveries.run_forever(), self._indexer.run_forever()
         )
 
     def stop(self) -> None:
-        """What is in hand is finished and recorded; nothing new is begun."""
+        """Running work is finished and recorded; nothing new is started."""
         self._imports.stop()
         self._jobs.stop()
         self._retention.stop()
         self._deliveries.stop()
-        self._words.stop()
+        self._indexer.stop()
 
 
 def http_app(parts: Parts) -> RequestMiddleware:
@@ -296,7 +296,7 @@ def http_app(parts: Parts) -> RequestMiddleware:
             *reset_routes(parts.resets),
             Route("/api/health", Health(parts.database, revision, parts.records.clock)),
         ],
-        fallback=_nothing_here,
+        fallback=_not_found,
     )
     return RequestMiddleware(
         Cors(Compression(faces)), parts.directory, parts.settings, error_responders(parts.settings)
@@ -304,12 +304,11 @@ def http_app(parts: Parts) -> RequestMiddleware:
 
 
 def error_responders(settings: Settings) -> ErrorResponders:
-    """Which envelope an error has, by the address that was asked for."""
+    """The format of errors by path."""
     return ErrorResponders(
         send_record_store_error,
         {
-            # Also for what belongs to no face: health, AI, data protection, payments, and addresses
-            # that do not exist.
+            # Also for health, AI, data protection, payments and unknown paths.
             "/api/": error_responder(settings.error_codes),
             **dict.fromkeys(RECORD_STORE_PREFIXES, send_record_store_error),
             "/member/": pages.send_error,
@@ -378,7 +377,7 @@ class Service:
         self._parts: Parts | None = None
         self._http: RequestMiddleware | None = None
         self._worker: Background | None = None
-        self._working: asyncio.Task[None] | None = None
+        self._worker_task: asyncio.Task[None] | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -394,20 +393,20 @@ class Service:
         self._http = http_app(parts)
         if self._with_worker:
             self._worker = Background(parts)
-            self._working = asyncio.create_task(self._worker.run_forever())
+            self._worker_task = asyncio.create_task(self._worker.run_forever())
         return parts
 
     async def stop(self) -> None:
-        """Jobs and deliveries in hand are finished, then everything is closed."""
+        """Finishes running jobs and deliveries, then closes everything."""
         self.end_streams()
-        if self._worker and self._working:
+        if self._worker and self._worker_task:
             self._worker.stop()
-            await self._working
+            await self._worker_task
         if self._parts:
             await self._parts.close()
 
     def end_streams(self) -> None:
-        """Answers that could go on for minutes say goodbye now."""
+        """Ends responses that could go on for minutes."""
         if self._parts:
             self._parts.generator.open_streams.close()
 
@@ -431,5 +430,5 @@ def create_app() -> Service:
     return Service(settings)
 
 
-async def _nothing_here(scope: Scope, _receive: Receive, _send: Send) -> None:
+async def _not_found(scope: Scope, _receive: Receive, _send: Send) -> None:
     raise unknown_path(scope, "There is no such address.")

@@ -1,4 +1,4 @@
-"""Who is calling, as a value that is handed down; nothing below a face reaches into a request."""
+"""The caller of an operation, as a value. Code below the faces has no access to the request."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ class Kind(StrEnum):
     GUEST = "guest"
     MEMBER = "member"
     AUTHOR = "author"
-    """Staff of a tenant: own posts, as far as the collections' rules for authors say."""
+    """Staff of a tenant: own posts, by the collections' rules for authors."""
     EDITOR = "editor"
-    """Staff of a tenant: its content, as far as the collections' rules for editors say."""
+    """Staff of a tenant: its content, by the collections' rules for editors."""
     OWNER = "owner"
-    """A tenant's administrator: everything of the own tenant, nothing of another."""
+    """A tenant's administrator: everything in its own tenant."""
     OPERATOR = "operator"
     """A platform operator: every tenant."""
     KEY = "key"
-    """An API key: the own tenant, within the scopes its route has checked."""
+    """An API key: its own tenant, within the scopes that the route has checked."""
     SYSTEM = "system"
     """The service itself: the worker, importers, payment receivers, the command line."""
 
@@ -29,7 +29,7 @@ class Kind(StrEnum):
 class Caller:
     kind: Kind
     tenant_id: TenantId | None = None
-    """The tenant the call is about; None is the whole platform."""
+    """The tenant of the call; None is the whole platform."""
     id: str = ""
     email: str = ""
     collection: str = ""
@@ -37,18 +37,18 @@ class Caller:
 
     @property
     def is_admin(self) -> bool:
-        """May read and change everything of the tenant, access rules aside. An editor and an author
-        may not: they are staff, but rules bind them as they bind a member."""
+        """May read and change everything of the tenant: no access rules apply. For editors and
+        authors they do."""
         return self.kind in _ADMINS
 
     @property
     def is_reader(self) -> bool:
-        """Not of the staff: may change nothing but the own account."""
+        """Not staff: may only change its own account."""
         return self.kind in _READERS
 
     @property
     def is_platform(self) -> bool:
-        """Stands above the tenants: may also write what an owner can't."""
+        """Belongs to no tenant: may also write what an owner can't."""
         return self.kind in _PLATFORM
 
 

@@ -1,4 +1,4 @@
-"""The one source of time. Everything that stores, compares or prints an instant asks here."""
+"""The source of time, and the one text format of instants."""
 
 from __future__ import annotations
 

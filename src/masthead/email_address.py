@@ -1,4 +1,4 @@
-"""E-mail addresses in the one form in which they are stored, looked up and sent to (RFC 6531)."""
+"""Normalizes and validates email addresses (RFC 6531)."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ MAX_LOCAL: Final = 64
 """Characters before the `@`."""
 
 _LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
-# What stands beyond ASCII is judged by its Unicode category.
+# Other characters are checked by their Unicode category.
 _ADDRESS = re.compile(
     rf"([a-z0-9.!#$%&'*+/=?^_`{{|}}~\x80-\U0010ffff-]{{1,{MAX_LOCAL}}})"
     rf"@(?:{_LABEL}\.)*{_LABEL}\Z"
 )
-# Letters and marks by category that nobody sees: with them, two addresses would look like one.
+# Invisible letters and marks: with them, two different addresses would look the same.
 _INVISIBLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u3164\ufe00-\ufe0f\uffa0"
     "\U000e0100-\U000e01ef]"
@@ -26,12 +26,12 @@ _INVISIBLE = re.compile(
 
 
 def normal_email(text: str) -> str:
-    """One mailbox, one value: composed (NFC), in lower case, the domain as the DNS knows it.
+    """NFC, in lower case, with the domain in ASCII, so that each mailbox has one value.
 
-    Never fails: what is no address becomes something that `is_email` refuses.
+    Never fails: `is_email` refuses the result for a text that is no address.
     """
     text = text.strip()
-    # Composing a long row of marks takes the square of the time, and so long it is no address.
+    # Normalizing a long row of marks takes quadratic time, and the text is too long anyway.
     if text.isascii() or len(text) > MAX_OCTETS:
         return text.lower()
     lowered = _composed(_composed(text).lower())
@@ -40,9 +40,9 @@ def normal_email(text: str) -> str:
 
 
 def is_email(address: str) -> bool:
-    """Whether a text in its normal form is an address that mail can be sent to."""
+    """Whether a normalized text is an address that mail can be sent to."""
     match = _ADDRESS.match(address)
-    # `=?utf-8?q?…?=` is read by mail programs, ours included, as what it encodes: another address.
+    # Mail programs, ours included, decode `=?utf-8?q?…?=`, which results in another address.
     if match is None or len(address) > MAX_OCTETS or "=?" in address:
         return False
     if address.isascii():
@@ -51,7 +51,7 @@ def is_email(address: str) -> bool:
 
 
 def ascii_domain(domain: str) -> str:
-    """Labels in other scripts as `xn--…` (IDNA 2008); unchanged where that can't be."""
+    """Labels in other scripts as `xn--…` (IDNA 2008); unchanged if that fails."""
     if domain.isascii():
         return domain
     try:
@@ -66,7 +66,8 @@ def _composed(text: str) -> str:
 
 
 def _is_legible(local: str) -> bool:
-    """Letters, digits and marks, and no mark that would stand on what comes before the address."""
+    """Letters, digits and marks, but no mark at the start, which would combine with the text before
+    the address."""
     kinds = [unicodedata.category(each) for each in local if not each.isascii()]
     if unicodedata.category(local[0])[0] == "M" or _INVISIBLE.search(local):
         return False

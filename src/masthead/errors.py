@@ -1,8 +1,7 @@
-"""The small family of errors that the service raises on purpose.
+"""The errors that the service raises on purpose.
 
-Raised where the fact is known, without any idea of HTTP; each face has one table that turns them
-into its own status, code and envelope. A message says what to do next and never holds a path,
-a statement or a secret.
+They know nothing of HTTP: each face has one table that maps them to its status, code and envelope.
+A message says what to do next and never contains a path, a statement or a secret.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from dataclasses import dataclass, field
 
 
 class MastheadError(Exception):
-    """Base of everything that a face knows how to answer."""
+    """The base class of all errors that a face can answer."""
 
     message = "Something went wrong while processing your request."
 
@@ -21,7 +20,7 @@ class MastheadError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What is wrong with one field: a stable code, a sentence, and the values it names."""
+    """A problem with one field: a stable code, a message, and the message's values."""
 
     code: str
     message: str
@@ -29,7 +28,7 @@ class Problem:
 
 
 class Invalid(MastheadError):
-    """The input breaks a rule of the collection; one problem per field."""
+    """Invalid input, with one problem per field."""
 
     message = "The submitted data is not valid."
 
@@ -39,7 +38,7 @@ class Invalid(MastheadError):
 
 
 class BadRequest(MastheadError):
-    """The request can't be read at all: broken JSON or multipart, a filter that does not parse."""
+    """The request can't be parsed: broken JSON or multipart, an invalid filter."""
 
     message = "The request can't be read."
 
@@ -55,7 +54,7 @@ class BodyStalled(MastheadError):
 
 
 class AnswerTooLarge(BadRequest):
-    """What was asked for is there and may be read, but is too much for one answer."""
+    """The requested records exist and may be read, but are too large for one response."""
 
     def __init__(self, max_bytes: int) -> None:
         super().__init__(
@@ -77,7 +76,7 @@ class NotFound(MastheadError):
 
 
 class Conflict(MastheadError):
-    """The record changed since the caller read it (an expected version no longer holds)."""
+    """The record has another version than the caller expects."""
 
     message = "The record has changed since you read it. Read it again and repeat the change."
 
@@ -91,7 +90,7 @@ class RateLimited(MastheadError):
 
 
 class StatementTimeout(MastheadError):
-    """A query ran into the statement time limit."""
+    """A query exceeded the statement timeout."""
 
     message = "This query takes too long. Narrow the filter or ask for fewer records."
 

@@ -1,5 +1,5 @@
-"""Ids: 15 characters of a-z0-9. A record's are random; those of events, deliveries and attempts
-begin with their time. Nothing may depend on their order."""
+"""Ids: 15 characters of a-z0-9. Those of records are random; those of events, deliveries and
+attempts begin with the time. Nothing may depend on their order."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ LENGTH = 15
 ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789"
 _SHAPE = re.compile(rf"[a-z0-9]{{{LENGTH}}}\Z")
 
-# A random byte is a character; those past the last whole alphabet are left out, so that none is
-# likelier than another.
+# Maps each random byte to a character. Bytes beyond the last whole alphabet are dropped, so that
+# all characters have the same probability.
 _CHARACTERS = (ALPHABET * 8)[:256].encode()
 _UNEVEN = bytes(range(256 - 256 % len(ALPHABET), 256))
 _FETCHED = 4_096
@@ -27,7 +27,7 @@ _TIME_DIGITS = 8
 _TIME_BEGAN_MS = 1_767_225_600_000  # 2026; the digits last for 89 years
 
 _ready: list[str] = []
-"""Made for many at once. Taking from a list is atomic, whichever threads do it."""
+"""A batch of random ids. `pop` is atomic for threads."""
 # A forked child must not repeat its parent's ids.
 os.register_at_fork(after_in_child=_ready.clear)
 
@@ -43,8 +43,8 @@ def new_id() -> RecordId:
 
 
 def new_log_id() -> RecordId:
-    """Of a row that is written once and in great numbers: begins with the time, so that those of a
-    moment stand together in every index and a write touches one page of it, not any."""
+    """For append-only rows in great numbers. It begins with the time, so that concurrent inserts
+    hit the same page of each index."""
     return RecordId(_time_digits(time.time_ns() // 1_000_000) + new_id()[_TIME_DIGITS:])
 
 

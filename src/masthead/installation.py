@@ -55,7 +55,9 @@ class Installation:
         async_validators: Mapping[str, AsyncValidator] | None = None,
     ) -> Records:
         settings = self.settings
-        collections = with_outbound_rules(under_operator(registry, settings), settings.outbound_allow)
+        collections = with_outbound_rules(
+            under_operator(registry, settings), settings.outbound_allow
+        )
         return Records(
             self.database,
             beside(collections, settings.base_domain),

@@ -1,8 +1,8 @@
-"""Log lines on standard error, for a person or for a machine, with the secrets taken out.
+"""Log lines on standard error, as text or JSON, with secrets removed.
 
-`configure` is called once at start; everything else asks `structlog.get_logger()`. What libraries
-log through `logging` gets the same shape. A line that is logged inside a request carries the
-request's id, which the front door binds to the context.
+`configure` is called once at start; other modules use `structlog.get_logger()`. Lines that
+libraries log through `logging` have the same format. A line within a request has the request's id,
+which the front door binds to the context.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def configure(log_format: LogFormat, *, stream: TextIO | None = None) -> None:
 
 
 def close_access_log() -> None:
-    """Writes the lines that still wait."""
+    """Writes the queued lines."""
     global _access_log
     if _access_log is not None:
         _access_log.close()
@@ -74,7 +74,7 @@ _HIDDEN_NAMES = re.compile(
     re.IGNORECASE,
 )
 _HIDDEN_TEXT = (
-    # A query parameter that carries a credential: ?token=…, &api_key=…
+    # A query parameter with a credential: ?token=…, &api_key=…
     (
         re.compile(
             r"([?&;][\w.-]*(?:token|key|secret|password|signature|code)[\w.-]*=)[^&;#\s\"']+",
@@ -85,13 +85,13 @@ _HIDDEN_TEXT = (
     (re.compile(r"\b(Bearer|Basic)\s+[^\s\"',]+", re.IGNORECASE), rf"\1 {HIDDEN}"),
     # The credentials of a URL: postgresql://user:password@host
     (re.compile(r"(://)[^/\s@\"']+@"), rf"\1{HIDDEN}@"),
-    # A session token wherever it stands.
+    # A session token anywhere.
     (re.compile(r"\beyJ[\w-]+\.[\w-]+\.[\w-]+"), HIDDEN),
 )
 
 
 def hide_secrets(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
-    """Replaces what must not be logged: by its name, or by its look inside other text."""
+    """Replaces secrets, found by a value's name or by a pattern within text."""
     return {name: _hidden(name, value) for name, value in event.items()}
 
 

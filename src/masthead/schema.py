@@ -1,4 +1,4 @@
-"""Every collection of the service and its tables: the composition root of the data model."""
+"""All collections and tables of the service."""
 
 from __future__ import annotations
 

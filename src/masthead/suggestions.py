@@ -1,4 +1,4 @@
-"""What to use instead of a name that is not known."""
+"""Suggestions for unknown names."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:
-    """The end of a sentence: the name that was probably meant, or all there are."""
+    """The end of a sentence: the most similar name, or all names."""
     names = sorted(known)
     if nearest := difflib.get_close_matches(name, names, n=1):
         return f"did you mean {nearest[0]}?"

@@ -37,7 +37,7 @@ class Fact:
     help: str
     example: Any
     shows: str | None = ""
-    """The record's field that it shows, where that has another name; None: a text of its own."""
+    """The record's field, if it has another name; None for a text without a field."""
     nullable: bool = False
     """An empty field is shown as null."""
 
@@ -55,7 +55,7 @@ class EventKind:
     collection: str
     facts: tuple[Fact, ...]
     causes: frozenset[Cause]
-    """None at all: no change of a record stands behind it, so nothing is said of one."""
+    """Empty if no change of a record causes it; then the payload describes none."""
     example_facts: Mapping[str, Any] = field(default_factory=dict)
     """Where the example differs from those of the facts."""
     example_previous: Mapping[str, Any] = field(default_factory=dict)
