@@ -12,7 +12,7 @@ from tests.cli.commands import Masthead, Outcome, call
 from tests.cli.test_doctor import checks_of
 from tests.world import open_world
 
-from masthead.config.private_files import OTHERS
+from masthead.config.private_files import OTHERS_MODE
 
 
 @pytest.fixture(autouse=True)
@@ -43,7 +43,7 @@ def open_files(folder: Path) -> list[str]:
     """Files that others on the machine can read: through every folder on the way, too."""
     found = []
     for path in folder.iterdir():
-        if not path.stat().st_mode & OTHERS:
+        if not path.stat().st_mode & OTHERS_MODE:
             continue
         found += [str(path)] if path.is_file() else open_files(path)
     return found

@@ -14,7 +14,7 @@ from masthead.limits.sign_in_throttle import (
     ATTEMPTS_PER_ACCOUNT,
     ATTEMPTS_PER_NETWORK,
     ATTEMPTS_PER_PAIR,
-    KNOWN_FOR,
+    KNOWN_NETWORK_AGE,
     LONG_WINDOW,
     WINDOW,
     Attempt,
@@ -72,7 +72,7 @@ async def test_strangers_never_lock_a_network_out_that_has_signed_in_before(app:
         await from_many_networks(throttle, owner.identity)
         assert await admitted(throttle, owner) == 1
         await throttle.succeeded(owner)
-    app.clock.advance(days=KNOWN_FOR.days, seconds=1)
+    app.clock.advance(days=KNOWN_NETWORK_AGE.days, seconds=1)
     await from_many_networks(throttle, owner.identity)
     assert await admitted(throttle, owner) == 0
 

@@ -11,7 +11,7 @@ import httpx
 import pytest
 from tests.world import PASSWORD, Account, TenantWorld, World, records_of
 
-from masthead.limits.sign_in_throttle import ATTEMPTS_PER_ACCOUNT, ATTEMPTS_PER_PLACE
+from masthead.limits.sign_in_throttle import ATTEMPTS_PER_ACCOUNT, ATTEMPTS_PER_PAIR
 from masthead.records.collection import Record
 from masthead.schema import registry
 
@@ -160,7 +160,7 @@ class TestLogin:
         self, tenant: TenantWorld, owner: Account, member: Account, path: str
     ) -> None:
         account, stranger = owner if path == ADMIN else member, tenant.guest
-        for _ in range(ATTEMPTS_PER_PLACE + 5):
+        for _ in range(ATTEMPTS_PER_PAIR + 5):
             await log_in(stranger, path, account.email, "no")
         assert (await log_in(stranger, path, account.email)).status_code == 429
         assert (await log_in(tenant.guest, path, account.email)).status_code == 200
@@ -188,10 +188,10 @@ class TestLogin:
         if exists:
             await tenant.member(email=email)
         place = f"198.51.100.{int(exists) + 7}"
-        for number in range(ATTEMPTS_PER_PLACE + 3):
+        for number in range(ATTEMPTS_PER_PAIR + 3):
             host = ("localhost", tenant.host, other_tenant.host)[number % 3]
             answer = await log_in(app.client(host, address=place), MEMBER, email, "x" * 2000)
-            assert answer.status_code == (400 if number < ATTEMPTS_PER_PLACE else 429)
+            assert answer.status_code == (400 if number < ATTEMPTS_PER_PAIR else 429)
 
 
 class TestTokens:
@@ -257,7 +257,7 @@ class TestTokens:
     ) -> None:
         path = records_of("blog_members", member.id)
         sent = {"password": "another password", "passwordConfirm": "another password"}
-        for _ in range(ATTEMPTS_PER_PLACE):
+        for _ in range(ATTEMPTS_PER_PAIR):
             wrong = await member.api.patch(path, json=sent | {"oldPassword": "wrong"})
             assert wrong.status_code == 400
         right = await member.api.patch(path, json=sent | {"oldPassword": PASSWORD})

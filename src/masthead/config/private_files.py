@@ -14,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 
 from masthead.config.settings import Settings
 
-_OTHERS_MODE = 0o077
+OTHERS_MODE = 0o077
 _SQLITE_SUFFIXES = ("", "-wal", "-shm", "-journal")
 
 
@@ -31,14 +31,14 @@ def create(path: Path) -> None:
 
 def exposed(settings: Settings) -> list[Path]:
     """Files and folders of the service that other users of the machine can open."""
-    return [path for path in _installation_paths(settings) if path.stat().st_mode & _OTHERS_MODE]
+    return [path for path in _installation_paths(settings) if path.stat().st_mode & OTHERS_MODE]
 
 
 def protect(settings: Settings) -> None:
     for path in exposed(settings):
         # `masthead doctor` reports files of another user.
         with suppress(PermissionError, FileNotFoundError):
-            path.chmod(path.stat().st_mode & ~_OTHERS_MODE & 0o777)
+            path.chmod(path.stat().st_mode & ~OTHERS_MODE & 0o777)
 
 
 def _installation_paths(settings: Settings) -> Iterator[Path]:
