@@ -123,8 +123,8 @@ def _access(collection: Collection) -> Iterator[str]:
         yield f"| {name} | {' | '.join(_words(collection, access))} |"
     if collection.made_by:
         yield f"\nCreated by {collection.made_by}."
-    if collection.last_kept:
-        field, value = collection.last_kept
+    if collection.required_value:
+        field, value = collection.required_value
         yield f"\nThe last record of a site with the {field} `{value}` stays: nobody can delete it."
 
 
