@@ -75,7 +75,7 @@ def _server() -> Node:
 
 def _channel(kind: EventKind) -> Node:
     return {
-        # The address is whatever the subscription's url says; the server holds all of it.
+        # The server holds the whole URL of the subscription.
         "address": None,
         "title": kind.name,
         "summary": _trigger(kind),

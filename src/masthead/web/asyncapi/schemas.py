@@ -1,4 +1,4 @@
-"""JSON Schemas of what a subscriber gets, read from the catalog and the records' own fields."""
+"""JSON Schemas of deliveries, generated from the event catalog and the collections' fields."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from masthead.events.catalog import Cause, EventKind, Fact
 from masthead.records.collection import Collection, Registry
 from masthead.records.fields.base import Field
 from masthead.records.write.change_facts import has_previous_value, reported_fields
-from masthead.web.openapi.schemas import Schema, nullable, shown_schema
+from masthead.web.openapi.schemas import Schema, answer_schema, nullable
 
 
 def payload_schema(kind: EventKind, registry: Registry) -> Schema:
@@ -51,23 +51,23 @@ def envelope_schema(kind: EventKind, payload: Schema) -> Schema:
 def _fact_schema(fact: Fact, collection: Collection) -> Schema:
     schema: Schema = {"type": "string"}
     if fact.field is not None:
-        schema = shown_schema(collection.by_name[fact.field], is_computed=False)
+        schema = answer_schema(collection.by_name[fact.field], is_computed=False)
     return {"description": fact.help, **(nullable(schema) if fact.nullable else schema)}
 
 
 def _previous_schema(collection: Collection) -> Schema:
-    told = [field for field in reported_fields(collection) if has_previous_value(field)]
+    fields = [field for field in reported_fields(collection) if has_previous_value(field)]
     return {
         "type": "object",
         "description": "What the changed fields held before. Long texts and documents are left "
         "out. An empty date, address or relation is an empty text, as in the record store.",
-        "properties": {field.name: _previous_value(field) for field in told},
+        "properties": {field.name: _previous_value(field) for field in fields},
     }
 
 
 def _previous_value(field: Field) -> Schema:
     """Without the format, which an empty text does not have."""
-    schema: dict[str, Any] = shown_schema(field, is_computed=False)
+    schema: dict[str, Any] = answer_schema(field, is_computed=False)
     return {name: value for name, value in schema.items() if name != "format"}
 
 

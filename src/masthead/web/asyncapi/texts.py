@@ -1,4 +1,4 @@
-"""The words, headers and signatures of the events' description: what the catalog does not hold."""
+"""Texts, headers and signatures of the events' description that are not in the catalog."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ answers with a secret, once. A site has up to 100 subscriptions.
 
 **Delivery.** One POST per event and subscription. A 2xx within 10 seconds is a success; redirects
 are not followed. Anything else is tried again on the service's schedule, and afterwards waits in
-the dead-letter queue until somebody retries it. 410 disables the subscription. Every event arrives
+the dead-letter queue until it is retried, 410 included. Every event arrives
 at least once: use `X-Service-Delivery`, which stays the same over retries, to drop repeats.
 
 **Order.** Deliveries run side by side and retries come late. `sequence` counts the changes of a
@@ -32,7 +32,7 @@ Webhooks: its libraries verify them with the same secret.
 
 tags: dict[Category, str] = {
     Category.CONTENT: "Posts and pages.",
-    Category.COMMENTS: "Readers' words under posts.",
+    Category.COMMENTS: "Readers' comments on posts.",
     Category.MEMBERS: "The site's readers. Addresses come in full.",
     Category.MEDIA: "Uploaded pictures and files.",
     Category.COMMERCE: "Products, orders, carts and gift cards.",

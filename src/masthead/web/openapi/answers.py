@@ -1,4 +1,4 @@
-"""The answers of the API's description: which statuses an endpoint has, with headers and errors."""
+"""The `responses` of the API's description: statuses, headers and errors of each endpoint."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from typing import Any
 from masthead import errors
 from masthead.config.values import ErrorCodes
 from masthead.web.openapi import texts
-from masthead.web.openapi.bare_answers import bare_answer
+from masthead.web.openapi.builders import JSON, schema_ref
 from masthead.web.openapi.schemas import view_example
+from masthead.web.openapi.unwrapped_answers import unwrapped_answer
 from masthead.web.v1.errors import RENAMED_IN_B, TABLE
 from masthead.web.v1.routes import Route, Shape
 from masthead.web.v1.schema import View
-
-JSON = "application/json"
 
 HEADERS: dict[str, tuple[str, dict[str, Any], Any]] = {
     "X-Request-Id": (
@@ -58,13 +57,13 @@ _MEANINGS = {
 
 
 def error_components(codes: ErrorCodes) -> dict[str, Any]:
-    """`components.responses`: one per status, with an example for each code it can carry."""
+    """`components.responses`: one per status, with an example for each of its codes."""
     return {
         name: {
             "description": meaning,
             "headers": _headers(*_ADMITTED, *_ALSO_ON.get(status, ())),
             "content": {
-                JSON: {"schema": _ref("Error"), "examples": _error_examples(status, codes)}
+                JSON: {"schema": schema_ref("Error"), "examples": _error_examples(status, codes)}
             },
         }
         for status, (name, meaning) in _MEANINGS.items()
@@ -88,7 +87,7 @@ def error_schema() -> dict[str, Any]:
                 "type": "object",
                 "required": ["code", "message", "details"],
                 "properties": {
-                    "code": _ref("ErrorCode"),
+                    "code": schema_ref("ErrorCode"),
                     "message": {"description": "A sentence for people.", "type": "string"},
                     "details": {
                         "description": "Of a validation error: what is wrong, by field or "
@@ -118,15 +117,15 @@ def answers(route: Route) -> dict[str, Any]:
             "description": "Nothing has changed since the version in `If-None-Match`.",
             "headers": _headers(*_ADMITTED, "ETag"),
         }
-    for status in _refusals(route):
+    for status in _error_statuses(route):
         found[str(status)] = {"$ref": f"#/components/responses/{_MEANINGS[status][0]}"}
     return found
 
 
 def answer_schemas(route: Route) -> dict[str, Any]:
-    """The named schemas that the endpoint answers with."""
+    """The named schemas of the endpoint's answers."""
     if route.shape is Shape.UNWRAPPED:
-        name, schema, _ = bare_answer(route)
+        name, schema, _ = unwrapped_answer(route)
         return {name: schema}
     if route.view is None:
         return {}
@@ -149,21 +148,21 @@ def _success(route: Route) -> dict[str, Any]:
     return answer
 
 
-_MEANING_OF_SUCCESS = {200: "Done.", 201: "Created.", 202: "Accepted.", 204: "Gone for good."}
+_MEANING_OF_SUCCESS = {200: "Done.", 201: "Created.", 202: "Accepted.", 204: "Deleted."}
 
 
 def _content(route: Route) -> dict[str, Any]:
     if route.shape is Shape.UNWRAPPED:
-        name, _, example = bare_answer(route)
-        return {"schema": _ref(name), "example": example}
+        name, _, example = unwrapped_answer(route)
+        return {"schema": schema_ref(name), "example": example}
     view = route.view
     assert view is not None, route.path
     example = view_example(view)
     if route.shape is Shape.PAGE:
-        return {"schema": _ref(f"{view.name}Page"), "example": _page_example(example)}
+        return {"schema": schema_ref(f"{view.name}Page"), "example": _page_example(example)}
     if route.shape is Shape.DATA:
-        return {"schema": _ref(f"{view.name}Data"), "example": {"data": example}}
-    return {"schema": _ref(view.name), "example": example}
+        return {"schema": schema_ref(f"{view.name}Data"), "example": {"data": example}}
+    return {"schema": schema_ref(view.name), "example": example}
 
 
 def _page_schema(view: View) -> dict[str, Any]:
@@ -172,7 +171,7 @@ def _page_schema(view: View) -> dict[str, Any]:
         "type": "object",
         "required": ["items", "page", "per_page", "total", "total_pages"],
         "properties": {
-            "items": {"type": "array", "items": _ref(view.name)},
+            "items": {"type": "array", "items": schema_ref(view.name)},
             "page": {"description": "Which page this is.", **number},
             "per_page": {"description": "How many items a page holds.", **number},
             "total": {"description": "How many items there are in all.", **number},
@@ -186,10 +185,10 @@ def _page_example(item: dict[str, Any]) -> dict[str, Any]:
 
 
 def _data_schema(view: View) -> dict[str, Any]:
-    return {"type": "object", "required": ["data"], "properties": {"data": _ref(view.name)}}
+    return {"type": "object", "required": ["data"], "properties": {"data": schema_ref(view.name)}}
 
 
-def _refusals(route: Route) -> list[int]:
+def _error_statuses(route: Route) -> list[int]:
     takes_body = route.body is not None or route.is_upload
     is_the_only_one = route.shape in (Shape.RECORD, Shape.DATA) and route.method != "POST"
     applies = {
@@ -202,7 +201,7 @@ def _refusals(route: Route) -> list[int]:
 
 
 def _error_examples(status: int, codes: ErrorCodes) -> dict[str, Any]:
-    """The first row of the table for each code of the status tells its message."""
+    """The message of a code is that of its first row in the table."""
     found: dict[str, Any] = {}
     for kind, row_status, code in TABLE:
         if row_status == status:
@@ -220,7 +219,3 @@ def _code(code: str, codes: ErrorCodes) -> str:
 
 def _headers(*names: str) -> dict[str, Any]:
     return {name: {"$ref": f"#/components/headers/{name}"} for name in names}
-
-
-def _ref(name: str) -> dict[str, str]:
-    return {"$ref": f"#/components/schemas/{name}"}

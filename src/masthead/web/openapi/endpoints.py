@@ -1,4 +1,4 @@
-"""The addresses under `/api/v1` that need no key: the API's description and its reference page."""
+"""Endpoints under `/api/v1` that need no key: the API's description and its reference page."""
 
 from __future__ import annotations
 
@@ -28,23 +28,25 @@ _POLICY = (
 
 
 def description_routes(table: Iterable[Route], settings: Settings) -> list[Mounted]:
-    """Everything is made here, once. Mount these before the API itself, which takes the rest."""
+    """Built once. Mount these before the API itself, which handles all other paths."""
     document = build_document(table, settings)
-    style = Fixed((_STATIC / "reference.css").read_bytes(), "text/css; charset=utf-8")
-    script = Fixed((_STATIC / "reference.js").read_bytes(), "text/javascript; charset=utf-8")
+    style = StaticResponse((_STATIC / "reference.css").read_bytes(), "text/css; charset=utf-8")
+    script = StaticResponse(
+        (_STATIC / "reference.js").read_bytes(), "text/javascript; charset=utf-8"
+    )
     assets = {"style": f"{REFERENCE}/reference.css", "script": f"{REFERENCE}/reference.js"}
     page = render_reference(document, {**assets, "document": DOCUMENT})
     policy = [(b"content-security-policy", _POLICY.encode()), (b"referrer-policy", b"no-referrer")]
     return [
-        Mounted(DOCUMENT, Fixed(encode(document), "application/json")),
-        Mounted(REFERENCE, Fixed(page, "text/html; charset=utf-8", policy)),
+        Mounted(DOCUMENT, StaticResponse(encode(document), "application/json")),
+        Mounted(REFERENCE, StaticResponse(page, "text/html; charset=utf-8", policy)),
         Mounted(assets["style"], style),
         Mounted(assets["script"], script),
     ]
 
 
-class Fixed:
-    """An answer that stays the same for as long as the process runs."""
+class StaticResponse:
+    """A response that stays the same as long as the process runs."""
 
     def __init__(self, body: bytes, content_type: str, headers: Iterable[tuple[bytes, bytes]] = ()):
         self._body = body

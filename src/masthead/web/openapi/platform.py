@@ -1,45 +1,48 @@
-"""Health, AI, data protection and payment receivers, as the service's description has them.
+"""Describes health, AI, data protection and payment receivers.
 
-Their answers are written in their handlers by hand, so here they are described by hand; tests call
-the running service by this description.
+Their handlers build the answers by hand, so they are described by hand; tests call the running
+service by this description.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
-from masthead.web.openapi.parts import (
+from masthead.web.openapi.builders import (
+    COMMON_ERRORS,
     ID,
     MOMENT,
     STORED_FILE,
     Operation,
     Paths,
+    Security,
     answer,
     body,
     content,
+    error_responses,
     in_path,
     object_of,
+    operation,
     query,
-    ref,
+    schema_ref,
     text,
 )
 
 HEALTH, AI, PRIVACY, PAYMENTS = "Health", "AI", "Data protection", "Payments"
 
-_NOBODY: list[dict[str, list[str]]] = []
-_ASKED_BY: list[dict[str, list[str]]] = [{"session": []}, {"tenant": []}]
+_SESSION_OR_TENANT: Security = [{"session": []}, {"tenant": []}]
+
+_operation = partial(operation, error_prefix="Refused", security=[])
 
 _MEANINGS = {
-    400: "The request can't be read, or lacks something.",
+    400: "The request can't be parsed, or a value is missing.",
     401: "The call needs a session, or the tenant header where the operator allows it.",
     403: "The caller may not do this.",
     404: "There is nothing at this address, or the link is not valid any more.",
-    408: "The body did not arrive in time.",
-    413: "The body is too large.",
     422: "A value is well-formed and wrong.",
     429: "Too many calls; `Retry-After` says how many seconds to wait.",
-    503: "The database or the object store does not answer.",
+    **COMMON_ERRORS,
 }
 _CODES = {
     401: "UNAUTHORIZED",
@@ -56,7 +59,7 @@ _TENANT_HEADER: dict[str, Any] = {
     "description": "The tenant, on the service's own host.",
     "schema": {"type": "string"},
 }
-_TOKEN = query("token", "From the mail.", {"type": "string"}, "4f8c1e6a9b2d7053")
+_TOKEN = query("token", "From the email.", {"type": "string"}, "4f8c1e6a9b2d7053")
 _REQUEST = in_path("id", "The request's id.", {"type": "string", "minLength": 1}, ID)
 _STATE_EXAMPLE = {"request_id": ID, "status": "queued"}
 
@@ -66,18 +69,23 @@ def paths() -> Paths:
 
 
 def _health() -> Paths:
-    well = {"status": "ok", "ts": MOMENT, "pb": "ok", "build": "0.1.0"}
-    ill = {**well, "status": "degraded", "pb": "down", "error": "The record store does not answer."}
-    answers = {
-        "200": answer("The service and its database answer.", ref("schemas", "Health"), well),
-        "503": answer("The database does not answer.", ref("schemas", "Health"), ill),
+    healthy = {"status": "ok", "ts": MOMENT, "pb": "ok", "build": "0.1.0"}
+    degraded = {
+        **healthy,
+        "status": "degraded",
+        "pb": "down",
+        "error": "The record store does not answer.",
     }
-    operation = _operation("health", HEALTH, "Says whether the service is well.", answers, ())
+    answers = {
+        "200": answer("The service and its database answer.", schema_ref("Health"), healthy),
+        "503": answer("The database does not answer.", schema_ref("Health"), degraded),
+    }
+    operation = _operation("health", HEALTH, "Shows the state of the service.", answers, ())
     return {"/api/health": {"get": operation}}
 
 
 def _ai() -> Paths:
-    asked = {
+    actions = {
         "oneOf": [
             _action("generate", prompt=8_000),
             _action("rewrite", selection=32_000),
@@ -102,7 +110,7 @@ def _ai() -> Paths:
         {"200": stream},
         (400, 404, 408, 429, 503),
     )
-    operation["requestBody"] = body(asked, example)
+    operation["requestBody"] = body(actions, example)
     return {"/api/ai/generate": {"post": operation}}
 
 
@@ -115,23 +123,23 @@ def _action(name: str, **lengths: int) -> dict[str, Any]:
 
 
 def _data_protection() -> Paths:
-    refusals = (400, 401, 404, 408, 413, 422, 429, 503)
+    errors = (400, 401, 404, 408, 413, 422, 429, 503)
     export = _operation(
         "exportData",
         PRIVACY,
         "Requests a copy of all data of a tenant or a member.",
         {
-            "200": answer("The export is ready.", ref("schemas", "Export"), _export_example()),
+            "200": answer("The export is ready.", schema_ref("Export"), _export_example()),
             "202": answer(
                 "The export is being made; a mail will bring the link.",
-                ref("schemas", "PrivacyRequest"),
+                schema_ref("PrivacyRequest"),
                 _STATE_EXAMPLE,
             ),
         },
-        refusals,
-        security=_ASKED_BY,
+        errors,
+        security=_SESSION_OR_TENANT,
     )
-    export["requestBody"] = body(_ask(["type"]), {"type": "member", "member_id": ID})
+    export["requestBody"] = body(_request_schema(["type"]), {"type": "member", "member_id": ID})
     delete = _operation(
         "deleteData",
         PRIVACY,
@@ -139,47 +147,49 @@ def _data_protection() -> Paths:
         {
             "202": answer(
                 "The deletion is scheduled, or waits to be confirmed.",
-                ref("schemas", "Deletion"),
+                schema_ref("Deletion"),
                 _deletion_example(),
             )
         },
-        refusals,
-        security=_ASKED_BY,
+        errors,
+        security=_SESSION_OR_TENANT,
     )
     phrase = {
         "confirmation_phrase": {"const": "DELETE MY DATA"},
         "tenant_slug": text("The slug of the tenant; needed with type `tenant`."),
     }
     delete["requestBody"] = body(
-        _ask(["type", "confirmation_phrase"], **phrase),
+        _request_schema(["type", "confirmation_phrase"], **phrase),
         {"type": "member", "member_id": ID, "confirmation_phrase": "DELETE MY DATA"},
     )
     return {
         "/api/gdpr/export": {"post": export},
         "/api/gdpr/export/{id}": {
-            "get": _linked("downloadExport", "Downloads the exported data.", STORED_FILE)
+            "get": _link_operation("downloadExport", "Downloads the exported data.", STORED_FILE)
         },
         "/api/gdpr/delete": {"post": delete},
         "/api/gdpr/delete/{id}/cancel": {
-            "get": _linked(
+            "get": _link_operation(
                 "cancelDeletion",
                 "Cancels a deletion; a browser gets a page with a button instead.",
                 _state("cancelled"),
             ),
-            "post": _linked("cancelDeletionByForm", "Cancels a deletion.", _state("cancelled")),
+            "post": _link_operation(
+                "cancelDeletionByForm", "Cancels a deletion.", _state("cancelled")
+            ),
         },
         "/api/gdpr/delete/{id}/confirm": {
-            "get": _linked(
+            "get": _link_operation(
                 "showDeletion",
                 "Shows a deletion that waits to be confirmed, and changes nothing.",
                 _state("awaiting_confirmation"),
             ),
-            "post": _linked("confirmDeletion", "Confirms a deletion.", _state("queued")),
+            "post": _link_operation("confirmDeletion", "Confirms a deletion.", _state("queued")),
         },
     }
 
 
-def _ask(required: list[str], **more: Any) -> dict[str, Any]:
+def _request_schema(required: list[str], **more: Any) -> dict[str, Any]:
     return object_of(
         required,
         type={"enum": ["tenant", "member"]},
@@ -191,7 +201,7 @@ def _ask(required: list[str], **more: Any) -> dict[str, Any]:
     )
 
 
-def _linked(name: str, summary: str, answers: dict[str, Any]) -> Operation:
+def _link_operation(name: str, summary: str, answers: dict[str, Any]) -> Operation:
     operation = _operation(name, PRIVACY, summary, answers, (400, 404, 408, 413, 503))
     return {**operation, "parameters": [_REQUEST, _TOKEN]}
 
@@ -199,7 +209,7 @@ def _linked(name: str, summary: str, answers: dict[str, Any]) -> Operation:
 def _state(status: str) -> dict[str, Any]:
     """A browser gets a page."""
     example = {**_STATE_EXAMPLE, "status": status}
-    shown = answer("The state of the request.", ref("schemas", "PrivacyRequest"), example)
+    shown = answer("The state of the request.", schema_ref("PrivacyRequest"), example)
     shown["content"]["text/html"] = {"schema": {"type": "string"}}
     return {"200": shown}
 
@@ -235,9 +245,9 @@ _SIGNATURES: list[dict[str, Any]] = [
 
 
 def _receiver(name: str, summary: str) -> Operation:
-    taken = answer(
+    received = answer(
         "The event was taken, now or before, or its type is not handled.",
-        ref("schemas", "Received"),
+        schema_ref("Received"),
         {"received": True},
     )
     event = {
@@ -245,45 +255,19 @@ def _receiver(name: str, summary: str) -> Operation:
         "type": "customer.subscription.updated",
         "data": {"object": {"id": "sub_1", "customer": "cus_1", "status": "active"}},
     }
-    operation = _operation(name, PAYMENTS, summary, {"200": taken}, (400, 404, 408, 413, 503))
+    operation = _operation(name, PAYMENTS, summary, {"200": received}, (400, 404, 408, 413, 503))
     given = {"description": "The processor's event, as it was signed.", "type": "object"}
     return {**operation, "requestBody": {"required": True, "content": content(given, event)}}
 
 
-def _operation(
-    name: str,
-    tag: str,
-    summary: str,
-    answers: dict[str, Any],
-    refusals: Sequence[int],
-    *,
-    security: list[dict[str, list[str]]] = _NOBODY,
-) -> Operation:
-    refused = {str(status): ref("responses", f"Refused{status}") for status in refusals}
-    return {
-        "operationId": name,
-        "tags": [tag],
-        "summary": summary,
-        "security": security,
-        "responses": {**answers, **refused},
-    }
-
-
 def responses() -> dict[str, Any]:
-    return {
-        f"Refused{status}": answer(
-            meaning,
-            ref("schemas", "Error"),
-            {
-                "error": {
-                    "code": _CODES.get(status, "BAD_REQUEST"),
-                    "message": meaning,
-                    "details": {"member_id": ["There is no such member."]} if status == 422 else {},
-                }
-            },
-        )
-        for status, meaning in _MEANINGS.items()
-    }
+    return error_responses("Refused", "Error", _MEANINGS, _error_example)
+
+
+def _error_example(status: int, message: str) -> dict[str, Any]:
+    details = {"member_id": ["There is no such member."]} if status == 422 else {}
+    code = _CODES.get(status, "BAD_REQUEST")
+    return {"error": {"code": code, "message": message, "details": details}}
 
 
 def _export_example() -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The OpenAPI 3.1 description of the public API, generated from the route table that runs."""
+"""The OpenAPI 3.1 description of the public API, generated from its route table."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from masthead.config.settings import Settings
 from masthead.records.fields.file import File
 from masthead.web.openapi import texts
 from masthead.web.openapi.answers import (
-    JSON,
     answer_schemas,
     answers,
     error_code_schema,
@@ -18,6 +17,7 @@ from masthead.web.openapi.answers import (
     error_schema,
     header_components,
 )
+from masthead.web.openapi.builders import JSON, schema_ref
 from masthead.web.openapi.schemas import (
     Schema,
     body_example,
@@ -45,7 +45,7 @@ def build_document(routes: Iterable[Route], settings: Settings) -> dict[str, Any
             "license": {"name": "MIT", "identifier": "MIT"},
         },
         "externalDocs": {
-            "description": "The same, for reading.",
+            "description": "The same as a page.",
             "url": f"{settings.base_url}{PREFIX}/docs",
         },
         "servers": servers(settings),
@@ -81,7 +81,7 @@ _PARAMETERS: dict[str, Any] = {
     "IfNoneMatch": {
         "name": "If-None-Match",
         "in": "header",
-        "description": "An `ETag` you hold: the answer is 304 while it still holds.",
+        "description": "An `ETag` you hold: the answer is 304 while nothing has changed.",
         "schema": _VERSIONS,
         "example": '"6"',
     },
@@ -146,7 +146,7 @@ def _paths(table: Sequence[Route], settings: Settings) -> dict[str, Any]:
 
 
 def _operation_id(route: Route, taken: set[str]) -> str:
-    """`update_post` is `updatePost`; where PUT shares PATCH's handler it is `putPost`."""
+    """`update_post` is `updatePost`; if PUT shares PATCH's handler, it is `putPost`."""
     verb, *rest = route.handler.__name__.split("_")
     named = verb + "".join(word.capitalize() for word in rest)
     if named in taken:
@@ -160,7 +160,7 @@ def _operation(route: Route, operation_id: str, settings: Settings) -> dict[str,
         "tags": [_tag(route)],
         "summary": route.summary,
         "description": f"Needs the scope `{route.scope}`.",
-        # OpenAPI 3.1 lets any scheme name the roles it asks for.
+        # In OpenAPI 3.1 every scheme may list the required roles.
         "security": [{SECURITY: [route.scope]}],
     }
     if parameters := _parameters(route):
@@ -171,7 +171,7 @@ def _operation(route: Route, operation_id: str, settings: Settings) -> dict[str,
         operation["requestBody"] = {
             "required": True,
             "content": {
-                JSON: {"schema": _schema_ref(route.body.name), "example": body_example(route.body)}
+                JSON: {"schema": schema_ref(route.body.name), "example": body_example(route.body)}
             },
         }
     return {**operation, "responses": answers(route)}
@@ -208,12 +208,12 @@ def _upload_body(route: Route, settings: Settings) -> dict[str, Any]:
     return {
         "required": True,
         "description": f"A multipart form of at most {settings.max_upload:,} bytes.",
-        "content": {"multipart/form-data": {"schema": _schema_ref(route.body.name)}},
+        "content": {"multipart/form-data": {"schema": schema_ref(route.body.name)}},
     }
 
 
 def _upload_schema(route: Route) -> Schema:
-    """The form: the file itself, and whatever else of the collection's fields it may carry."""
+    """The form: the file and other fields of the collection."""
     assert route.body is not None, route.path
     schema = body_schema(route.body)
     fields = route.body.collection.by_name
@@ -239,10 +239,6 @@ def _schemas(table: Sequence[Route], settings: Settings) -> dict[str, Any]:
     found["Error"] = error_schema()
     found["ErrorCode"] = error_code_schema(settings.error_codes)
     return found
-
-
-def _schema_ref(name: str) -> dict[str, str]:
-    return {"$ref": f"#/components/schemas/{name}"}
 
 
 def _parameter_ref(name: str) -> dict[str, str]:

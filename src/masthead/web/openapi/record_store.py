@@ -1,23 +1,27 @@
-"""The record store's part of the description: PocketBase's addresses, for every collection."""
+"""Describes the record store: PocketBase's endpoints, for every collection."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from masthead.web.openapi.parts import (
+from masthead.web.openapi.builders import (
+    COMMON_ERRORS,
     ID,
     MOMENT,
     STORED_FILE,
     Operation,
     Paths,
+    Security,
     answer,
     body,
     content,
+    error_responses,
     in_path,
     object_of,
+    operation,
     query,
-    ref,
+    schema_ref,
     text,
 )
 
@@ -26,8 +30,8 @@ ACCOUNTS_TAG = "Accounts"
 FILES_TAG = "Files"
 
 _COLLECTIONS = "/api/collections/{collection}"
-_OPTIONAL: list[dict[str, list[str]]] = [{}, {"session": []}]
-_SIGNED_IN: list[dict[str, list[str]]] = [{"session": []}]
+_OPTIONAL: Security = [{}, {"session": []}]
+_SIGNED_IN: Security = [{"session": []}]
 
 _READ = (400, 401, 403, 404, 503)
 _WRITE = (*_READ, 408, 412, 413)
@@ -38,11 +42,9 @@ _MEANINGS = {
     401: "The call needs a session.",
     403: "The session may not do this.",
     404: "There is no such record, collection or address, or the caller may not see it.",
-    408: "The body did not arrive in time.",
     412: "The record has changed meanwhile.",
-    413: "The body is too large.",
     429: "Too many attempts; `Retry-After` says how many seconds to wait.",
-    503: "The database or the object store does not answer.",
+    **COMMON_ERRORS,
 }
 _CODES = {
     401: "unauthorized",
@@ -67,12 +69,12 @@ _SESSION_EXAMPLE = {"token": "eyJhbGciOiJIUzI1NiJ9.…", "record": _RECORD_EXAMP
 
 _FIELDS = query(
     "fields",
-    "Which fields to answer with, separated by commas.",
+    "Fields to return, separated by commas.",
     {"type": "string"},
     "id,title",
 )
 _EXPAND = query(
-    "expand", "Relations to answer with, separated by commas.", {"type": "string"}, "post_id"
+    "expand", "Relations to return, separated by commas.", {"type": "string"}, "post_id"
 )
 # A number below 1 counts as not given, and so does an empty text.
 _NUMBER = {"anyOf": [{"type": "integer"}, {"type": "string", "maxLength": 0}]}
@@ -96,7 +98,7 @@ def paths(collections: Sequence[str], accounts: Sequence[str]) -> Paths:
                 "listRecords",
                 "Lists the records that the caller may see.",
                 [named, *_LIST_PARAMETERS, _EXPAND, _FIELDS],
-                {"200": answer("A page.", ref("schemas", "RecordPage"), _page_example())},
+                {"200": answer("A page.", schema_ref("RecordPage"), _page_example())},
             ),
             "post": _writing(
                 "createRecord",
@@ -109,20 +111,20 @@ def paths(collections: Sequence[str], accounts: Sequence[str]) -> Paths:
                 "viewRecord",
                 "Shows a record.",
                 [*record, _EXPAND, _FIELDS],
-                {"200": answer("The record.", ref("schemas", "Record"), _RECORD_EXAMPLE)},
+                {"200": answer("The record.", schema_ref("Record"), _RECORD_EXAMPLE)},
             ),
             "patch": _writing(
                 "updateRecord",
-                "Changes the fields that are sent. `name+` and `name-` add to a number or a list "
-                "and take away from it.",
+                "Changes the given fields. `name+` and `name-` add to a number or a list and "
+                "remove from it.",
                 [*record, _EXPAND, _FIELDS],
             ),
             "delete": _operation(
                 "deleteRecord",
                 "Deletes a record.",
                 record,
-                {"204": {"description": "Gone for good."}},
-                refusals=_WRITE,
+                {"204": {"description": "Deleted."}},
+                errors=_WRITE,
             ),
         },
         **_account_paths(account),
@@ -145,9 +147,9 @@ def _account_paths(account: dict[str, Any]) -> Paths:
         f"{_COLLECTIONS}/auth-methods": {
             "get": _operation(
                 "authMethods",
-                "How one may sign in.",
+                "The ways to sign in.",
                 [account],
-                {"200": answer("By password.", ref("schemas", "AuthMethods"), _METHODS_EXAMPLE)},
+                {"200": answer("By password.", schema_ref("AuthMethods"), _METHODS_EXAMPLE)},
                 tag=ACCOUNTS_TAG,
             )
         },
@@ -163,7 +165,7 @@ def _account_paths(account: dict[str, Any]) -> Paths:
         f"{_COLLECTIONS}/confirm-password-reset": {
             "post": _reset(
                 "confirmPasswordReset",
-                "Sets a new password with the token from the mail.",
+                "Sets a new password with the token from the email.",
                 account,
                 object_of(
                     ["token", "password", "passwordConfirm"],
@@ -179,10 +181,10 @@ def _account_paths(account: dict[str, Any]) -> Paths:
             )
         },
         "/api/admins/auth-with-password": {
-            "post": _sign_in("adminAuthWithPassword", "The address of older clients.", [])
+            "post": _sign_in("adminAuthWithPassword", "The endpoint of older clients.", [])
         },
         "/api/admins/auth-refresh": {
-            "post": _refresh("adminAuthRefresh", "The address of older clients.", [])
+            "post": _refresh("adminAuthRefresh", "The endpoint of older clients.", [])
         },
     }
 
@@ -195,9 +197,9 @@ def _file_paths(named: dict[str, Any]) -> Paths:
         "/api/files/token": {
             "post": _operation(
                 "fileToken",
-                "A short-lived token for addresses of files.",
+                "A short-lived token for file URLs.",
                 [],
-                {"200": answer("The token.", ref("schemas", "FileToken"), {"token": "eyJhbGci.…"})},
+                {"200": answer("The token.", schema_ref("FileToken"), {"token": "eyJhbGci.…"})},
                 tag=FILES_TAG,
                 security=_SIGNED_IN,
             )
@@ -205,7 +207,7 @@ def _file_paths(named: dict[str, Any]) -> Paths:
         "/api/files/{collection}/{id}/{name}": {
             "get": _operation(
                 "serveFile",
-                "A record's file, or a thumb of it.",
+                "A record's file, or a thumbnail of it.",
                 [named, _RECORD_ID, name, thumb, download],
                 STORED_FILE,
                 tag=FILES_TAG,
@@ -221,8 +223,8 @@ def _writing(name: str, summary: str, parameters: list[Any]) -> Operation:
         name,
         summary,
         parameters,
-        {"200": answer("The record.", ref("schemas", "Record"), _RECORD_EXAMPLE)},
-        refusals=_WRITE,
+        {"200": answer("The record.", schema_ref("Record"), _RECORD_EXAMPLE)},
+        errors=_WRITE,
     )
     form = {"multipart/form-data": {"schema": {"type": "object"}}}
     return {
@@ -242,9 +244,9 @@ def _sign_in(name: str, summary: str, parameters: list[Any]) -> Operation:
         name,
         summary,
         [*parameters, _EXPAND, _FIELDS],
-        {"200": answer("The session.", ref("schemas", "Session"), _SESSION_EXAMPLE)},
+        {"200": answer("The session.", schema_ref("Session"), _SESSION_EXAMPLE)},
         tag=ACCOUNTS_TAG,
-        refusals=_SIGN_IN,
+        errors=_SIGN_IN,
     )
     return {**operation, "requestBody": body(given, example)}
 
@@ -258,7 +260,7 @@ def _reset(
         [account],
         {"204": {"description": "Done."}},
         tag=ACCOUNTS_TAG,
-        refusals=_SIGN_IN,
+        errors=_SIGN_IN,
     )
     return {**operation, "requestBody": body(given, example)}
 
@@ -268,7 +270,7 @@ def _refresh(name: str, summary: str, parameters: list[Any]) -> Operation:
         name,
         summary,
         [*parameters, _EXPAND, _FIELDS],
-        {"200": answer("The session.", ref("schemas", "Session"), _SESSION_EXAMPLE)},
+        {"200": answer("The session.", schema_ref("Session"), _SESSION_EXAMPLE)},
         tag=ACCOUNTS_TAG,
         security=_SIGNED_IN,
     )
@@ -281,23 +283,23 @@ def _operation(
     answers: dict[str, Any],
     *,
     tag: str = TAG,
-    refusals: Sequence[int] = _READ,
-    security: list[dict[str, list[str]]] = _OPTIONAL,
+    errors: Sequence[int] = _READ,
+    security: Security = _OPTIONAL,
 ) -> Operation:
-    refused = {str(status): ref("responses", f"RecordStore{status}") for status in refusals}
-    operation: Operation = {"operationId": name, "tags": [tag], "summary": summary}
-    if parameters:
-        operation["parameters"] = parameters
-    return {**operation, "security": security, "responses": {**answers, **refused}}
+    return operation(
+        name,
+        tag,
+        summary,
+        answers,
+        errors,
+        error_prefix="RecordStore",
+        security=security,
+        parameters=parameters,
+    )
 
 
 def responses() -> dict[str, Any]:
-    return {
-        f"RecordStore{status}": answer(
-            meaning, ref("schemas", "RecordStoreError"), _error_example(status, meaning)
-        )
-        for status, meaning in _MEANINGS.items()
-    }
+    return error_responses("RecordStore", "RecordStoreError", _MEANINGS, _error_example)
 
 
 def _error_example(status: int, message: str) -> dict[str, Any]:
@@ -323,7 +325,7 @@ _METHODS_EXAMPLE = {
 
 
 def schemas() -> dict[str, Any]:
-    """Of a record nothing is required: `fields` may leave out any of it."""
+    """No field of a record is required, because `fields` may omit any of them."""
     return {
         "Record": {
             "description": "A record as the caller may see it: these, and the collection's fields.",
@@ -334,7 +336,7 @@ def schemas() -> dict[str, Any]:
                 "collectionName": text(),
                 "created": text("UTC."),
                 "updated": text("UTC."),
-                "expand": {"description": "What `expand` asked for.", "type": "object"},
+                "expand": {"description": "The requested relations.", "type": "object"},
             },
             "examples": [_RECORD_EXAMPLE],
         },
@@ -344,14 +346,14 @@ def schemas() -> dict[str, Any]:
             perPage=_WHOLE,
             totalItems=_WHOLE,
             totalPages=_WHOLE,
-            items={"type": "array", "items": ref("schemas", "Record")},
+            items={"type": "array", "items": schema_ref("Record")},
         ),
         "Session": {
             "type": "object",
             "properties": {
                 "token": text("Send it as `Authorization: Bearer <token>`."),
-                "record": ref("schemas", "Record"),
-                "admin": ref("schemas", "Record"),
+                "record": schema_ref("Record"),
+                "admin": schema_ref("Record"),
             },
         },
         "AuthMethods": object_of(

@@ -1,7 +1,6 @@
-"""The API's reference as a page: made once from the OpenAPI document, whole without the network.
+"""The API's reference page, rendered once from the OpenAPI document and served without a key.
 
-Served without a key beside the document itself. The page is plain HTML and CSS; its script only
-adds a filter and buttons that copy.
+The page is plain HTML and CSS; its script only adds a filter and copy buttons.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ _HERE = Path(__file__).parent.parent
 
 
 def render_reference(document: Json, assets: Mapping[str, str]) -> bytes:
-    """`assets` are the addresses of the style sheet and the script."""
+    """`assets` are the URLs of the style sheet and the script."""
     environment = Environment(
         loader=FileSystemLoader(_HERE / "templates"),
         autoescape=True,
@@ -30,7 +29,7 @@ def render_reference(document: Json, assets: Mapping[str, str]) -> bytes:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["words"] = in_words
+    environment.filters["words"] = render_markup
     page = environment.get_template("reference.html").render(
         info=document["info"],
         server=document["servers"][0]["url"],
@@ -44,7 +43,7 @@ def render_reference(document: Json, assets: Mapping[str, str]) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line of a table: a parameter or a field."""
+    """A row of a table: a parameter or a field."""
 
     name: str
     type: Markup
@@ -79,8 +78,8 @@ class Group:
     operations: list[Operation]
 
 
-def in_words(text: str) -> Markup:
-    """The two marks that our descriptions use: `code` and **strong**; the rest is plain text."""
+def render_markup(text: str) -> Markup:
+    """Renders `code` and **strong**, the only markup of our descriptions."""
     safe = str(escape(text))
     safe = re.sub(r"`([^`]+)`", r"<code>\1</code>", safe)
     return Markup(re.sub(r"\*\*([^*]+)\*\*", r"<strong>\1</strong>", safe))  # noqa: S704  (escaped)
@@ -180,7 +179,7 @@ def _ranges(schema: Json) -> Iterator[Markup]:
         yield escape(span + unit)
 
 
-# Beyond this a limit guards the service and tells a reader nothing.
+# Larger limits protect the service and are not shown.
 _NO_LIMIT = 1_000_000_000
 
 
@@ -242,7 +241,7 @@ def _curl(document: Json, path: str, method: str, operation: Json) -> str:
 
 
 def _example_id(operation: Json) -> str:
-    """The id that the answer's example shows, so that the two belong together."""
+    """The id in the answer's example, so that both examples match."""
     for answer in operation["responses"].values():
         media = answer.get("content", {}).get("application/json", {})
         example = media.get("example", {})

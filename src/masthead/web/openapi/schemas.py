@@ -1,7 +1,4 @@
-"""JSON Schemas of the public API, read from the fields that the engine itself checks with.
-
-`field_schema` is the one place that knows how a declared field looks in JSON Schema.
-"""
+"""JSON Schemas of the public API, generated from the fields that the engine validates with."""
 
 from __future__ import annotations
 
@@ -18,17 +15,17 @@ from masthead.web.v1.schema import Body, View
 
 Schema = dict[str, Any]
 
-# What `is_web_address` takes: an http(s) address with a plain host, or a path of the own site.
+# As `is_web_address`: an http(s) URL with a plain host, or a path of the own site.
 _WEB_ADDRESS = (
     r"^(?:https?://[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::[0-9]{1,5})?"
     r'(?:[/?#][^\u0000-\u0020\\"<>]*)?|/(?:[^\u0000-\u0020\\"<>/][^\u0000-\u0020\\"<>]*)?)$'
 )
-# JavaScript's \s lacks a few that Python's strip() takes off.
+# JavaScript's \s lacks a few characters that Python's strip() removes.
 _NOT_BLANK = r"[^\s\u001c-\u001f\u0085]"
 
 
 def field_schema(field: Field) -> Schema:
-    """What a value of the field must be like, as `field.parse` checks it."""
+    """The schema of valid values, as `field.parse` checks them."""
     match field:
         case TextList():
             items: Schema = {"type": "string", "minLength": 1, "maxLength": field.max_length}
@@ -70,24 +67,24 @@ def _text(field: Text) -> Schema:
     return schema
 
 
-# Limits bind those who write. Readers only need to know what kind of value comes.
-_FOR_READERS = frozenset({"type", "format", "enum", "items"})
+# Limits concern writers. Readers only need the type.
+_ANSWER_KEYS = frozenset({"type", "format", "enum", "items"})
 
 
-def shown_schema(field: Field, *, is_computed: bool) -> Schema:
-    """What an answer holds. A computed value keeps the type, not what the stored one promised."""
+def answer_schema(field: Field, *, is_computed: bool) -> Schema:
+    """The schema of a value in an answer. A computed value has only the type of the stored one."""
     schema = field_schema(field)
-    kept = {"type"} if is_computed else _FOR_READERS
-    schema = {name: value for name, value in schema.items() if name in kept}
+    keys = {"type"} if is_computed else _ANSWER_KEYS
+    schema = {name: value for name, value in schema.items() if name in keys}
     if isinstance(field, TextList):
-        schema["items"] = {k: v for k, v in schema["items"].items() if k in _FOR_READERS}
+        schema["items"] = {k: v for k, v in schema["items"].items() if k in _ANSWER_KEYS}
     if isinstance(field, Number) and field.nullable:
         return nullable(schema)
     return schema
 
 
 def nullable(schema: Schema) -> Schema:
-    """The same or null; a schema without a type takes null already."""
+    """The same or null; a schema without a type allows null already."""
     if "type" not in schema or "null" in schema["type"]:
         return schema
     changed = {**schema, "type": [schema["type"], "null"]}
@@ -100,12 +97,12 @@ def view_schema(view: View) -> Schema:
     properties: Schema = {}
     for name in view.fields:
         field = view.collection.by_name[name]
-        schema = shown_schema(field, is_computed=name in view.computed)
+        schema = answer_schema(field, is_computed=name in view.computed)
         schema |= texts.formats.get((view.collection.name, name), {})
         properties[name] = _described(
             nullable(schema) if name in view.nullable else schema, view.collection.name, field
         )
-    return _with_words(
+    return _with_description(
         {
             "type": "object",
             "required": list(view.fields),
@@ -132,9 +129,9 @@ def body_schema(body: Body) -> Schema:
     schema = {"type": "object", "properties": properties, "examples": [body_example(body)]}
     if body.required and not body.partial:
         schema["required"] = [name for name in body.fields if name in body.required]
-    # Unknown fields are ignored, so that newer clients can talk to older services.
+    # Unknown fields are ignored, so that newer clients work with older services.
     schema["additionalProperties"] = not body.rejects_unknown
-    return _with_words(schema, body.help)
+    return _with_description(schema, body.help)
 
 
 def _not_empty(schema: Schema) -> Schema:
@@ -193,8 +190,8 @@ def _example(collection: str, field: Field) -> Any:
 
 def _described(schema: Schema, collection: str, field: Field) -> Schema:
     help_text = field.help or texts.fields.get(collection, {}).get(field.name, "")
-    return _with_words(schema, help_text or texts.common_fields.get(field.name, ""))
+    return _with_description(schema, help_text or texts.common_fields.get(field.name, ""))
 
 
-def _with_words(schema: Schema, text: str) -> Schema:
+def _with_description(schema: Schema, text: str) -> Schema:
     return {"description": text, **schema} if text else schema

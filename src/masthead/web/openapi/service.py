@@ -1,4 +1,4 @@
-"""The OpenAPI 3.1 description of everything beside the public API: the record store, data
+"""The OpenAPI 3.1 description of everything outside the public API: the record store, data
 protection, AI, payment receivers and health."""
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ from masthead.records.collection import Registry
 from masthead.web.answers import encode
 from masthead.web.openapi import platform, record_store
 from masthead.web.openapi.answers import error_code_schema, error_schema
-from masthead.web.openapi.endpoints import Fixed
+from masthead.web.openapi.endpoints import StaticResponse
 from masthead.web.openapi.public_api import VERSION, servers
 
 DOCUMENT = "/api/openapi.json"
 
 _INTRODUCTION = """\
-What a Masthead service answers beside the public API `/api/v1`, whose own description is at
+The endpoints of a Masthead service outside the public API `/api/v1`, whose description is at
 `/api/v1/openapi.json`.
 
 **Tenants.** The host names the tenant: `<slug>.<base domain>` or its own domain. On the service's
 own host the header `x-tenant-id` does.
 
-**Record store.** Every collection over PocketBase's addresses, so that its clients work unchanged.
-What a caller may see and change depends on the session; a token that is no good counts as none.
+**Record store.** Every collection at PocketBase's endpoints, so that its clients work unchanged.
+What a caller may see and change depends on the session; an invalid token is ignored.
 
 **Errors** of the record store have PocketBase's shape, `{"status", "code", "message", "data"}`; all
 others that of the public API, `{"error": {"code", "message", "details"}}`. Every answer has an
@@ -52,7 +52,7 @@ _SECURITY_SCHEMES = {
         "type": "apiKey",
         "in": "header",
         "name": "x-tenant-id",
-        "description": "The tenant alone, as far as `MASTHEAD_GDPR_HEADER_AUTH` allows.",
+        "description": "The tenant alone, if `MASTHEAD_GDPR_HEADER_AUTH` allows it.",
     },
 }
 
@@ -65,7 +65,7 @@ def build_service_document(registry: Registry, settings: Settings) -> dict[str, 
         "info": {
             "title": "Masthead service",
             "version": VERSION,
-            "summary": "The record store and the service's other addresses.",
+            "summary": "The record store and the service's other endpoints.",
             "description": _INTRODUCTION,
             "license": {"name": "MIT", "identifier": "MIT"},
         },
@@ -87,4 +87,4 @@ def build_service_document(registry: Registry, settings: Settings) -> dict[str, 
 
 def service_description_routes(registry: Registry, settings: Settings) -> list[Mounted]:
     document = encode(build_service_document(registry, settings))
-    return [Mounted(DOCUMENT, Fixed(document, "application/json"))]
+    return [Mounted(DOCUMENT, StaticResponse(document, "application/json"))]

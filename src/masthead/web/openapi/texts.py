@@ -1,4 +1,4 @@
-"""The words and examples of the API's description: everything in it that no declaration holds."""
+"""Texts and examples of the API's description that are not declared elsewhere."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ which costs the same however deep and never skips or repeats an item.
 **Changes.** Send a record's `ETag` as `If-Match` to change only what you have seen (412 otherwise),
 and an `Idempotency-Key` with a POST to repeat it safely for 24 hours.
 
-**Limits** count per key. Every answer tells them in `X-RateLimit-*`; a refusal is 429 and says in
-`Retry-After` how many seconds to wait.
+**Limits** count per key. Every answer has them in `X-RateLimit-*`; a refused call gets 429 and
+`Retry-After`, the seconds to wait.
 
 **Errors** have one shape, `{"error": {"code", "message", "details"}}`. Checks run in this order:
 HTTPS, key, plan, limits, scope, query and body, existence, permission. Every answer has an
@@ -39,8 +39,8 @@ HTTPS, key, plan, limits, scope, query and body, existence, permission. Every an
 tags: dict[str, tuple[str, str]] = {
     "posts": ("Posts", "What the site publishes, drafts included."),
     "media": ("Media", "Uploaded pictures and files."),
-    "comments": ("Comments", "Readers' words under posts."),
-    "members": ("Members", "The site's readers. Addresses are masked, always."),
+    "comments": ("Comments", "Readers' comments on posts."),
+    "members": ("Members", "The site's readers. Addresses are always masked."),
     "site-settings": ("Site settings", "The site's name, looks and switches."),
     "webhooks": ("Webhooks", "Subscriptions to the site's events, and the events themselves."),
 }
@@ -49,7 +49,7 @@ tags: dict[str, tuple[str, str]] = {
 common_fields: dict[str, str] = {
     "id": "Opaque, and unique in the site.",
     "tenant_id": "The site's own id.",
-    "created": "When the record was made.",
+    "created": "When the record was created.",
     "updated": "When it last changed.",
 }
 
@@ -75,18 +75,18 @@ fields: dict[str, dict[str, str]] = {
     "media": {
         "filename": "The name under which the file is stored.",
         "url": "The file's public address.",
-        "mime_type": "Found out from the content, not taken from the upload.",
+        "mime_type": "Detected from the content.",
         "size": "In bytes.",
         "width": "In pixels, for pictures.",
         "height": "In pixels, for pictures.",
-        "alt": "What the picture shows, for those who can't see it.",
+        "alt": "The alternative text of the picture.",
     },
     "comments": {
         "post_id": "The post it belongs to.",
         "author_name": "The name shown with it.",
         "author_email": "Never shown to readers.",
         "body": "Plain text.",
-        "parent_id": "The comment it answers, of the same post.",
+        "parent_id": "The comment it replies to, of the same post.",
         "status": "Only approved comments are shown to readers.",
     },
     "blog_members": {
@@ -95,12 +95,12 @@ fields: dict[str, dict[str, str]] = {
         "status": "The state of the subscription.",
     },
     "webhook_subscriptions": {
-        "name": "What you call it.",
+        "name": "A name of your choice.",
         "url": "Where events are sent: https, and no address of a private network.",
         "events": "Which events are sent.",
         "failure_count": "Deliveries that failed in a row.",
         "last_delivery_at": "When a delivery was last tried.",
-        "disabled_at": "Since when nothing is sent any more.",
+        "disabled_at": "When it was disabled; nothing is sent since then.",
     },
     "site_settings": {
         "site_name": "The name of the site.",
@@ -108,14 +108,14 @@ fields: dict[str, dict[str, str]] = {
         "site_logo": "Address of the logo, or a path on the site.",
         "site_favicon": "Address of the icon, or a path on the site.",
         "members_enabled": "Whether the site has members. Stored and shown, not acted on.",
-        "comments_enabled": "Whether new comments are taken.",
+        "comments_enabled": "Whether new comments are accepted.",
     },
 }
 
 inputs: dict[tuple[str, str], dict[str, Any]] = {
     ("webhook_subscriptions", "url"): {"pattern": r"^https://[A-Za-z0-9][^\u0000-\u0020\\\"<>]*$"},
 }
-"""What a body must hold beyond the field's own rule, where an action checks more."""
+"""Additional rules of a body that an action checks."""
 
 flags: dict[str, dict[str, Any]] = {
     "disabled": {
@@ -129,7 +129,7 @@ formats: dict[tuple[str, str], dict[str, str]] = {
     ("media", "url"): {"format": "uri"},
     ("webhook_subscriptions", "url"): {"format": "uri"},
 }
-"""What an answer promises beyond the field's own type."""
+"""Formats of answers beyond the field's own type."""
 
 _POST_ID, _COMMENT_ID = "k3v9q0x7m2c8b1d", "9w2p4z6t8r0y1u3"
 
@@ -223,7 +223,7 @@ bodies: dict[str, list[str]] = {
     "WebhookSubscriptionUpdate": ["events"],
     "SiteSettingsUpdate": ["site_name", "comments_enabled"],
 }
-"""Which fields the example of a body shows."""
+"""The fields in the example of a body."""
 
 CURSOR = "MjAyNi0xMS0xNFQwOToxMjo0MS41MzBafGszdjlxMHg3bTJjOGIxZA"
 
@@ -236,4 +236,4 @@ error_messages: dict[tuple[int, str], str] = {
     (413, "BAD_REQUEST"): "The request body is larger than the 8,388,608 bytes accepted here.",
     (429, "RATE_LIMITED"): "Too many calls. Try again in 17 seconds.",
 }
-"""Where the error's own message depends on the call."""
+"""Messages of errors whose own message depends on the call."""

@@ -1,13 +1,13 @@
-"""Answers of the API that are no view of a record (spec 4.7), by method and path.
+"""Describes answers of the API that are not views of a record, by method and path.
 
-They are written in their handlers by hand, so here they are described by hand; a test compares
-the two.
+Their handlers build them by hand, so they are described by hand; a test compares the two.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from masthead.web.openapi.builders import schema_ref
 from masthead.web.openapi.schemas import Schema, view_example, view_schema
 from masthead.web.v1.routes import Route
 
@@ -105,8 +105,8 @@ _FIXED: dict[tuple[str, str], tuple[str, Schema, Any]] = {
 }
 
 
-def bare_answer(route: Route) -> tuple[str, Schema, Any]:
-    """Name, schema and example of what the endpoint answers."""
+def unwrapped_answer(route: Route) -> tuple[str, Schema, Any]:
+    """Name, schema and example of the endpoint's answer."""
     known = _FIXED.get((route.method, route.path))
     if known:
         return known
@@ -125,10 +125,7 @@ def bare_answer(route: Route) -> tuple[str, Schema, Any]:
             "type": "object",
             "required": ["items", "total"],
             "properties": {
-                "items": {
-                    "type": "array",
-                    "items": {"$ref": f"#/components/schemas/{route.view.name}"},
-                },
+                "items": {"type": "array", "items": schema_ref(route.view.name)},
                 "total": {"type": "integer", "minimum": 0},
             },
         }

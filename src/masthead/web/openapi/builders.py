@@ -1,7 +1,8 @@
-"""Small parts that the description of the service's other addresses is put together from."""
+"""Functions that build nodes of an OpenAPI document."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 JSON = "application/json"
@@ -11,10 +12,47 @@ MOMENT = "2026-11-14T09:30:00.123Z"
 
 Operation = dict[str, Any]
 Paths = dict[str, dict[str, Operation]]
+Security = list[dict[str, list[str]]]
+
+COMMON_ERRORS = {
+    408: "The body did not arrive in time.",
+    413: "The body is too large.",
+    503: "The database or the object store does not answer.",
+}
 
 
-def ref(kind: str, name: str) -> dict[str, str]:
-    return {"$ref": f"#/components/{kind}/{name}"}
+def schema_ref(name: str) -> dict[str, str]:
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def operation(
+    name: str,
+    tag: str,
+    summary: str,
+    answers: Mapping[str, Any],
+    errors: Sequence[int],
+    *,
+    error_prefix: str,
+    security: Security,
+    parameters: Sequence[Any] = (),
+) -> Operation:
+    """An operation whose errors are the components of `error_responses`."""
+    error_refs = {
+        str(status): {"$ref": f"#/components/responses/{error_prefix}{status}"} for status in errors
+    }
+    node: Operation = {"operationId": name, "tags": [tag], "summary": summary}
+    if parameters:
+        node["parameters"] = list(parameters)
+    return {**node, "security": security, "responses": {**answers, **error_refs}}
+
+
+def error_responses(
+    prefix: str, schema: str, meanings: Mapping[int, str], example: Callable[[int, str], Any]
+) -> dict[str, Any]:
+    return {
+        f"{prefix}{status}": answer(meaning, schema_ref(schema), example(status, meaning))
+        for status, meaning in meanings.items()
+    }
 
 
 def content(schema: dict[str, Any], example: Any) -> dict[str, Any]:
@@ -54,7 +92,7 @@ def text(description: str = "", **more: Any) -> dict[str, Any]:
 
 STORED_FILE: dict[str, Any] = {
     "200": {"description": "The file.", "content": {"*/*": {}}},
-    "206": {"description": "The part that `Range` asks for.", "content": {"*/*": {}}},
+    "206": {"description": "The requested `Range`.", "content": {"*/*": {}}},
     "304": {"description": "Nothing has changed since the version in `If-None-Match`."},
     "416": {"description": "`Range` lies outside the file."},
 }
