@@ -1,4 +1,4 @@
-"""Comments: readers' words under a post, threaded by parent."""
+"""The comments collection: readers' comments on posts, threaded by parent."""
 
 from __future__ import annotations
 
@@ -66,10 +66,10 @@ comments = Collection(
         Text(name="author_name", required=True, max=100, personal=True),
         Email(name="author_email", personal=True),
         Text(name="body", required=True, max=5000, personal=True),
-        # Replies outlive the comment they answer: they move up instead of vanishing with it.
+        # Replies outlive a deleted comment: they move up one level.
         Relation(name="parent_id", to="comments", same=("post_id",)),
         Select(name="status", values=(APPROVED, "pending", "spam"), default=APPROVED),
-        # So that `comment.received` fires once, however often a comment is hidden and shown again.
+        # So that `comment.received` fires only once per comment.
         Date(name="first_approved_at", read=Access.ENGINE, write=Access.ENGINE),
     ),
     help="Readers' comments under posts. Deleting a post deletes its comments.",

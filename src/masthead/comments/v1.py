@@ -1,4 +1,4 @@
-"""The public API of comments (spec 4.4)."""
+"""The public API of comments."""
 
 from __future__ import annotations
 

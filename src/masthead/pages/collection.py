@@ -1,11 +1,11 @@
-"""Pages: standing texts beside the posts."""
+"""The pages and categories collections."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from masthead.posts.content import CONTENT_SOURCE, follow_content
+from masthead.posts.content import CONTENT_SOURCE, update_content_source
 from masthead.records.collection import FREE, Change, Collection, Event, Rules, Save
 from masthead.records.fields.documents import Json
 from masthead.records.fields.text import Slug, Text
@@ -18,7 +18,7 @@ from masthead.records.write.publication import (
 
 
 def before_save(save: Save) -> Mapping[str, Any]:
-    return {**stamp_publication(save), **follow_content(save)}
+    return {**stamp_publication(save), **update_content_source(save)}
 
 
 def page_events(change: Change) -> Iterator[Event]:

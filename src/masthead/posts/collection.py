@@ -1,4 +1,4 @@
-"""Posts: what a post is, who may read it, and which events its changes mean."""
+"""The posts collection: its fields, access rules and events."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from masthead.caller import Kind
 from masthead.errors import Forbidden
-from masthead.posts.content import CONTENT_SOURCE, follow_content
+from masthead.posts.content import CONTENT_SOURCE, update_content_source
 from masthead.records.collection import (
     FREE,
     Change,
@@ -33,8 +33,7 @@ from masthead.records.write.publication import (
     was_unpublished,
 )
 
-# Spec 2.12 names the first two conditions; without the others a draft or a scheduled post that is
-# public would be readable before its time.
+# Without the last two conditions public drafts and scheduled posts would be readable too early.
 PUBLIC = (
     "visibility = 'public' && published_at != '' && status = 'published' && published_at <= @now"
 )
@@ -44,18 +43,17 @@ OWN = "authors ?= @request.auth.id"
 
 
 def before_save(save: Save) -> Mapping[str, Any]:
-    return {**stamp_publication(save), **follow_content(save), **_own_authors(save)}
+    return {**stamp_publication(save), **update_content_source(save), **_own_authors(save)}
 
 
 def _own_authors(save: Save) -> Mapping[str, Any]:
-    """An author writes in the own name: a new post is theirs, and who else has written a post is
-    for an editor or an owner to say."""
+    """An author's new post is their own; only editors and owners may name other authors."""
     if save.caller.kind is not Kind.AUTHOR:
         return {}
     own = [save.caller.id] if save.old is None else save.old["authors"]
-    is_left_out = save.old is None and not save.new["authors"]
-    if save.new["authors"] != own and not is_left_out:
-        raise Forbidden("Only an editor or an owner can say who else has written a post.")
+    is_omitted = save.old is None and not save.new["authors"]
+    if save.new["authors"] != own and not is_omitted:
+        raise Forbidden("Only an editor or an owner can change the authors of a post.")
     return {"authors": own}
 
 
@@ -113,8 +111,8 @@ posts = Collection(
         Counter(by=("status",), each="tags"),
     ),
     indexes=(
-        # The public list walks the first index alone, however deep the page; the second has the
-        # few posts that are not due yet.
+        # The public list reads only the first index, on every page; the second holds the few posts
+        # that are scheduled.
         Index(("visibility", "status", "created", "id", "published_at")),
         Index(("visibility", "status", "published_at"), only_late="published_at"),
         Index(("status", "created", "id")),

@@ -1,5 +1,5 @@
-"""The two forms of a text, HTML and the editor's document, and which of them is the newer one; for
-pages as well."""
+"""A text has two forms, HTML and the editor's document. This module records which one is newer, for
+posts and pages."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ CONTENT_SOURCE = Select(
 )
 
 
-def follow_content(save: Save) -> Mapping[str, Any]:
-    """A text that is sent alone leaves the other one, except that a document is rendered."""
+def update_content_source(save: Save) -> Mapping[str, Any]:
+    """A change of one form leaves the other, except that a document is rendered to HTML."""
     html_changed, json_changed = (_is_changed(save, n) for n in ("content_html", "content_json"))
     content_json = save.new["content_json"]
     if json_changed and content_json is not None:
@@ -36,12 +36,11 @@ def follow_content(save: Save) -> Mapping[str, Any]:
 def _rendered(save: Save) -> Mapping[str, str]:
     if "content_html" in save.given:
         return {}
-    # Loaded with the first document: the editor's schema and its parser are a noticeable part of
-    # a start that may never see one.
+    # Imported with the first document: the editor's schema and parser would slow down every start.
     from masthead.posts.editor import render
 
     html = render(save.new["content_json"])
-    # What has no HTML of its own, such as another editor's JSON, takes none away.
+    # JSON that can't be rendered, such as another editor's, leaves the HTML.
     return {"content_html": html} if html else {}
 
 

@@ -1,7 +1,7 @@
-"""The rich-text editor's document (ProseMirror or TipTap JSON) as HTML.
+"""Renders the rich-text editor's document (ProseMirror or TipTap JSON) to HTML.
 
-What the schema doesn't know keeps its text, because an editor's extensions must not lose a word;
-what could act (script addresses) is left out. The result is still sanitized wherever it is shown.
+Unknown nodes of an editor's extensions keep their text; script URLs are removed. The result is
+still sanitized wherever it is shown.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from masthead.records.safe_addresses import safe_link, safe_relation
 
 MAX_DEPTH = 100
 MAX_NODES = 20_000
-"""About two hundred printed pages. The event loop waits meanwhile: a third of a second at most."""
+"""About two hundred printed pages. Rendering blocks the event loop for a third of a second."""
 MAX_HTML = 5_000_000
 
 Attributes = Mapping[str, Any]
 
 
 def render(content_json: object) -> str | None:
-    """The document's HTML; None for JSON of any other kind. Invalid where it is out of bounds."""
+    """The document's HTML; None for other JSON. Raises Invalid if a limit is exceeded."""
     if not isinstance(content_json, dict) or content_json.get("type") != "doc":
         return None
     content = content_json.get("content", [])
@@ -39,13 +39,13 @@ def render(content_json: object) -> str | None:
 
 
 class _Builder:
-    """Builds the document's nodes from JSON that anybody may have written."""
+    """Builds the document's nodes from untrusted JSON."""
 
     def __init__(self) -> None:
         self._nodes = 0
 
     def children(self, content: object, depth: int, *, is_inline: bool) -> list[Node]:
-        """`is_inline`: these stand inside a paragraph or the like, where no block may."""
+        """`is_inline`: the parent is a paragraph or the like, which can't hold blocks."""
         if depth > MAX_DEPTH:
             raise _too_large(f"is nested deeper than {MAX_DEPTH} levels")
         found: list[Node] = []
@@ -68,24 +68,26 @@ class _Builder:
             return _INLINE[name](attributes, _marks(item))
         if name in _EMBEDS:
             return _embedded(attributes, is_inline)
-        holds_text = name in _TEXT_BLOCKS
-        inside = self.children(item.get("content"), depth + 1, is_inline=is_inline or holds_text)
+        is_text_block = name in _TEXT_BLOCKS
+        children = self.children(
+            item.get("content"), depth + 1, is_inline=is_inline or is_text_block
+        )
         if name == "figure":
-            return _figure(attributes, inside, is_inline)
+            return _figure(attributes, children, is_inline)
         if is_inline:
-            return inside
+            return children
         if name in _RULES:
-            return [_schema.nodes[name].create(), *inside]
+            return [_schema.nodes[name].create(), *children]
         if name in _BLOCKS:
-            return [_schema.nodes[name].create(_BLOCKS[name](attributes), inside)]
-        return _unknown(inside)
+            return [_schema.nodes[name].create(_BLOCKS[name](attributes), children)]
+        return _unknown_block(children)
 
 
-def _unknown(inside: list[Node]) -> list[Node]:
-    """A block of somebody else's making: its own blocks stand alone, its text is a paragraph."""
-    if inside and all(node.is_inline for node in inside):
-        return [_schema.nodes["paragraph"].create(None, inside)]
-    return inside
+def _unknown_block(children: list[Node]) -> list[Node]:
+    """An unknown block is replaced by its own blocks, or by a paragraph of its text."""
+    if children and all(node.is_inline for node in children):
+        return [_schema.nodes["paragraph"].create(None, children)]
+    return children
 
 
 def _too_large(how: str) -> Invalid:
@@ -103,7 +105,7 @@ def _name(name: object) -> str:
     """ProseMirror's own names are `bullet_list` and `strong`, TipTap's `bulletList` and `bold`."""
     if not isinstance(name, str):
         return ""
-    camel = re.sub(r"_([a-z])", lambda letter: letter[1].upper(), name) if "_" in name else name
+    camel = re.sub(r"_([a-z])", lambda match: match[1].upper(), name) if "_" in name else name
     return _ALIASES.get(camel, camel)
 
 
@@ -134,14 +136,14 @@ def _link(attributes: object) -> dict[str, str | None] | None:
     target = attributes.get("target")
     target = target if target in ("_blank", "_self", "_parent", "_top") else None
     given = attributes.get("rel")
-    # A page opened in a new window could otherwise steer the one it came from.
+    # Otherwise a page in a new window could control the page that opened it.
     usual = "noopener" if target == "_blank" else None
     rel = (safe_relation(given) if isinstance(given, str) else "") or usual
     return {"href": href, "title": _text(attributes.get("title")), "target": target, "rel": rel}
 
 
 def _safe_address(value: object) -> str | None:
-    """An address that can't run anything: of a known scheme, or without one."""
+    """A URL that can't run a script: with a known scheme, or without one."""
     return (safe_link(value) or None) if isinstance(value, str) else None
 
 
@@ -192,12 +194,12 @@ def _picture(attributes: Attributes) -> dict[str, Any] | None:
 
 
 def _figure(attributes: Attributes, caption: list[Node], is_inline: bool) -> list[Node]:
-    """A picture with a caption, as TipTap's figure has it: the picture in its attributes, the
-    caption as its text. `href` is where the picture leads to."""
+    """A picture with a caption, as in TipTap: the picture in the attributes, the caption as text.
+    `href` is the link of the picture."""
     shown = _picture(attributes)
     if shown is None or is_inline:
-        inside = [*_image(attributes, []), *caption]
-        return inside if is_inline else _unknown(inside)
+        children = [*_image(attributes, []), *caption]
+        return children if is_inline else _unknown_block(children)
     shown["href"] = _safe_address(attributes.get("href"))
     return [_schema.nodes["figure"].create(shown, caption)]
 
@@ -217,7 +219,7 @@ _EMBEDS = frozenset({"youtube", "embed", "iframe", "video", "audio", "twitter", 
 
 
 def _embedded(attributes: Attributes, is_inline: bool) -> list[Node]:
-    """Players of other sites become links to them: this service shows no foreign frames."""
+    """Players of other sites become links, because frames of other sites are not shown."""
     link = _link({"href": attributes.get("src") or attributes.get("url")})
     if link is None:
         return []
@@ -274,7 +276,7 @@ _BLOCKS: dict[str, Callable[[Attributes], Attributes]] = {
 _RULES = frozenset({"horizontalRule", "paywall"})
 _TEXT_BLOCKS = frozenset({"paragraph", "heading", "codeBlock", "figure"})
 
-# From the outermost to the innermost, where several stand on one text.
+# From the outermost to the innermost, if a text has several.
 _MARKS = {
     "bold": "strong",
     "italic": "em",
@@ -314,7 +316,7 @@ def _captioned(node: Node) -> list[Any]:
 
 
 def _plain(node: Node) -> dict[str, Any]:
-    # As it will be read between tags, where quotes need no escape.
+    # Between tags quotes need no escape.
     return {"dom": html.escape(str(node.text), quote=False)}
 
 
@@ -343,7 +345,7 @@ def _leaf(tag: str, *attributes: str, group: str = "inline") -> dict[str, Any]:
     }
 
 
-_SPECIFICATION: Any = {
+_SCHEMA_SPEC: Any = {
     "nodes": {
         "doc": {"content": "block*"},
         "paragraph": {
@@ -375,7 +377,7 @@ _SPECIFICATION: Any = {
         },
         "taskItem": {**_block("li"), "attrs": _attributes("checked"), "toDOM": _task},
         "horizontalRule": _leaf("hr", group="block"),
-        # Where the part begins that only those see whom the post's visibility lets in.
+        # The start of the part that the post's visibility protects.
         "paywall": {"group": "block", "toDOM": lambda _: ["hr", {"class": "paywall"}]},
         "table": {**_block("table"), "toDOM": lambda _: ["table", ["tbody", 0]]},
         "tableRow": _block("tr"),
@@ -398,5 +400,5 @@ _SPECIFICATION: Any = {
         **{name: {"toDOM": lambda _, __, tag=tag: [tag, 0]} for name, tag in _MARKS.items()},
     },
 }
-_schema: Schema[Any, Any] = Schema(_SPECIFICATION)
+_schema: Schema[Any, Any] = Schema(_SCHEMA_SPEC)
 _serializer = DOMSerializer.from_schema(_schema)

@@ -1,4 +1,4 @@
-"""The public API of posts (spec 4.2)."""
+"""The public API of posts."""
 
 from __future__ import annotations
 
@@ -71,8 +71,8 @@ TAG = Parameter("tag", "Only posts with this tag.", maximum=100)
 Q = Parameter(
     "q",
     "Only posts that have all of these words in their title, excerpt, text or tags. "
-    '`"quoted words"` must stand in a row, `begin*` finds all words that begin so; marks on '
-    "letters and upper case make no difference. Newest first, as every list.",
+    '`"quoted words"` must be adjacent, `begin*` finds all words with this prefix; accents and '
+    "upper case make no difference. Newest first, as every list.",
     maximum=200,
 )
 UPDATED_SINCE = Parameter("updated_since", "Only posts changed after this moment.", "moment")

@@ -1,4 +1,4 @@
-"""One request to the record store: the context, who is calling, and what the face may use."""
+"""One request to the record store: its context, its caller and the services for its handler."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from masthead.web.request_context import RequestContext, request_context
 
 MAX_JSON_BYTES = 8 * 1024 * 1024
 MAX_OWN_BYTES = 64 * 1024
-"""Of a guest or a member: the only record of theirs to change is their account."""
+"""Of a guest or a member, who can only change their own account."""
 
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
@@ -103,8 +103,7 @@ class Call:
 async def identify(services: RecordStoreServices, scope: Scope) -> Caller:
     """The caller by token or cookie, on the tenant that the host names.
 
-    A token that is no good is as none at all (PocketBase answers so, and its clients expect it),
-    and so is one of another tenant than the host's.
+    As in PocketBase, an invalid token is ignored, and so is one of another tenant than the host's.
     """
     context = request_context(scope)
     for name, _ in scope["headers"]:
@@ -138,19 +137,18 @@ async def _by_cookie(services: RecordStoreServices, scope: Scope) -> Caller | No
     cookies = header(scope, b"cookie")
     if not cookies or not is_own_request(scope):
         return None
-    for name, wants_admin in ((ADMIN_COOKIE, True), (MEMBER_COOKIE, False)):
+    for name, is_admin in ((ADMIN_COOKIE, True), (MEMBER_COOKIE, False)):
         token = read_cookie(cookies, name)
         caller = await services.accounts.caller_of(token) if token else None
-        # Each cookie carries its own kind of session and never the other.
-        if caller and (caller.collection == superusers.name) is wants_admin:
+        # Each cookie is valid only for its own kind of session.
+        if caller and (caller.collection == superusers.name) is is_admin:
             return caller
     return None
 
 
 def is_own_request(scope: Scope) -> bool:
-    """A browser sends cookies along with forms of sibling sites, too: tenants share a parent
-    domain. What would change something, or sign a browser in, has to come from the very same
-    origin."""
+    """Tenants share a parent domain, so a browser also sends cookies with forms of sibling sites.
+    Requests that change something or sign in must come from the same origin."""
     if scope["method"] in _SAFE_METHODS:
         return True
     fetch_site = header(scope, b"sec-fetch-site")

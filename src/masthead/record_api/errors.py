@@ -1,4 +1,4 @@
-"""The record store's error envelope: PocketBase's shape with the named code of spec part 7."""
+"""The record store's error envelope: PocketBase's shape, with a named code."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from masthead.errors import MastheadError
 from masthead.web.answers import send_json
 from masthead.web.errors import InternalError, retry_after
 
-# The first matching row answers. A query that runs into the time limit is the caller's to mend.
+# The first matching row counts. A query that exceeds the time limit is a client error.
 TABLE: tuple[tuple[type[MastheadError], int, str], ...] = (
     (errors.Invalid, 400, "validation_invalid_data"),
     (errors.BadRequest, 400, "validation_invalid_data"),

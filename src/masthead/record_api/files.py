@@ -1,4 +1,4 @@
-"""Uploaded files and their thumbs: `/api/files/{collection}/{id}/{name}`."""
+"""Uploaded files and their thumbnails: `/api/files/{collection}/{id}/{name}`."""
 
 from __future__ import annotations
 

@@ -1,20 +1,19 @@
-"""The query parameters of the record store, read once per distinct query string."""
+"""The query parameters of the record store, parsed once per distinct query string."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from urllib.parse import parse_qsl
 
 from masthead.caller import Caller
 from masthead.errors import BadRequest
 from masthead.records.engine import ListRequest
 from masthead.records.read.expand import Expansion
 from masthead.records.read.projection import Projection
+from masthead.web.query_string import parse_query_string
 
 DEFAULT_PER_PAGE = 30
 MAX_PER_PAGE = 1_000
-MAX_QUERY_BYTES = 16_000
 MAX_ANSWER_BYTES = 32 * 1024 * 1024
 """Of the records in an answer to an administrator: a thousand posts of 32 KiB."""
 MAX_READER_BYTES = 8 * 1024 * 1024
@@ -37,7 +36,7 @@ class ViewParameters:
         return self.projection.top_level_names() if self.projection else None
 
 
-def read_list_parameters(query_string: bytes, caller: Caller) -> ListParameters:
+def parse_list_parameters(query_string: bytes, caller: Caller) -> ListParameters:
     return _list_parameters(query_string, max_answer_bytes(caller))
 
 
@@ -45,13 +44,13 @@ def max_answer_bytes(caller: Caller) -> int:
     return MAX_READER_BYTES if caller.is_reader else MAX_ANSWER_BYTES
 
 
-def read_view_parameters(query_string: bytes) -> ViewParameters:
-    return _view_parameters(query_string) if query_string else _WHOLE
+def parse_view_parameters(query_string: bytes) -> ViewParameters:
+    return _view_parameters(query_string) if query_string else _NO_PARAMETERS
 
 
 @lru_cache(maxsize=1_024)
 def _list_parameters(query_string: bytes, max_bytes: int) -> ListParameters:
-    given = query_parameters(query_string)
+    given = parse_query_string(query_string, "utf-8")
     projection = Projection.parse(given.get("fields", ""))
     per_page = _number(given, "perPage", DEFAULT_PER_PAGE)
     return ListParameters(
@@ -71,27 +70,11 @@ def _list_parameters(query_string: bytes, max_bytes: int) -> ListParameters:
 
 @lru_cache(maxsize=1_024)
 def _view_parameters(query_string: bytes) -> ViewParameters:
-    given = query_parameters(query_string)
+    given = parse_query_string(query_string, "utf-8")
     expand = given.get("expand", "")
-    # Read once more by the engine; here so that a change is refused before it is made.
+    # The engine parses it again; here so that an invalid one is refused before the change.
     Expansion.parse(expand)
     return ViewParameters(expand, Projection.parse(given.get("fields", "")))
-
-
-def query_parameters(query_string: bytes) -> dict[str, str]:
-    """The first value of each name, as PocketBase takes it."""
-    if len(query_string) > MAX_QUERY_BYTES:
-        raise BadRequest(f"The query string has over {MAX_QUERY_BYTES:,} bytes.")
-    try:
-        pairs = parse_qsl(
-            query_string.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=100
-        )
-    except ValueError:
-        raise BadRequest("The query string has over 100 parameters.") from None
-    given: dict[str, str] = {}
-    for name, value in pairs:
-        given.setdefault(name, value)
-    return given
 
 
 def _number(given: dict[str, str], name: str, default: int) -> int:
@@ -105,4 +88,4 @@ def _number(given: dict[str, str], name: str, default: int) -> int:
     return number if number >= 1 else default
 
 
-_WHOLE = ViewParameters("", None)
+_NO_PARAMETERS = ViewParameters("", None)

@@ -1,4 +1,4 @@
-"""List, view, create, update and delete on any collection (spec 4.11)."""
+"""List, view, create, update and delete on any collection."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from masthead.ids import TenantId
 from masthead.media.upload import file_field, store_upload
 from masthead.members.email_change import new_address
 from masthead.record_api.call import Call
-from masthead.record_api.large_answers import check_size, in_pieces, send_pieces
+from masthead.record_api.chunked_answers import check_size, encode_chunks, send_chunks
 from masthead.record_api.parameters import (
     max_answer_bytes,
-    read_list_parameters,
-    read_view_parameters,
+    parse_list_parameters,
+    parse_view_parameters,
 )
-from masthead.record_api.showing import all_shown, shown
+from masthead.record_api.rendering import render_record, render_records
 from masthead.records.collection import Collection, Record
 from masthead.records.engine import ListRequest, Page
 from masthead.records.fields.base import REQUIRED
@@ -30,14 +30,14 @@ from masthead.web.multipart import Upload, form_to_object, read_form
 
 FORM_OVERHEAD = 1024 * 1024
 SMALL_ANSWER = 256 * 1024
-"""Characters of long texts; an answer of more is made and sent in pieces."""
+"""Characters of long texts; a larger answer is encoded and sent in chunks."""
 LARGE_ANSWER = 1024 * 1024
-"""Characters of long texts; a list of more counts towards the limit of costly lists."""
+"""Characters of long texts; a larger list counts towards the limit of costly lists."""
 
 
 async def list_records(call: Call) -> None:
     collection = call.collection()
-    wanted = read_list_parameters(call.scope["query_string"], call.caller)
+    wanted = parse_list_parameters(call.scope["query_string"], call.caller)
     page = await _limited_page(call, collection, wanted.request)
     body = {
         "page": page.page,
@@ -45,15 +45,15 @@ async def list_records(call: Call) -> None:
         "totalItems": page.total,
         "totalPages": page.total_pages,
     }
-    items = await all_shown(collection, page.items, wanted.projection)
+    items = await render_records(collection, page.items, wanted.projection)
     if page.weight <= SMALL_ANSWER and not wanted.request.expand:
         await send_json(call.send, 200, {**body, "items": items})
         return
     if items is not page.items:
-        # Nothing may hold the whole records while a slow client takes its time.
+        # Frees the whole records before sending to a slow client.
         page.items.clear()
     max_bytes = max_answer_bytes(call.caller)
-    await send_pieces(call.send, await in_pieces(body, "items", items, max_bytes))
+    await send_chunks(call.send, await encode_chunks(body, "items", items, max_bytes))
 
 
 async def _limited_page(call: Call, collection: Collection, wanted: ListRequest) -> Page:
@@ -62,7 +62,7 @@ async def _limited_page(call: Call, collection: Collection, wanted: ListRequest)
         return await call.records.page(call.caller, collection, wanted)
     limit, address = call.services.read_limit, call.context.address
     if call.scope["query_string"]:
-        # A site's plain list stays there for readers who share a network with an attacker.
+        # The plain list stays available to readers who share a network with an attacker.
         limit.check(address)
     try:
         page = await call.records.page(call.caller, collection, wanted)
@@ -76,7 +76,7 @@ async def _limited_page(call: Call, collection: Collection, wanted: ListRequest)
 
 async def view_record(call: Call) -> None:
     collection = call.collection()
-    record = await _viewed(call, collection, call.caller, call.record_id)
+    record = await _view(call, collection, call.caller, call.record_id)
     check_size(record, max_answer_bytes(call.caller))
     await send_json(call.send, 200, record)
 
@@ -84,29 +84,29 @@ async def view_record(call: Call) -> None:
 async def create_record(call: Call) -> None:
     collection = call.collection()
     call.records.check_may_create(call.caller, collection)
-    read_view_parameters(call.scope["query_string"])
+    parse_view_parameters(call.scope["query_string"])
     async with AsyncExitStack() as stack:
         takes_files = file_field(collection) is not None
         given, uploads = await _read_body(call, collection, stack, takes_files=takes_files)
-        caller = await _in_named_tenant(call, collection, given)
+        caller = await _in_requested_tenant(call, collection, given)
         try:
             record = await _create(call, caller, collection, given, uploads)
         except Invalid as error:
             raise Invalid(error.problems, "Failed to create record.") from None
-    await send_json(call.send, 200, await _written(call, collection, caller, record))
+    await send_json(call.send, 200, await _answer_record(call, collection, caller, record))
 
 
 async def update_record(call: Call) -> None:
     collection = call.collection()
     call.records.check_may_update(call.caller, collection, call.record_id)
-    read_view_parameters(call.scope["query_string"])
+    parse_view_parameters(call.scope["query_string"])
     async with AsyncExitStack() as stack:
         given, _ = await _read_body(call, collection, stack, takes_files=False)
         try:
             record = await _update(call, collection, given)
         except Invalid as error:
             raise Invalid(error.problems, "Failed to update record.") from None
-    await send_json(call.send, 200, await _written(call, collection, call.caller, record))
+    await send_json(call.send, 200, await _answer_record(call, collection, call.caller, record))
 
 
 async def delete_record(call: Call) -> None:
@@ -114,8 +114,8 @@ async def delete_record(call: Call) -> None:
     await send_empty(call.send)
 
 
-async def _viewed(call: Call, collection: Collection, caller: Caller, record_id: str) -> Record:
-    wanted = read_view_parameters(call.scope["query_string"])
+async def _view(call: Call, collection: Collection, caller: Caller, record_id: str) -> Record:
+    wanted = parse_view_parameters(call.scope["query_string"])
     record = await call.records.get(
         caller,
         collection,
@@ -124,16 +124,18 @@ async def _viewed(call: Call, collection: Collection, caller: Caller, record_id:
         names=wanted.names,
         max_bytes=max_answer_bytes(caller),
     )
-    return await shown(collection, record, wanted.projection)
+    return await render_record(collection, record, wanted.projection)
 
 
-async def _written(call: Call, collection: Collection, caller: Caller, record: Record) -> Record:
-    """A record as its writer sees it; only rules and expansions need another look."""
-    wanted = read_view_parameters(call.scope["query_string"])
+async def _answer_record(
+    call: Call, collection: Collection, caller: Caller, record: Record
+) -> Record:
+    """The written record as its caller may read it; only rules and expansions need a query."""
+    wanted = parse_view_parameters(call.scope["query_string"])
     if wanted.expand or not caller.is_admin:
-        return await _viewed(call, collection, caller, record["id"])
+        return await _view(call, collection, caller, record["id"])
     seen = call.records.as_seen_by(caller, collection, record)
-    return await shown(collection, seen, wanted.projection)
+    return await render_record(collection, seen, wanted.projection)
 
 
 async def _create(
@@ -166,9 +168,9 @@ async def _update(call: Call, collection: Collection, given: dict[str, Any]) -> 
 async def _check_may_set_password(
     call: Call, collection: Collection, given: dict[str, Any]
 ) -> None:
-    """An administrator may reset a member's password; everyone else must know their own.
+    """An administrator may set a member's password; others must send their old one.
 
-    Before anything is hashed, because hashing is expensive.
+    Called before the new password is hashed, because hashing is expensive.
     """
     caller = call.caller
     is_own = caller.id == call.record_id and caller.collection == collection.name
@@ -191,13 +193,13 @@ async def _check_may_set_password(
 async def _update_own(
     call: Call, collection: Collection, given: dict[str, Any], stamped: Record | None
 ) -> Record:
-    """A member's own account; a new e-mail address counts once its mailbox has confirmed it."""
+    """Changes a member's own account; a new email address must be confirmed first."""
     if call.record_id != call.caller.id:
         raise NotFound
     new_email = new_address(call.caller, given)
-    kept = {name: value for name, value in given.items() if name != "email"}
+    values = {name: value for name, value in given.items() if name != "email"}
     async with call.records.unit(call.caller) as unit:
-        record = await unit.update(collection, call.record_id, kept, stamped=stamped)
+        record = await unit.update(collection, call.record_id, values, stamped=stamped)
         if new_email:
             await call.services.email_changes.request(unit, record, new_email)
     return record
@@ -209,20 +211,20 @@ async def _read_body(
     if not call.is_multipart:
         return _with_modifiers(collection, await call.json()), []
     limit = call.max_body
-    refusal = ""
+    no_files = ""
     if takes_files:
         limit = call.services.settings.max_upload + FORM_OVERHEAD
     elif file_field(collection):
-        refusal = "A file can't be replaced. Upload a new one and delete this one."
+        no_files = "A file can't be replaced. Upload a new one and delete this one."
     else:
-        refusal = "Records of this collection hold no files. Send values only."
-    reading = read_form(call.scope, call.receive, limit=limit, no_files=refusal)
+        no_files = "Records of this collection hold no files. Send values only."
+    reading = read_form(call.scope, call.receive, limit=limit, no_files=no_files)
     form = await stack.enter_async_context(reading)
     return _with_modifiers(collection, form_to_object(form)), form.files
 
 
 def _with_modifiers(collection: Collection, given: dict[str, Any]) -> dict[str, Any]:
-    """PocketBase's `price+` and `tags-`, and the leniency its clients count on."""
+    """Applies PocketBase's `price+` and `tags-`, and its lenient type conversion."""
     values: dict[str, Any] = {}
     for name, value in given.items():
         field = collection.by_name.get(name)
@@ -235,8 +237,8 @@ def _with_modifiers(collection: Collection, given: dict[str, Any]) -> dict[str, 
     return values
 
 
-async def _in_named_tenant(call: Call, collection: Collection, given: dict[str, Any]) -> Caller:
-    """`tenant_id` in a body: an operator chooses with it, anyone else can only repeat their own."""
+async def _in_requested_tenant(call: Call, collection: Collection, given: dict[str, Any]) -> Caller:
+    """`tenant_id` in a body: operators may name any tenant, others only their own."""
     named = given.pop("tenant_id", None)
     caller = call.caller
     if named in (None, "") or named == caller.tenant_id:

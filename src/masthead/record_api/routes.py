@@ -1,4 +1,4 @@
-"""The record store's table of contents: PocketBase's addresses, over our own engine."""
+"""The routes of the record store: PocketBase's endpoints on our own engine."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _route(services: RecordStoreServices, path: str, **handlers: Handler) -> Rou
 
 
 class _Endpoint:
-    """Plain ASGI: these paths are hot, and a request object would only be in the way."""
+    """Plain ASGI, because a request object would slow down these frequent calls."""
 
     def __init__(self, services: RecordStoreServices, handlers: dict[str, Handler]) -> None:
         self._services = services
@@ -68,14 +68,14 @@ class _Endpoint:
             if scope["method"] == "OPTIONS":
                 await send_empty(send, 204, [(b"allow", self._allowed)])
                 return
-            # PocketBase knows no 405.
+            # PocketBase has no 405.
             raise NotFound
         caller = await identify(self._services, scope)
         await handler(Call(self._services, scope, receive, send, caller))
 
 
 def _with_headers(send: Send, added: RawHeaders) -> Send:
-    """For pages of other origins, which the tenant lists."""
+    """Adds the CORS headers."""
 
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":

@@ -1,4 +1,4 @@
-"""Logins and refresh for administrators and members, as PocketBase's clients call them."""
+"""PocketBase's endpoints for signing in, refreshing tokens and resetting passwords."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from masthead.identity.sessions import ADMIN_COOKIE, MEMBER_COOKIE, set_cookie
 from masthead.identity.tenants import superusers
 from masthead.ids import TenantId
 from masthead.record_api.call import Call, is_own_request
-from masthead.record_api.parameters import read_view_parameters
-from masthead.record_api.showing import projected, shown
+from masthead.record_api.parameters import parse_view_parameters
+from masthead.record_api.rendering import apply_projection, render_record
 from masthead.records.collection import Collection
 from masthead.records.fields.base import REQUIRED, FieldError
 from masthead.web.answers import send_empty, send_json
@@ -25,7 +25,7 @@ async def auth_with_password(call: Call) -> None:
 
 
 async def admin_auth_with_password(call: Call) -> None:
-    """The address of PocketBase before 0.23; its clients read `admin` instead of `record`."""
+    """PocketBase's endpoint before 0.23; its clients read `admin` instead of `record`."""
     await _sign_in(call, superusers, with_admin=True)
 
 
@@ -110,18 +110,18 @@ async def _refresh(call: Call, collection: Collection, *, with_admin: bool) -> N
 async def _answer(
     call: Call, collection: Collection, signed_in: SignedIn, *, with_admin: bool
 ) -> None:
-    wanted = read_view_parameters(call.scope["query_string"])
+    wanted = parse_view_parameters(call.scope["query_string"])
     caller = signed_in.caller
     if caller.tenant_id is None:
-        # An operator's account is the platform's; tenants may have accounts of the same id.
+        # An operator's account belongs to the platform; a tenant may have the same id.
         caller = in_tenant(caller, TenantId(""))
     record = await call.records.get(caller, collection, caller.id, expand=wanted.expand)
-    record = await shown(collection, record, None)
+    record = await render_record(collection, record, None)
     body: dict[str, Any] = {"token": signed_in.token, "record": record}
     if with_admin:
         body["admin"] = record
     if wanted.projection:
-        (body,) = await projected([body], wanted.projection)
+        (body,) = await apply_projection([body], wanted.projection)
     headers = [(b"cache-control", b"no-store")]
     if is_own_request(call.scope):
         headers.append((b"set-cookie", _cookie(call, collection, signed_in).encode()))

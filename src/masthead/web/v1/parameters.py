@@ -8,13 +8,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import parse_qsl
 
 from masthead import ids
-from masthead.errors import BadRequest, Invalid, Problem
+from masthead.errors import Invalid, Problem
 from masthead.records.fields.values import read_moment
+from masthead.web.query_string import parse_query_string
 
-MAX_QUERY_BYTES = 16_000
 MAX_PAGE = 1_000_000_000
 
 _WHOLE_NUMBER = re.compile(r"-?[0-9]+")
@@ -79,7 +78,7 @@ PAGING = (PAGE, PER_PAGE, CURSOR)
 
 def read_query(query_string: bytes, declared: Sequence[Parameter]) -> dict[str, Any]:
     """All declared parameters, defaults filled in; others are ignored."""
-    given = _pairs(query_string) if query_string else {}
+    given = parse_query_string(query_string, "latin-1") if query_string else {}
     values: dict[str, Any] = {}
     problems: dict[str, Problem] = {}
     for parameter in declared:
@@ -93,21 +92,6 @@ def read_query(query_string: bytes, declared: Sequence[Parameter]) -> dict[str, 
     if problems:
         raise Invalid(problems, "A query parameter is not valid.")
     return values
-
-
-def _pairs(query_string: bytes) -> dict[str, str]:
-    if len(query_string) > MAX_QUERY_BYTES:
-        raise BadRequest(f"The query string has over {MAX_QUERY_BYTES:,} bytes.")
-    try:
-        pairs = parse_qsl(
-            query_string.decode("latin-1"), keep_blank_values=True, max_num_fields=100
-        )
-    except ValueError:
-        raise BadRequest("The query string has over 100 parameters.") from None
-    given: dict[str, str] = {}
-    for name, value in pairs:
-        given.setdefault(name, value)
-    return given
 
 
 def write_cursor(created: str, record_id: str) -> str:
