@@ -20,7 +20,7 @@ from masthead.records.versions import is_used
 from masthead.records.write.unit import Unit, WrittenEvent
 from masthead.schema import registry, tables
 from masthead.site.address import Sites
-from masthead.site.custom_domain import beside
+from masthead.site.custom_domain import with_base_domain
 from masthead.storage.database import Database
 from masthead.storage.open import open_database
 from masthead.webhooks.collection import with_outbound_rules
@@ -60,7 +60,7 @@ class Installation:
         )
         return Records(
             self.database,
-            beside(collections, settings.base_domain),
+            with_base_domain(collections, settings.base_domain),
             tables,
             self.keyring,
             self._clock,

@@ -89,5 +89,5 @@ async def test_many_carts_of_many_tenants_are_marked_in_batches(
         await tenant.create("carts", CART)
         await other_tenant.create("carts", CART)
     app.clock.advance(hours=25)
-    await mark_abandoned(app.parts.records, at_once=3)
+    await mark_abandoned(app.parts.records, batch_size=3)
     assert [len(await told(each)) for each in (tenant, other_tenant)] == [4, 4]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masthead.media.filenames import LONGEST_SHOWN, shown_name, snake_case, stored_name
+from masthead.media.filenames import MAX_DISPLAY_NAME, display_name, snake_case, stored_name
 
 
 @pytest.mark.parametrize(
@@ -76,11 +76,11 @@ def test_any_name_becomes_a_safe_one(filename: str, content_type: str) -> None:
         ("gpj.\u202eexe", "gpj.exe"),
         ("a\0b.png", "ab.png"),
         ("x" * 300 + ".tar.gz", "x" * 248 + ".tar.gz"),
-        ("x" * 300, "x" * LONGEST_SHOWN),
+        ("x" * 300, "x" * MAX_DISPLAY_NAME),
         ("x." + "y" * 300, "x." + "y" * 20),
         ("/", ""),
         ("", ""),
     ],
 )
 def test_the_shown_name_is_the_senders_without_its_folders(filename: str, expected: str) -> None:
-    assert shown_name(filename) == expected
+    assert display_name(filename) == expected

@@ -265,7 +265,7 @@ _SOURCES = {kind: picture(kind) for kind in ("PNG", "JPEG", "GIF", "WEBP")}
 
 
 async def test_the_pool_works_beside_the_loop_and_refuses_when_full() -> None:
-    pool = ImagePool(threads=1, waiting=1)
+    pool = ImagePool(threads=1, max_waiting=1)
     gate = threading.Event()
     try:
         first = asyncio.create_task(pool.run(gate.wait, 60))
@@ -283,7 +283,7 @@ async def test_the_pool_works_beside_the_loop_and_refuses_when_full() -> None:
 
 
 async def test_a_cancelled_caller_leaves_only_when_its_file_is_free() -> None:
-    pool = ImagePool(threads=1, waiting=1)
+    pool = ImagePool(threads=1, max_waiting=1)
     has_begun, gate, is_done = threading.Event(), threading.Event(), threading.Event()
 
     def work() -> None:

@@ -18,7 +18,7 @@ from tests.world import Account, TenantWorld, World, records_of
 
 from masthead.errors import Unavailable
 from masthead.media.images import BadImage, ImagePool
-from masthead.media.thumbs import FAILED_FOR, thumb_key
+from masthead.media.thumbs import FAILURE_LIFETIME, thumb_key
 from masthead.storage.objects import LocalObjectStore
 
 MEDIA = records_of("media")
@@ -83,7 +83,7 @@ async def test_a_failed_decode_is_tried_again_after_a_day_and_for_another_file(
     assert await thumb_key(store, pool, KEY, "100x100") == KEY
     (mark,) = (tmp_path / "t/media/r/thumbs_a.png").iterdir()
     assert mark.stat().st_size == 0
-    yesterday = time.time() - FAILED_FOR.total_seconds() - 1
+    yesterday = time.time() - FAILURE_LIFETIME.total_seconds() - 1
     os.utime(mark, (yesterday, yesterday))
     made = await thumb_key(store, pool, KEY, "100x100")
     stored = await store.get(made)
@@ -111,12 +111,12 @@ async def test_a_thumb_that_many_ask_for_is_made_once(tmp_path: Path) -> None:
 
 
 async def test_one_tenant_decodes_one_picture_at_a_time_and_others_are_not_held_up() -> None:
-    pool = ImagePool(waiting=1)
+    pool = ImagePool(max_waiting=1)
     entered: list[str] = []
     gate = asyncio.Event()
 
     async def decode(name: str, tenant_id: str) -> None:
-        async with pool.turn(tenant_id):
+        async with pool.tenant_slot(tenant_id):
             entered.append(name)
             await gate.wait()
 
@@ -128,7 +128,7 @@ async def test_one_tenant_decodes_one_picture_at_a_time_and_others_are_not_held_
         await asyncio.sleep(0)
         assert entered == ["a1", "b1"]
         with pytest.raises(Unavailable):
-            async with pool.turn("a"):
+            async with pool.tenant_slot("a"):
                 pass
         gate.set()
     assert entered == ["a1", "b1", "a2"]

@@ -69,8 +69,8 @@ def gift_card_events(change: Change) -> Iterator[Event]:
 
 
 def stamp_cart(save: Save) -> Mapping[str, Any]:
-    """A change is activity, except that the cart is given up. `idle_since` is what the worker goes
-    by: a cart that it may mark one day has it, and no other."""
+    """Every change is activity, except marking the cart as abandoned. The worker marks carts by
+    `idle_since`, which only carts that may be abandoned have."""
     cart = save.new
     is_abandoned = cart["status"] == "abandoned"
     last_activity = cart["last_activity"]
@@ -86,7 +86,7 @@ def stamp_cart(save: Save) -> Mapping[str, Any]:
 
 
 def cart_events(change: Change) -> Iterator[Event]:
-    """Once per cart: a cart that is opened again keeps its `abandoned_at`."""
+    """Once per cart: a reopened cart keeps its `abandoned_at`."""
     if (
         change.new
         and change.new["abandoned_at"]

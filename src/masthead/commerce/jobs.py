@@ -1,4 +1,4 @@
-"""Marks carts as abandoned, which is what makes `cart.abandoned` fire."""
+"""Marks carts as abandoned, which sends `cart.abandoned`."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from masthead.ids import TenantId
 from masthead.records.engine import Records
 
 ABANDONED_AFTER = timedelta(hours=24)
-CARTS_AT_ONCE = 100
+CART_BATCH = 100
 
 
-async def mark_abandoned(records: Records, *, at_once: int = CARTS_AT_ONCE) -> None:
-    """Marks all carts that have been idle for long enough, a batch at a time."""
+async def mark_abandoned(records: Records, *, batch_size: int = CART_BATCH) -> None:
+    """Marks all carts that have been idle for long enough, in batches."""
     until = records.clock() - ABANDONED_AFTER
-    while idle := await records.due(carts, "idle_since", until, at_once):
+    while idle := await records.due(carts, "idle_since", until, batch_size):
         for tenant_id, cart_ids in idle.items():
             await _mark(records, tenant_id, cart_ids, until)
 
@@ -28,7 +28,7 @@ async def _mark(
 ) -> None:
     async with records.unit(system(tenant_id)) as unit:
         for cart_id in cart_ids:
-            # Another worker may have been faster, or the customer has come back.
+            # Another worker may have marked it, or the customer has come back.
             found = await unit.find(carts, {"id": cart_id}, limit=1)
             if found and "" < found[0]["idle_since"] <= clock.to_text(until):
                 await unit.update(carts, cart_id, {"status": "abandoned"})

@@ -1,4 +1,4 @@
-"""Media: uploaded files and what is known of them."""
+"""The media collection: uploaded files and their metadata."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
-"""The names of an upload: the one it is stored under, and the one its sender knows it by.
+"""The stored name and the display name of an upload.
 
-The stored name is readable, ASCII, and never the same twice.
-
-`Hello World.txt` becomes `hello_world_47r13hicyn.txt`, as PocketBase names it. The result is safe
-as an object key, in a URL and in a header without any quoting.
+The stored name is readable, ASCII and unique: `Hello World.txt` becomes
+`hello_world_47r13hicyn.txt`, as in PocketBase. It needs no quoting in an object key, a URL or a
+header.
 """
 
 from __future__ import annotations
@@ -16,36 +15,36 @@ from masthead.ids import new_id
 from masthead.media.sniff import EXTENSIONS
 
 RANDOM_LENGTH = 10
-SHORTEST_STEM = 3
-LONGEST_STEM = 100
-LONGEST_EXTENSION = 20
-LONGEST_SHOWN = 255
+MIN_STEM = 3
+MAX_STEM = 100
+MAX_EXTENSION = 20
+MAX_DISPLAY_NAME = 255
 
-_LONGEST_INPUT = 1000
+_MAX_INPUT = 1000
 _DOUBLE_EXTENSIONS = re.compile(r"\.tar\.[A-Za-z0-9]+\Z")
 
 
 def stored_name(filename: str, content_type: str = "") -> str:
-    """A new name for a file the client calls `filename`.
+    """A new name for the client's `filename`.
 
-    `content_type`, as sniffed, gives the extension of a name that has none.
+    The sniffed `content_type` gives the extension of a name without one.
     """
     stem, extension = _split(_basename(filename))
     extension = _clean_extension(extension) or EXTENSIONS.get(content_type, "")
     stem = snake_case(stem)
-    if len(stem) < SHORTEST_STEM:
+    if len(stem) < MIN_STEM:
         stem += _random()
-    return f"{stem[:LONGEST_STEM].rstrip('_')}_{_random()}{extension}"
+    return f"{stem[:MAX_STEM].rstrip('_')}_{_random()}{extension}"
 
 
-def shown_name(filename: str) -> str:
-    """What the client calls the file, without folders and fit to be stored; may be empty."""
+def display_name(filename: str) -> str:
+    """The client's name of the file, without folders and limited in length; may be empty."""
     name = _basename(filename).strip()
-    if len(name) <= LONGEST_SHOWN:
+    if len(name) <= MAX_DISPLAY_NAME:
         return name
     stem, extension = _split(name)
-    extension = extension[: LONGEST_EXTENSION + 1]
-    return stem[: LONGEST_SHOWN - len(extension)] + extension
+    extension = extension[: MAX_EXTENSION + 1]
+    return stem[: MAX_DISPLAY_NAME - len(extension)] + extension
 
 
 def snake_case(text: str) -> str:
@@ -56,8 +55,8 @@ def snake_case(text: str) -> str:
 
 
 def _basename(filename: str) -> str:
-    """The last part of a path of either kind, without what would be invisible or misleading."""
-    name = re.split(r"[/\\]", filename[-_LONGEST_INPUT:])[-1]
+    """The last part of a Unix or Windows path, without invisible characters."""
+    name = re.split(r"[/\\]", filename[-_MAX_INPUT:])[-1]
     # Controls, zero-width characters and direction overrides ("gpj.exe" shown as "exe.jpg").
     return "".join(character for character in name if character.isprintable())
 
@@ -71,7 +70,7 @@ def _split(name: str) -> tuple[str, str]:
 
 def _clean_extension(extension: str) -> str:
     cleaned = re.sub(r"[^a-z0-9.]", "", anyascii(extension).lower()).strip(".")
-    return f".{cleaned[-LONGEST_EXTENSION:].lstrip('.')}" if cleaned else ""
+    return f".{cleaned[-MAX_EXTENSION:].lstrip('.')}" if cleaned else ""
 
 
 def _random() -> str:

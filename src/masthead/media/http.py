@@ -1,5 +1,5 @@
-"""Uploaded files over HTTP: `/media/{id}/{name}` on a site's own host, and the record store's
-`/api/files`, which serves the same way."""
+"""Serves uploaded files: `/media/{id}/{name}` on a site's own host, and the record store's
+`/api/files`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from masthead.records.write.unit import file_key
 from masthead.web.files import serve_object
 from masthead.web.request_context import request_context
 
-THUMBED = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+THUMBNAIL_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 MAX_QUERY_BYTES = 2_000
 MAX_NAMESAKES = 5
 
@@ -43,7 +43,7 @@ class _MediaFile:
 async def serve_file(
     services: UploadServices, scope: Scope, send: Send, collection: Collection
 ) -> None:
-    """Files are public to whoever knows their unguessable name, as the reader's site needs them."""
+    """Files are public: their names can't be guessed."""
     field = file_field(collection)
     record_id, name = scope["path_params"]["id"], scope["path_params"]["name"]
     if field is None or not ids.is_id(record_id):
@@ -61,8 +61,8 @@ async def serve_file(
     key = file_key(record["tenant_id"], collection, record["id"], name)
     wanted = _wanted(scope["query_string"])
     size = wanted.get("thumb", "")
-    # What has no size is no picture that could be read: no need to fetch it to find out again.
-    if size in field.thumbs and record["mime_type"] in THUMBED and record["width"]:
+    # A file without a size could not be decoded, so it is not fetched for a thumbnail.
+    if size in field.thumbs and record["mime_type"] in THUMBNAIL_TYPES and record["width"]:
         key = await thumb_key(services.objects, services.images, key, size)
     await serve_object(
         scope,
@@ -76,15 +76,15 @@ async def serve_file(
 
 
 def served_type(mime_type: str) -> str:
-    """Markup is sent as the text it is written in, so that no browser ever takes it for a page."""
+    """Markup is sent as plain text, so that no browser renders it."""
     if mime_type in _MARKUP:
         return "text/plain; charset=utf-8"
-    # A byte order mark, where there is one, outweighs the header.
+    # A byte order mark takes precedence over the header.
     return f"{mime_type}; charset=utf-8" if mime_type.startswith("text/") else mime_type
 
 
 def _wanted(query_string: bytes) -> dict[str, str]:
-    """What isn't understood asks for nothing: a file is a file whatever stands behind its name."""
+    """Unknown or invalid parameters are ignored."""
     if not query_string or len(query_string) > MAX_QUERY_BYTES:
         return {}
     return dict(parse_qsl(query_string.decode("latin-1")))

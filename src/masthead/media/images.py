@@ -1,8 +1,8 @@
-"""Pictures: their size and their thumbs, through Pillow.
+"""Dimensions and thumbnails of pictures, with Pillow.
 
-Uploads are hostile until proven otherwise: only formats named here are opened, the size is checked
-from the header before anything is decoded, and whatever a decoder stumbles over is `BadImage`.
-The functions block, so the service runs them through an `ImagePool`.
+Uploads are untrusted: only the formats listed here are opened, the size is checked from the header
+before anything is decoded, and every decoder error becomes `BadImage`. The functions block, so the
+service runs them in an `ImagePool`.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from PIL import Image, ImageOps
 from masthead.errors import Unavailable
 
 MAX_PIXELS = 80_000_000
-"""Larger pictures are never decoded. Below Pillow's own limit, whose warning thus never shows."""
+"""Larger pictures are never decoded. Below Pillow's own limit, which would warn."""
 MAX_PIXELS_OF = {"PNG": 40_000_000, "GIF": 40_000_000, "WEBP": 25_000_000}
-"""For thumbs of what can only be decoded whole: 4 bytes a pixel, in WebP's case 15."""
+"""For formats that can only be decoded as a whole: 4 bytes a pixel, 15 for WebP."""
 MAX_THUMB_SIDE = 4096
 MAX_THUMB_PIXELS = MAX_THUMB_SIDE * MAX_THUMB_SIDE
 
-_MEASURED = ("PNG", "JPEG", "GIF", "WEBP", "AVIF", "BMP")
-_THUMBED = ("PNG", "JPEG", "GIF", "WEBP")
+_MEASURABLE_FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "AVIF", "BMP")
+_THUMBNAIL_FORMATS = ("PNG", "JPEG", "GIF", "WEBP")
 _JPEG = ("JPEG", "MPO")
-"""MPO is what phones write: a JPEG with further pictures behind it."""
+"""Phones write MPO: a JPEG followed by further pictures."""
 _EXIF_ORIENTATION = 0x0112
 _QUARTER_TURNS = (5, 6, 7, 8)
 _MAX_ICC_BYTES = 64 * 1024
@@ -41,51 +41,51 @@ T = TypeVar("T")
 
 
 class BadImage(Exception):
-    """Not a picture we can read: another format, broken, cut off, or too large to decode."""
+    """A picture that can't be decoded: of another format, broken, truncated or too large."""
 
 
 @dataclass(slots=True)
-class _Turns:
-    """Of one tenant: who is at work, and how many are there with those who wait."""
+class _TenantQueue:
+    """The running task of one tenant, and how many run or wait."""
 
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    inside: int = 0
+    count: int = 0
 
 
 class ImagePool:
-    """A few threads for picture work: a burst of it blocks no loop and fills no memory."""
+    """A few threads for picture work, with a limited queue."""
 
-    def __init__(self, *, threads: int = 2, waiting: int = 64) -> None:
+    def __init__(self, *, threads: int = 2, max_waiting: int = 64) -> None:
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="images")
-        self._waiting = waiting
-        self._room = threads + waiting
-        self._inside = 0
-        self._turns: dict[str, _Turns] = {}
+        self._max_waiting = max_waiting
+        self._capacity = threads + max_waiting
+        self._count = 0
+        self._tenants: dict[str, _TenantQueue] = {}
 
     @asynccontextmanager
-    async def turn(self, tenant_id: str) -> AsyncIterator[None]:
-        """One of a tenant at a time, so that none holds all the threads and all the memory that
-        decoding takes; Unavailable when too many wait already."""
-        turns = self._turns.setdefault(tenant_id, _Turns())
-        if turns.inside > self._waiting:
+    async def tenant_slot(self, tenant_id: str) -> AsyncIterator[None]:
+        """One task of a tenant at a time, so that no tenant uses all threads and memory. Raises
+        Unavailable if too many wait."""
+        queue = self._tenants.setdefault(tenant_id, _TenantQueue())
+        if queue.count > self._max_waiting:
             raise Unavailable
-        turns.inside += 1
+        queue.count += 1
         try:
-            async with turns.lock:
+            async with queue.lock:
                 yield
         finally:
-            turns.inside -= 1
-            if not turns.inside:
-                del self._turns[tenant_id]
+            queue.count -= 1
+            if not queue.count:
+                del self._tenants[tenant_id]
 
     async def run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Runs `work` in a thread; Unavailable when too much is waiting already.
+        """Runs `work` in a thread; raises Unavailable if too much is waiting.
 
-        A cancelled caller still waits for a thread that has begun, because it reads their file.
+        A cancelled caller waits for a running thread, because the thread reads the caller's file.
         """
-        if self._inside >= self._room:
+        if self._count >= self._capacity:
             raise Unavailable
-        self._inside += 1
+        self._count += 1
         try:
             job = self._threads.submit(work, *args, **kwargs)
             running = asyncio.wrap_future(job)
@@ -96,20 +96,20 @@ class ImagePool:
                     await asyncio.wait([running])
                 raise
             finally:
-                # An exception's traceback has this frame, and by the decoder's frames the picture.
-                # If this frame had the exception too, all of it would stay until a collection.
+                # An exception's traceback refers to this frame and to the picture. If this frame
+                # referred to the exception, the cycle would stay until garbage collection.
                 del job, running
         finally:
-            self._inside -= 1
+            self._count -= 1
 
     def close(self) -> None:
         self._threads.shutdown(wait=True, cancel_futures=True)
 
 
 def dimensions(file: BinaryIO) -> tuple[int, int] | None:
-    """Width and height as shown, the camera's orientation applied; None for no usable picture."""
+    """Width and height with the camera's orientation applied; None if it can't be decoded."""
     try:
-        with _opened(file, _MEASURED) as image:
+        with _open(file, _MEASURABLE_FORMATS) as image:
             return _shown_size(image)
     except BadImage:
         return None
@@ -124,7 +124,7 @@ class Crop(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ThumbSpec:
-    """A thumb's size; a width or height of 0 follows from the other."""
+    """A thumbnail's size; a width or height of 0 is derived from the other."""
 
     width: int
     height: int
@@ -142,33 +142,33 @@ def parse_thumb(text: str) -> ThumbSpec | None:
     width, height = int(match[1]), int(match[2])
     if not 0 < max(width, height) <= MAX_THUMB_SIDE:
         return None
-    # With one side free there is nothing to crop, so the letter has no meaning.
+    # With one side free there is nothing to crop, so the suffix has no meaning.
     crop = Crop(match[3]) if width and height else Crop.CENTRE
     return ThumbSpec(width, height, crop)
 
 
 def make_thumb(source: BinaryIO, spec: ThumbSpec) -> bytes:
-    """A still copy of the picture in its own format, without its metadata. Raises BadImage."""
-    with _opened(source, _THUMBED) as image:
+    """A still copy of the picture in its own format, without metadata. Raises BadImage."""
+    with _open(source, _THUMBNAIL_FORMATS) as image:
         kind = "JPEG" if image.format in _JPEG else image.format or ""
         if kind in MAX_PIXELS_OF:
-            # Only JPEG gains from a plan before decoding; PNG may tell its orientation at the end.
+            # Only JPEG can be decoded at a smaller size; PNG may have its orientation at the end.
             _refuse_larger(image, MAX_PIXELS_OF[kind])
             image.load()
         plan = _plan(_shown_size(image), spec)
         image.draft(None, _coarse_size(image, plan))
         image.load()
         _refuse_larger(image, MAX_PIXELS)
-        # A profile describes the colours of the source; converted ones it would distort.
+        # The profile describes the source's colours and would distort converted ones.
         icc = image.info.get("icc_profile", b"") if image.mode in ("RGB", "RGBA") else b""
-        return _encoded(_drawn(image, plan), kind, icc)
+        return _encoded(_resized(image, plan), kind, icc)
 
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
     source: tuple[int, int]
     box: tuple[float, float, float, float]
-    """The part of the upright source to show."""
+    """The visible part of the upright source."""
     size: tuple[int, int]
 
 
@@ -194,20 +194,20 @@ def _plan(source: tuple[int, int], spec: ThumbSpec) -> _Plan:
 def _scaled(source: tuple[int, int], scale: float) -> tuple[int, int]:
     width, height = (max(1, round(side * scale)) for side in source)
     if width * height > MAX_THUMB_PIXELS:
-        # A strip of 1 by 10,000 asked to be 4,096 wide.
+        # For example a strip of 1 by 10,000 at a width of 4,096.
         raise BadImage("The thumb of this picture would be too large.")
     return width, height
 
 
 def _coarse_size(image: Image.Image, plan: _Plan) -> tuple[int, int]:
-    """Twice as fine as the thumb: what to decode JPEG at, and to reduce others to, for speed."""
+    """Twice the thumbnail's size, for speed: JPEG is decoded at it, others are reduced to it."""
     left, top, right, bottom = plan.box
     scale = 2 * max(plan.size[0] / (right - left), plan.size[1] / (bottom - top))
     return max(1, round(image.width * scale)), max(1, round(image.height * scale))
 
 
-def _drawn(image: Image.Image, plan: _Plan) -> Image.Image:
-    coarse = _workable(image)
+def _resized(image: Image.Image, plan: _Plan) -> Image.Image:
+    coarse = _resizable(image)
     factor = min(a // b for a, b in zip(coarse.size, _coarse_size(image, plan), strict=True))
     if factor > 1:
         coarse = coarse.reduce(factor)
@@ -223,12 +223,12 @@ def _drawn(image: Image.Image, plan: _Plan) -> Image.Image:
     return upright.resize(plan.size, Image.Resampling.LANCZOS, box=box)
 
 
-def _workable(image: Image.Image) -> Image.Image:
-    """In a mode that can be resized smoothly and saved in every format."""
+def _resizable(image: Image.Image) -> Image.Image:
+    """In a mode that can be resampled and saved in every format."""
     if image.mode in ("RGB", "RGBA", "L"):
         return image
     if image.mode.startswith("I"):
-        # 16 bits of grey; a plain conversion would cut every value off at 255.
+        # 16 bits of grey; a plain conversion would clip every value at 255.
         return image.convert("I").point(lambda grey: grey * (1 / 256)).convert("L")
     return image.convert("RGBA" if image.has_transparency_data else "RGB")
 
@@ -250,21 +250,21 @@ def _encoded(thumb: Image.Image, kind: str, icc: bytes) -> bytes:
 
 
 @contextmanager
-def _opened(file: BinaryIO, formats: tuple[str, ...]) -> Iterator[Image.Image]:
+def _open(file: BinaryIO, formats: tuple[str, ...]) -> Iterator[Image.Image]:
     file.seek(0)
     try:
-        # Not as a context of its own: that would close the caller's file.
+        # Not as a context manager, which would close the caller's file.
         image = Image.open(file, formats=formats)
         _refuse_larger(image, MAX_PIXELS)
         yield image
     except BadImage:
         raise
     except MemoryError as error:
-        # Of the machine, not of the file: another time it may do.
+        # The machine's fault, not the file's: a retry may succeed.
         raise Unavailable from error
     except Exception as error:
-        # Decoders raise whatever their parsing runs into (OSError, SyntaxError, struct.error,
-        # IndexError, zlib.error, Pillow's bomb errors ...); to us it's one fact about the file.
+        # Decoders raise many kinds of errors (OSError, SyntaxError, struct.error, IndexError,
+        # zlib.error, Pillow's bomb errors ...).
         raise BadImage("The file is not a picture that can be read.") from error
 
 
@@ -275,7 +275,7 @@ def _refuse_larger(image: Image.Image, pixels: int) -> None:
 
 def _shown_size(image: Image.Image) -> tuple[int, int]:
     if image.format == "PNG" and "exif" not in image.info:
-        # Pillow would decode the whole picture to look for it behind the pixels.
+        # Pillow would decode the whole picture to find it after the pixels.
         return image.size
-    is_on_its_side = image.getexif().get(_EXIF_ORIENTATION) in _QUARTER_TURNS
-    return (image.height, image.width) if is_on_its_side else image.size
+    is_rotated = image.getexif().get(_EXIF_ORIENTATION) in _QUARTER_TURNS
+    return (image.height, image.width) if is_rotated else image.size

@@ -1,4 +1,4 @@
-"""What happens to stored files later: removal with their record, and sweeping up after crashes."""
+"""Jobs that delete stored files: with their record, and after an interrupted upload."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from masthead.records.fields.file import File
 from masthead.storage.objects import ObjectStore
 
 THUMBS = "thumbs_"
-"""Thumbs of `a.jpg` are kept beside it, under `thumbs_a.jpg/`."""
+"""Thumbnails of `a.jpg` are stored in the same folder, under `thumbs_a.jpg/`."""
 
 
 def handlers(records: Records, store: ObjectStore) -> Mapping[str, Handler]:
     async def remove(job: Job) -> None:
-        """`files.remove`: the record is gone or holds another file now."""
+        """`files.remove`: the record was deleted or has another file now."""
         for key in job.payload["keys"]:
             await _remove(store, key)
 
     async def sweep(job: Job) -> None:
-        """`files.sweep`: an upload was begun; without a record that names it, it is rubbish."""
+        """`files.sweep`: deletes an uploaded file that no record refers to."""
         collection = records.registry[job.payload["collection"]]
         key = job.payload["key"]
         found = await records.find(

@@ -1,7 +1,7 @@
-"""Removes from a picture the place where it was taken, and touches nothing else.
+"""Removes the GPS location from a picture and changes nothing else.
 
-Works on the bytes of the file: the GPS part of EXIF and the GPS properties of XMP are blanked where
-they stand, so no offset moves, the pixels stay as the camera wrote them and the orientation holds.
+It overwrites the GPS part of EXIF and the GPS properties of XMP in place, so that offsets, pixels
+and orientation stay the same.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _VALUE_SIZES = {1: 1, 2: 1, 3: 2, 4: 4, 5: 8, 6: 1, 7: 1, 8: 2, 9: 4, 10: 8, 11:
 _TIFF_STARTS = (b"II*\0", b"MM\0*")
 _MAX_EXIF_BYTES = 64 * 1024
 _MAX_XMP_BYTES = 2 * 1024 * 1024
-_MAX_PLACES = 64
+_MAX_POSITIONS = 64
 _MAX_GPS_ENTRIES = 64
 _MAX_PNG_CHUNKS = 50_000
 
@@ -25,7 +25,7 @@ _PNG_START = b"\x89PNG\r\n\x1a\n"
 _PNG_METADATA = (b"eXIf", b"iTXt", b"tEXt", b"zTXt")
 _PNG_XMP = b"XML:com.adobe.xmp\0"
 # `exif:GPSLatitude="52,30N"` and `<exif:GPSLatitude>52,30N</exif:GPSLatitude>`; bounded and without
-# backtracking, so that a quote or a tag that never closes costs nothing.
+# backtracking, so that an unclosed quote or tag is cheap.
 _XMP_GPS = re.compile(
     rb"""exif:GPS[A-Za-z]{1,40}+\s{0,20}+=\s{0,20}+(?:"[^"<]{0,500}+"|'[^'<]{0,500}+')"""
     rb"""|<(exif:GPS[A-Za-z]{1,40}+)(?:\s[^<>]{0,200}+)?+>[^<]{0,500}+</\1\s{0,20}+>"""
@@ -33,7 +33,7 @@ _XMP_GPS = re.compile(
 
 
 def strip_location(file: BinaryIO) -> bytes | None:
-    """The picture without its place, of any format; None when there is nothing to remove."""
+    """The picture without its location; None if there is nothing to remove."""
     file.seek(0)
     data = bytearray(file.read())
     if data.startswith(_PNG_START):
@@ -46,27 +46,27 @@ def strip_location(file: BinaryIO) -> bytes | None:
 
 
 def _exif_blocks(data: bytearray) -> Iterator[tuple[int, int]]:
-    """Where EXIF lies: in the file's main picture and in any further one a camera appended."""
+    """The positions of EXIF: in the main picture and in any further one that a camera appended."""
     if data.startswith(_TIFF_STARTS):
         yield 0, len(data)
-    for at in _places(data, b"Exif\0\0"):
-        # In a JPEG the segment's length stands before; HEIF has no such bound at hand.
+    for at in _positions(data, b"Exif\0\0"):
+        # In a JPEG the segment's length comes before; HEIF has no such bound nearby.
         is_segment = at >= 4 and data[at - 4 : at - 2] == b"\xff\xe1"
         length = int.from_bytes(data[at - 2 : at]) - 2 if is_segment else _MAX_EXIF_BYTES
         yield at + 6, at + length
-    for at in _places(data, b"EXIF"):
+    for at in _positions(data, b"EXIF"):
         # WebP: a chunk's name and length.
         yield at + 8, at + 8 + int.from_bytes(data[at + 4 : at + 8], "little")
     for needle in (b"II*\0\x08\0\0\0", b"MM\0*\0\0\0\x08"):
-        # AVIF may mark it by nothing but the header itself.
-        for at in _places(data, needle):
+        # AVIF may have nothing but the TIFF header itself.
+        for at in _positions(data, needle):
             yield at, at + _MAX_EXIF_BYTES
 
 
-def _places(data: bytearray, needle: bytes) -> Iterator[int]:
+def _positions(data: bytearray, needle: bytes) -> Iterator[int]:
     at = -1
-    # A file made of needles must not keep us busy; an honest one has a handful.
-    for _ in range(_MAX_PLACES):
+    # Bounded for a file made of needles; real files have a few.
+    for _ in range(_MAX_POSITIONS):
         at = data.find(needle, at + 1)
         if at == -1:
             return
@@ -74,7 +74,7 @@ def _places(data: bytearray, needle: bytes) -> Iterator[int]:
 
 
 def _blank_gps(data: bytearray, start: int, end: int) -> bool:
-    """Takes the GPS directory out of the TIFF structure at `start`, never writing past `end`."""
+    """Removes the GPS directory from the TIFF structure at `start`, never writing past `end`."""
     if not data.startswith(_TIFF_STARTS, start):
         return False
     order: Literal["little", "big"] = "little" if data[start] == ord("I") else "big"
@@ -90,7 +90,7 @@ def _blank_gps(data: bytearray, start: int, end: int) -> bool:
     for entry in range(directory + 2, min(last, end - _ENTRY_BYTES + 1), _ENTRY_BYTES):
         if number(entry, 2) == _GPS_POINTER:
             _blank_directory(data, start, start + number(entry + 8, 4), end, order)
-            # The entries behind it and the link to the next directory move up by one.
+            # The following entries and the link to the next directory move up by one.
             after = min(last + 4, end)
             data[entry:after] = data[entry + _ENTRY_BYTES : after] + bytes(_ENTRY_BYTES)
             data[directory : directory + 2] = (count - 1).to_bytes(2, order)
@@ -134,21 +134,21 @@ def _blank_xmp(data: bytearray) -> bool:
 
 
 def _strip_png(data: bytearray) -> bytes | None:
-    """PNG seals each chunk with a checksum, and lets any of these chunks go."""
+    """Each PNG chunk has a checksum, and metadata chunks may be removed."""
     view = memoryview(data)
-    pieces: list[bytes | memoryview] = []
-    kept_until = 0
+    parts: list[bytes | memoryview] = []
+    copied_until = 0
     for start, end in _png_metadata(data):
         kind, body = bytes(view[start + 4 : start + 8]), bytes(view[start + 8 : end - 4])
         cleaned = _clean_png_chunk(kind, body)
         if cleaned == body:
             continue
-        pieces.append(view[kept_until:start])
-        kept_until = end
+        parts.append(view[copied_until:start])
+        copied_until = end
         if cleaned is not None:
-            seal = zlib.crc32(kind + cleaned).to_bytes(4)
-            pieces.append(len(cleaned).to_bytes(4) + kind + cleaned + seal)
-    return b"".join([*pieces, view[kept_until:]]) if pieces else None
+            checksum = zlib.crc32(kind + cleaned).to_bytes(4)
+            parts.append(len(cleaned).to_bytes(4) + kind + cleaned + checksum)
+    return b"".join([*parts, view[copied_until:]]) if parts else None
 
 
 def _png_metadata(data: bytearray) -> Iterator[tuple[int, int]]:
@@ -163,17 +163,17 @@ def _png_metadata(data: bytearray) -> Iterator[tuple[int, int]]:
 
 
 def _clean_png_chunk(kind: bytes, body: bytes) -> bytes | None:
-    """The chunk's content without a place; None to drop the chunk."""
+    """The chunk's content without a location; None to drop the chunk."""
     if kind == b"eXIf" and body.startswith(_TIFF_STARTS):
         exif = bytearray(body)
         _blank_gps(exif, 0, len(exif))
         return bytes(exif)
     if kind == b"iTXt" and body.startswith(_PNG_XMP):
         if body[len(_PNG_XMP) : len(_PNG_XMP) + 1] == b"\1":
-            return None  # Compressed: not worth unpacking what might be a bomb.
+            return None  # Compressed, and possibly a decompression bomb.
         xmp = bytearray(body)
         _blank_xmp(xmp)
         return bytes(xmp)
     if kind != b"eXIf" and body.startswith(b"Raw profile type "):
-        return None  # EXIF or XMP as hexadecimal text, an old habit of ImageMagick.
+        return None  # EXIF or XMP as hexadecimal text, written by old ImageMagick.
     return body

@@ -1,8 +1,7 @@
-"""What a file is, told from its first bytes; what the client says about it is never believed.
+"""Detects the type of a file from its first bytes; the client's declaration is ignored.
 
-The rule behind the table is safety: markup of any kind is recognised as such whatever the file is
-called, so that it's never served as something to show. A table of our own rather than a library:
-the libraries know hundreds of formats, but not this rule.
+Markup of any kind is detected whatever the file's name, so that it is never shown inline. Libraries
+know hundreds of formats, but not this rule.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from collections.abc import Callable
 import msgspec
 
 HEAD_BYTES = 4096
-"""As much of the start of a file as `sniff` looks at."""
+"""How much of a file's start `sniff` reads."""
 
 OCTETS = "application/octet-stream"
 TEXT = "text/plain; charset=utf-8"
@@ -57,14 +56,13 @@ EXTENSIONS = {
     XML: ".xml",
     TEXT: ".txt",
 }
-"""The usual extension of each type, for files that come without one."""
+"""The usual extension of each type, for files without one."""
 
 
 def sniff(head: bytes, filename: str = "") -> str:
     """The content type of a file that starts with `head`.
 
-    The name decides only between kinds of inert text (CSV, Markdown), never between text and
-    anything else.
+    The name only distinguishes kinds of inert text (CSV, Markdown).
     """
     head = head[:HEAD_BYTES]
     return _by_magic(head) or _as_text(head, filename) or OCTETS
@@ -102,7 +100,7 @@ def _zip(head: bytes) -> str:
 
 
 def _bitmap(head: bytes) -> str | None:
-    # "BM" alone begins many a sentence; a real header has its four reserved bytes empty.
+    # "BM" alone may begin a text; a real header has four empty reserved bytes.
     return "image/bmp" if len(head) >= 26 and head[6:10] == bytes(4) else None
 
 
@@ -158,7 +156,7 @@ _OFFICE = {
 def _as_text(head: bytes, filename: str) -> str | None:
     text, charset = _decoded(head)
     if text is None or _CONTROL.search(text):
-        # Binary, but a browser that was ever made to guess would still find the markup in it.
+        # Binary, but a sniffing browser might still find the markup in it.
         return HTML if _MARKUP_START.match(head.decode("latin-1")) else None
     if markup := _markup(text):
         return markup
@@ -185,9 +183,9 @@ def _markup(text: str) -> str | None:
         return None
     root = _ROOT.match(text)
     if root is None:
-        # A prolog longer than what is looked at, or none that ends.
+        # A prolog longer than the head, or without an end.
         return XML if text.lstrip().startswith("<?") else HTML
-    # A page with a drawing in it is a page; a drawing with a page in it is cleaned as a drawing.
+    # The root element decides: HTML with an SVG inside is HTML, SVG with HTML inside is cleaned.
     name = root["name"].lower().rpartition(":")[2]
     if name == "svg":
         return SVG
@@ -195,13 +193,13 @@ def _markup(text: str) -> str | None:
     return XML if is_xml else HTML
 
 
-# Comments, instructions and the doctype, then the first element; what never closes costs nothing.
+# Comments, instructions and the doctype, then the first element; unclosed ones are cheap.
 _ROOT = re.compile(
     r"""(?:\ufeff|\s|<!--.*?-->|<\?.*?\?>|<![^-\[<>][^\[<>]*+(?:\[[^\]]*+\]\s*+)?>)*+"""
     r"""<(?P<name>[a-zA-Z][^\s/>]*+)""",
     re.DOTALL,
 )
-# What can begin a document for an HTML or XML parser: a tag, a comment, a doctype, an instruction.
+# The start of an HTML or XML document: a tag, a comment, a doctype or an instruction.
 _MARKUP_START = re.compile(r"(?:\ufeff|ï»¿)?\s*<[a-zA-Z!?/]")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f\x7f]")
 _INERT_TEXT = {".csv": "text/csv", ".md": "text/markdown"}
@@ -213,6 +211,6 @@ def _is_json(head: bytes) -> bool:
     except RecursionError:
         return False
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        # Only the start of a longer file is here, so all that may be wrong is the missing end.
+        # Of a longer file only the head is parsed, so a missing end is no error.
         return len(head) >= HEAD_BYTES and "truncated" in str(error)
     return True

@@ -1,7 +1,7 @@
-"""SVG: a picture that is also a program. Cleaned when it comes in, so that what is stored is inert.
+"""Cleans uploaded SVG files, which may contain scripts.
 
-Scripts, event handlers, foreign content and references to other hosts are taken out; what can't be
-cleaned is refused. The functions block, so the service runs them through an `ImagePool`.
+Scripts, event handlers, foreign content and references to other hosts are removed; a file that
+can't be cleaned is refused. The functions block, so the service runs them in an `ImagePool`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ MAX_ELEMENTS = 200_000
 
 _NAMESPACE = b'xmlns="http://www.w3.org/2000/svg"'
 _EMBEDDED = {"image": ["png", "jpeg", "gif", "webp"]}
-"""Pictures that may be carried inside: those that can't run anything themselves."""
+"""Allowed embedded pictures: formats without scripts."""
 _ROOT = re.compile(rb"<svg\b[^>]*>")
 _ATTRIBUTE = re.compile(rb'\b(width|height|viewBox)="([^"]*)"')
 _LENGTH = re.compile(r"\s*([0-9]{1,7}(?:\.[0-9]{0,9})?)(px|pt|pc|mm|cm|in)?\s*")
@@ -28,36 +28,36 @@ _PIXELS["in"] = 96.0
 
 
 class UnsafeSvg(Exception):
-    """Not an SVG that can be cleaned; the message says why, in words for whoever sent it."""
+    """An SVG that can't be cleaned; the message for the client says why."""
 
 
 def clean_svg(file: BinaryIO) -> bytes:
-    """The picture without anything that acts or reaches out. Raises UnsafeSvg."""
+    """The picture without scripts and external references. Raises UnsafeSvg."""
     file.seek(0)
     data = file.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
         raise UnsafeSvg(f"An SVG may have at most {MAX_BYTES:,} bytes.")
-    _check_shape(data)
+    _check_limits(data)
     try:
         cleaned = filter_svg(data, _EMBEDDED)
     except ValueError as error:
         raise UnsafeSvg(_BROKEN) from error
     root = _ROOT.search(cleaned)
-    # With a prefix of its own the namespace gets lost on the way, and no browser would draw it.
+    # The cleaner loses a namespace with a prefix, and no browser would render the result.
     if root is None or _NAMESPACE not in root[0]:
         raise UnsafeSvg("The SVG's root element needs the namespace http://www.w3.org/2000/svg.")
     return cleaned
 
 
 def svg_size(cleaned: bytes) -> tuple[int, int] | None:
-    """Width and height in pixels, from the root's own or else its view box."""
+    """Width and height in pixels, from the root's attributes or its view box."""
     root = _ROOT.search(cleaned)
     found = dict(_ATTRIBUTE.findall(root[0])) if root else {}
     text = {name.decode(): value.decode("utf-8", "replace") for name, value in found.items()}
     width, height = _pixels(text.get("width", "")), _pixels(text.get("height", ""))
     box = _view_box(text.get("viewBox", ""))
     if box:
-        # Where a side is missing it follows from the box, as browsers do.
+        # A missing side is derived from the view box, as in browsers.
         width = width or (height * box[0] / box[1] if height else box[0])
         height = height or width * box[1] / box[0]
     if not width or not height:
@@ -68,9 +68,9 @@ def svg_size(cleaned: bytes) -> tuple[int, int] | None:
 _BROKEN = "The SVG is not well-formed, so it can't be made safe. Save it anew from a drawing tool."
 
 
-def _check_shape(data: bytes) -> None:
-    """Refuses what would grow out of all bounds: the cleaner indents each element by its depth,
-    and entities that unfold each other are expat's own to refuse."""
+def _check_limits(data: bytes) -> None:
+    """Limits depth and elements, because the cleaner indents each element by its depth. expat
+    refuses nested entity expansion itself."""
     depth = elements = 0
 
     def enter(_name: str, _attributes: object) -> None:

@@ -1,8 +1,7 @@
-"""Taking a file in: type told from its content, location removed, bytes stored, record made.
+"""Stores an upload: detects its type, removes the location, stores the bytes, creates the record.
 
-The bytes are stored before the record that names them, and before its transaction is open. A job
-queued first sweeps them up again if the record never comes, so that a crash between the two leaves
-nothing behind.
+The bytes are stored before the record, and before its transaction opens. A job that is queued first
+deletes them if the record is never created, so that a crash leaves no file behind.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from masthead.errors import (
     TooLarge,
 )
 from masthead.ids import TenantId
-from masthead.media.filenames import shown_name, stored_name
+from masthead.media.filenames import display_name, stored_name
 from masthead.media.images import ImagePool, dimensions
 from masthead.media.location import strip_location
 from masthead.media.sniff import SVG, sniff
@@ -42,8 +41,8 @@ from masthead.storage.objects import ObjectStore
 from masthead.web.multipart import Upload
 
 SWEEP_AFTER = timedelta(hours=1)
-MAX_REWRITTEN = 64 * 1024 * 1024
-"""Larger pictures are kept as they are: rewriting one needs it in memory."""
+MAX_REWRITE_BYTES = 64 * 1024 * 1024
+"""Larger pictures are stored unchanged: rewriting needs them in memory."""
 
 
 class UploadServices(Protocol):
@@ -58,8 +57,8 @@ class UploadServices(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class KeptFile:
-    """A file in the object store, and what the record that will name it has to say."""
+class StoredFile:
+    """A file in the object store, and the values for its record."""
 
     values: Mapping[str, Any]
     """The record's id and the stored name."""
@@ -67,14 +66,14 @@ class KeptFile:
 
 
 @dataclass(frozen=True, slots=True)
-class _Facts:
+class _FileInfo:
     name: str
     mime_type: str
     size: int
     width: int | None = None
     height: int | None = None
     content: bytes | None = None
-    """The rewritten bytes, where something had to be taken out."""
+    """The rewritten bytes, if something was removed."""
 
 
 def file_field(collection: Collection) -> File | None:
@@ -96,55 +95,55 @@ async def store_upload(
     if caller.tenant_id is None:
         raise BadRequest("Say which tenant the file belongs to, with tenant_id.")
     record_id = chosen_id(given)
-    async with kept_file(services, caller.tenant_id, collection, upload, record_id) as kept:
-        values = {**given, **kept.values}
-        return await services.records.create(caller, collection, values, stamped=kept.stamped)
+    async with stored_file(services, caller.tenant_id, collection, upload, record_id) as stored:
+        values = {**given, **stored.values}
+        return await services.records.create(caller, collection, values, stamped=stored.stamped)
 
 
 @asynccontextmanager
-async def kept_file(
+async def stored_file(
     services: UploadServices,
     tenant_id: TenantId,
     collection: Collection,
     upload: Upload,
     record_id: str = "",
-) -> AsyncIterator[KeptFile]:
-    """Stores the file; the context makes the record. A record that is refused takes it along.
+) -> AsyncIterator[StoredFile]:
+    """Stores the file; the context creates the record. If that fails, the file is deleted.
 
     Raises TooLarge, and Invalid for an SVG that can't be made safe.
     """
     if upload.size > services.settings.max_upload:
         raise TooLarge(f"Files may have at most {services.settings.max_upload:,} bytes.")
-    facts = await _facts(services, upload)
+    info = await _file_info(services, upload)
     record_id = record_id or ids.new_id()
-    key = file_key(tenant_id, collection, record_id, facts.name)
-    await _sweep_later(services, tenant_id, collection, record_id, key)
-    await services.objects.put(key, facts.content or upload.chunks(), content_type=facts.mime_type)
+    key = file_key(tenant_id, collection, record_id, info.name)
+    await _enqueue_sweep(services, tenant_id, collection, record_id, key)
+    await services.objects.put(key, info.content or upload.chunks(), content_type=info.mime_type)
     stamped = {
-        "url": await media_url(services, tenant_id, record_id, facts.name),
-        "filename": shown_name(upload.filename) or facts.name,
-        "mime_type": facts.mime_type,
-        "mime_family": facts.mime_type.partition("/")[0],
-        "size": facts.size,
-        "width": facts.width,
-        "height": facts.height,
+        "url": await media_url(services, tenant_id, record_id, info.name),
+        "filename": display_name(upload.filename) or info.name,
+        "mime_type": info.mime_type,
+        "mime_family": info.mime_type.partition("/")[0],
+        "size": info.size,
+        "width": info.width,
+        "height": info.height,
         "sha256": upload.sha256,
     }
     try:
-        yield KeptFile({"id": record_id, upload.field: facts.name}, stamped)
-    except _REFUSALS:
-        # After any other error the record may be there all the same: then only the sweep knows.
+        yield StoredFile({"id": record_id, upload.field: info.name}, stamped)
+    except _RECORD_ERRORS:
+        # After any other error the record may exist, so the file is left to the sweep.
         await services.objects.delete(key)
         raise
 
 
-_REFUSALS = (Invalid, BadRequest, Forbidden, NotFound, Conflict)
+_RECORD_ERRORS = (Invalid, BadRequest, Forbidden, NotFound, Conflict)
 
 
 async def media_url(
     services: UploadServices, tenant_id: TenantId, record_id: str, name: str
 ) -> str:
-    """The file's public address on the tenant's own host."""
+    """The file's public URL on the tenant's own host."""
     found = await services.records.find(
         services.records.registry["tenants"], {"id": tenant_id}, tenant_id=tenant_id
     )
@@ -155,36 +154,36 @@ async def media_url(
 
 
 def media_path(record_id: str, name: str) -> str:
-    """The file's address on the tenant's own site, whatever host that has."""
+    """The file's path on the tenant's own site."""
     return f"/media/{record_id}/{name}"
 
 
-async def _facts(services: UploadServices, upload: Upload) -> _Facts:
+async def _file_info(services: UploadServices, upload: Upload) -> _FileInfo:
     sniffed = sniff(upload.head, upload.filename)
     name = stored_name(upload.filename, sniffed)
     mime_type = sniffed.partition(";")[0]
     if mime_type == SVG:
-        return await _svg_facts(services, upload, name)
+        return await _svg_info(services, upload, name)
     if not mime_type.startswith("image/"):
-        return _Facts(name, mime_type, upload.size)
+        return _FileInfo(name, mime_type, upload.size)
     width, height = await services.images.run(dimensions, upload.file) or (None, None)
     content = None
-    if upload.size <= MAX_REWRITTEN:
+    if upload.size <= MAX_REWRITE_BYTES:
         content = await services.images.run(strip_location, upload.file)
     size = upload.size if content is None else len(content)
-    return _Facts(name, mime_type, size, width, height, content)
+    return _FileInfo(name, mime_type, size, width, height, content)
 
 
-async def _svg_facts(services: UploadServices, upload: Upload, name: str) -> _Facts:
+async def _svg_info(services: UploadServices, upload: Upload, name: str) -> _FileInfo:
     try:
         content = await services.images.run(clean_svg, upload.file)
     except UnsafeSvg as error:
         raise Invalid({upload.field: Problem("validation_unsafe_svg", str(error))}) from error
     width, height = svg_size(content) or (None, None)
-    return _Facts(name, SVG, len(content), width, height, content)
+    return _FileInfo(name, SVG, len(content), width, height, content)
 
 
-async def _sweep_later(
+async def _enqueue_sweep(
     services: UploadServices, tenant_id: TenantId, collection: Collection, record_id: str, key: str
 ) -> None:
     async with services.records.unit(system(tenant_id)) as unit:

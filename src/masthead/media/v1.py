@@ -1,4 +1,4 @@
-"""The public API of media (spec 4.3)."""
+"""The public API of media."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 from masthead.media.collection import media
 from masthead.media.sniff import EXTENSIONS
-from masthead.media.upload import KeptFile, kept_file
+from masthead.media.upload import StoredFile, stored_file
 from masthead.records.collection import Record
 from masthead.records.engine import Page
 from masthead.records.filter.ast import Comparison, Expression, Identifier, Literal
@@ -27,11 +27,11 @@ UPLOAD = Body(
     media,
     ("file", "alt"),
     required=frozenset({"file"}),
-    help="A form: the file itself, and what to show or say in its place.",
+    help="A form: the file and its alternative text.",
 )
 TYPE = Parameter(
     "type",
-    "Only items whose MIME type begins so: `image`, or `image/png`.",
+    "Only items whose MIME type begins with this: `image`, or `image/png`.",
     maximum=100,
     example="image",
 )
@@ -45,14 +45,14 @@ async def list_media(call: Call) -> Page:
 
 
 @asynccontextmanager
-async def keep_upload(call: Call) -> AsyncIterator[KeptFile]:
-    async with kept_file(call.services, call.tenant.id, media, call.files["file"]) as kept:
-        yield kept
+async def prepare_upload(call: Call) -> AsyncIterator[StoredFile]:
+    async with stored_file(call.services, call.tenant.id, media, call.files["file"]) as stored:
+        yield stored
 
 
 async def create_media(call: Call) -> Record:
-    kept: KeptFile = call.prepared
-    return await call.create(media, {**call.body, **kept.values}, stamped=kept.stamped)
+    stored: StoredFile = call.prepared
+    return await call.create(media, {**call.body, **stored.values}, stamped=stored.stamped)
 
 
 async def get_media(call: Call) -> Record:
@@ -64,7 +64,7 @@ async def delete_media(call: Call) -> None:
 
 
 def _of_type(prefix: str) -> list[Expression]:
-    """Whole families and whole types have kept totals; only a part of a word has to be counted."""
+    """Whole families and types have stored totals; other prefixes have to be counted."""
     if not prefix:
         return []
     if prefix.removesuffix("/") in _FAMILIES:
@@ -92,7 +92,7 @@ routes = (
         view=MEDIA,
         body=UPLOAD,
         is_upload=True,
-        prepare=keep_upload,
+        prepare=prepare_upload,
         summary="Upload a file",
     ),
     get("/media/{id}", get_media, scope="media:read", view=MEDIA, summary="View a media item"),

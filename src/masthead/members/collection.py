@@ -1,4 +1,4 @@
-"""Members: the readers of a tenant, who may sign in, subscribe and pay."""
+"""The members collection: readers who may sign in, subscribe and pay."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ def member_events(change: Change) -> Iterator[Event]:
     if is_subscribed(change.new) and not is_subscribed(change.old):
         yield Event("subscriber.added", payload)
         yield Event("member.subscribed", payload)
-    elif _has_left(change):
+    elif _has_unsubscribed(change):
         yield Event("subscriber.removed", payload)
         yield Event("member.unsubscribed", payload)
     if change.old and change.new and change.old["tier"] != change.new["tier"]:
         yield Event("member.tier_changed", {**payload, "previous_tier": change.old["tier"]})
 
 
-def _has_left(change: Change) -> bool:
-    """Unsubscribed, cancelled or deleted (spec 6.2 as decided); once, not once per reason."""
+def _has_unsubscribed(change: Change) -> bool:
+    """Unsubscribed, cancelled or deleted; true only for the first of these."""
     if change.old is None:
         return False
     if change.new is None:

@@ -1,4 +1,4 @@
-"""A member's new e-mail address, which counts only once its mailbox has confirmed it."""
+"""Changes a member's email address after a confirmation by the new mailbox."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ PATH = "/member/confirm-email"
 LIFETIME = timedelta(hours=24)
 PER_MEMBER = 5
 PER_ADDRESS = 3
-"""Requests within `LIFETIME`: nobody's mailbox is filled by strangers."""
+"""Requests within `LIFETIME`, so that no mailbox can be flooded."""
 
 DEAD_LINK = "This link has been used already, or it is too old. Ask for a new one in your account."
 IN_USE = "This e-mail address has an account of its own by now, so nothing was changed."
@@ -47,9 +47,9 @@ email_changes = Table(
     Column("id", dialects.Text(), nullable=False),
     Column("member_id", dialects.Text(), nullable=False),
     Column("new_email", dialects.Text(), nullable=False),
-    # '' once a newer request has taken its place: the row then only counts towards the limits.
+    # '' after a newer request: the row then only counts towards the limits.
     Column("token_hash", dialects.Text(), nullable=False),
-    # A digest of the account's token key: a new password makes older links worthless.
+    # A digest of the account's token key: a new password invalidates older links.
     Column("account_mark", dialects.Text(), nullable=False),
     Column("created", dialects.Text(), nullable=False),
     PrimaryKeyConstraint("tenant_id", "id"),
@@ -73,7 +73,7 @@ class PendingChange:
 
 
 def new_address(caller: Caller, given: Mapping[str, Any]) -> str:
-    """The address that a member's body asks for, or '' when it asks for no other."""
+    """The new address in a member's request body, or '' if it is unchanged."""
     if "email" not in given:
         return ""
     try:
@@ -115,13 +115,13 @@ class EmailChanges:
         )
 
     async def request(self, unit: Unit, member: Record, new_email: str) -> None:
-        """Asks the new mailbox. Whether the address is taken is told to it alone: an answer that
-        differed would tell any member who else is one."""
+        """Mails the new address. Only that email says whether the address is taken: a different
+        answer would reveal other members."""
         await self._check_limits(unit, member["id"], new_email)
         site = await self._sites.of(unit.tenant_id)
         names = {"site_name": site.name, "site_url": site.url, "to": new_email}
         is_taken = await unit.find(blog_members, {"email": new_email}, limit=1)
-        token = await self._remember(unit, member, new_email, is_open=not is_taken)
+        token = await self._store(unit, member, new_email, is_open=not is_taken)
         if is_taken:
             mail = account_emails.email_in_use(**names)
         else:
@@ -129,18 +129,18 @@ class EmailChanges:
         await self._outbox.queue(unit, mail)
 
     async def find(self, tenant_id: TenantId, token: str) -> PendingChange:
-        """What a link asks for, while it is alive; raises BadRequest afterwards."""
+        """The change of a valid link; raises BadRequest for others."""
         bound = self._find.bind(self._key(tenant_id, token))
         rows = await self._records.database.fetch(scope_of(tenant_id), self._find, bound)
         return _pending(rows)
 
     async def confirm(self, tenant_id: TenantId, token: str) -> PendingChange:
-        """The address changes, every session ends, and the old mailbox is told."""
+        """Changes the address, ends every session and notifies the old mailbox."""
         pending = await self.find(tenant_id, token)
         member = Caller(Kind.MEMBER, tenant_id, pending.member_id, "", blog_members.name)
         site = await self._sites.of(tenant_id)
         async with self._records.unit(member) as unit:
-            # Again in the tenant's turn to write: of two clicks at once, one finds it gone.
+            # Checked again inside the transaction, for two concurrent clicks.
             pending = _pending(await unit.fetch(self._find, self._key(tenant_id, token)))
             old = await self._unchanged_account(unit, pending)
             if await unit.find(blog_members, {"email": pending.new_email}, limit=1):
@@ -176,15 +176,15 @@ class EmailChanges:
             "since": clock.to_text(now - LIFETIME),
         }
         for statement, limit in ((self._of_member, PER_MEMBER), (self._of_address, PER_ADDRESS)):
-            ((asked, first),) = await unit.fetch(statement, values)
-            if asked >= limit:
+            ((requested, first),) = await unit.fetch(statement, values)
+            if requested >= limit:
                 left = clock.from_text(first) + LIFETIME - now
                 raise RateLimited(
                     max(math.ceil(left.total_seconds()), 1),
-                    "Too many new e-mail addresses were asked for. Try again tomorrow.",
+                    "Too many new e-mail addresses were requested. Try again tomorrow.",
                 )
 
-    async def _remember(self, unit: Unit, member: Record, new_email: str, *, is_open: bool) -> str:
+    async def _store(self, unit: Unit, member: Record, new_email: str, *, is_open: bool) -> str:
         """Only the newest link works."""
         await unit.execute(self._void, {"tenant": unit.tenant_id, "member": member["id"]})
         token = secrets.token_urlsafe(32)

@@ -1,4 +1,4 @@
-"""The pages that links in mails open: `/member/unsubscribe` and `/member/confirm-email`.
+"""The pages of links in emails: `/member/unsubscribe` and `/member/confirm-email`.
 
 Mail scanners open every link, so a GET only shows a button; the POST acts.
 """
@@ -23,15 +23,15 @@ from masthead.web.request_context import request_context
 
 MAX_QUERY_BYTES = 4_000
 
-BAD_LINK = "This link is not complete. Open it from the mail again, or copy all of it."
+BAD_LINK = "This link is not complete. Open it from the email again, or copy all of it."
 
 Answer = Callable[[TenantId, Site, dict[str, str], bool], Awaitable[Page]]
 
 
-def member_routes(mailed: Unsubscribe, changes: EmailChanges, sites: Sites) -> list[Route]:
+def member_routes(unsubscribing: Unsubscribe, changes: EmailChanges, sites: Sites) -> list[Route]:
     return [
-        Route(unsubscribe.PATH, _MailedLink(sites, _unsubscribing(mailed))),
-        Route(email_change.PATH, _MailedLink(sites, _confirming(changes))),
+        Route(unsubscribe.PATH, _MailedLink(sites, _unsubscribe_page(unsubscribing))),
+        Route(email_change.PATH, _MailedLink(sites, _confirm_page(changes))),
     ]
 
 
@@ -44,23 +44,23 @@ class _MailedLink:
         tenant_id = request_context(scope).tenant_id
         if tenant_id is None or scope["method"] not in ("GET", "HEAD", "POST"):
             raise NotFound
-        acts = scope["method"] == "POST"
-        if acts:
+        is_post = scope["method"] == "POST"
+        if is_post:
             # One-click mail programs send `List-Unsubscribe=One-Click`, the page's form nothing;
-            # the proof is in the address either way (RFC 8058).
+            # the token is in the URL either way (RFC 8058).
             await read_small_form(scope, receive)
         site = await self._sites.of(tenant_id)
-        page = await self._answer(tenant_id, site, _query(scope["query_string"]), acts)
+        page = await self._answer(tenant_id, site, _query(scope["query_string"]), is_post)
         await send_page(scope, send, page)
 
 
-def _unsubscribing(mailed: Unsubscribe) -> Answer:
-    async def answer(tenant_id: TenantId, site: Site, query: dict[str, str], acts: bool) -> Page:
-        # No address holds a blank: it is a plus that nobody encoded.
+def _unsubscribe_page(unsubscribing: Unsubscribe) -> Answer:
+    async def answer(tenant_id: TenantId, site: Site, query: dict[str, str], is_post: bool) -> Page:
+        # A blank is an unencoded plus, because addresses hold no blanks.
         email = query.get("email", "").replace(" ", "+")
-        if not mailed.is_genuine(tenant_id, email, query.get("token", "")):
+        if not unsubscribing.is_genuine(tenant_id, email, query.get("token", "")):
             raise BadRequest(BAD_LINK)
-        if not acts:
+        if not is_post:
             return _page(
                 site,
                 "ready",
@@ -68,7 +68,7 @@ def _unsubscribing(mailed: Unsubscribe) -> Answer:
                 f"{email} will get no more newsletters from {site.name}.",
                 button="Unsubscribe",
             )
-        await mailed.act(tenant_id, email)
+        await unsubscribing.unsubscribe(tenant_id, email)
         return _page(
             site,
             "unsubscribed",
@@ -80,10 +80,10 @@ def _unsubscribing(mailed: Unsubscribe) -> Answer:
     return answer
 
 
-def _confirming(changes: EmailChanges) -> Answer:
-    async def answer(tenant_id: TenantId, site: Site, query: dict[str, str], acts: bool) -> Page:
+def _confirm_page(changes: EmailChanges) -> Answer:
+    async def answer(tenant_id: TenantId, site: Site, query: dict[str, str], is_post: bool) -> Page:
         token = query.get("token", "")
-        if not acts:
+        if not is_post:
             pending = await changes.find(tenant_id, token)
             return _page(
                 site,
@@ -110,7 +110,7 @@ def _page(site: Site, outcome: str, title: str, *text: str, button: str = "") ->
 
 
 def _query(raw: bytes) -> dict[str, str]:
-    """Each name once: of two addresses, which one is meant?"""
+    """Refuses repeated names, which would be ambiguous."""
     if len(raw) > MAX_QUERY_BYTES:
         raise BadRequest(BAD_LINK)
     found = parse_qs(raw.decode("latin-1"), errors="replace")

@@ -1,4 +1,4 @@
-"""Unsubscribing by a link in a mail (spec 6.4): the token is the proof, no session is needed."""
+"""Unsubscribing by a link in an email: the token is the credential, no session is needed."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ class Unsubscribe:
         self._keyring = keyring
 
     def url(self, site_url: str, tenant_id: TenantId, email: str) -> str:
-        """For a mail to this reader; `site_url` is the tenant's own."""
+        """For an email to this reader; `site_url` is the tenant's own."""
         email = normal_email(email)
         token = unsubscribe_token(self._keyring.derive(_purpose(tenant_id)), email)
         return f"{site_url}{PATH}?email={quote(email, safe='')}&token={token}"
 
     def is_genuine(self, tenant_id: TenantId, email: str, token: str) -> bool:
-        """In constant time, and with every root secret: old mails outlive a rotation."""
+        """In constant time, and with every root secret: old emails outlive a rotation."""
         given = token.encode(errors="replace")
         email = normal_email(email)
         keys = self._keyring.derive_all(_purpose(tenant_id))
@@ -43,11 +43,10 @@ class Unsubscribe:
         ]
         return any(matches)
 
-    async def act(self, tenant_id: TenantId, email: str) -> None:
-        """Whoever is not a member, or not subscribed, is unsubscribed already.
+    async def unsubscribe(self, tenant_id: TenantId, email: str) -> None:
+        """Does nothing for an address that is not subscribed.
 
-        The service itself does it, so that it also works while a site is read-only: nobody can be
-        made to go on receiving.
+        Runs as the service itself, so that it also works while a site is read-only.
         """
         found = await self._records.find(
             blog_members, {"email": normal_email(email)}, tenant_id=tenant_id

@@ -1,4 +1,4 @@
-"""The public API of members (spec 4.5): addresses are masked, always."""
+"""The public API of members. Addresses are always masked."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from masthead.web.v1.schema import Body, View
 
 
 def masked(email: str) -> str:
-    """`j***@example.com`: the domain is kept, of the rest one character."""
+    """`j***@example.com`: the first character and the domain."""
     local, _, domain = email.rpartition("@")
     return f"{local[:1]}***@{domain}"
 

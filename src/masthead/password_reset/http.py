@@ -1,6 +1,6 @@
-"""The page that a link to a new password opens: `/member/reset-password`, `/admin/reset-password`.
+"""The pages of reset links: `/member/reset-password` and `/admin/reset-password`.
 
-Opening it shows a form; the POST sets the password.
+GET shows a form; POST sets the password.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PASSWORDS = (
     Input("password", "New password", "password", "new-password"),
     Input("passwordConfirm", "The same again", "password", "new-password"),
 )
-BAD_FORM = "The form could not be read. Open the link from the mail again."
+BAD_FORM = "The form could not be read. Open the link from the email again."
 
 
 def reset_routes(resets: PasswordResets) -> list[Route]:
@@ -50,7 +50,7 @@ class _ResetPage:
         page = _form(site, account)
         if scope["method"] == "POST":
             given = _texts(await read_small_form(scope, receive))
-            # A form always sends the second field: one that is missing was left out on purpose.
+            # A browser always sends the second field, so a missing one is invalid.
             given.setdefault("passwordConfirm", "")
             try:
                 await self._resets.confirm(

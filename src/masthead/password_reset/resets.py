@@ -1,8 +1,8 @@
-"""A new password by mail: the way in for an account whose password is lost or locked.
+"""Password resets by email.
 
-The link is a token signed with the account's own key, as sessions are. It lives 15 minutes, and the
-new password makes it worthless like every session; nothing is stored. A request does the same for
-every address, known or not: the worker finds out whether there is an account.
+The link holds a token signed with the account's own key, like a session token. It is valid for 15
+minutes, and a new password invalidates it like every session; nothing is stored. A request is the
+same for known and unknown addresses: only the worker looks up the account.
 """
 
 from __future__ import annotations
@@ -48,21 +48,21 @@ class PasswordResets:
     async def request(
         self, collection: Collection, tenant_id: TenantId | None, email: str, address: str
     ) -> None:
-        """Raises RateLimited when the network asks too often; says nothing about the account."""
+        """Raises RateLimited for too many requests of a network; reveals nothing of the account."""
         attempt = Attempt(collection.name, email, address)
         if not await self.throttle.admit_reset(attempt, tenant_id or ""):
             return
-        asked = {"collection": collection.name, "tenant_id": tenant_id, "email": email}
+        requested = {"collection": collection.name, "tenant_id": tenant_id, "email": email}
         async with self.records.unit(system()) as unit:
-            await unit.enqueue(JOB, asked)
+            await unit.enqueue(JOB, requested)
 
     def handlers(self) -> Mapping[str, Handler]:
         return {JOB: self._mail}
 
     async def find(self, collection: Collection, tenant_id: TenantId | None, token: str) -> Record:
-        """Whose password a link sets, while it is alive; raises BadRequest afterwards."""
+        """The account of a valid link; raises BadRequest for others."""
         account = await self.accounts.by_reset_token(collection, token)
-        # As with sessions: operators may use any host, and every account the bare host.
+        # As with sessions: operators may use any host, and every account the service's own host.
         if account is None or (tenant_id and account["tenant_id"] not in ("", tenant_id)):
             raise BadRequest(DEAD_LINK)
         return account
@@ -75,33 +75,33 @@ class PasswordResets:
         given: Mapping[str, Any],
         address: str,
     ) -> None:
-        """Sets the `password` that was given, ends every session and lets its network in."""
-        # First, so that hashing is not to be had without a link.
+        """Sets the given `password`, ends every session and unblocks the client's network."""
+        # First, so that nothing is hashed without a valid link.
         account = await self.find(collection, tenant_id, token)
         stamped = await new_credentials(given, required=True)
-        home = TenantId(account["tenant_id"])
-        async with self.records.unit(system(home)) as unit:
-            # Again in the tenant's turn to write: of two clicks at once, one finds it gone.
+        account_tenant = TenantId(account["tenant_id"])
+        async with self.records.unit(system(account_tenant)) as unit:
+            # Checked again inside the transaction, for two concurrent clicks.
             found = await unit.find(collection, {"id": account["id"]}, limit=1)
             if not found or not self.accounts.is_reset_token(token, found[0]):
                 raise BadRequest(DEAD_LINK)
-            # The link was read in the mailbox, which verifies the address.
+            # The link came by email, so the address is verified.
             stamped = {**stamped, "verified": True}
             await unit.update(collection, account["id"], {}, stamped=stamped)
         await self.throttle.forgive(Attempt(collection.name, account["email"], address))
 
     async def _mail(self, job: Job) -> None:
-        asked = job.payload
-        collection = self.records.registry[asked["collection"]]
-        account = await self.accounts.find(collection, asked["tenant_id"], asked["email"])
-        # Staff without a password have no way in until an owner gives them one.
+        requested = job.payload
+        collection = self.records.registry[requested["collection"]]
+        account = await self.accounts.find(collection, requested["tenant_id"], requested["email"])
+        # Staff without a password can't sign in until an owner sets one.
         if account is None or (collection is superusers and not account["password_hash"]):
             return
-        home = TenantId(account["tenant_id"])
-        if not await self.throttle.admit_reset_mail(collection.name, home):
-            log.warning("password_reset.too_many_mails", tenant_id=home)
+        account_tenant = TenantId(account["tenant_id"])
+        if not await self.throttle.admit_reset_mail(collection.name, account_tenant):
+            log.warning("password_reset.too_many_mails", tenant_id=account_tenant)
             return
-        site = await self.site_of(home)
+        site = await self.site_of(account_tenant)
         path = ADMIN_PATH if collection is superusers else MEMBER_PATH
         token = self.accounts.reset_token(collection, account)
         mail = account_emails.reset_password(
@@ -111,7 +111,7 @@ class PasswordResets:
             link=f"{site.url}{path}?token={token}",
             minutes=int(RESET_LINK.total_seconds() // 60),
         )
-        async with self.records.unit(system(home)) as unit:
+        async with self.records.unit(system(account_tenant)) as unit:
             await self.outbox.queue(unit, mail)
 
     async def site_of(self, tenant_id: TenantId) -> Site:

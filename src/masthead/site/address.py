@@ -1,4 +1,4 @@
-"""A tenant's site as mails and pages speak of it: its name, and where its links start."""
+"""The name and base URL of a tenant's site, for emails and pages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from masthead.site.collection import site_settings
 class Site:
     name: str
     url: str
-    """Without a slash at its end."""
+    """Without a trailing slash."""
 
 
 class Sites:
@@ -36,7 +36,7 @@ class Sites:
 
 
 def site_url(settings: Settings, slug: str, custom_domain: str = "") -> str:
-    """From what is stored, never from a request: a forged Host header must not get into a link."""
+    """From stored values, never from the request: a forged Host header must not get into a link."""
     if slug == settings.default_tenant and not custom_domain:
         return settings.base_url.rstrip("/")
     base = urlsplit(settings.base_url)

@@ -1,4 +1,4 @@
-"""A tenant's site settings: one record per tenant, some of it secret."""
+"""The site settings: one record per tenant, with some secret fields."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ site_settings = Collection(
             max_length=300,
             help="Origins whose pages may call the APIs from a browser, or `*` for all.",
         ),
-        # A domain routes readers to a tenant, so claiming one is the platform's business.
+        # A domain routes readers to a tenant, so only the platform may set it.
         CustomDomain(
             name="custom_domain",
             write=Access.PLATFORM,

@@ -1,4 +1,4 @@
-"""A tenant's own domain: a name that readers' browsers send as Host, and not one of ours."""
+"""The field of a tenant's own domain, which must lie outside the platform's domain."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from masthead.records.fields.text import Text
 
 @dataclass(frozen=True, kw_only=True)
 class CustomDomain(Text):
-    """Stored as hosts are compared: lower case, without a dot at the end."""
+    """Stored in lower case and without a trailing dot, as hosts are compared."""
 
     max: int = 253
     base_domain: str = ""
-    """The platform's own, under which each name is read as a tenant's slug."""
+    """The platform's own, whose subdomains are tenants' slugs."""
 
     def parse(self, value: Any) -> str:
         text = super().parse(value).strip()
@@ -35,8 +35,8 @@ class CustomDomain(Text):
         return host.name
 
 
-def beside(registry: Registry, base_domain: str) -> Registry:
-    """The same collections, in which a site's own domain lies outside the platform's."""
+def with_base_domain(registry: Registry, base_domain: str) -> Registry:
+    """The same collections, in which a site's own domain must lie outside the platform's."""
 
     def bound(field: Field) -> Field:
         if isinstance(field, CustomDomain):

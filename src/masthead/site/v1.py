@@ -1,4 +1,4 @@
-"""The public API of the site settings (spec 4.6): secrets are never shown."""
+"""The public API of the site settings. Secrets are never shown."""
 
 from __future__ import annotations
 

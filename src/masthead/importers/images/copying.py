@@ -25,7 +25,7 @@ from masthead.importers.images.urls import ImageRef, file_name, picture_key
 from masthead.importers.run.memory import IMAGES, Item, Memory
 from masthead.media.collection import media
 from masthead.media.sniff import sniff
-from masthead.media.upload import UploadServices, kept_file, media_path
+from masthead.media.upload import UploadServices, media_path, stored_file
 from masthead.outbound.downloads import PATIENT, Downloads, Patience
 from masthead.outbound.errors import OutboundError
 from masthead.outbound.slots import HostSlots
@@ -211,7 +211,7 @@ class ImageCopier:
                 await self._remember(unit, key, same[0])
             return _place(same[0])
         async with (
-            kept_file(self._services, tenant_id, media, upload) as kept,
+            stored_file(self._services, tenant_id, media, upload) as kept,
             records.unit(system(tenant_id), emit_events=self._emit_events) as unit,
         ):
             record = await unit.create(media, kept.values, stamped=kept.stamped)
