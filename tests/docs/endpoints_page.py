@@ -16,7 +16,7 @@ from masthead.web.openapi.service import build_service_document
 INTRODUCTION = """\
 # Data protection, AI, payments and health
 
-Look here for the request and the answers of one of these endpoints. How to use them is told in
+Look here for the request and the answers of one of these endpoints. How to use them is in
 [Data protection](../privacy.md), [AI generation](../ai.md) and [Payments](../payments.md).
 
 ```console
