@@ -143,7 +143,7 @@ def test_imports_point_one_way(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", each_module(without=MAY_SPEAK_SQL))
-def test_sql_is_spoken_below_the_faces_only(path: Path) -> None:
+def test_only_code_below_the_faces_contains_sql(path: Path) -> None:
     assert [name for name in imports_of(path) if name.split(".")[0] in DRIVERS] == []
 
 
@@ -158,7 +158,7 @@ def test_a_module_says_what_it_is_for(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", each_module(without=MAY_KNOW_THE_ENGINE))
-def test_storage_alone_asks_which_database_it_is(path: Path) -> None:
+def test_only_storage_checks_which_database_it_is(path: Path) -> None:
     nodes = list(ast.walk(tree_of(path)))
     constants = {node.value for node in nodes if isinstance(node, ast.Constant)}
     assert not constants & {"sqlite", "postgresql", "postgres"}
@@ -169,7 +169,7 @@ def test_storage_alone_asks_which_database_it_is(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", each_module())
-def test_nobody_prints(path: Path) -> None:
+def test_no_module_prints(path: Path) -> None:
     calls = [node.func for node in ast.walk(tree_of(path)) if isinstance(node, ast.Call)]
     assert not any(isinstance(func, ast.Name) and func.id == "print" for func in calls)
 

@@ -90,7 +90,7 @@ def test_spellings(given: str, stored: str) -> None:
         "a@[ö]",
     ],
 )
-def test_what_is_no_address(given: str) -> None:
+def test_invalid_addresses(given: str) -> None:
     assert not is_email(normal_email(given))
 
 
@@ -100,7 +100,7 @@ TEXTS = st.text(st.characters(), max_size=80)
 @given(TEXTS, TEXTS)
 @example("ſΣ\u0345", "Ⅷ.ﬁ")
 @example("İ", "İ.example")
-def test_the_normal_form_has_no_other_normal_form(local: str, domain: str) -> None:
+def test_normalization_is_idempotent(local: str, domain: str) -> None:
     once = normal_email(f"{local}@{domain}")
     assert normal_email(once) == once
     for form in ("NFC", "NFD"):
@@ -108,7 +108,7 @@ def test_the_normal_form_has_no_other_normal_form(local: str, domain: str) -> No
 
 
 @given(TEXTS, TEXTS)
-def test_an_address_has_no_place_for_anything_else(local: str, domain: str) -> None:
+def test_an_address_contains_nothing_else(local: str, domain: str) -> None:
     address = normal_email(f"{local}@{domain}")
     if is_email(address):
         assert address.isprintable()

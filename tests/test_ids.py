@@ -17,7 +17,7 @@ def test_ids_have_the_shape() -> None:
     assert all(ids.is_id(each) for each in _some())
 
 
-def test_every_character_is_as_likely_as_another() -> None:
+def test_every_character_has_the_same_probability() -> None:
     counted = Counter("".join(ids.new_id() for _ in range(20_000)))
     assert set(counted) == set(ids.ALPHABET)
     assert max(counted.values()) < 1.1 * min(counted.values())
@@ -32,7 +32,7 @@ def test_ids_of_a_log_follow_the_time() -> None:
     assert moments[0] < moments[-1]
 
 
-def test_threads_never_make_the_same() -> None:
+def test_threads_never_make_the_same_id() -> None:
     with ThreadPoolExecutor(8) as threads:
         made = [each for some in threads.map(_some, range(16)) for each in some]
     assert len(set(made)) == len(made)

@@ -49,7 +49,7 @@ async def test_work_that_must_be_completed() -> None:
                 await completed(asyncio.get_running_loop().run_in_executor(None, broken))
 
 
-async def test_a_name_that_nobody_has() -> None:
+async def test_an_unknown_host_name() -> None:
     lookup = SystemLookup()
 
     async def look_up() -> None:
@@ -90,7 +90,7 @@ async def test_a_batch_of_counters_whose_store_fails() -> None:
         await batches.finish()
 
 
-async def test_an_upload_that_breaks_off() -> None:
+async def test_an_interrupted_upload() -> None:
     store = ObjectStore(MemoryStore())
 
     async def chunks() -> AsyncIterator[bytes]:

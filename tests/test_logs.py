@@ -31,7 +31,7 @@ def json_line(stream: io.StringIO) -> dict[str, Any]:
     return decoded
 
 
-def test_a_json_line_holds_the_event_its_fields_and_the_request_id(stream: io.StringIO) -> None:
+def test_a_json_line_has_the_event_its_fields_and_the_request_id(stream: io.StringIO) -> None:
     logs.configure(LogFormat.JSON, stream=stream)
     with structlog.contextvars.bound_contextvars(request_id="0123456789abcde"):
         structlog.get_logger().info("delivery sent", attempts=2)
@@ -55,7 +55,7 @@ def test_a_console_line_is_readable_and_without_colours_off_a_terminal(
     assert "\x1b" not in stream.getvalue()
 
 
-def test_what_a_library_logs_takes_the_same_shape(stream: io.StringIO) -> None:
+def test_lines_of_libraries_have_the_same_format(stream: io.StringIO) -> None:
     logs.configure(LogFormat.JSON, stream=stream)
     logging.getLogger("library").warning("got %s", "/x?token=abc")
     line = json_line(stream)

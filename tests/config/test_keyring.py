@@ -51,7 +51,7 @@ def test_what_is_encrypted_can_be_decrypted(ring: KeyRing, plaintext: str) -> No
     assert plaintext == "" or plaintext not in ciphertext
 
 
-def test_the_same_text_is_never_encrypted_alike(ring: KeyRing) -> None:
+def test_the_same_text_never_has_the_same_ciphertext(ring: KeyRing) -> None:
     assert ring.encrypt("secrets", "x", PLACE) != ring.encrypt("secrets", "x", PLACE)
 
 
@@ -95,7 +95,7 @@ def test_rotation_reads_the_old_and_writes_the_new(ring: KeyRing) -> None:
     assert KeyRing([NEW]).decrypt("secrets", after, PLACE) == "x"
 
 
-def test_a_dropped_root_reads_nothing(ring: KeyRing) -> None:
+def test_a_removed_root_secret_decrypts_nothing(ring: KeyRing) -> None:
     ciphertext = ring.encrypt("secrets", "x", PLACE)
     with pytest.raises(DecryptionError):
         KeyRing([NEW]).decrypt("secrets", ciphertext, PLACE)

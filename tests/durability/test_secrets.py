@@ -88,7 +88,7 @@ async def test_a_secret_can_t_be_read_in_the_database_or_by_its_owner(
 
 
 @pytest.mark.parametrize("to_field", ["ai_api_key", "member_payment_secret_key"])
-async def test_a_secret_that_was_copied_elsewhere_does_not_open(
+async def test_a_copied_ciphertext_does_not_decrypt(
     world: World, database_url: str, to_field: str
 ) -> None:
     ann, bob = await world.new_tenant(), await world.new_tenant()
@@ -104,7 +104,7 @@ async def test_a_secret_that_was_copied_elsewhere_does_not_open(
 
 
 class TestRotation:
-    async def test_the_old_root_can_be_dropped_afterwards(
+    async def test_the_old_root_secret_can_be_removed_afterwards(
         self, database_url: str, tmp_path: Path
     ) -> None:
         async with opened(database_url, tmp_path, OLD) as world:
@@ -146,7 +146,7 @@ class TestRotation:
         async with opened(database_url, tmp_path, NEW) as world:
             assert await revealed(world, tenant) == PLAIN
 
-    async def test_what_no_configured_root_can_read_is_counted_and_kept(
+    async def test_undecryptable_secrets_are_counted_and_stay(
         self, database_url: str, tmp_path: Path
     ) -> None:
         async with opened(database_url, tmp_path, OLD) as world:

@@ -58,7 +58,7 @@ class CutOff(LocalObjectStore):
         raise PowerCut
 
 
-async def test_a_stored_file_whose_record_never_came_is_swept(
+async def test_a_stored_file_without_a_record_is_swept(
     world: World, owner: Account, tmp_path: Path
 ) -> None:
     kept = (await upload(owner)).json()
@@ -75,9 +75,7 @@ async def test_a_stored_file_whose_record_never_came_is_swept(
     assert await stored(world) == [key_of(kept)]
 
 
-async def test_a_deleted_record_takes_its_file_and_thumbs_along(
-    world: World, owner: Account
-) -> None:
+async def test_deleting_a_record_deletes_its_file_and_thumbs(world: World, owner: Account) -> None:
     record, other = (await upload(owner)).json(), (await upload(owner)).json()
     for each in (record, other):
         address = f"/api/files/media/{each['id']}/{each['file']}"
@@ -90,7 +88,7 @@ async def test_a_deleted_record_takes_its_file_and_thumbs_along(
     assert all(f"/{other['id']}/" in key for key in left)
 
 
-async def test_an_id_that_is_none_is_refused_before_anything_is_stored(
+async def test_an_invalid_id_is_refused_before_a_file_is_stored(
     world: World, owner: Account
 ) -> None:
     for chosen in ("a/b", "../../elsewhere", "SHOUTING1234567"):
@@ -100,7 +98,7 @@ async def test_an_id_that_is_none_is_refused_before_anything_is_stored(
     assert await stored(world) == []
 
 
-async def test_a_thumb_that_comes_after_the_removal_is_not_left_behind(tmp_path: Path) -> None:
+async def test_a_thumb_made_after_the_removal_is_deleted(tmp_path: Path) -> None:
     class RemovedMeanwhile(LocalObjectStore):
         """The original and its thumbs go while a thumb of it is being made."""
 

@@ -10,7 +10,7 @@ from masthead import clock
 from masthead.caller import system
 
 
-async def test_a_change_has_the_time_of_its_turn_not_of_its_wait(world: World) -> None:
+async def test_a_change_has_the_time_at_which_it_got_the_lock(world: World) -> None:
     tenant = await world.new_tenant()
     posts = world.collection("posts")
     records = world.parts.records

@@ -22,12 +22,12 @@ VARIANT_C = "post.created post.updated post.deleted"
 each_kind = pytest.mark.parametrize("kind", CATALOG, ids=lambda kind: kind.name)
 
 
-def test_holds_the_union_of_the_variants_each_once() -> None:
+def test_each_event_name_is_listed_once() -> None:
     assert sorted(EVENT_NAMES) == sorted({*f"{VARIANT_A} {VARIANT_B} {VARIANT_C}".split()})
     assert TEST_PING in EVENT_NAMES
 
 
-async def test_every_event_fires_and_says_what_the_catalog_promises(tenant: TenantWorld) -> None:
+async def test_every_event_fires_with_the_payload_of_the_catalog(tenant: TenantWorld) -> None:
     await live_a_year(tenant)
     fired = await tenant.events()
     assert {name for name, _ in fired} == set(EVENT_NAMES)
@@ -35,7 +35,7 @@ async def test_every_event_fires_and_says_what_the_catalog_promises(tenant: Tena
         check_payload(name, payload)
 
 
-async def test_what_may_be_missing_or_null_is_so_at_times(tenant: TenantWorld) -> None:
+async def test_optional_values_are_sometimes_missing_or_null(tenant: TenantWorld) -> None:
     """And at times it is not: otherwise the catalog promises too little."""
     await live_a_year(tenant)
     fired = await tenant.events()
@@ -51,7 +51,7 @@ async def test_what_may_be_missing_or_null_is_so_at_times(tenant: TenantWorld) -
 
 
 @each_kind
-def test_the_example_is_one(kind: EventKind) -> None:
+def test_the_example_matches_the_schema(kind: EventKind) -> None:
     check_payload(kind.name, kind.example)
     changed = kind.example.get("changed", [])
     assert set(kind.example.get("previous", {})) == set(changed)

@@ -68,7 +68,7 @@ def unsigned(headers: dict[str, str], content: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("spoil", [without_payload, with_another_event, with_another_id, unsigned])
-async def test_a_receiver_tells_of_what_is_not_as_described(
+async def test_a_receiver_detects_a_payload_that_differs_from_its_description(
     post: Post, tmp_path: Path, spoil: Callable[..., None]
 ) -> None:
     genuine = post.received[0]
@@ -88,7 +88,7 @@ async def received(folder: Path, headers: dict[str, str], body: bytes) -> None:
 
 
 class TestPython:
-    def test_every_delivery_is_genuine(self, post: Post) -> None:
+    def test_every_deliverys_signature_is_valid(self, post: Post) -> None:
         is_genuine = documented("is_genuine")
         for each in post.received:
             timestamp = each.headers["x-service-timestamp"]
@@ -99,7 +99,7 @@ class TestPython:
             assert not is_genuine(post.secret, timestamp, signature[3:], each.body)
             assert not is_genuine(post.secret, "soon", signature, each.body)
 
-    def test_an_old_one_is_not(self, post: Post) -> None:
+    def test_an_old_signature_is_refused(self, post: Post) -> None:
         is_genuine = documented("is_genuine")
         for age, expected in ((0, True), (290, True), (310, False), (-310, False)):
             timestamp = str(int(time.time()) - age)

@@ -9,7 +9,7 @@ from masthead.identity.api_keys import generate_key, hash_key, is_well_formed
 from masthead.identity.scopes import ALIASES, SCOPES, granted
 
 
-def test_a_new_key_is_well_formed_and_like_no_other() -> None:
+def test_a_new_key_is_well_formed_and_unique() -> None:
     keys = [generate_key() for _ in range(200)]
     assert len({each.key for each in keys}) == 200
     for each in keys:
@@ -19,7 +19,7 @@ def test_a_new_key_is_well_formed_and_like_no_other() -> None:
         assert each.key_hash == hash_key(each.key) == hashlib.sha256(each.key.encode()).hexdigest()
 
 
-def test_a_typo_anywhere_is_noticed() -> None:
+def test_the_checksum_detects_any_typo() -> None:
     key = generate_key().key
     for position in range(len("mh_live_"), len(key)):
         other = "a" if key[position] != "a" else "b"
@@ -39,7 +39,7 @@ def test_a_cut_off_or_padded_key_is_no_key() -> None:
     assert not is_well_formed(key + "\n")
 
 
-def test_the_other_variants_names_grant_the_same_rights() -> None:
+def test_alternative_scope_names_grant_the_same_rights() -> None:
     assert granted(["uploads:write", "settings:read"]) == {"media:write", "site-settings:read"}
     assert granted(["settings:write"]) == {"settings:write"}
     assert set(ALIASES.values()) <= set(SCOPES)

@@ -22,7 +22,7 @@ async def test_by_slug_id_and_domain(app: World, tenant: TenantWorld) -> None:
     assert found[0].plan is Plan.BUSINESS
 
 
-async def test_nobody(app: World) -> None:
+async def test_unknown_tenants(app: World) -> None:
     directory = app.parts.directory
     assert await directory.by_slug("nope") is None
     assert await directory.by_id("") is None

@@ -36,7 +36,7 @@ from masthead.identity.hosts import (
         ("x:65535", Host("x", 65535)),
     ],
 )
-def test_a_sound_host_is_read(raw: str, host: Host) -> None:
+def test_a_valid_host_is_parsed(raw: str, host: Host) -> None:
     assert parse_host(raw) == host
 
 
@@ -103,7 +103,7 @@ def test_a_malformed_host_is_refused(raw: str) -> None:
 
 
 @given(st.text())
-def test_whatever_is_read_is_a_plain_name(raw: str) -> None:
+def test_a_parsed_host_is_a_plain_name(raw: str) -> None:
     try:
         host = parse_host(raw)
     except BadRequest:
@@ -136,7 +136,7 @@ def test_whatever_is_read_is_a_plain_name(raw: str) -> None:
         ("com", "example.com", Foreign("com")),
     ],
 )
-def test_whose_host_it_is(
+def test_hosts_are_classified(
     host: str, base_domain: str, expected: Subdomain | BareHost | Foreign
 ) -> None:
     named = classify_host(parse_host(host), base_domain, "https://service.host:8443")
@@ -144,7 +144,7 @@ def test_whose_host_it_is(
 
 
 @pytest.mark.parametrize("slug", ["a", "demo", "my-blog", "2026", "a--b", "x" * 63])
-def test_a_good_slug_is_taken(slug: str) -> None:
+def test_a_valid_slug_is_accepted(slug: str) -> None:
     assert check_slug(slug) is None
 
 

@@ -86,7 +86,7 @@ async def test_a_key_names_its_tenant_and_its_scopes(keys: ApiKeys, tenant: Tena
     assert caller.scopes == known.scopes
 
 
-async def test_keys_of_two_tenants_are_told_apart(
+async def test_each_key_belongs_to_its_own_tenant(
     keys: ApiKeys, tenant: TenantWorld, other_tenant: TenantWorld
 ) -> None:
     _, one = await new_key(tenant)
@@ -95,7 +95,7 @@ async def test_keys_of_two_tenants_are_told_apart(
     assert (await found(keys, other)).tenant.id == other_tenant.id
 
 
-async def test_what_can_not_be_a_key_is_refused_without_a_look_up(
+async def test_a_malformed_key_is_refused_without_a_query(
     keys: ApiKeys, records: CountingRecords, tenant: TenantWorld
 ) -> None:
     _, key = await new_key(tenant)
@@ -105,7 +105,7 @@ async def test_what_can_not_be_a_key_is_refused_without_a_look_up(
     assert records.look_ups == 0
 
 
-async def test_a_well_formed_key_of_nobody_is_refused(
+async def test_an_unknown_well_formed_key_is_refused(
     keys: ApiKeys, records: CountingRecords
 ) -> None:
     assert await keys.authenticate(generate_key().key) is None
@@ -129,7 +129,7 @@ async def test_a_revoked_key_is_refused_from_the_next_call_on(
     assert await keys.authenticate(key) is None
 
 
-async def test_a_revocation_may_be_set_for_later(
+async def test_a_revocation_may_be_scheduled(
     keys: ApiKeys, app: World, tenant: TenantWorld
 ) -> None:
     record, key = await new_key(tenant)
@@ -140,7 +140,7 @@ async def test_a_revocation_may_be_set_for_later(
     assert await keys.authenticate(key) is None
 
 
-async def test_a_deleted_key_is_nobodys(keys: ApiKeys, app: World, tenant: TenantWorld) -> None:
+async def test_a_deleted_key_is_refused(keys: ApiKeys, app: World, tenant: TenantWorld) -> None:
     record, key = await new_key(tenant)
     known = await found(keys, key)
     await app.parts.records.delete(known.caller, api_keys, record["id"])
@@ -155,7 +155,7 @@ async def test_a_new_plan_is_seen_by_the_next_call(keys: ApiKeys, tenant: Tenant
     assert (known.tenant.plan, known.tenant.per_minute) == (Plan.PRO, 7)
 
 
-async def test_a_key_is_looked_up_once_while_nothing_changes(
+async def test_a_key_is_queried_once_while_nothing_changes(
     keys: ApiKeys, app: World, records: CountingRecords, tenant: TenantWorld
 ) -> None:
     _, key = await new_key(tenant)
@@ -223,7 +223,7 @@ async def test_recording_a_use_is_no_change_of_the_tenant(
     assert await tenant.event_names() == told
 
 
-async def test_uses_are_written_by_themselves(
+async def test_uses_are_written_after_a_while(
     app: World, records: CountingRecords, tenant: TenantWorld
 ) -> None:
     keys = open_keys(records, flush_seconds=0.01)

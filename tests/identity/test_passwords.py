@@ -17,7 +17,7 @@ from masthead.identity.passwords import (
 )
 
 
-async def test_the_right_password_fits_and_another_does_not() -> None:
+async def test_only_the_right_password_matches() -> None:
     password_hash = await hash_password("correct horse")
     assert password_hash.startswith("$argon2id$")
     assert await verify_password(password_hash, "correct horse")
@@ -25,7 +25,7 @@ async def test_the_right_password_fits_and_another_does_not() -> None:
     assert not needs_rehash(password_hash)
 
 
-async def test_the_same_password_is_never_hashed_alike() -> None:
+async def test_the_same_password_never_has_the_same_hash() -> None:
     assert await hash_password("correct horse") != await hash_password("correct horse")
 
 
@@ -46,7 +46,7 @@ async def test_an_account_without_a_readable_hash_has_no_password(password_hash:
 
 
 @pytest.mark.parametrize("password", ["x" * 1025, "\ud800 half a pair"])
-async def test_what_can_not_be_a_password_does_not_fit(password: str) -> None:
+async def test_an_invalid_password_does_not_match(password: str) -> None:
     password_hash = await hash_password("correct horse")
     assert not await verify_password(password_hash, password)
 
@@ -91,7 +91,7 @@ async def test_an_unknown_account_takes_as_long_as_a_wrong_password() -> None:
     assert await work_of(verify_password, "", "wrong horse") > known / 2
 
 
-async def test_hashing_leaves_the_loop_free_and_takes_two_threads_at_most() -> None:
+async def test_hashing_does_not_block_the_event_loop_and_takes_at_most_two_threads() -> None:
     hashing = asyncio.gather(*(hash_password("correct horse") for _ in range(6)))
     turns = 0
     while not hashing.done():
@@ -103,5 +103,5 @@ async def test_hashing_leaves_the_loop_free_and_takes_two_threads_at_most() -> N
     assert 1 <= len(threads) <= 2
 
 
-def test_the_dummy_is_made_with_the_current_parameters() -> None:
+def test_the_dummy_hash_has_the_current_parameters() -> None:
     assert not needs_rehash(passwords._DUMMY)

@@ -46,7 +46,7 @@ def forged(key: bytes = b"k" * 32, algorithm: str = "HS256", **changes: object) 
     return jwt.encode(present, key, algorithm=algorithm)
 
 
-def test_a_token_carries_pocketbases_claims() -> None:
+def test_a_token_has_pocketbases_claims() -> None:
     claims = jwt.decode(issue(), options={"verify_signature": False})
     assert claims == {
         "id": "abcdefghij12345",
@@ -59,13 +59,13 @@ def test_a_token_carries_pocketbases_claims() -> None:
     assert "refreshable" not in jwt.decode(file_token, options={"verify_signature": False})
 
 
-def test_a_good_token_verifies() -> None:
+def test_a_valid_token_is_accepted() -> None:
     expected = Claims("abcdefghij12345", TokenType.AUTH, "pbc_1", NOW + HOUR, True)
     assert verify(issue()) == expected
     assert sessions.peek(issue()) == expected
 
 
-def test_a_token_dies_with_its_token_key() -> None:
+def test_a_new_token_key_invalidates_tokens() -> None:
     assert verify(issue(), "key-2") is None
 
 
@@ -133,7 +133,7 @@ def test_the_algorithm_is_pinned() -> None:
         forged(type=None),
     ],
 )
-def test_what_is_no_token_of_ours_claims_nothing(token: str) -> None:
+def test_a_foreign_token_has_no_claims(token: str) -> None:
     assert sessions.peek(token) is None
     assert verify(token) is None
 
@@ -164,7 +164,7 @@ def _cookie_values() -> st.SearchStrategy[str]:
 
 
 class TestCookies:
-    def test_a_cookie_is_host_only_and_out_of_scripts_reach(self) -> None:
+    def test_a_cookie_is_host_only_and_http_only(self) -> None:
         cookie = sessions.set_cookie(ADMIN_COOKIE, "a.b.c", lifetime=HOUR, secure=True)
         assert cookie == "pb_auth=a.b.c; Max-Age=3600; Path=/; HttpOnly; SameSite=Lax; Secure"
 
@@ -190,7 +190,7 @@ class TestCookies:
             ("", None),
         ],
     )
-    def test_both_forms_are_read(self, header: str, token: str | None) -> None:
+    def test_both_cookie_formats_are_read(self, header: str, token: str | None) -> None:
         assert sessions.read_cookie(header, ADMIN_COOKIE) == token
 
     def test_a_cookie_that_was_set_can_be_read(self) -> None:

@@ -57,7 +57,7 @@ async def received(postbox: Postbox, count: int) -> None:
             await asyncio.sleep(0.005)
 
 
-async def test_every_mail_is_sent_though_a_worker_was_killed(
+async def test_every_mail_is_sent_although_a_worker_was_killed(
     world: World, postbox: Postbox
 ) -> None:
     await queue_mails(await world.new_tenant())

@@ -94,7 +94,7 @@ async def test_runners_share_the_work_and_run_nothing_twice(world: World) -> Non
     assert await queued(world) == []
 
 
-async def test_a_slow_job_keeps_the_lease_on_itself(world: World) -> None:
+async def test_the_lease_of_a_slow_job_is_renewed(world: World) -> None:
     await enqueue(world)
     other = Counted()
 
@@ -112,7 +112,7 @@ async def test_a_slow_job_keeps_the_lease_on_itself(world: World) -> None:
     assert await queued(world) == []
 
 
-async def test_a_worker_that_lost_its_lease_lets_go_of_the_job(world: World) -> None:
+async def test_a_worker_that_lost_its_lease_stops_the_job(world: World) -> None:
     await enqueue(world)
     second = Counted()
 
@@ -131,7 +131,7 @@ async def test_a_worker_that_lost_its_lease_lets_go_of_the_job(world: World) -> 
     assert await queued(world) == []
 
 
-async def test_a_worker_that_cannot_tell_whether_it_has_the_lease_lets_go(world: World) -> None:
+async def test_a_worker_that_cannot_renew_its_lease_in_time_stops_the_job(world: World) -> None:
     """A queue that is out of reach for longer than the lease may have given the job away."""
     await enqueue(world)
     unreachable = Unreachable(world.parts.database)
@@ -164,7 +164,7 @@ class Unreachable:
         return getattr(self._database, name)
 
 
-async def test_a_kind_has_its_places_and_fills_them(world: World) -> None:
+async def test_a_kind_runs_up_to_its_concurrency_limit(world: World) -> None:
     await enqueue(world, 7)
     at_once: list[int] = []
     running = 0
@@ -215,13 +215,13 @@ async def test_no_kind_waits_for_another_and_chores_wait_for_none(world: World) 
     assert [row["attempts"] for row in await queued(world)] == [0, 0, 0]
 
 
-async def test_jobs_of_kinds_that_nobody_here_knows_are_left_alone(world: World) -> None:
+async def test_jobs_of_unknown_kinds_stay_queued(world: World) -> None:
     await enqueue(world, kind="of a newer version")
     assert await runner(world, Counted()).run_due() == 0
     assert [row["attempts"] for row in await queued(world)] == [0]
 
 
-async def test_a_failing_job_waits_longer_each_time_and_is_kept_in_the_end(world: World) -> None:
+async def test_a_failing_job_is_retried_with_a_backoff_and_then_stays_failed(world: World) -> None:
     await enqueue(world)
     failing = Counted(fail)
     for attempt, wait in enumerate(RETRY_SECONDS, start=1):
@@ -254,7 +254,7 @@ async def test_a_job_that_kills_its_worker_every_time_is_given_up(world: World) 
     assert row["failed_at"] == clock.to_text(world.clock())
 
 
-async def test_stopping_begins_nothing_more(world: World) -> None:
+async def test_stopping_starts_no_further_job(world: World) -> None:
     await enqueue(world, 3)
 
     async def stop() -> None:
@@ -285,7 +285,7 @@ async def test_an_unforeseen_error_does_not_end_the_worker(world: World) -> None
     assert handler.numbers == [0]
 
 
-async def test_chores_are_done_at_the_start_and_then_now_and_again(world: World) -> None:
+async def test_chores_run_at_the_start_and_then_periodically(world: World) -> None:
     done: list[str] = []
 
     async def do(name: str) -> None:
@@ -313,7 +313,7 @@ async def test_the_service_s_own_chores_run(world: World) -> None:
     assert lines == []
 
 
-async def test_a_look_for_one_kind_reads_nothing_of_a_long_queue_of_another(world: World) -> None:
+async def test_polling_one_kind_does_not_scan_the_queue_of_another(world: World) -> None:
     looking = runner(world, Counted())
     for statement in (looking._queue._has_due, looking._queue._next):
         assert "ix_jobs__kind_failed_at_run_at" in await plan_of(world, statement)

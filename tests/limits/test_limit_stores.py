@@ -102,7 +102,7 @@ async def test_concurrent_updates_all_count(store: LimitStore) -> None:
     assert sorted(numbers) == list(range(1, 101))
 
 
-async def test_subjects_and_tenants_are_counted_apart(store: LimitStore) -> None:
+async def test_subjects_and_tenants_are_counted_separately(store: LimitStore) -> None:
     one, other = new_tenant().id, new_tenant().id
     assert await store.update(one, ["a", "b"], count_up) == 1
     assert await store.update(one, ["a"], count_up) == 2
@@ -177,7 +177,7 @@ async def test_a_refused_key_is_refused_without_the_store(where: str, clock: Clo
     assert (refused.allowed, refused.retry_after, refused.limit) == (False, 40, 30)
 
 
-async def test_a_better_plan_counts_at_once(store: LimitStore, clock: Clock) -> None:
+async def test_a_better_plan_takes_effect_immediately(store: LimitStore, clock: Clock) -> None:
     tenant, limiter = new_tenant(), limiter_of(store, clock)
     assert await admitted(limiter, tenant, 40) == 30
     better = Tenant(tenant.id, "t", "T", Plan.BUSINESS, None, None, None)
@@ -194,7 +194,7 @@ async def test_without_limits_everything_passes(
         assert await admitted(limiter_of(store, clock, variant), new_tenant(plan), 500) == 500
 
 
-async def test_what_no_window_needs_is_swept(store: LimitStore, clock: Clock) -> None:
+async def test_expired_counters_are_swept(store: LimitStore, clock: Clock) -> None:
     if isinstance(store, RedisLimitStore):
         pytest.skip("Redis forgets by itself")
     tenant = new_tenant().id
@@ -207,7 +207,7 @@ async def test_what_no_window_needs_is_swept(store: LimitStore, clock: Clock) ->
     assert await store.update(tenant, ["new"], count_up) == 2
 
 
-async def test_a_store_that_is_away_is_unavailable(tmp_path: Path, clock: Clock) -> None:
+async def test_a_store_that_is_down_is_unavailable(tmp_path: Path, clock: Clock) -> None:
     async with opened(f"unix://{tmp_path}/nobody.sock", clock) as store:
         with pytest.raises(Unavailable):
             await store.update(TenantId("t"), ["a"], count_up)
@@ -237,7 +237,7 @@ async def test_calls_wait_while_another_process_counts(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("kind", "processes"), [("sqlite", 8), ("postgresql", 2), ("redis", 4)])
-async def test_processes_that_hammer_one_key_get_thirty_calls_between_them(
+async def test_several_processes_share_the_limit_of_a_key(
     kind: str, processes: int, tmp_path: Path
 ) -> None:
     where = new_place(kind, tmp_path)
@@ -272,7 +272,7 @@ async def test_an_admitted_call_costs_little(
     assert median < 100_000
 
 
-async def test_what_could_not_be_written_is_not_counted(tmp_path: Path, clock: Clock) -> None:
+async def test_a_failed_write_is_not_counted(tmp_path: Path, clock: Clock) -> None:
     store = SqliteLimitStore(tmp_path / "limits.db", clock)
     tenant_id = new_tenant().id
 

@@ -76,9 +76,7 @@ def tenant(plan: Plan, *own: int | None) -> Tenant:
         (RateLimits.OFF, Plan.PRO, UNLIMITED),
     ],
 )
-def test_a_plan_has_the_limits_of_the_specification(
-    variant: RateLimits, plan: Plan, expected: Limits
-) -> None:
+def test_the_limits_of_each_plan(variant: RateLimits, plan: Plan, expected: Limits) -> None:
     assert limits_of(tenant(plan), variant) == expected
 
 
@@ -92,7 +90,7 @@ def test_a_plan_has_the_limits_of_the_specification(
         (Plan.AGENCY, (0, None, None), Limits(0, 20_000, None)),
     ],
 )
-def test_a_tenants_own_limits_come_before_the_plans(
+def test_a_tenants_own_limits_override_the_plans(
     plan: Plan, own: tuple[int | None, ...], expected: Limits
 ) -> None:
     assert limits_of(tenant(plan, *own), RateLimits.A) == expected
@@ -111,7 +109,7 @@ def test_the_thirty_first_call_of_a_minute_waits_for_the_first_to_leave() -> Non
     assert not caller.call(NOON + MINUTE).allowed
 
 
-def test_a_burst_leaves_together() -> None:
+def test_the_calls_of_a_burst_leave_the_window_together() -> None:
     caller = Caller(Limits(30))
     start = NOON + SECOND // 2
     assert sum(caller.call(start).allowed for _ in range(100)) == 30
@@ -131,14 +129,14 @@ def test_the_hour_refuses_with_its_own_wait_and_the_minutes_headers() -> None:
     assert caller.call(NOON + HOUR).allowed
 
 
-def test_the_longer_wait_is_the_answer() -> None:
+def test_retry_after_is_the_longest_wait() -> None:
     caller = Caller(Limits(2, 2, None))
     assert [caller.call(NOON).allowed for _ in range(3)] == [True, True, False]
     assert caller.call(NOON).retry_after == 3600
     assert caller.call(NOON).reason is Reason.HOUR
 
 
-def test_the_quota_starts_anew_at_midnight_utc() -> None:
+def test_the_quota_restarts_at_midnight_utc() -> None:
     caller = Caller(Limits(per_day=2))
     late = moment_of(datetime(2026, 11, 14, 23, 59, 58, 500_000, tzinfo=UTC))
     assert [caller.call(late).allowed for _ in range(3)] == [True, True, False]
@@ -150,7 +148,7 @@ def test_the_quota_starts_anew_at_midnight_utc() -> None:
     assert caller.call(midnight).retry_after == DAY // SECOND
 
 
-def test_a_refused_call_uses_nothing_up() -> None:
+def test_a_refused_call_is_not_counted() -> None:
     caller = Caller(Limits(1, 10, 10))
     for _ in range(50):
         caller.call(NOON)
@@ -162,7 +160,7 @@ def test_a_limit_of_zero_refuses_every_call() -> None:
     assert refused == Decision(False, 0, 0, NOON // SECOND + 60, 60, Reason.MINUTE)
 
 
-def test_a_raised_limit_counts_at_once_and_a_lowered_one_too() -> None:
+def test_a_changed_limit_takes_effect_immediately() -> None:
     caller = Caller(Limits(3))
     for second in range(3):
         caller.call(NOON + second * SECOND)
@@ -216,7 +214,7 @@ some_limits = st.builds(
 
 @settings(max_examples=300, deadline=None)
 @given(gaps=gaps, limits=some_limits, start=st.integers(0, DAY))
-def test_no_window_ever_holds_more_and_the_wait_is_right(
+def test_no_window_ever_exceeds_its_limit_and_the_wait_is_right(
     gaps: list[int], limits: Limits, start: int
 ) -> None:
     caller = Caller(limits)

@@ -64,7 +64,9 @@ async def test_many_networks_together_have_a_hundred_tries_an_hour(app: World) -
     assert await admitted(throttle, attempt(name)) == 1
 
 
-async def test_strangers_never_lock_a_network_out_that_has_signed_in_before(app: World) -> None:
+async def test_failures_elsewhere_never_lock_out_a_known_network(
+    app: World,
+) -> None:
     throttle, owner = app.parts.throttle, attempt()
     await throttle.admit(owner)
     await throttle.succeeded(owner)
@@ -77,7 +79,7 @@ async def test_strangers_never_lock_a_network_out_that_has_signed_in_before(app:
     assert await admitted(throttle, owner) == 0
 
 
-async def test_a_password_set_by_mail_opens_the_way_for_its_network(app: World) -> None:
+async def test_a_password_reset_by_email_makes_its_network_known(app: World) -> None:
     throttle, owner = app.parts.throttle, attempt()
     await admitted(throttle, *[owner] * (ATTEMPTS_PER_PAIR + 1))
     await from_many_networks(throttle, owner.identity)
@@ -86,7 +88,7 @@ async def test_a_password_set_by_mail_opens_the_way_for_its_network(app: World) 
     assert await admitted(throttle, owner) == 1
 
 
-async def test_a_sign_in_from_a_known_network_gives_strangers_no_tries_back(app: World) -> None:
+async def test_a_sign_in_from_a_known_network_refunds_no_attempts_of_others(app: World) -> None:
     throttle, owner = app.parts.throttle, attempt()
     for _ in range(2):
         await throttle.admit(owner)
@@ -103,7 +105,7 @@ async def test_an_address_has_a_hundred_tries_at_any_account(app: World) -> None
     assert await admitted(app.parts.throttle, *tries) == ATTEMPTS_PER_NETWORK
 
 
-async def test_addresses_of_one_ipv6_network_try_as_one(app: World) -> None:
+async def test_addresses_of_one_ipv6_network_share_their_attempts(app: World) -> None:
     site = f"2001:db8:{int(ids.new_id(), 36) % 0xFFFF:x}"
     tries = [attempt(address=f"{site}:1::{n + 1:x}") for n in range(ATTEMPTS_PER_NETWORK + 20)]
     assert await admitted(app.parts.throttle, *tries) == ATTEMPTS_PER_NETWORK
@@ -121,7 +123,7 @@ async def test_the_wait_ends_and_is_not_prolonged_by_trying(app: World) -> None:
     assert await admitted(throttle, who) == 1
 
 
-async def test_a_clock_that_was_ahead_locks_nobody_out(app: World) -> None:
+async def test_a_clock_that_was_ahead_locks_no_account_out(app: World) -> None:
     throttle, who = app.parts.throttle, attempt()
     app.clock.advance(days=400)
     await admitted(throttle, *[who] * ATTEMPTS_PER_PAIR)
@@ -129,7 +131,7 @@ async def test_a_clock_that_was_ahead_locks_nobody_out(app: World) -> None:
     assert await admitted(throttle, *[who] * (ATTEMPTS_PER_PAIR + 1)) == ATTEMPTS_PER_PAIR
 
 
-async def test_a_right_password_costs_nothing_and_wipes_nothing_out(app: World) -> None:
+async def test_a_right_password_is_refunded_and_resets_no_failures(app: World) -> None:
     throttle, who = app.parts.throttle, attempt()
     await admitted(throttle, *[who] * (ATTEMPTS_PER_PAIR - 1))
     await throttle.succeeded(who)
@@ -148,7 +150,7 @@ async def test_another_spelling_of_an_address_is_the_same_account(
     assert await admitted(app.parts.throttle, *tries) == ATTEMPTS_PER_PAIR
 
 
-async def test_what_is_over_is_swept_and_what_is_not_stays(app: World) -> None:
+async def test_ended_windows_are_swept_and_others_stay(app: World) -> None:
     throttle, who = app.parts.throttle, attempt()
     await admitted(throttle, *[who] * ATTEMPTS_PER_PAIR)
     await throttle.sweep()

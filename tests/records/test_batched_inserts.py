@@ -18,7 +18,7 @@ async def titles(tenant: TenantWorld) -> list[str]:
     return sorted(post["title"] for post in found)
 
 
-async def test_all_are_written_at_the_end_of_the_block(tenant: TenantWorld) -> None:
+async def test_all_are_inserted_at_the_end_of_the_block(tenant: TenantWorld) -> None:
     posts = tenant.world.collection("posts")
     async with tenant.world.parts.records.unit(system(tenant.id)) as unit:
         async with unit.batched_inserts():
@@ -40,7 +40,7 @@ async def write_twice(tenant: TenantWorld) -> None:
                 await unit.create(posts, {"title": "twice", "slug": "same"})
 
 
-async def test_one_that_is_refused_ends_the_unit(tenant: TenantWorld) -> None:
+async def test_a_constraint_violation_ends_the_unit(tenant: TenantWorld) -> None:
     with pytest.raises(UniqueViolation):
         await write_twice(tenant)
     assert await titles(tenant) == []

@@ -92,7 +92,7 @@ async def test_each_has_a_version_of_its_own(tenant: TenantWorld) -> None:
     await assert_whole(tenant)
 
 
-async def test_one_whose_slug_is_taken_is_told_and_the_others_are_created(
+async def test_a_taken_slug_fails_its_create_and_no_other(
     tenant: TenantWorld,
 ) -> None:
     await create(tenant, "taken")
@@ -127,14 +127,16 @@ async def test_a_taken_id_is_not_mistaken_for_a_taken_slug(tenant: TenantWorld) 
     assert set(refused.value.problems) == {"id"}
 
 
-async def test_subscribers_are_told_of_each(tenant: TenantWorld) -> None:
+async def test_subscribers_get_an_event_for_each(tenant: TenantWorld) -> None:
     await tenant.create("webhook_subscriptions", HOOK)
     await create_all(*(create(tenant, f"post-{number}") for number in range(30)))
     assert len(await delivered(tenant, limit=10_000)) == 30
     assert await event_ids_of(tenant, deliveries=True) <= await event_ids_of(tenant)
 
 
-async def test_one_that_is_disabled_by_the_worker_gets_nothing_more(tenant: TenantWorld) -> None:
+async def test_a_subscription_disabled_by_the_worker_gets_no_event(
+    tenant: TenantWorld,
+) -> None:
     hook = await tenant.create("webhook_subscriptions", HOOK)
     await create(tenant, "first")
     queue = tenant.world.parts.deliveries
@@ -160,7 +162,7 @@ async def test_one_that_is_disabled_by_the_worker_gets_nothing_more(tenant: Tena
     assert len(await delivered(tenant, limit=10_000)) == before
 
 
-async def test_who_subscribes_elsewhere_is_told_of_the_next_one(
+async def test_a_subscription_made_in_another_process_gets_the_next_event(
     tenant: TenantWorld, elsewhere: Parts
 ) -> None:
     await create(tenant, "first")
@@ -170,7 +172,7 @@ async def test_who_subscribes_elsewhere_is_told_of_the_next_one(
     assert await delivered(tenant) == ["post.published"]
 
 
-async def test_a_site_made_read_only_elsewhere_takes_nothing_more(
+async def test_a_site_made_read_only_in_another_process_refuses_changes(
     tenant: TenantWorld, elsewhere: Parts
 ) -> None:
     await create(tenant, "first")
@@ -183,7 +185,7 @@ async def test_a_site_made_read_only_elsewhere_takes_nothing_more(
     assert "next" not in await slugs_of(tenant)
 
 
-async def test_a_site_opened_again_elsewhere_takes_the_next_one(
+async def test_a_site_reopened_in_another_process_accepts_the_next_change(
     tenant: TenantWorld, elsewhere: Parts
 ) -> None:
     await tenant.settings(read_only_mode=True)

@@ -120,7 +120,7 @@ class TestComments:
             "comment.received",
         ]
 
-    async def test_received_is_said_once(
+    async def test_the_received_event_fires_once(
         self, tenant: TenantWorld, comment: dict[str, str]
     ) -> None:
         already = len(await tenant.events())
@@ -134,7 +134,7 @@ class TestComments:
             "comment.approved",
         ]
 
-    async def test_a_post_takes_its_comments_along(
+    async def test_deleting_a_post_deletes_its_comments(
         self, tenant: TenantWorld, comment: dict[str, str]
     ) -> None:
         parent = await tenant.create("comments", comment)
@@ -177,7 +177,7 @@ async def test_a_refused_change_leaves_no_event(tenant: TenantWorld) -> None:
     assert await tenant.events() == already
 
 
-async def test_a_migration_pages_nobody(tenant: TenantWorld) -> None:
+async def test_a_unit_without_events_writes_none(tenant: TenantWorld) -> None:
     records = tenant.world.parts.records
     async with records.unit(system(tenant.id), emit_events=False) as unit:
         await unit.create(registry["posts"], PUBLISHED)

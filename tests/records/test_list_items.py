@@ -134,7 +134,7 @@ async def test_visitors_see_what_is_public(
 
 @pytest.mark.parametrize("after", [None, ("2026-11-14T09:30:00.123Z", "a" * 15)])
 @pytest.mark.parametrize("expression", ["tags ?= 'x'", "tags ?= 'x' && status = 'draft'"])
-async def test_a_page_is_walked_and_not_sorted(
+async def test_a_page_is_read_in_index_order_and_not_sorted(
     tenant: TenantWorld, app: World, expression: str, after: Any
 ) -> None:
     if app.engine != "sqlite":

@@ -79,9 +79,7 @@ def test_nothing_named_is_no_projection(text: str) -> None:
         ("id,*", None),
     ],
 )
-def test_the_names_at_the_top_tell_which_columns_are_needed(
-    text: str, names: set[str] | None
-) -> None:
+def test_top_level_names_are_the_columns_to_read(text: str, names: set[str] | None) -> None:
     projection = Projection.parse(text)
     assert projection is not None
     assert projection.top_level_names() == names
@@ -158,7 +156,7 @@ def test_hostile_html_is_read_quickly(piece: str) -> None:
 
 
 @pytest.mark.parametrize("piece", ["<", "<b>", "&lt;", "a<b>", " \t", "<!---->"])
-def test_the_excerpts_of_an_answer_are_bounded_together(piece: str) -> None:
+def test_the_excerpts_of_an_answer_share_one_budget(piece: str) -> None:
     projection = Projection.parse("body:excerpt(9999999)")
     assert projection is not None
     with pytest.raises(BadRequest, match="too long to make"), at_most(20):
@@ -175,7 +173,7 @@ def test_a_long_text_costs_what_its_excerpt_needs() -> None:
 
 
 @given(st.text(alphabet="ab &amp;#38x \n"), st.integers(1, 40))
-def test_a_text_is_read_alike_in_pieces_and_whole(text: str, length: int) -> None:
+def test_a_text_has_the_same_excerpt_read_in_pieces_or_whole(text: str, length: int) -> None:
     html = "a" * 500 + text + "b" * 600
     whole = plain_text(html, 10_000)
     assert plain_text(html, 480 + length).startswith(whole[: 480 + length].rstrip(" "))

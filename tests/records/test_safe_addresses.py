@@ -46,7 +46,7 @@ def test_a_link_stays_as_browsers_read_it(written: str, read: str) -> None:
     assert safe_link(written) == read
 
 
-def test_only_pictures_may_be_written_out_in_their_address() -> None:
+def test_only_images_may_have_data_urls() -> None:
     picture = "data:image/png;base64,AAAA"
     assert safe_picture(f" {picture}") == picture
     assert safe_link(picture) == safe_source(picture) == ""
@@ -62,5 +62,5 @@ def test_only_pictures_may_be_written_out_in_their_address() -> None:
         ('"><script>', ""),
     ],
 )
-def test_no_relation_hands_this_page_over(given: str, left: str) -> None:
+def test_rel_never_contains_opener(given: str, left: str) -> None:
     assert safe_relation(given) == left

@@ -157,11 +157,13 @@ class TestFinding:
     async def test_what_is_found(self, site: TenantWorld, words: str, expected: list[str]) -> None:
         assert await titles(site, words) == expected
 
-    async def test_nobody_elses(self, site: TenantWorld, other_tenant: TenantWorld) -> None:
+    async def test_other_tenants_are_not_found(
+        self, site: TenantWorld, other_tenant: TenantWorld
+    ) -> None:
         await other_tenant.post(title="Another coast")
         assert await titles(other_tenant, "coast") == ["Another coast"]
 
-    async def test_changes_are_followed(self, site: TenantWorld) -> None:
+    async def test_the_index_reflects_changes(self, site: TenantWorld) -> None:
         post = (await found(site, "waves")).items[0]
         await site.update("posts", post["id"], {"content_html": "<p>Calm</p>"})
         assert await titles(site, "waves") == []
@@ -210,7 +212,7 @@ async def test_a_cursor_whose_record_is_gone(tenant: TenantWorld, app: World) ->
     assert last["id"] not in {item["id"] for item in page.items}
 
 
-async def test_records_that_want_the_same_position(tenant: TenantWorld, app: World) -> None:
+async def test_records_with_the_same_position(tenant: TenantWorld, app: World) -> None:
     records, posts = app.parts.records, app.collection("posts")
     ids = [f"same{number:011d}" for number in range(5)]
     async with records.unit(system(tenant.id)) as unit:
@@ -268,7 +270,7 @@ async def test_every_text_is_a_query(tenant: TenantWorld, text: str, before: str
 
 
 @pytest.mark.parametrize("seed", range(2))
-async def test_after_any_changes_the_index_says_what_the_records_say(
+async def test_after_any_changes_the_index_matches_the_records(
     tenant: TenantWorld, app: World, seed: int
 ) -> None:
     chance = random.Random(seed)
@@ -324,7 +326,7 @@ async def test_a_search_says_when_the_index_is_behind(tenant: TenantWorld, app: 
     assert (await found(tenant, "coast", records)).is_complete
 
 
-async def test_the_background_indexes_what_waits(tenant: TenantWorld, app: World) -> None:
+async def test_the_indexer_indexes_queued_records(tenant: TenantWorld, app: World) -> None:
     await tenant.post(title="Later")
     indexer = Indexer(app.parts.records.search_index)
     working = asyncio.create_task(indexer.run_forever())
@@ -336,7 +338,7 @@ async def test_the_background_indexes_what_waits(tenant: TenantWorld, app: World
     await working
 
 
-async def test_a_record_deleted_while_it_is_indexed_stays_away(
+async def test_a_record_deleted_while_it_is_indexed_is_not_found(
     tenant: TenantWorld, app: World
 ) -> None:
     records, index = app.parts.records, app.parts.records.search_index
@@ -349,7 +351,7 @@ async def test_a_record_deleted_while_it_is_indexed_stays_away(
     assert await _documents(tenant) == 0
 
 
-async def test_a_record_made_again_is_not_found_by_what_the_deleted_one_said(
+async def test_a_recreated_record_is_not_found_by_the_deleted_ones_words(
     tenant: TenantWorld, app: World
 ) -> None:
     records, posts, index = app.parts.records, app.collection("posts"), _index(app)
@@ -399,7 +401,7 @@ async def held_entries(tenant: TenantWorld) -> AsyncIterator[None]:
         yield
 
 
-async def test_a_search_waits_for_what_another_indexes(tenant: TenantWorld) -> None:
+async def test_a_search_waits_for_records_that_another_process_indexes(tenant: TenantWorld) -> None:
     await tenant.post(title="Coast")
     async with held_entries(tenant):
         searching = asyncio.create_task(titles(tenant, "coast"))
@@ -420,7 +422,7 @@ async def test_a_search_does_not_wait_for_long(tenant: TenantWorld, app: World) 
 
 
 @SEVERAL_WRITERS
-async def test_an_indexer_leaves_alone_what_a_change_has_in_hand(
+async def test_an_indexer_skips_records_that_a_change_has_locked(
     tenant: TenantWorld, app: World
 ) -> None:
     """If it waited, it would hold what the change is about to wait for."""
@@ -449,9 +451,7 @@ async def test_a_text_that_is_indexed_while_it_changes_is_indexed_again(
     assert await titles(tenant, "coast") == []
 
 
-async def test_a_text_that_is_refused_keeps_no_other_from_the_index(
-    tenant: TenantWorld, app: World
-) -> None:
+async def test_a_refused_text_does_not_block_others(tenant: TenantWorld, app: World) -> None:
     posts, index = app.collection("posts"), _index(app)
     for title in ("Coast", "Bad coast", "Coast"):
         await tenant.post(title=title)
@@ -476,7 +476,7 @@ async def test_the_longest_words_fit(tenant: TenantWorld) -> None:
     assert await titles(tenant, "short") == ["Short"]
 
 
-async def test_a_step_is_cut_where_the_texts_are_large(tenant: TenantWorld, app: World) -> None:
+async def test_a_batch_is_smaller_for_large_texts(tenant: TenantWorld, app: World) -> None:
     records = bounded(app, characters=12)
     for title in ("Coast", "Coast", "Coast and nothing but the coast"):
         await tenant.post(title=title)

@@ -110,8 +110,8 @@ async def left(tenant: TenantWorld) -> int:
     return int(rows[0][0])
 
 
-class TestPace:
-    async def test_when_nobody_is_in_the_way(
+class TestPauses:
+    async def test_pauses_while_the_write_lock_is_free(
         self, tenant: TenantWorld, background: Background
     ) -> None:
         await make_posts(tenant, 10)
@@ -121,7 +121,7 @@ class TestPace:
         usual = IDLE_FACTOR * LONG
         assert steps == [(usual, 6), (usual, 2), (usual, 0), (POLL_SECONDS, 0)]
 
-    async def test_who_had_to_wait_rests_long_and_takes_small_steps_until_the_writer_is_free(
+    async def test_a_wait_for_the_lock_makes_batches_small_and_pauses_long_until_it_is_free(
         self, tenant: TenantWorld, background: Background
     ) -> None:
         await make_posts(tenant, 18)
@@ -135,7 +135,7 @@ class TestPace:
         assert busy == [(long, 10), (long, 8), (long, 6)]
         assert ebb == [(usual, 4), (usual, 0), (POLL_SECONDS, 0)]
 
-    async def test_who_has_been_behind_for_too_long_goes_on_at_the_usual_pace(
+    async def test_an_indexer_that_is_behind_for_too_long_ignores_that_the_database_is_busy(
         self, tenant: TenantWorld, background: Background, loop_time: LoopTime
     ) -> None:
         await make_posts(tenant, 20)
@@ -152,14 +152,14 @@ class TestPace:
 
 
 @pytest.mark.usefixtures("nobody_waits")
-async def test_a_rest_has_an_end(tenant: TenantWorld, loop_time: LoopTime) -> None:
+async def test_a_pause_has_a_maximum(tenant: TenantWorld, loop_time: LoopTime) -> None:
     await make_posts(tenant, 1)
     background = Background(tenant, loop_time, LIMITS)
     assert await background.run_batch(wait=LONG) == (LIMITS.max_idle_seconds, 0)
 
 
 @ONE_WRITER
-async def test_another_who_writes_is_noticed(
+async def test_another_writer_is_noticed(
     tenant: TenantWorld, app: World, loop_time: LoopTime
 ) -> None:
     await make_posts(tenant, 1)
@@ -172,7 +172,7 @@ async def test_another_who_writes_is_noticed(
     assert (await stepping).waited_seconds > LONG / 2
 
 
-async def test_the_end_does_not_wait_for_a_rest(
+async def test_stopping_does_not_wait_for_a_pause(
     tenant: TenantWorld, app: World, loop_time: LoopTime
 ) -> None:
     database = SlowDatabase(app.parts.database, loop_time)
@@ -204,7 +204,7 @@ async def test_everything_is_indexed_while_others_write(
 
 
 @ONE_WRITER
-async def test_the_loop_has_its_turn_between_texts(tenant: TenantWorld, app: World) -> None:
+async def test_other_tasks_run_between_texts(tenant: TenantWorld, app: World) -> None:
     # Where a query waits for a socket there would be turns enough anyway.
     limits = IndexLimits(read_seconds=0.0)
     await make_posts(tenant, limits.records)

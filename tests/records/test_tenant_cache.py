@@ -40,7 +40,7 @@ def owner_of(tenant: TenantWorld) -> Caller:
     return Caller(Kind.OWNER, tenant.id, "a" * 15)
 
 
-async def test_settings_hold_from_the_next_change_on(tenant: TenantWorld) -> None:
+async def test_settings_apply_from_the_next_change_on(tenant: TenantWorld) -> None:
     records = tenant.world.parts.records
     posts, values = tenant.world.collection("posts"), {"title": "Post"}
     await records.create(owner_of(tenant), posts, values)
@@ -58,7 +58,7 @@ async def test_a_new_subscriber_is_found_after_none_was(tenant: TenantWorld) -> 
     assert await delivered(tenant) == ["post.published"]
 
 
-async def test_who_subscribes_and_publishes_at_once_is_told(tenant: TenantWorld) -> None:
+async def test_a_subscription_in_the_same_unit_gets_the_event(tenant: TenantWorld) -> None:
     await tenant.published()
     async with tenant.world.parts.records.unit(system(tenant.id)) as unit:
         await unit.create(tenant.world.collection("webhook_subscriptions"), HOOK)
@@ -68,7 +68,7 @@ async def test_who_subscribes_and_publishes_at_once_is_told(tenant: TenantWorld)
 
 
 @TOGETHER
-async def test_what_a_change_has_removed_is_there_for_others_until_it_is_committed(
+async def test_a_deletion_is_invisible_to_others_until_the_commit(
     tenant: TenantWorld, app: World
 ) -> None:
     records, hooks = app.parts.records, app.collection("webhook_subscriptions")
@@ -92,7 +92,7 @@ async def test_what_a_change_has_removed_is_there_for_others_until_it_is_committ
 
 
 @TOGETHER
-async def test_a_version_that_was_not_committed_is_not_taken_for_its_next_owner(
+async def test_a_rolled_back_version_is_not_cached_for_the_change_that_takes_it_next(
     app: World, tenant: TenantWorld
 ) -> None:
     """Changes that commit together see each other's settings, and fail together."""

@@ -21,7 +21,7 @@ with sqlite3.connect(sys.argv[1]) as database:
 """
 
 
-async def test_a_change_is_seen_by_whoever_asks_after_it(tenant: TenantWorld) -> None:
+async def test_a_read_after_a_change_sees_it(tenant: TenantWorld) -> None:
     versions = TenantVersions(tenant.world.parts.database)
     before = await versions.of(tenant.id)
     await tenant.create("posts", {"title": "New"})
@@ -30,7 +30,7 @@ async def test_a_change_is_seen_by_whoever_asks_after_it(tenant: TenantWorld) ->
     assert after.identity == before.identity
 
 
-async def test_another_process_is_seen_by_what_comes_after_its_commit(
+async def test_a_read_after_another_processs_commit_sees_it(
     app: World, tenant: TenantWorld
 ) -> None:
     versions = TenantVersions(app.parts.database)
@@ -47,7 +47,7 @@ async def test_another_process_is_seen_by_what_comes_after_its_commit(
 
 
 @pytest.mark.parametrize("few_tenants", [1, 10_000])
-async def test_what_is_read_for_one_is_current_for_the_others(
+async def test_prefetched_versions_are_current(
     app: World, tenant: TenantWorld, other_tenant: TenantWorld, few_tenants: int
 ) -> None:
     versions = TenantVersions(app.parts.database, few_tenants=few_tenants)

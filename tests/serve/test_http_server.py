@@ -45,7 +45,7 @@ AMBIGUOUS = {
 
 
 @pytest.mark.parametrize("raw", AMBIGUOUS.values(), ids=AMBIGUOUS)
-async def test_what_two_readers_could_frame_differently_is_refused(raw: bytes) -> None:
+async def test_ambiguously_framed_requests_are_refused(raw: bytes) -> None:
     async with serving(echo) as served:
         peer = await served.send(raw + BEHIND)
         assert (await peer.answer())[0] == 400
@@ -53,7 +53,7 @@ async def test_what_two_readers_could_frame_differently_is_refused(raw: bytes) -
         assert "/smuggled" not in served.paths
 
 
-async def test_nothing_behind_a_length_beside_chunks_is_executed() -> None:
+async def test_no_request_is_smuggled_after_a_length_with_chunks() -> None:
     async with serving(echo) as served:
         peer = await served.send(head("Content-Length: 6", CHUNKED) + TERMINATED + BEHIND)
         await peer.rest()
@@ -75,7 +75,7 @@ async def test_a_huge_head_is_refused() -> None:
         assert served.paths == []
 
 
-async def test_so_are_more_than_a_hundred_headers() -> None:
+async def test_more_than_a_hundred_headers_are_refused() -> None:
     async with serving(echo) as served:
         peer = await served.send(request("/", *["X: v"] * 101))
         assert (await peer.answer())[0] == 431
@@ -84,21 +84,21 @@ async def test_so_are_more_than_a_hundred_headers() -> None:
 
 
 @pytest.mark.parametrize("raw", [b"", b"P", b"GET / HTTP/1.1\r\nHost: a.exam"])
-async def test_a_client_that_sends_no_whole_head_is_disconnected(raw: bytes) -> None:
+async def test_a_client_that_sends_incomplete_headers_is_disconnected(raw: bytes) -> None:
     async with serving(echo, head_seconds=0.3) as served:
         peer = await served.send(raw)
         await peer.rest()
         assert served.paths == []
 
 
-async def test_so_is_one_that_sends_no_further_request() -> None:
+async def test_an_idle_client_is_disconnected() -> None:
     async with serving(echo, head_seconds=0.3) as served:
         peer = await served.send(request("/a"))
         assert (await peer.answer())[1] == b"/a"
         assert await peer.rest() == b""
 
 
-async def test_an_upgrade_is_answered_as_if_it_was_not_asked_for() -> None:
+async def test_an_upgrade_header_is_ignored() -> None:
     async with serving(echo) as served:
         asked = request("/a", "Connection: Upgrade", "Upgrade: websocket")
         peer = await served.send(asked)
@@ -106,7 +106,7 @@ async def test_an_upgrade_is_answered_as_if_it_was_not_asked_for() -> None:
         peer.writer.close()
 
 
-async def test_a_body_that_nobody_reads_is_not_taken_for_the_next_request() -> None:
+async def test_an_unread_body_is_not_parsed_as_the_next_request() -> None:
     async def answers_early(scope: Scope, receive: Receive, send: Send) -> None:
         length = (b"content-length", b"2")
         await send({"type": "http.response.start", "status": 200, "headers": [length]})

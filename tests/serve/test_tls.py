@@ -57,7 +57,7 @@ def test_browsers_are_served_over_https_with_http_2(
         assert server.terminate() == 0
 
 
-def test_calls_that_must_come_over_https_do(files: Files, tmp_path: Path) -> None:
+def test_required_https_accepts_calls_over_tls(files: Files, tmp_path: Path) -> None:
     variables = {**files.variables, "MASTHEAD_REQUIRE_HTTPS": "1"}
     with serving(tmp_path / "data", "--demo", **variables) as server:
         _, _, key = (server.line() for _ in range(3))
@@ -81,14 +81,14 @@ def refusal(tmp_path: Path, **variables: str) -> str:
     return ended.stderr
 
 
-def test_a_certificate_without_its_key_is_one_sentence(files: Files, tmp_path: Path) -> None:
+def test_a_certificate_without_its_key_is_refused(files: Files, tmp_path: Path) -> None:
     said = refusal(tmp_path, MASTHEAD_TLS_CERT=str(files.cert))
     assert said == (
         "masthead: MASTHEAD_TLS_KEY is missing: TLS needs both a certificate and its key.\n"
     )
 
 
-def test_so_is_a_key_of_another_certificate(files: Files, tmp_path: Path) -> None:
+def test_a_key_of_another_certificate_is_refused(files: Files, tmp_path: Path) -> None:
     other = tmp_path / "other.pem"
     trustme.CA().issue_cert("demo.localhost").private_key_pem.write_to_path(other)
     said = refusal(tmp_path, MASTHEAD_TLS_CERT=str(files.cert), MASTHEAD_TLS_KEY=str(other))

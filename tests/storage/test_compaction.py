@@ -15,7 +15,7 @@ from masthead.storage.urls import sqlite_path
 NOTES = 200
 
 
-async def test_a_log_that_is_still_read_is_cut_later_and_nobody_waits_for_that(
+async def test_a_wal_that_is_still_read_is_truncated_later_without_blocking_writers(
     tmp_path: Path,
 ) -> None:
     notebook = await open_notebook(new_url("sqlite", tmp_path))
@@ -39,7 +39,7 @@ async def test_a_log_that_is_still_read_is_cut_later_and_nobody_waits_for_that(
     assert not log.exists()
 
 
-async def test_the_log_is_cut_beside_a_writer(tmp_path: Path) -> None:
+async def test_the_wal_is_truncated_while_the_database_is_open(tmp_path: Path) -> None:
     notebook = await open_notebook(new_url("sqlite", tmp_path))
     path = sqlite_path(notebook.url)
     assert path is not None

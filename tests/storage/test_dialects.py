@@ -135,7 +135,7 @@ async def test_a_column_in_one_bound_list(notebook: Notebook, wanted: list[str])
     assert found == sorted(set(wanted) & set(TAGS))
 
 
-async def test_a_list_written_into_the_statement(notebook: Notebook) -> None:
+async def test_a_literal_list(notebook: Notebook) -> None:
     await fill(notebook)
     assert await matching(notebook, notes.c.id.in_(["text", "array"])) == ["array", "text"]
 
@@ -168,7 +168,7 @@ async def test_like_folds_ascii_letters_only(notebook: Notebook) -> None:
     assert await matching(notebook, test, like_pattern("%slash\\")) == []
 
 
-async def test_long_texts_are_looked_through_as_short_ones_are(notebook: Notebook) -> None:
+async def test_long_texts_match_as_short_ones(notebook: Notebook) -> None:
     texts = ["ÄPFEL 50%", "a_c", "abc", "back\\slash", "", "aXbXc ÄXÖ", "aaab"]
     async with notebook.db.transaction(ANN) as tx:
         for number, slug in enumerate(texts):
@@ -197,7 +197,7 @@ async def test_text_is_ordered_by_code_point(notebook: Notebook) -> None:
     assert await notebook.ids_of(ANN) == sorted(ids)
 
 
-async def test_flags_and_big_numbers_come_back(notebook: Notebook) -> None:
+async def test_flags_and_big_numbers_are_returned_unchanged(notebook: Notebook) -> None:
     columns = ("tenant_id", "id", "slug", "likes", "pinned")
     adding = notebook.db.compile(notes.insert().values({k: sa.bindparam(k) for k in columns}))
     async with notebook.db.transaction(ANN) as tx:

@@ -125,7 +125,7 @@ async def test_several_starts_at_once(engine: str, tmp_path: Path) -> None:
     assert await asyncio.gather(*(migrate(url) for _ in range(4))) == [HEAD] * 4
 
 
-async def test_a_database_from_the_future_is_left_alone(engine: str, tmp_path: Path) -> None:
+async def test_a_database_of_a_newer_version_is_refused(engine: str, tmp_path: Path) -> None:
     url = empty_url(engine, tmp_path)
     await migrate(url)
     await _run(url, "UPDATE alembic_version SET version_num = '9999'")
@@ -145,7 +145,7 @@ async def _run(url: str, text: str) -> None:
     await connection.close()
 
 
-async def test_a_server_that_is_away_is_unavailable(tmp_path: Path) -> None:
+async def test_a_server_that_is_down_is_unavailable(tmp_path: Path) -> None:
     with pytest.raises(Unavailable):
         await migrate(f"postgresql://nobody@/nothing?host={tmp_path}")
 
@@ -171,7 +171,7 @@ WORDS_BEFORE_0003 = (
 )
 
 
-async def test_words_that_wait_and_events_are_carried_over_by_0003(tmp_path: Path) -> None:
+async def test_0003_keeps_queued_words_and_events(tmp_path: Path) -> None:
     url = empty_url("sqlite", tmp_path)
     path = tmp_path / "empty.db"
     await _migrate_to("0002", url)
@@ -238,7 +238,7 @@ DELIVERIES_BEFORE_0005 = {
 }
 
 
-async def test_leases_are_carried_over_by_0005(engine: str, tmp_path: Path) -> None:
+async def test_0005_keeps_leases(engine: str, tmp_path: Path) -> None:
     url = empty_url(engine, tmp_path)
     await _migrate_to("0004", url)
     await _run(url, "INSERT INTO tenants (tenant_id, id, slug, name) VALUES ('t', 't', 't', 'T')")
@@ -273,9 +273,7 @@ CARTS_BEFORE_0007 = {
 }
 
 
-async def test_0007_knows_which_carts_wait_and_which_text_is_newer(
-    engine: str, tmp_path: Path
-) -> None:
+async def test_0007_sets_idle_carts_and_content_sources(engine: str, tmp_path: Path) -> None:
     url = empty_url(engine, tmp_path)
     await _migrate_to("0006", url)
     await _run(url, "INSERT INTO tenants (tenant_id, id, slug, name) VALUES ('t', 't', 't', 'T')")
@@ -324,7 +322,7 @@ def test_a_current_database_loads_no_alembic(tmp_path: Path) -> None:
     assert (first, second) == (1, 0)
 
 
-def test_every_table_of_a_tenant_is_protected_by_what_is_rendered() -> None:
+def test_a_rendered_migration_protects_every_table_of_a_tenant() -> None:
     source = render_source(notebook.metadata, "notes")
     assert "op.create_table('notes'" in source
     assert "sa.Column('tags', types.Json()" in source

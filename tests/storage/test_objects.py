@@ -55,18 +55,18 @@ async def repeated(chunk: bytes, times: int) -> AsyncIterator[bytes]:
 
 class TestPutAndGet:
     @pytest.mark.parametrize("size", [0, 1, 100_000, PART_BYTES, PART_BYTES + 1, 12_000_000])
-    async def test_bytes_come_back_as_they_went(self, store: ObjectStore, size: int) -> None:
+    async def test_bytes_are_returned_unchanged(self, store: ObjectStore, size: int) -> None:
         data = os.urandom(size)
         await store.put("a/b.bin", data)
         assert await content(store, "a/b.bin") == data
 
     @pytest.mark.parametrize("times", [0, 1, 7, 200])
-    async def test_a_stream_comes_back_as_it_went(self, store: ObjectStore, times: int) -> None:
+    async def test_a_stream_is_returned_unchanged(self, store: ObjectStore, times: int) -> None:
         chunk = os.urandom(65_536)
         await store.put("a/b.bin", repeated(chunk, times))
         assert await content(store, "a/b.bin") == chunk * times
 
-    async def test_what_is_known_about_an_object(self, store: ObjectStore) -> None:
+    async def test_the_metadata_of_an_object(self, store: ObjectStore) -> None:
         await store.put("a/b.png", b"12345", content_type="image/png")
         info = await store.head("a/b.png")
         assert (info.key, info.size) == ("a/b.png", 5)
@@ -91,7 +91,7 @@ class TestPutAndGet:
         assert await content(store, "a") == b"second"
 
     @pytest.mark.parametrize("key", ["ünï/ç☂.png", "a b/c d.txt", "100%/%2e%2e", "q?x=1&y*.txt"])
-    async def test_unusual_names_are_kept(self, store: ObjectStore, key: str) -> None:
+    async def test_unusual_names_are_stored_unchanged(self, store: ObjectStore, key: str) -> None:
         await store.put(key, b"x")
         assert await content(store, key) == b"x"
         assert await keys(store) == [key]
@@ -105,7 +105,7 @@ class TestPutAndGet:
             await store.get("missing", byte_range=(0, 1))
 
     @pytest.mark.parametrize("times", [1, 20])
-    async def test_a_failing_source_stores_nothing_and_raises_its_own_error(
+    async def test_a_failing_iterator_stores_nothing_and_raises_its_own_error(
         self, store: ObjectStore, times: int
     ) -> None:
         async def too_much() -> AsyncIterator[bytes]:
@@ -140,7 +140,7 @@ class TestRanges:
         ("byte_range", "expected"),
         [((0, 3), b"012"), ((4, None), b"456789"), ((8, 100), b"89"), ((9, 10), b"9")],
     )
-    async def test_a_range_is_cut_out(
+    async def test_a_range_of_bytes(
         self, store: ObjectStore, byte_range: tuple[int, int | None], expected: bytes
     ) -> None:
         await store.put("a", b"0123456789")
@@ -150,7 +150,7 @@ class TestRanges:
         assert stored.size == 10
 
     @pytest.mark.parametrize("byte_range", [(10, 12), (10, None), (500, 501)])
-    async def test_a_range_behind_the_end_tells_the_size(
+    async def test_a_range_after_the_end_reports_the_size(
         self, store: ObjectStore, byte_range: tuple[int, int | None]
     ) -> None:
         await store.put("a", b"0123456789")
@@ -160,13 +160,13 @@ class TestRanges:
 
 
 class TestDeleteAndList:
-    async def test_a_deleted_object_is_gone(self, store: ObjectStore) -> None:
+    async def test_a_deleted_object_is_not_found(self, store: ObjectStore) -> None:
         await store.put("a/b", b"x")
         await store.delete("a/b")
         with pytest.raises(NotFound):
             await store.head("a/b")
 
-    async def test_deleting_what_is_missing_is_fine(self, store: ObjectStore) -> None:
+    async def test_deleting_a_missing_object_is_no_error(self, store: ObjectStore) -> None:
         await store.delete("a/b")
 
     async def test_a_prefix_is_a_folder(self, store: ObjectStore) -> None:
@@ -183,7 +183,7 @@ class TestDeleteAndList:
         assert await keys(store) == ["t10/a", "t2"]
         assert await store.delete_prefix("t1") == 0
 
-    async def test_a_folder_can_be_deleted_a_few_at_a_time(self, store: ObjectStore) -> None:
+    async def test_a_folder_can_be_deleted_in_batches(self, store: ObjectStore) -> None:
         for number in range(5):
             await store.put(f"t1/{number}", b"x")
         left = []
@@ -281,7 +281,7 @@ class TestUnavailable:
 
 
 class TestLocalFiles:
-    async def test_an_upload_that_was_cut_off_is_never_seen_and_cleared_later(
+    async def test_an_interrupted_upload_is_invisible_and_removed_later(
         self, tmp_path: Path
     ) -> None:
         program = """

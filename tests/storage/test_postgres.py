@@ -82,7 +82,7 @@ class TestRowLevelSecurity:
             assert await visible(EVERY_TENANT) == ["a", "b"]
         await one_connection.close()
 
-    async def test_an_ordinary_owner_is_bound_by_the_policies_too(self, postgres: Notebook) -> None:
+    async def test_policies_apply_to_the_tables_owner_too(self, postgres: Notebook) -> None:
         owner = await asyncpg.connect(postgres.url)
         await owner.execute(
             "DROP ROLE IF EXISTS plain_owner; CREATE ROLE plain_owner LOGIN;"
@@ -100,7 +100,7 @@ class TestRowLevelSecurity:
         await owner.close()
 
 
-async def test_a_statement_over_its_limit_is_stopped(postgres: Notebook) -> None:
+async def test_a_statement_is_cancelled_at_its_timeout(postgres: Notebook) -> None:
     db = await open_postgres(postgres.url, statement_seconds=0.1)
     with pytest.raises(StatementTimeout):
         await db.fetch(ANN, sql("SELECT pg_sleep(3600)"))
@@ -108,7 +108,7 @@ async def test_a_statement_over_its_limit_is_stopped(postgres: Notebook) -> None
     await db.close()
 
 
-async def test_a_deadlock_is_a_passing_trouble(postgres: Notebook) -> None:
+async def test_a_deadlock_is_a_transient_error(postgres: Notebook) -> None:
     async with postgres.db.transaction(ANN) as tx:
         await tx.execute(postgres.add, (ANN, "c", "second"))
     both_hold_one = asyncio.Barrier(2)
@@ -124,7 +124,7 @@ async def test_a_deadlock_is_a_passing_trouble(postgres: Notebook) -> None:
     assert sorted(type(each).__name__ for each in outcomes) == ["NoneType", "Unavailable"]
 
 
-async def test_a_full_pool_says_so_within_its_patience(
+async def test_an_exhausted_pool_is_unavailable_within_its_timeout(
     postgres: Notebook, loop_time: LoopTime
 ) -> None:
     db = await open_postgres(postgres.url, pool_size=1)
@@ -134,7 +134,7 @@ async def test_a_full_pool_says_so_within_its_patience(
     await db.close()
 
 
-async def test_a_stopped_server_is_noticed_at_once_and_found_again(loop_time: LoopTime) -> None:
+async def test_a_stopped_server_is_noticed_immediately_and_reconnected(loop_time: LoopTime) -> None:
     server = start_postgres_server(durable=True)
     url = server.get_uri()
     create_tables(url, metadata)
@@ -207,7 +207,7 @@ class TestAServerProcessThatDies:
             await write()
         assert await postgres.ids_of(ANN) == ["a"]
 
-    async def test_while_its_connection_rests_in_the_pool(
+    async def test_while_its_connection_is_idle_in_the_pool(
         self, postgres: Notebook, killer: asyncpg.Connection, turns_of_the_loop: int
     ) -> None:
         """At most one call notices; the connection is never handed out again."""

@@ -22,7 +22,7 @@ async def test_a_finished_transaction_is_seen_by_the_next_read(notebook: Noteboo
     assert await notebook.ids_of(ANN) == ["1"]
 
 
-async def test_a_raising_block_keeps_nothing(notebook: Notebook) -> None:
+async def test_a_raising_block_stores_nothing(notebook: Notebook) -> None:
     async def write() -> None:
         async with notebook.db.transaction(ANN) as tx:
             await tx.execute(notebook.add, (ANN, "1", "one"))
@@ -71,7 +71,7 @@ async def test_two_hundred_concurrent_transactions_are_all_counted_and_durable(
     await elsewhere.db.close()
 
 
-async def test_a_cancelled_transaction_keeps_nothing_and_hinders_nobody(
+async def test_a_cancelled_transaction_stores_nothing_and_blocks_no_other(
     notebook: Notebook,
 ) -> None:
     is_inside = asyncio.Event()
@@ -157,14 +157,14 @@ async def test_an_error_caught_inside_the_block_still_fails_it(notebook: Noteboo
     assert await notebook.ids_of(ANN) == []
 
 
-async def test_a_transaction_that_has_ended_takes_no_more(notebook: Notebook) -> None:
+async def test_an_ended_transaction_refuses_statements(notebook: Notebook) -> None:
     async with notebook.db.transaction(ANN) as tx:
         pass
     with pytest.raises(RuntimeError, match="ended"):
         await tx.execute(notebook.add, (ANN, "1", "one"))
 
 
-async def test_a_faulty_statement_is_not_dressed_up(notebook: Notebook) -> None:
+async def test_an_invalid_statement_raises_the_databases_own_error(notebook: Notebook) -> None:
     with pytest.raises(Exception, match="nowhere"):
         await notebook.db.fetch(ANN, Statement("SELECT * FROM nowhere", (), {}))
     await notebook.db.ping()
@@ -180,7 +180,7 @@ async def test_the_platform_sees_every_tenant(notebook: Notebook) -> None:
     assert [row[0] for row in rows] == ["1", "2"]
 
 
-async def test_deferred_rows_are_there_once_the_transaction_ended(notebook: Notebook) -> None:
+async def test_deferred_rows_are_stored_with_the_transaction(notebook: Notebook) -> None:
     names = [f"{i:03}" for i in range(120)]
     async with notebook.db.transaction(ANN) as tx:
         for name in names:
@@ -189,7 +189,7 @@ async def test_deferred_rows_are_there_once_the_transaction_ended(notebook: Note
     assert await notebook.ids_of(ANN) == names
 
 
-async def test_deferred_rows_of_a_raising_block_are_not_kept(notebook: Notebook) -> None:
+async def test_deferred_rows_of_a_raising_block_are_not_stored(notebook: Notebook) -> None:
     async def write(number: int) -> None:
         async with notebook.db.transaction(ANN) as tx:
             await tx.defer(notebook.add, [(ANN, f"{number:02}", f"s{number}")])
@@ -201,7 +201,7 @@ async def test_deferred_rows_of_a_raising_block_are_not_kept(notebook: Notebook)
     assert await notebook.ids_of(ANN) == [f"{i:02}" for i in range(0, 20, 2)]
 
 
-async def test_whoever_asks_finds_what_is_deferred(notebook: Notebook) -> None:
+async def test_a_read_sees_deferred_rows(notebook: Notebook) -> None:
     """In the same transaction, and in those that follow before the commit."""
     seen: dict[int, list[str]] = {}
 
@@ -223,7 +223,7 @@ async def test_whoever_asks_finds_what_is_deferred(notebook: Notebook) -> None:
     assert all({"00", "01", "02"} <= set(found) for number, found in seen.items() if number > 2)
 
 
-async def test_what_was_deferred_can_be_removed_in_the_same_transaction(notebook: Notebook) -> None:
+async def test_deferred_rows_can_be_deleted_in_the_same_transaction(notebook: Notebook) -> None:
     one, two = ({"tenant": ANN, "note": note} for note in "12")
     async with notebook.db.transaction(ANN) as tx:
         await tx.defer(notebook.add, [(ANN, "1", "one"), (ANN, "2", "two")])
@@ -233,7 +233,7 @@ async def test_what_was_deferred_can_be_removed_in_the_same_transaction(notebook
     assert await notebook.ids_of(ANN) == ["3"]
 
 
-async def test_what_is_deferred_to_be_added_is_added_up(notebook: Notebook) -> None:
+async def test_deferred_additions_are_summed(notebook: Notebook) -> None:
     async def count(number: int) -> None:
         async with notebook.db.transaction(ANN) as tx:
             rows = [(ANN, name, 1) for name in "abcb"]
@@ -257,7 +257,7 @@ async def test_more_rows_than_go_in_one_round_trip(notebook: Notebook) -> None:
     assert len(await notebook.ids_of(ANN)) == 1_501
 
 
-async def test_a_failing_one_takes_no_deferred_rows_of_others_along(notebook: Notebook) -> None:
+async def test_a_failed_transaction_loses_no_deferred_rows_of_others(notebook: Notebook) -> None:
     """It made them be written within its own part of the batch, which is then undone."""
 
     async def add(number: int) -> None:
@@ -276,7 +276,7 @@ async def test_a_failing_one_takes_no_deferred_rows_of_others_along(notebook: No
     assert await notebook.ids_of(ANN) == [f"{i:02}" for i in range(10)]
 
 
-async def test_deferred_rows_survive_whoever_is_cancelled(notebook: Notebook) -> None:
+async def test_a_cancelled_transaction_loses_no_deferred_rows_of_others(notebook: Notebook) -> None:
     async def write(number: int) -> None:
         async with notebook.db.transaction(ANN) as tx:
             await tx.defer(notebook.add, [(ANN, f"{number:02}a", f"a{number}")])

@@ -77,7 +77,7 @@ class GoPrinter:
         return "[" + " ".join(items) + "]"
 
 
-def test_fexpr_cases_are_judged_and_grouped_as_fexpr_does() -> None:
+def test_fexpr_cases_parse_and_group_as_in_fexpr() -> None:
     cases = read("fexpr-parse-cases.json")["cases"]
     assert len(cases) > 50
     for case in cases:
@@ -86,7 +86,7 @@ def test_fexpr_cases_are_judged_and_grouped_as_fexpr_does() -> None:
             assert GoPrinter(case["expr"]).group() == case["tree"]
 
 
-def test_pocketbase_cases_are_judged_as_pocketbase_does() -> None:
+def test_pocketbase_cases_parse_as_in_pocketbase() -> None:
     for case in read("pocketbase-filter-cases.json")["cases"]:
         # Whether a field exists is for the compiler to say.
         valid = case["valid"] or case["name"] == "unknown field"

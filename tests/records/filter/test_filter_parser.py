@@ -123,7 +123,7 @@ def test_every_macro_is_read(name: str) -> None:
         ("a=1 // why\n && // and\n(b=1 // it's ) open\n)//", And((A, B))),
     ],
 )
-def test_and_binds_tighter_than_or_and_idle_parentheses_vanish(text: str, tree: object) -> None:
+def test_and_binds_tighter_than_or_and_needless_parentheses_go(text: str, tree: object) -> None:
     assert parse(text) == tree
 
 
@@ -220,7 +220,7 @@ def test_a_refusal_echoes_little_of_the_filter() -> None:
     ],
     ids=["characters", "comparisons", "parentheses", "calls"],
 )
-def test_a_cap_holds_exactly(fits: str, does_not_fit: str) -> None:
+def test_limits_are_exact(fits: str, does_not_fit: str) -> None:
     parse(fits)
     with pytest.raises(FilterError):
         parse(does_not_fit)

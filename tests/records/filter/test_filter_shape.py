@@ -55,12 +55,12 @@ def test_filters_that_differ_otherwise_have_their_own_shapes() -> None:
     assert len({shape(parse(text))[0] for text in texts}) == len(texts)
 
 
-def test_values_stand_in_reading_order_without_what_the_shape_holds() -> None:
+def test_values_are_in_reading_order_without_constants_of_the_shape() -> None:
     text = "a = 'x' && (1 < b || c = true) && d ~ '' && f(2.5, @now, 'y') != null"
     assert shape(parse(text))[1] == ("x", 1, "", 2.5, "y")
 
 
-def test_a_remembered_filter_is_parsed_once() -> None:
+def test_a_cached_filter_is_parsed_once() -> None:
     text = "remembered = 'once' && number = 7"
     parsed = parse_cached(text)
     assert parse_cached(text) is parsed
@@ -68,7 +68,7 @@ def test_a_remembered_filter_is_parsed_once() -> None:
     assert (parsed.shape, parsed.values) == shape(parse(text))
 
 
-def test_a_long_filter_is_not_remembered() -> None:
+def test_a_long_filter_is_not_cached() -> None:
     text = "a = '" + "x" * 500 + "'"
     assert parse_cached(text) == parse_cached(text)
     assert parse_cached(text) is not parse_cached(text)

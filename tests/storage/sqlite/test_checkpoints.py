@@ -7,6 +7,7 @@ import shutil
 import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -31,7 +32,9 @@ def open_notebook(
     url = new_url("sqlite", tmp_path)
     path = sqlite_path(url)
     assert path is not None
-    checkpoints = Checkpoints(path, interval_seconds=interval_seconds, max_wal_pages=max_wal_pages)
+    checkpoints = partial(
+        Checkpoints, interval_seconds=interval_seconds, max_wal_pages=max_wal_pages
+    )
     return notebook_on(SqliteDatabase(path, checkpoints=checkpoints), url)
 
 
@@ -66,7 +69,7 @@ async def test_what_is_committed_reaches_the_file(notebook: Notebook, tmp_path: 
             await asyncio.sleep(WHILE_WAITING)
 
 
-async def test_a_wal_that_grew_long_starts_over_under_constant_writing(tmp_path: Path) -> None:
+async def test_a_long_wal_restarts_under_constant_writing(tmp_path: Path) -> None:
     notebook = open_notebook(tmp_path, max_wal_pages=100)
     wal = path_of(tmp_path).with_name(f"{path_of(tmp_path).name}-wal")
     starts, numbers = set(), iter(range(5_000))
@@ -104,7 +107,7 @@ def test_what_is_written_during_a_checkpoint_reaches_the_file_too(tmp_path: Path
         assert rows_without_the_wal(path, tmp_path / "copy") == 1
 
 
-async def test_a_file_that_is_gone_is_not_made_again(notebook: Notebook, tmp_path: Path) -> None:
+async def test_a_removed_file_is_not_created_again(notebook: Notebook, tmp_path: Path) -> None:
     path = path_of(tmp_path)
     await add(notebook, *(f"note {number}" for number in range(50)))
     moved = path.rename(path.with_name("moved"))

@@ -56,7 +56,7 @@ FEW_STEPS = Statement("SELECT length(replace(hex(zeroblob(20000000)), '0', '00')
 
 
 class TestReads:
-    async def test_the_limit_holds_for_a_read_of_few_long_steps(self, tmp_path: Path) -> None:
+    async def test_the_timeout_applies_to_a_read_of_few_long_steps(self, tmp_path: Path) -> None:
         db = await open_database(new_url("sqlite", tmp_path), statement_seconds=0.02)
         with pytest.raises(StatementTimeout):
             await db.fetch(ANN, FEW_STEPS, slow=True)
@@ -73,7 +73,7 @@ class TestReads:
         # What waited and was given up holds no place either.
         assert await sqlite.db.fetch(ANN, LONG, slow=True) == [(500_000,)]
 
-    async def test_a_long_read_is_finished_without_holding_the_loop(self, sqlite: Notebook) -> None:
+    async def test_a_long_read_does_not_block_the_event_loop(self, sqlite: Notebook) -> None:
         turns = 0
 
         async def count_turns() -> None:
@@ -89,9 +89,7 @@ class TestReads:
         assert rows == [(500_000,)]
         assert turns > 10
 
-    async def test_the_same_short_read_is_never_mistaken_for_a_long_one(
-        self, sqlite: Notebook
-    ) -> None:
+    async def test_a_repeated_short_read_is_never_interrupted(self, sqlite: Notebook) -> None:
         """SQLite's count of steps goes on over the runs of a prepared statement."""
         for _ in range(5_000):
             assert await sqlite.db.fetch(ANN, sqlite.ids, (ANN,)) == []
@@ -99,7 +97,7 @@ class TestReads:
         assert sqlite.db._readers._idle == []  # no reader thread was needed
 
     @pytest.mark.parametrize("slow", [False, True])
-    async def test_an_endless_read_runs_into_the_limit(self, tmp_path: Path, slow: bool) -> None:
+    async def test_an_endless_read_times_out(self, tmp_path: Path, slow: bool) -> None:
         db = await open_database(f"sqlite:///{tmp_path / 'x.db'}", statement_seconds=0.1)
         with pytest.raises(StatementTimeout):
             await db.fetch(ANN, ENDLESS, slow=slow)
@@ -129,7 +127,7 @@ class TestReads:
             with pytest.raises(Unavailable):
                 await sqlite.db.fetch(ANN, sqlite.add, (ANN, "1", "one"), slow=slow)
 
-    async def test_the_data_version_moves_with_every_commit_of_anyone(
+    async def test_the_data_version_changes_with_every_commit_of_any_process(
         self, sqlite: Notebook
     ) -> None:
         before = sqlite.db.data_version()
@@ -162,7 +160,7 @@ class TestStates:
             await asyncio.sleep(0)
         return writer.state
 
-    async def test_a_batch_of_which_all_failed_is_not_committed(self, sqlite: Notebook) -> None:
+    async def test_a_batch_of_failed_transactions_is_not_committed(self, sqlite: Notebook) -> None:
         statements = traced(sqlite)
         with suppress(LookupError):
             async with sqlite.db.transaction(ANN) as tx:
@@ -174,7 +172,7 @@ class TestStates:
         assert isinstance(sqlite.db, SqliteDatabase)
         assert sqlite.db._writer.state is State.IDLE
 
-    async def test_all_that_wait_may_be_cancelled(self, sqlite: Notebook) -> None:
+    async def test_all_queued_transactions_may_be_cancelled(self, sqlite: Notebook) -> None:
         async with sqlite.db.transaction(ANN):
             waiting = [asyncio.create_task(add(sqlite, f"w{i}")) for i in range(3)]
             await asyncio.sleep(0)
@@ -205,7 +203,7 @@ class TestGroupCommit:
         assert await sqlite.ids_of(ANN) == []
         assert await add_many(sqlite, "again", 1) == [None]
 
-    async def test_an_error_that_rolls_everything_back_fails_the_earlier_members(
+    async def test_an_error_that_rolls_the_batch_back_fails_its_earlier_transactions(
         self, sqlite: Notebook
     ) -> None:
         async def roll_back() -> None:
@@ -222,7 +220,7 @@ class TestGroupCommit:
         assert await sqlite.ids_of(ANN) == ["after"]
         assert await add_many(sqlite, "again", 2) == [None, None]
 
-    async def test_cancelling_while_waiting_for_the_turn(self, sqlite: Notebook) -> None:
+    async def test_cancelling_a_queued_transaction(self, sqlite: Notebook) -> None:
         release = asyncio.Event()
 
         async def hold() -> None:
@@ -237,7 +235,7 @@ class TestGroupCommit:
         await asyncio.wait([holding, *waiting])
         assert await sqlite.ids_of(ANN) == ["w1", "w2"]
 
-    async def test_turns_are_taken_in_the_order_they_were_asked_for(self, sqlite: Notebook) -> None:
+    async def test_transactions_run_in_the_order_of_arrival(self, sqlite: Notebook) -> None:
         order = []
 
         async def write(number: int) -> None:
@@ -258,7 +256,7 @@ class TestGroupCommit:
         assert len(kept) >= 110
         assert await sqlite.ids_of(ANN) == sorted(str(number) for number in kept)
 
-    async def test_who_comes_during_a_batch_is_for_the_next_one(self, sqlite: Notebook) -> None:
+    async def test_a_late_transaction_joins_the_next_batch(self, sqlite: Notebook) -> None:
         """Else those who come in a steady stream would keep a batch open, and wait for it."""
         statements = traced(sqlite)
 
@@ -272,7 +270,7 @@ class TestGroupCommit:
         assert commits >= 20, "half of them are prepared while the other half is committed"
         assert commits <= 10 * 4, "but they do share"
 
-    async def test_those_who_fail_keep_nobody_from_being_acknowledged(
+    async def test_failing_transactions_do_not_delay_the_commit_of_others(
         self, sqlite: Notebook
     ) -> None:
         failed = 0
@@ -312,7 +310,7 @@ class TestGroupCommit:
                 pass
         assert await add_many(sqlite, "n", 1) == [None]
 
-    async def test_a_long_read_inside_leaves_the_transaction_whole(self, sqlite: Notebook) -> None:
+    async def test_a_long_read_inside_a_transaction_keeps_it_intact(self, sqlite: Notebook) -> None:
         async with sqlite.db.transaction(ANN) as tx:
             await tx.execute(sqlite.add, (ANN, "1", "one"))
             assert await tx.fetch(LONG) == [(500_000,)]
@@ -327,7 +325,7 @@ class TestSeveralProcesses:
         assert len(await sqlite.ids_of(ANN)) == 300
         await other.db.close()
 
-    async def test_a_lock_that_is_not_given_up_is_unavailable(self, sqlite: Notebook) -> None:
+    async def test_a_lock_that_is_not_released_is_unavailable(self, sqlite: Notebook) -> None:
         impatient = await open_notebook(sqlite.url, statement_seconds=0.05)
         with closing(sqlite3.connect(str(sqlite_path(sqlite.url)))) as other:
             other.execute("BEGIN IMMEDIATE")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
@@ -37,7 +37,7 @@ class SqliteDatabase:
         path: Path,
         *,
         statement_seconds: float = 5.0,
-        checkpoints: Checkpoints | None = None,
+        checkpoints: Callable[[Path], Checkpoints] = Checkpoints,
     ) -> None:
         self._path = path
         self._writer = Writer(path, timeout_seconds=statement_seconds, checkpoints=checkpoints)

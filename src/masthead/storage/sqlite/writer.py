@@ -75,7 +75,11 @@ class State(Enum):
 
 class Writer:
     def __init__(
-        self, path: Path, *, timeout_seconds: float, checkpoints: Checkpoints | None = None
+        self,
+        path: Path,
+        *,
+        timeout_seconds: float,
+        checkpoints: Callable[[Path], Checkpoints] = Checkpoints,
     ) -> None:
         # busy_seconds=0: a lock of another process is polled for, which does not block the event
         # loop.
@@ -99,7 +103,7 @@ class Writer:
         """Deferred rows that were written in the savepoint of the current transaction, because it
         reads their tables. They are deferred again if it is rolled back."""
         self._closing: asyncio.Handle | None = None
-        self._checkpoints = checkpoints or Checkpoints(path)
+        self._checkpoints = checkpoints(path)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="sqlite-writer")
         self._read_deadline = math.inf
 
