@@ -24,7 +24,7 @@ __all__ = ["database_url", "s3_environ", "s3_server"]
 async def service(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[World]:
-    """One service for the whole run; tests take `app`, which also sets its clock back."""
+    """One service for the whole run; tests use `app`, which also resets its clock."""
     folder = tmp_path_factory.mktemp("service")
     world = await open_world(fresh_url(request.param, folder), folder)
     yield world
@@ -40,7 +40,7 @@ def app(service: World) -> Iterator[World]:
 
 @pytest.fixture
 async def loop_time() -> LoopTime:
-    return LoopTime.of_the_running_loop()
+    return LoopTime.for_running_loop()
 
 
 @pytest.fixture

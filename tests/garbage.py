@@ -1,8 +1,7 @@
-"""What an exception leaves in memory once it has been dealt with.
+"""Finds reference cycles that a handled exception leaves in memory.
 
-An exception that crosses a future is held by it, and by its traceback holds the frames it came
-through and those behind them. Where one of these holds the future, everything they know stays until
-a full collection, which a server puts off for long.
+A future refers to its exception, whose traceback refers to frames. If one of these refers to the
+future, all of them stay until a full collection, which is rare in a server.
 """
 
 from __future__ import annotations
@@ -13,20 +12,21 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-PATIENCE_SECONDS = 5.0
+TIMEOUT_SECONDS = 5.0
 
 
 @asynccontextmanager
-async def nothing_stays_of(*kinds: type) -> AsyncIterator[None]:
-    """Within it nothing is collected: what is left when all threads are done is in a cycle."""
+async def no_cycles_of(*kinds: type) -> AsyncIterator[None]:
+    """Disables garbage collection: an object that is left when all threads are done is in a
+    cycle."""
     gc.collect()
     before = {id(each) for each in gc.get_objects() if isinstance(each, kinds)}
     gc.disable()
     try:
         yield
-        deadline = time.monotonic() + PATIENCE_SECONDS
+        deadline = time.monotonic() + TIMEOUT_SECONDS
         while (left := _left(kinds, before)) and time.monotonic() < deadline:
-            # The event loop has what it is at in hand, and a thread may have to let go yet.
+            # The event loop holds references for now, and so may a thread.
             await asyncio.sleep(0)
         assert not left, left
     finally:

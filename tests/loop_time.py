@@ -1,8 +1,5 @@
-"""The loop's own clock, moved on by a far side that takes its time.
-
-What has a limit then ends when the limit is over, never because the machine was slow before the far
-side had its turn, and no test waits for it.
-"""
+"""A movable clock for the event loop, so that tests of timeouts neither wait nor depend on the
+machine's speed."""
 
 from __future__ import annotations
 
@@ -17,8 +14,8 @@ _BETWEEN_SECONDS = 0.001
 
 
 class LoopTime:
-    """Takes the place of a loop's `time` for as long as the loop lives: what was put off until a
-    moment of the moved clock would come far too late if it ever went back."""
+    """Replaces a loop's `time` for the loop's whole life: if the clock went back, timers that were
+    set on the moved clock would fire far too late."""
 
     def __init__(self, real: Callable[[], float]) -> None:
         self._real = real
@@ -26,7 +23,7 @@ class LoopTime:
         self._latest = math.inf
 
     @classmethod
-    def of_the_running_loop(cls) -> LoopTime:
+    def for_running_loop(cls) -> LoopTime:
         loop = asyncio.get_running_loop()
         if not isinstance(loop.time, cls):
             vars(loop)["time"] = cls(loop.time)
@@ -37,20 +34,20 @@ class LoopTime:
     def __call__(self) -> float:
         return min(self._real() + self._ahead, self._latest)
 
-    async def go_by(self, seconds: float, steps: int = 10) -> None:
-        """In steps, so that whoever waits for a part of it has their turn."""
+    async def advance(self, seconds: float, steps: int = 10) -> None:
+        """In steps, so that shorter timers fire in between."""
         for _ in range(steps):
             self._ahead += seconds / steps
             await asyncio.sleep(_BETWEEN_SECONDS)
 
     def skip(self, seconds: float) -> None:
-        """At once, as if the loop had stood still for so long."""
+        """In one step, as if the loop had been blocked for so long."""
         self._ahead += seconds
 
     @contextlib.contextmanager
     def at_most(self, seconds: float) -> Iterator[None]:
-        """It stands still after so much, so that nothing which waits for longer ever happens. What
-        is done inside was done in time, however long the machine took for it."""
+        """Stops the clock after so many seconds, so that no longer timer fires. What completes
+        within the block completed in time, however slow the machine is."""
         self._latest = self() + seconds
         try:
             yield
@@ -59,10 +56,10 @@ class LoopTime:
             self._latest = math.inf
 
     def overlong(self, behaviour: Behaviour, seconds: float, steps: int = 10) -> Behaviour:
-        """The same, while so much time goes by from the moment that the request is there."""
+        """The same behaviour, while the clock advances by so much from the request on."""
 
         async def behave(exchange: Exchange) -> None:
-            passing = asyncio.create_task(self.go_by(seconds, steps))
+            passing = asyncio.create_task(self.advance(seconds, steps))
             try:
                 await behaviour(exchange)
             finally:

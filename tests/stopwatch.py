@@ -1,5 +1,4 @@
-"""Time between two processes, without what they waited for a core: on a busy machine that is most
-of it, and no promise is about it."""
+"""Elapsed time without the time that processes waited for a core, which depends on the machine."""
 
 from __future__ import annotations
 
@@ -9,7 +8,7 @@ from pathlib import Path
 
 
 class Stopwatch:
-    """Runs from when it is made, for this process and the others."""
+    """Starts when it is constructed, for this process and the others."""
 
     def __init__(self, *others: int) -> None:
         self._processes = (os.getpid(), *others)
@@ -25,7 +24,7 @@ class Stopwatch:
 
 
 def _waited_seconds(pid: int) -> float:
-    """Of the main thread, where the loop runs; 0 once it has ended, and where nobody counts it."""
+    """Of the main thread, which runs the event loop; 0 once it has ended or if it is unknown."""
     try:
         return int(Path(f"/proc/{pid}/schedstat").read_text().split()[1]) / 1e9
     except (OSError, IndexError):

@@ -1,4 +1,4 @@
-"""The rules of the house that a reader can't see from one file: who imports whom, and the like."""
+"""Rules about the whole package: the direction of imports, and others."""
 
 from __future__ import annotations
 

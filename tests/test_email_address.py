@@ -1,4 +1,4 @@
-"""One mailbox is one value, in any script, and nothing is an address that only looks like one."""
+"""Email addresses: one normal form per mailbox, in any script, and what is refused."""
 
 from __future__ import annotations
 

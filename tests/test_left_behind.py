@@ -1,4 +1,4 @@
-"""An exception that has been dealt with is gone, whatever it crossed on its way."""
+"""A handled exception leaves no reference cycles behind."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import asyncpg
 import pytest
 from obstore.store import MemoryStore
 from structlog.testing import capture_logs
-from tests.garbage import nothing_stays_of
+from tests.garbage import no_cycles_of
 from tests.world import Account, TenantWorld, World, records_of
 
 from masthead.caller import system
@@ -41,7 +41,7 @@ def broken(*_: Any) -> Any:
 
 
 async def test_work_that_must_be_completed() -> None:
-    async with nothing_stays_of(Broken):
+    async with no_cycles_of(Broken):
         for _ in range(3):
             with suppress(Broken):
                 await completed(asyncio.to_thread(broken))
@@ -56,7 +56,7 @@ async def test_an_unknown_host_name() -> None:
         with suppress(OSError):
             await lookup("x" * 70 + ".example")
 
-    async with nothing_stays_of(OSError, UnicodeError):
+    async with no_cycles_of(OSError, UnicodeError):
         await asyncio.gather(look_up(), look_up())
         # The thread's own end.
         await asyncio.to_thread(int)
@@ -70,7 +70,7 @@ async def test_a_counter_that_fails(tmp_path: Path) -> None:
         with suppress(Broken):
             await store.update(TENANT, ["a"], broken)
 
-    async with nothing_stays_of(Broken):
+    async with no_cycles_of(Broken):
         await asyncio.gather(count(), count())
     await store.close()
 
@@ -85,7 +85,7 @@ async def test_a_batch_of_counters_whose_store_fails() -> None:
         with suppress(Broken):
             await batches.update(TENANT, ["a"], broken)
 
-    async with nothing_stays_of(Broken):
+    async with no_cycles_of(Broken):
         await asyncio.gather(count(), count(), count())
         await batches.finish()
 
@@ -101,7 +101,7 @@ async def test_an_interrupted_upload() -> None:
         with suppress(Broken):
             await store.put("t/a", chunks())
 
-    async with nothing_stays_of(Broken):
+    async with no_cycles_of(Broken):
         await put()
 
 
@@ -120,7 +120,7 @@ async def test_a_statement_that_fails(app: World) -> None:
                 with suppress(UniqueViolation):
                     await tx.execute(statement)
 
-    async with nothing_stays_of(UniqueViolation, sqlite3.Error, asyncpg.PostgresError):
+    async with no_cycles_of(UniqueViolation, sqlite3.Error, asyncpg.PostgresError):
         for failing in (fail(slow=False), fail(slow=True), fail_unnoticed()):
             with pytest.raises(UniqueViolation):
                 await failing
@@ -131,7 +131,7 @@ async def test_a_job_that_fails(app: World, tenant: TenantWorld) -> None:
         raise Broken
 
     runner = JobRunner(app.parts.database, {"broken": work}, app.clock)
-    async with nothing_stays_of(Broken):
+    async with no_cycles_of(Broken):
         async with app.parts.records.unit(system(tenant.id)) as unit:
             await unit.enqueue("broken", {})
         # Not shown on the terminal, for which the frames' values would be gathered.
@@ -142,7 +142,7 @@ async def test_a_job_that_fails(app: World, tenant: TenantWorld) -> None:
 async def test_rows_of_too_many_bytes(tenant: TenantWorld) -> None:
     await tenant.post(content_html="x" * 10_000)
     records, posts = tenant.world.parts.records, tenant.world.collection("posts")
-    async with nothing_stays_of(AnswerTooLarge, RowsTooLarge):
+    async with no_cycles_of(AnswerTooLarge, RowsTooLarge):
         for _ in range(3):
             with suppress(AnswerTooLarge):
                 await records.page(system(tenant.id), posts, ListRequest(max_bytes=5_000))
@@ -150,14 +150,14 @@ async def test_rows_of_too_many_bytes(tenant: TenantWorld) -> None:
 
 async def test_excerpts_that_take_too_long(tenant: TenantWorld) -> None:
     await tenant.published(content_html="<b>" * 250_000)
-    async with nothing_stays_of(MastheadError):
+    async with no_cycles_of(MastheadError):
         path = f"{records_of('posts')}?fields=content_html:excerpt(10)"
         assert (await tenant.guest.get(path)).status_code == 400
 
 
 async def test_requests_that_are_refused(tenant: TenantWorld, owner: Account) -> None:
     posts = records_of("posts")
-    async with nothing_stays_of(MastheadError, Broken):
+    async with no_cycles_of(MastheadError, Broken):
         for answer in (
             await tenant.guest.get(f"{posts}/nosuchpost00000"),
             await tenant.guest.get("/api/v1/posts"),

@@ -79,7 +79,7 @@ class Exchange:
 
     async def write(self, content: bytes) -> None:
         if self.writer.is_closing():
-            # The streams would go on taking content long after the caller has hung up.
+            # The streams would accept content long after the client has closed the connection.
             raise ConnectionResetError
         self.writer.write(content)
         await self.writer.drain()
@@ -220,7 +220,7 @@ class Receiver:
             await self._changed.wait_for(lambda: self.open_now == 0)
 
     async def listen(self) -> None:
-        """Also takes up again, on the same port, after `refuse`."""
+        """Also listens again, on the same port, after `refuse`."""
         self._server = await asyncio.start_server(
             self._serve, self.host, self.port, ssl=self.certificate, reuse_address=True
         )

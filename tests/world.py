@@ -53,7 +53,7 @@ class MovableClock:
 
 
 class RunningClock(MovableClock):
-    """The real time, for clients that look at their own clock; moving it is idle."""
+    """The real time, for clients with a clock of their own; moving it has no effect."""
 
     def __call__(self) -> datetime:
         return datetime.now(UTC)
@@ -61,7 +61,7 @@ class RunningClock(MovableClock):
 
 @dataclass(frozen=True)
 class Account:
-    """Somebody who is signed in, with a client that sends their token to one host."""
+    """A signed-in account, with a client that sends its token to one host."""
 
     id: str
     email: str
@@ -146,7 +146,7 @@ class World:
     def client(
         self, host: str = "localhost", *, token: str = "", address: str = "", app: Any = None
     ) -> httpx.AsyncClient:
-        """An in-process client of one host; each has an IP address of its own unless told."""
+        """An in-process client of one host; each has an IP address of its own by default."""
         address = address or str(_FIRST_ADDRESS + next(_numbers))
         transport = httpx.ASGITransport(app or self.http, client=(address, 4242))
         headers = {"authorization": f"Bearer {token}"} if token else {}

@@ -1,4 +1,4 @@
-"""A service of its own for tests that crash parts of it or look at all of its data."""
+"""A separate service for tests that crash it or read all of its data."""
 
 from __future__ import annotations
 

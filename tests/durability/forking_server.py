@@ -28,7 +28,7 @@ def serve() -> None:
 
 
 def main() -> None:
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the killed
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # no zombies
     for _ in sys.stdin:
         if os.fork() == 0:
             serve()

@@ -54,7 +54,7 @@ class Load:
             await self._grown.wait()
 
     async def end(self) -> None:
-        """After the server is gone: what had been sent back before still counts."""
+        """Called after the server has ended: earlier responses still count."""
         results = await asyncio.gather(*self._tasks, return_exceptions=True)
         for result in results:
             if not isinstance(result, httpx.TransportError | Refused):
@@ -117,7 +117,7 @@ class Load:
 
 
 class Refused(Exception):
-    """The service said that it can't: a database that is down."""
+    """The service is unavailable: its database is down."""
 
 
 Request = Coroutine[Any, Any, httpx.Response]

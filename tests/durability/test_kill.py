@@ -69,7 +69,7 @@ async def test_killing_postgresql_under_the_service(tmp_path: Path, seed: int) -
                 await load.end()
                 postgres.start()
                 check(url, load)
-            # The same process goes on.
+            # The same process continues.
             await ready(client)
             await load.run(client, WRITERS, until=10)
             server.kill()
@@ -77,7 +77,7 @@ async def test_killing_postgresql_under_the_service(tmp_path: Path, seed: int) -
 
 
 def kill_all(postgres: PostgresServer) -> None:
-    """As a power cut does it: nobody is left to finish anything."""
+    """Like a power cut: no process is left to finish anything."""
     parent = psutil.Process(postgres.get_pid())
     processes = [parent, *parent.children(recursive=True)]
     for process in processes:

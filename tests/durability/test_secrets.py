@@ -46,7 +46,7 @@ async def revealed(world: World, tenant: TenantWorld, name: str = "ai_api_key") 
 
 
 def execute(url: str, statement: str) -> list[Any]:
-    """Straight to the database, as somebody with its password would."""
+    """Directly in the database, bypassing the service."""
     path = sqlite_path(url)
     if path is None:
         found: list[Any] = run_apart(lambda: _execute_postgres(url, statement))

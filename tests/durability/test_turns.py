@@ -1,4 +1,4 @@
-"""Changes of one tenant take turns, and their times follow the order of their versions."""
+"""Changes of one tenant are serialized, and their times are in the order of their versions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ async def test_a_change_has_the_time_at_which_it_got_the_lock(world: World) -> N
     async with records.unit(system(tenant.id)) as first:
         waiting = asyncio.create_task(records.create(system(tenant.id), posts, {"title": "Later"}))
         await first.create(posts, {"title": "Earlier"})
-        # Ten turns of the loop and as many round trips: by now the other one stands in line.
+        # Ten iterations of the event loop: by now the other change waits for the lock.
         for _ in range(10):
             await first.find(posts, {"title": "Earlier"}, limit=1)
         world.clock.advance(seconds=10)

@@ -103,9 +103,9 @@ async def _shop(tenant: TenantWorld) -> None:
 
 
 async def _ping(tenant: TenantWorld) -> None:
-    """To nobody: this address is not one that the service may call."""
+    """The service may not call this address."""
     parts = tenant.world.parts
-    # In a unit, where nobody asks where the URL leads.
+    # In a unit, which skips the validator of the URL.
     async with parts.records.unit(system(tenant.id)) as unit:
         subscription = await unit.create(
             webhook_subscriptions,

@@ -1,4 +1,4 @@
-"""Accounts: whose a token is, and when it ends."""
+"""Accounts: the caller of a token, sign-ins and passwords."""
 
 from __future__ import annotations
 

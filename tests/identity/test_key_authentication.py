@@ -1,4 +1,4 @@
-"""Who an API key is: its tenant and scopes while it is alive, nobody otherwise."""
+"""API keys: tenant and scopes of a valid key, and refusals of any other."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from masthead.site.collection import site_settings
 
 
 class CountingRecords(Records):
-    """The engine itself, with a count of the look-ups by key."""
+    """The engine, with a count of the queries by key."""
 
     look_ups = 0
 

@@ -1,4 +1,4 @@
-"""Passwords are hashed with argon2id off the loop, and an unknown account takes as long."""
+"""Passwords are hashed with argon2id in threads, and an unknown account takes as long."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every test here has a service of its own, whose queue nobody else writes to."""
+"""Every test here has a service of its own, so that no other test writes to its queue."""
 
 from __future__ import annotations
 

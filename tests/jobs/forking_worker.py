@@ -34,7 +34,7 @@ async def work(ahead: timedelta) -> None:
 
 
 def main() -> None:
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the killed
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # no zombies
     for line in sys.stdin:
         if os.fork() == 0:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)

@@ -1,4 +1,4 @@
-"""Worker processes that share a queue: one is killed in the middle of it, another takes over."""
+"""Worker processes share a queue: when one is killed, another takes over."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ async def test_every_mail_is_sent_although_a_worker_was_killed(
         await received(postbox, MAILS // 2)
         other.terminate()
         await asyncio.to_thread(other.wait, 20)
-        # What the killed one had in hand was nobody's until its lease ran out.
+        # The jobs of the killed worker were leased until then.
         last = await workers.start(ahead=LEASE)
         await received(postbox, MAILS)
         os.kill(last, signal.SIGTERM)

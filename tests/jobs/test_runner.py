@@ -1,4 +1,4 @@
-"""Jobs survive whoever runs them: crashes, slow handlers, failures and company."""
+"""Jobs survive crashes, slow handlers, failures and concurrent workers."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ async def test_a_worker_that_lost_its_lease_stops_the_job(world: World) -> None:
     second = Counted()
 
     async def outlast_the_lease() -> None:
-        # As when the whole process was asleep: until somebody else has taken the job over.
+        # As if the whole process was suspended until another worker has taken over the job.
         while not second.numbers:
             world.clock.advance(seconds=LEASE.total_seconds() + 1)
             await runner(world, second).run_due()
@@ -211,7 +211,7 @@ async def test_no_kind_waits_for_another_and_chores_wait_for_none(world: World) 
     working.stop()
     may_end.set()
     await asyncio.wait_for(running, 60)
-    # Those in hand were finished, no other was begun.
+    # Running jobs were finished, no other was started.
     assert [row["attempts"] for row in await queued(world)] == [0, 0, 0]
 
 
@@ -322,7 +322,7 @@ async def test_polling_one_kind_does_not_scan_the_queue_of_another(world: World)
 async def plan_of(world: World, statement: Statement) -> str:
     database = world.parts.database
     is_sqlite = database.name == "sqlite"
-    # An empty table is read whole by PostgreSQL, unless it is told not to.
+    # By default PostgreSQL scans an empty table.
     explain = "EXPLAIN QUERY PLAN " if is_sqlite else "EXPLAIN "
     values = statement.bind({"now": clock.to_text(world.clock()), "kind": "count"})
     async with database.transaction(EVERY_TENANT) as tx:

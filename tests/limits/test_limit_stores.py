@@ -76,7 +76,7 @@ async def store(where: str, clock: Clock) -> AsyncIterator[LimitStore]:
 
 
 def new_tenant(plan: Plan = Plan.PRO, *own: int | None) -> Tenant:
-    """One of its own for each test: the Redis server is everybody's."""
+    """One tenant per test, because the tests share the Redis server."""
     tenant_id = TenantId(f"tenant{next(_numbers)}")
     per_minute, per_hour, per_day = own or (None, None, None)
     return Tenant(tenant_id, "t", "T", plan, per_minute, per_hour, per_day)
@@ -171,7 +171,7 @@ async def test_a_refused_key_is_refused_without_the_store(where: str, clock: Clo
     async with opened(where, clock) as store:
         limiter = limiter_of(store, clock)
         assert await admitted(limiter, tenant, 31) == 30
-    # The store is closed now: whoever asked it would fail.
+    # The store is closed now: a call to it would fail.
     clock.advance(seconds=20)
     refused = await limiter.admit("k", tenant)
     assert (refused.allowed, refused.retry_after, refused.limit) == (False, 40, 30)

@@ -34,7 +34,7 @@ NOON = moment_of(datetime(2026, 11, 14, 12, 0, 0, tzinfo=UTC))
 
 
 class Caller:
-    """Calls at the moments it is told and keeps the log that the arithmetic does without."""
+    """Calls at given times and logs each call, which the limiter itself does not."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits

@@ -23,7 +23,7 @@ from masthead.limits.sign_in_throttle import (
 
 
 def attempt(identity: str = "", address: str = "") -> Attempt:
-    """Somebody else than in any other test, as far as not said."""
+    """An attempt of a new account from a new address, by default."""
     return Attempt("blog_members", identity or ids.new_id(), address or ids.new_id())
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from PIL import Image
-from tests.garbage import nothing_stays_of
+from tests.garbage import no_cycles_of
 from tests.media.pictures import picture, saved
 from tests.world import Account, TenantWorld, World, records_of
 
@@ -50,7 +50,7 @@ async def test_a_failed_decode_leaves_nothing_in_memory(
     tenant: TenantWorld, owner: Account
 ) -> None:
     item = await uploaded(owner, cut_off())
-    async with nothing_stays_of(BadImage, Image.Image, OSError):
+    async with no_cycles_of(BadImage, Image.Image, OSError):
         assert await thumb_of(tenant, item) == cut_off()
 
 

@@ -307,7 +307,7 @@ class TestConnections:
         await receiver.wait_for(1)
         waiting = asyncio.create_task(client.post(receiver.url(), BODY, HEADERS))
         await asyncio.sleep(0)
-        await loop_time.go_by(10.0)
+        await loop_time.advance(10.0)
         assert ((await waiting).status, (await slow).kind) == (200, Kind.TIMEOUT)
         await client.close()
 

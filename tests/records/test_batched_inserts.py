@@ -1,4 +1,4 @@
-"""Records that are written together: all there afterwards and told as any other, or none."""
+"""Batched inserts are atomic and emit events like any other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Addresses are judged as browsers read them, whatever stands in front of the scheme."""
+"""URLs are parsed as in browsers, whatever comes before the scheme."""
 
 from __future__ import annotations
 

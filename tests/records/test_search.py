@@ -392,7 +392,7 @@ async def test_several_indexers_at_once_index_each_record_once(
 
 @asynccontextmanager
 async def held_entries(tenant: TenantWorld) -> AsyncIterator[None]:
-    """Somebody has the tenant's entries in hand; on SQLite nobody else can write at all."""
+    """Another transaction has locked the tenant's entries; on SQLite it blocks all writers."""
     database = tenant.world.parts.database
     mine = sa.select(search_queue).where(search_queue.c.tenant_id == sa.bindparam("tenant"))
     async with database.transaction(scope_of(tenant.id)) as tx:
@@ -486,7 +486,7 @@ async def test_a_batch_is_smaller_for_large_texts(tenant: TenantWorld, app: Worl
 
 
 def test_an_erasure_empties_the_queue_before_the_documents() -> None:
-    """Else an indexer that has taken an entry might add its document after that."""
+    """Otherwise an indexer that has claimed an entry might add its document afterwards."""
     names = [table.name for table in reversed(metadata.sorted_tables)]
     assert names.index("search_queue") < names.index("search_documents")
 

@@ -1,4 +1,4 @@
-"""How the background keeps out of everybody's way while it indexes what waits."""
+"""The indexer leaves the write lock to others while it indexes queued records."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ LONG = 10.0
 
 
 class SlowDatabase:
-    """Takes as long to read, and lets those who write wait as long, as the test says."""
+    """Reads, and waits for the write lock, take as long as the test says."""
 
     def __init__(self, database: Database, loop_time: LoopTime) -> None:
         self.read_seconds = self.wait_seconds = 0.0
@@ -63,7 +63,7 @@ class SlowDatabase:
 
 
 class Background:
-    """An indexer whose steps take as long as the test says."""
+    """An indexer whose batches take as long as the test says."""
 
     def __init__(
         self, tenant: TenantWorld, loop_time: LoopTime, limits: IndexLimits = ENDLESS
@@ -74,7 +74,7 @@ class Background:
         self._indexer = Indexer(self._database.index(limits))
 
     async def run_batch(self, *, read: float = 0.0, wait: float = 0.0) -> tuple[Any, int]:
-        """The rest after it, and how many then wait for the index."""
+        """The pause after it, and how many records are then queued."""
         self._database.read_seconds, self._database.wait_seconds = read, wait
         with self._loop_time.at_most(read + wait):
             rest = await self._indexer.run_batch()
@@ -90,7 +90,7 @@ async def nobody_waits(tenant: TenantWorld) -> None:
 
 @pytest.fixture
 async def background(tenant: TenantWorld, loop_time: LoopTime, nobody_waits: None) -> Background:
-    """No rest is too long for it."""
+    """Without a maximum pause."""
     return Background(tenant, loop_time)
 
 
@@ -166,7 +166,7 @@ async def test_another_writer_is_noticed(
     index = app.parts.records.search_index
     async with app.parts.database.transaction(EVERY_TENANT):
         stepping = asyncio.create_task(index.run_batch(LIMITS.records))
-        await loop_time.go_by(LONG)
+        await loop_time.advance(LONG)
         assert not stepping.done()
 
     assert (await stepping).waited_seconds > LONG / 2
@@ -197,7 +197,7 @@ async def test_everything_is_indexed_while_others_write(
 
     await asyncio.gather(*(tenant.post() for _ in range(40)))
     while await left(tenant):
-        await loop_time.go_by(POLL_SECONDS)
+        await loop_time.advance(POLL_SECONDS)
 
     indexer.stop()
     await working
@@ -205,7 +205,7 @@ async def test_everything_is_indexed_while_others_write(
 
 @ONE_WRITER
 async def test_other_tasks_run_between_texts(tenant: TenantWorld, app: World) -> None:
-    # Where a query waits for a socket there would be turns enough anyway.
+    # A query over a socket yields to the event loop anyway.
     limits = IndexLimits(read_seconds=0.0)
     await make_posts(tenant, limits.records)
     index = SearchIndex(app.parts.database, registry, tables, limits)

@@ -1,4 +1,4 @@
-"""What changes remember of a tenant never outlives what it was read under."""
+"""A cached tenant is never older than the version that a change reads."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ async def test_a_deletion_is_invisible_to_others_until_the_commit(
             await fail_at_commit(unit)
 
     failing = asyncio.create_task(unsubscribe_and_fail())
-    # Two turns: the change is made, then it is being committed.
+    # Two iterations of the event loop: the change is made, then it is being committed.
     for _ in range(2):
         await asyncio.sleep(0)
     await tenant.published(slug="kept")

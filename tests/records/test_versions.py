@@ -1,5 +1,5 @@
-"""Versions of tenants: one look at the database serves a turn of the loop, and never hides a commit
-from whoever asks after it."""
+"""Versions of tenants: one check of the database serves an iteration of the event loop, and a later
+request sees every commit before it."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ async def test_a_tenant_without_a_state_has_the_first_version(
 async def _bump(app: World, tenant: TenantWorld) -> None:
     if app.engine == "sqlite":
         path = str(app.parts.settings.database_url).removeprefix("sqlite:///")
-        # Blocking on purpose: nothing else runs between the look and the commit.
+        # Blocking on purpose: nothing else runs between the check and the commit.
         subprocess.run([sys.executable, "-c", BUMP, path, tenant.id], check=True)
         return
     await tenant.create("posts", {"title": "New"})

@@ -1,4 +1,4 @@
-"""What is deleted is forgotten without holding up those who write meanwhile."""
+"""Compaction removes deleted data without blocking writers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every verb means the same on both databases."""
+"""Every expression has the same meaning on both databases."""
 
 from __future__ import annotations
 
@@ -252,7 +252,7 @@ READS_BOTH = [
 
 @pytest.mark.parametrize("statement", READS_BOTH, ids=str)
 def test_a_statement_knows_all_its_tables(statement: sa.ClauseElement) -> None:
-    """Rows that wait for the commit are written before a statement that reads their table."""
+    """Deferred rows are written before a statement that reads their table."""
     compiled = compile_statement(statement, SQLITE)
     assert compiled.tables == {"notes", "replies"}
     assert compiled.target == ("replies" if isinstance(statement, sa.UpdateBase) else "")

@@ -66,11 +66,11 @@ def _sqlite_schema(path: Path) -> dict[str, list[Any]]:
             "SELECT type, name, sql FROM sqlite_master "
             "WHERE tbl_name != 'alembic_version' AND sql IS NOT NULL"
         ).fetchall()
-    return {f"{kind} {name}": _parts(sql) for kind, name, sql in rows}
+    return {f"{kind} {name}": _definition_parts(sql) for kind, name, sql in rows}
 
 
-def _parts(sql: str) -> list[str]:
-    """What stands between a definition's outer commas; the order of a table's columns and
+def _definition_parts(sql: str) -> list[str]:
+    """The parts between a definition's outer commas; the order of a table's columns and
     constraints means nothing."""
     parts, depth = [""], 0
     for character in re.sub(r"\s+", " ", sql):
@@ -151,7 +151,7 @@ async def test_a_server_that_is_down_is_unavailable(tmp_path: Path) -> None:
 
 
 WORDS_BEFORE_0003 = (
-    # As the service was then: a document's words wait until somebody asks for them.
+    # As in that version: a document's words are queued until a search.
     "INSERT INTO search_documents VALUES (1, 't', 'posts', 'a', 'x1', 'coast  calm')",
     "INSERT INTO search_documents VALUES (2, 't', 'posts', 'b', 'x1', 'coast storm')",
     "INSERT INTO search_documents VALUES (3, 't', 'posts', 'c', 'x1', 'coast storm')",
@@ -331,5 +331,5 @@ def test_a_rendered_migration_protects_every_table_of_a_tenant() -> None:
 
 
 def test_nothing_is_left_to_render() -> None:
-    """Whoever changes a declaration writes the migration with it."""
+    """A changed declaration needs a migration."""
     assert "op." not in render_source(metadata, "nothing").partition("def upgrade")[2]

@@ -1,4 +1,4 @@
-"""The object store's promises, on local files and on a real S3 server alike."""
+"""The object store, on local files and on a real S3 server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What only PostgreSQL has: row-level security, a server that goes away, time limits of its own."""
+"""Only for PostgreSQL: row-level security, a server that stops, the server's own timeouts."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ async def test_a_stopped_server_is_noticed_immediately_and_reconnected(loop_time
         await tx.execute(notebook.add, (ANN, "1", "one"))
 
     server.stop()
-    # No limit of time can be what tells it.
+    # Before any timeout.
     with loop_time.at_most(CONNECT_SECONDS / 2):
         with pytest.raises(Unavailable):
             await notebook.db.fetch(ANN, notebook.ids, (ANN,))
@@ -169,22 +169,22 @@ async def killer(postgres: Notebook) -> AsyncIterator[asyncpg.Connection]:
 
 
 async def kill(killer: asyncpg.Connection, pid: int) -> None:
-    """Returns once the server process has said farewell and is gone."""
+    """Returns once the server process has ended."""
     await killer.execute("SELECT pg_terminate_backend($1, 5000)", pid)
 
 
-# The farewell, the end of the connection and the next statement may meet in any order.
-@pytest.mark.parametrize("turns_of_the_loop", range(6))
+# The server's last message, the end of the connection and the next statement come in any order.
+@pytest.mark.parametrize("loop_iterations", range(6))
 class TestAServerProcessThatDies:
     async def test_inside_a_transaction(
-        self, postgres: Notebook, killer: asyncpg.Connection, turns_of_the_loop: int
+        self, postgres: Notebook, killer: asyncpg.Connection, loop_iterations: int
     ) -> None:
         async def write() -> None:
             async with postgres.db.transaction(ANN) as tx:
                 pid = (await tx.fetch(sql("SELECT pg_backend_pid()")))[0][0]
                 await tx.execute(postgres.add, (ANN, "x", "x"))
                 await kill(killer, pid)
-                for _ in range(turns_of_the_loop):
+                for _ in range(loop_iterations):
                     await asyncio.sleep(0)
                 await tx.execute(postgres.add, (ANN, "y", "y"))
 
@@ -193,14 +193,14 @@ class TestAServerProcessThatDies:
         assert await postgres.ids_of(ANN) == ["a"]
 
     async def test_between_the_last_statement_and_the_commit(
-        self, postgres: Notebook, killer: asyncpg.Connection, turns_of_the_loop: int
+        self, postgres: Notebook, killer: asyncpg.Connection, loop_iterations: int
     ) -> None:
         async def write() -> None:
             async with postgres.db.transaction(ANN) as tx:
                 pid = (await tx.fetch(sql("SELECT pg_backend_pid()")))[0][0]
                 await tx.execute(postgres.add, (ANN, "x", "x"))
                 await kill(killer, pid)
-                for _ in range(turns_of_the_loop):
+                for _ in range(loop_iterations):
                     await asyncio.sleep(0)
 
         with pytest.raises(Unavailable):
@@ -208,12 +208,12 @@ class TestAServerProcessThatDies:
         assert await postgres.ids_of(ANN) == ["a"]
 
     async def test_while_its_connection_is_idle_in_the_pool(
-        self, postgres: Notebook, killer: asyncpg.Connection, turns_of_the_loop: int
+        self, postgres: Notebook, killer: asyncpg.Connection, loop_iterations: int
     ) -> None:
-        """At most one call notices; the connection is never handed out again."""
+        """At most one call fails; the connection is not used again."""
         pid = (await postgres.db.fetch(ANN, sql("SELECT pg_backend_pid()")))[0][0]
         await kill(killer, pid)
-        for _ in range(turns_of_the_loop):
+        for _ in range(loop_iterations):
             await asyncio.sleep(0)
         with suppress(Unavailable):
             await postgres.ids_of(ANN)

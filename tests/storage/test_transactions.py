@@ -1,4 +1,4 @@
-"""Both databases keep the same promises about transactions."""
+"""Transactions have the same guarantees on both databases."""
 
 from __future__ import annotations
 
@@ -214,7 +214,7 @@ async def test_a_read_sees_deferred_rows(notebook: Notebook) -> None:
                 found = [row[0] for row in await tx.fetch(notebook.ids, (ANN,))]
                 assert f"{number:02}" in found
 
-    # On PostgreSQL they are not bound to an order.
+    # On PostgreSQL their order is undefined.
     for number in range(3):
         await write(number)
     await asyncio.gather(*(write(i) for i in range(3, 30)))
@@ -258,7 +258,7 @@ async def test_more_rows_than_go_in_one_round_trip(notebook: Notebook) -> None:
 
 
 async def test_a_failed_transaction_loses_no_deferred_rows_of_others(notebook: Notebook) -> None:
-    """It made them be written within its own part of the batch, which is then undone."""
+    """Its read had written them in its own savepoint, which is then rolled back."""
 
     async def add(number: int) -> None:
         async with notebook.db.transaction(ANN) as tx:

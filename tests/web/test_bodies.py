@@ -207,6 +207,6 @@ async def test_a_body_that_stops_arriving_is_refused_and_not_waited_for(
             return await super().__call__()
 
     reading = asyncio.create_task(read_body(scope(), Stalled([b"half"]), limit=100))
-    await loop_time.go_by(STALLED_SECONDS + 1)
+    await loop_time.advance(STALLED_SECONDS + 1)
     with pytest.raises(BodyStalled):
         await reading

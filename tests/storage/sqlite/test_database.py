@@ -1,4 +1,4 @@
-"""What only SQLite has: reads on the event loop, group commit, several processes on one file."""
+"""Only for SQLite: reads on the event loop, group commit, several processes on one file."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class TestReads:
         for each in hostile:
             each.cancel()
         await asyncio.gather(*hostile, return_exceptions=True)
-        # What waited and was given up holds no place either.
+        # Cancelled reads hold no slot.
         assert await sqlite.db.fetch(ANN, LONG, slow=True) == [(500_000,)]
 
     async def test_a_long_read_does_not_block_the_event_loop(self, sqlite: Notebook) -> None:
@@ -90,7 +90,7 @@ class TestReads:
         assert turns > 10
 
     async def test_a_repeated_short_read_is_never_interrupted(self, sqlite: Notebook) -> None:
-        """SQLite's count of steps goes on over the runs of a prepared statement."""
+        """SQLite counts the steps of a prepared statement across its runs."""
         for _ in range(5_000):
             assert await sqlite.db.fetch(ANN, sqlite.ids, (ANN,)) == []
         assert isinstance(sqlite.db, SqliteDatabase)
@@ -112,7 +112,7 @@ class TestReads:
         await db.close()
 
     async def test_a_cancelled_read_frees_its_thread(self, tmp_path: Path) -> None:
-        """Else the next one would wait for an hour."""
+        """Otherwise the next one would wait for an hour."""
         db = await open_database(f"sqlite:///{tmp_path / 'x.db'}", statement_seconds=3600)
         reads = [asyncio.create_task(db.fetch(ANN, ENDLESS, slow=True)) for _ in range(8)]
         await asyncio.sleep(0)
@@ -140,7 +140,7 @@ class TestReads:
 
 
 class TestStates:
-    """What each state means is said at the top of the writer."""
+    """The states are described at the top of `writer.py`."""
 
     async def test_from_idle_to_idle(self, sqlite: Notebook) -> None:
         assert isinstance(sqlite.db, SqliteDatabase)
@@ -242,7 +242,7 @@ class TestGroupCommit:
             async with sqlite.db.transaction(ANN) as tx:
                 order.append(number)
                 if number % 7 == 0:
-                    await tx.fetch(LONG)  # in a thread, while the others want to go on
+                    await tx.fetch(LONG)  # in a thread, while the others wait
                 await tx.execute(sqlite.add, (ANN, str(number), str(number)))
 
         tasks = [asyncio.create_task(write(number)) for number in range(150)]
@@ -257,7 +257,7 @@ class TestGroupCommit:
         assert await sqlite.ids_of(ANN) == sorted(str(number) for number in kept)
 
     async def test_a_late_transaction_joins_the_next_batch(self, sqlite: Notebook) -> None:
-        """Else those who come in a steady stream would keep a batch open, and wait for it."""
+        """Otherwise a steady stream of transactions would keep a batch open."""
         statements = traced(sqlite)
 
         async def write_on(name: str) -> None:
