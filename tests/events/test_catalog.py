@@ -11,19 +11,17 @@ from masthead.events.catalog import CATALOG, Cause, EventKind
 from masthead.events.names import EVENT_NAMES, TEST_PING
 from masthead.schema import registry
 
-VARIANT_A = """post.published post.updated post.deleted comment.received comment.approved
-subscriber.added subscriber.removed test.ping"""
-VARIANT_B = """post.created post.updated post.published post.unpublished post.deleted page.published
-member.subscribed member.unsubscribed member.tier_changed comment.posted comment.approved
-comment.deleted order.paid order.refunded order.shipped product.created product.updated
+NAMES = """post.created post.updated post.published post.unpublished post.deleted page.published
+comment.posted comment.approved comment.received comment.deleted
+subscriber.added subscriber.removed member.subscribed member.unsubscribed member.tier_changed
+order.paid order.refunded order.shipped product.created product.updated
 cart.abandoned gift_card.issued media.uploaded test.ping"""
-VARIANT_C = "post.created post.updated post.deleted"
 
 each_kind = pytest.mark.parametrize("kind", CATALOG, ids=lambda kind: kind.name)
 
 
 def test_each_event_name_is_listed_once() -> None:
-    assert sorted(EVENT_NAMES) == sorted({*f"{VARIANT_A} {VARIANT_B} {VARIANT_C}".split()})
+    assert sorted(EVENT_NAMES) == sorted(NAMES.split())
     assert TEST_PING in EVENT_NAMES
 
 

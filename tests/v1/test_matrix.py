@@ -197,7 +197,7 @@ async def test_an_address_that_is_not_there(tenant: TenantWorld) -> None:
         assert (answer.status_code, error_code(answer)) == (404, "NOT_FOUND")
 
 
-def test_every_answer_shape_is_used_as_the_specification_says() -> None:
+def test_each_route_has_its_answer_shape() -> None:
     shapes = {name_of(route): route.shape for route in V1_TABLE}
     assert shapes["GET /posts"] is Shape.PAGE
     assert shapes["POST /posts"] is Shape.DATA

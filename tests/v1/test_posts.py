@@ -39,9 +39,7 @@ async def created(api: httpx.AsyncClient, **values: Any) -> dict[str, Any]:
 
 
 class TestCreate:
-    async def test_answers_exactly_the_fields_of_the_specification(
-        self, api: httpx.AsyncClient
-    ) -> None:
+    async def test_answers_exactly_the_documented_fields(self, api: httpx.AsyncClient) -> None:
         post = await created(api)
         assert post.keys() == FULL
         assert post["slug"] == "hello-big-world"

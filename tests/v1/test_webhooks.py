@@ -1,4 +1,4 @@
-"""The public API of webhook subscriptions, and polling for events (spec 4.7).
+"""The public API of webhook subscriptions, and polling for events.
 
 Who is refused at which door is tested for every route in `test_matrix`.
 """
