@@ -348,7 +348,7 @@ def ai_services(parts: Parts) -> AiServices:
     budgets = Budgets(
         parts.limit_store,
         generator.ledger,
-        longest_call_seconds=generator.patience.longest,
+        longest_call_seconds=generator.timeouts.longest_call,
         now=now,
     )
     limits = AiLimits(parts.limit_store, now)

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from masthead import clock
-from masthead.ai.addresses import under_operator
+from masthead.ai.addresses import with_operator_rules
 from masthead.config import private_files
 from masthead.config.keyring import KeyRing
 from masthead.config.settings import Settings, SettingsError
@@ -56,7 +56,7 @@ class Installation:
     ) -> Records:
         settings = self.settings
         collections = with_outbound_rules(
-            under_operator(registry, settings), settings.outbound_allow
+            with_operator_rules(registry, settings), settings.outbound_allow
         )
         return Records(
             self.database,

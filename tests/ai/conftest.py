@@ -15,7 +15,7 @@ from tests.databases import fresh_url
 from tests.tls import Receiver, answer
 from tests.world import START, TenantWorld, World, open_world
 
-from masthead.ai.generation import Patience
+from masthead.ai.generation import Timeouts
 from masthead.ai.open_streams import OpenStreams
 from masthead.app import Parts, http_app
 from masthead.config.values import Url
@@ -68,7 +68,7 @@ class AiWorld:
 
     def with_patience(self, **seconds: float) -> AiWorld:
         """The same world in more of a hurry."""
-        return self._with(patience=Patience(**seconds))
+        return self._with(timeouts=Timeouts(**seconds))
 
     def with_outbound(self, streams: OutboundStreams) -> AiWorld:
         """The same world that calls its provider in another way."""

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from tests.ai.conftest import AiWorld
 
-from masthead.ai.addresses import NOT_ALLOWED, NotAllowed, reach_of
+from masthead.ai.addresses import NOT_ALLOWED, NotAllowed, policy_of
 from masthead.config.settings import Settings
-from masthead.outbound.reach import Reach
+from masthead.outbound.policies import OutboundPolicy
 
 REFUSED = [
     "http://api.openai.com/v1",
@@ -60,9 +60,9 @@ class TestListedNetworks:
     @pytest.mark.parametrize("address", ["http://10.1.2.3:8080/v1", "http://llm.internal:8080/v1"])
     def test_an_address_on_one_and_any_name_may_be_saved(self, address: str) -> None:
         # Where a name leads is asked at every call.
-        assert reach_of(address, self.settings) is Reach.LISTED
+        assert policy_of(address, self.settings) is OutboundPolicy.LISTED
 
     @pytest.mark.parametrize("address", ["http://192.168.1.1:8080/v1", "http://8.8.8.8/v1"])
     def test_an_address_on_none_may_not(self, address: str) -> None:
         with pytest.raises(NotAllowed):
-            reach_of(address, self.settings)
+            policy_of(address, self.settings)

@@ -110,7 +110,7 @@ async def test_a_server_that_ends_without_a_terminator_has_finished(ai: AiWorld)
 async def test_a_server_that_holds_on_after_its_text_is_not_waited_for(ai: AiWorld) -> None:
     tenant = await ai.tenant(ai_provider="openai")
     ai.provider.next(stalls_after(until("openai", b'"choices":[]')))
-    hurried = ai.with_patience(after_the_end=0.05)
+    hurried = ai.with_patience(usage=0.05)
     assert (await hurried.ask(tenant)).events == [{"text": piece} for piece in PIECES]
     ((_, _, _, tokens_in, tokens_out),) = await usage_of(ai, tenant.id)
     assert isinstance(tokens_in, int)

@@ -12,7 +12,7 @@ from tests.ai.stream import failed
 from tests.loop_time import LoopTime
 
 from masthead.ai.budget import Budgets
-from masthead.ai.generation import Patience
+from masthead.ai.generation import Timeouts
 from masthead.ai.providers import MAX_OUTPUT_TOKENS
 from masthead.ids import TenantId
 from masthead.web.v1.errors import QuotaExceeded
@@ -82,7 +82,7 @@ class TestThroughTheApi:
         await hand.connected.wait()
         refused = await ai.ask(tenant)
         assert (refused.status, refused.error["code"]) == (429, "QUOTA_EXCEEDED")
-        assert "under way" in refused.error["message"]
+        assert "running calls" in refused.error["message"]
         assert refused.headers["retry-after"] == "10"
 
         await hand.send(recording("openai"))
@@ -91,8 +91,8 @@ class TestThroughTheApi:
         await first
         ai.provider.next(plays(recording("openai")))
         assert (await ai.ask(tenant)).status == 200
-        told = [json.loads(each.body)["max_tokens"] for each in ai.provider.requests]
-        assert told[0] - told[1] == sum(TOKENS)
+        sent = [json.loads(each.body)["max_tokens"] for each in ai.provider.requests]
+        assert sent[0] - sent[1] == sum(TOKENS)
 
     @pytest.mark.parametrize("text", ["tide ", "น้ำขึ้น", "潮汐", "🌊"])
     async def test_a_token_for_each_byte_of_the_prompt_does_not_overdraw_it(
@@ -102,10 +102,10 @@ class TestThroughTheApi:
         ai.provider.next(plays(recording("openai")))
         await ai.ask(tenant, action="generate", prompt=text * 200)
         (request,) = ai.provider.requests
-        told = json.loads(request.body)
-        worst = sum(len(message["content"].encode()) for message in told["messages"])
+        sent = json.loads(request.body)
+        worst = sum(len(message["content"].encode()) for message in sent["messages"])
         assert worst > 200 * len(text.encode())
-        assert 0 < worst + told["max_tokens"] <= 6_000
+        assert 0 < worst + sent["max_tokens"] <= 6_000
 
     async def test_a_prompt_that_might_not_fit_is_not_sent(self, ai: AiWorld) -> None:
         tenant = await ai.tenant(ai_provider="openai", ai_daily_tokens=1_500)
@@ -119,7 +119,7 @@ class TestThroughTheApi:
     ) -> None:
         tenant = await ai.tenant(ai_provider="openai", ai_daily_tokens=1_000)
         begun = until("openai", "día".encode())
-        stalling = loop_time.overlong(stalls_after(begun), 2 * Patience().between_chunks)
+        stalling = loop_time.overlong(stalls_after(begun), 2 * Timeouts().between_chunks)
         ai.provider.next(plays(begun, ends=False) if ends else stalling)
         failing = await ai.ask(tenant)
         assert failing.last == failed("provider_disconnected" if ends else "provider_timeout")

@@ -73,7 +73,7 @@ async def test_text_that_comes_during_a_heartbeat_comes_after_it(
     client: Client, stream: EventStream
 ) -> None:
     client.may_go_on.clear()
-    beating = await begun(stream.beat())
+    beating = await begun(stream.send_heartbeat())
     sending = await begun(stream.texts(["a"]))
     client.may_go_on.set()
     await asyncio.gather(beating, sending)
@@ -85,7 +85,7 @@ async def test_there_is_no_heartbeat_while_something_is_being_sent(
 ) -> None:
     client.may_go_on.clear()
     sending = await begun(stream.texts(["a"]))
-    await stream.beat()
+    await stream.send_heartbeat()
     client.may_go_on.set()
     await sending
     assert client.parts == [text("a")]
@@ -97,7 +97,7 @@ async def test_the_end_comes_last_and_once(client: Client, stream: EventStream) 
     endings = [await begun(stream.finish()) for _ in range(2)]
     client.may_go_on.set()
     await asyncio.gather(sending, *endings)
-    await stream.beat()
+    await stream.send_heartbeat()
     assert client.parts == [text("a"), DONE]
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masthead.ai.event_stream import MAX_EVENT_BYTES, EventReader, Garbled
+from masthead.ai.event_stream import MAX_EVENT_BYTES, EventReader, InvalidStream
 
 STREAM = (
     "\ufeff: a comment\r\n"
@@ -60,7 +60,7 @@ def test_a_whole_event_in_one_chunk_is_read_as_one_that_comes_in_pieces(
 
 
 def test_nor_are_lines_without_anything() -> None:
-    with pytest.raises(Garbled):
+    with pytest.raises(InvalidStream):
         list(EventReader().feed(b"data:\n" * (MAX_EVENT_BYTES + 1)))
 
 
@@ -69,13 +69,13 @@ def test_what_has_no_end_is_not_collected_for_ever(line: bytes) -> None:
     reader = EventReader()
     for _ in range(MAX_EVENT_BYTES // 1010):
         assert list(reader.feed(line)) == []
-    with pytest.raises(Garbled):
+    with pytest.raises(InvalidStream):
         list(reader.feed(line * 20))
 
 
 @pytest.mark.parametrize("junk", [b"\xff\xfe\n", b"data: {}\n\nna\xefve\n"])
 def test_a_line_of_junk_is_told(junk: bytes) -> None:
-    with pytest.raises(Garbled):
+    with pytest.raises(InvalidStream):
         list(EventReader().feed(junk))
 
 
@@ -83,5 +83,5 @@ def test_a_line_of_junk_is_told(junk: bytes) -> None:
 def test_junk_at_the_end_is_told(junk: bytes) -> None:
     reader = EventReader()
     assert list(reader.feed(junk)) == []
-    with pytest.raises(Garbled):
+    with pytest.raises(InvalidStream):
         reader.end()

@@ -32,14 +32,14 @@ from tests.world import TenantWorld
 
 from masthead.ai.accounts import BAD_KEY
 from masthead.ai.addresses import NOT_ALLOWED
-from masthead.ai.generation import UNREACHABLE, Patience
+from masthead.ai.generation import UNREACHABLE, Timeouts
 from masthead.caller import system
 from masthead.outbound.addresses import Address
 from masthead.outbound.streams import OutboundStreams
 from masthead.site.collection import site_settings
 
 BEGUN = [{"text": piece} for piece in PIECES[:2]]
-LIMITS = Patience()
+LIMITS = Timeouts()
 
 OVERLOADED = {
     "openai": b'data: {"error":{"message":"busy: sk-tenant-0123456789abcdef",'

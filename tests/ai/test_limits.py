@@ -12,8 +12,8 @@ from tests.ai.stream import GENERATE, PATH
 from tests.ai.usage import usage_of
 from tests.tls import Receiver
 
-from masthead.ai.budget import most_tokens
-from masthead.ai.prompts import prompt_for, read_wish
+from masthead.ai.budget import max_prompt_tokens
+from masthead.ai.prompts import parse_prompt_request, prompt_for
 
 
 async def statuses(client: httpx.AsyncClient, count: int) -> list[int]:
@@ -140,7 +140,7 @@ class TestBudget:
         ]
 
     async def test_a_spent_budget_refuses_until_midnight(self, ai: AiWorld) -> None:
-        held = most_tokens(prompt_for(read_wish(GENERATE)))
+        held = max_prompt_tokens(prompt_for(parse_prompt_request(GENERATE)))
         tenant = await ai.tenant(ai_daily_tokens=held + 3 * sum(TOKENS))
         passed = 0
         while (answer := await ai.ask(tenant)).status == 200:

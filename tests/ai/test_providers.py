@@ -38,14 +38,14 @@ TEXTS = {
     [(provider, *case) for provider, cases in TEXTS.items() for case in cases],
 )
 def test_the_text_of_an_event(provider: AiProvider, data: bytes, text: str) -> None:
-    assert reader_for(provider).take(b"content_block_delta", data) == text
+    assert reader_for(provider).feed(b"content_block_delta", data) == text
 
 
 def test_an_openai_event_with_text_can_end_the_answer_and_count_it() -> None:
     reader = reader_for(AiProvider.OPENAI)
     choice = b'{"delta":{"content":"a"},"finish_reason":"stop"}'
     data = b'{"choices":[%s],"usage":{"prompt_tokens":3}}' % choice
-    assert reader.take(b"", data) == "a"
+    assert reader.feed(b"", data) == "a"
     assert reader.has_ended
     assert reader.usage.tokens_in == 3
 
@@ -54,10 +54,10 @@ def test_an_openai_event_with_text_can_end_the_answer_and_count_it() -> None:
 @pytest.mark.parametrize("data", [b"", b"7", b"{", b'{"a":"\xff"}', b"[[" * 5_000])
 def test_what_is_no_object_is_garbled(provider: AiProvider, data: bytes) -> None:
     with pytest.raises(Failure, match="provider_garbled"):
-        reader_for(provider).take(b"", data)
+        reader_for(provider).feed(b"", data)
 
 
 def test_an_error_beside_text_is_an_error() -> None:
     data = b'{"choices":[{"delta":{"content":"a"}}],"error":{"code":"rate_limit"}}'
     with pytest.raises(Failure, match="provider_rate_limited"):
-        reader_for(AiProvider.OPENAI).take(b"", data)
+        reader_for(AiProvider.OPENAI).feed(b"", data)

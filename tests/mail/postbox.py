@@ -87,9 +87,9 @@ class Postbox:
         if self.second_thoughts:
             return self.second_thoughts.popleft()
         assert isinstance(envelope.content, bytes)
-        letter = message_from_bytes(envelope.content, policy=default)
-        assert isinstance(letter, EmailMessage)
-        self.letters.append(letter)
+        rendered = message_from_bytes(envelope.content, policy=default)
+        assert isinstance(rendered, EmailMessage)
+        self.letters.append(rendered)
         self.envelopes.append(envelope)
         assert server.transport is not None
         self.was_secure.append(server.transport.get_extra_info("ssl_object") is not None)

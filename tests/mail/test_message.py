@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from masthead.email_address import is_email, normal_email
 from masthead.mail import account_emails
 from masthead.mail.headers import field, one_line
-from masthead.mail.message import Letter, Mail, compose
+from masthead.mail.message import Mail, RenderedMail, compose
 from masthead.mail.rendering import FOLDER, render
 
 SENDER = Address("Masthead", addr_spec="no-reply@example.org")
@@ -40,8 +40,8 @@ SITE = {"site_name": "Die Zeitung", "site_url": "https://zeitung.example.org"}
 def sent(**changes: Any) -> tuple[bytes, EmailMessage]:
     """A letter as bytes, and as its receiver reads them."""
     values = {"to": "reader@example.com", "subject": "Hello", "text": "Hi\n", "html": "<p>Hi</p>"}
-    letter = Letter(**(values | changes))
-    raw = compose(letter, mail_id="abc", written=WRITTEN, sender=SENDER).content
+    rendered = RenderedMail(**(values | changes))
+    raw = compose(rendered, mail_id="abc", written=WRITTEN, sender=SENDER).content
     read = message_from_string(raw.decode(), policy=default)
     assert isinstance(read, EmailMessage)
     return raw, read
@@ -270,17 +270,17 @@ MAILS: list[Mail] = [
 
 @pytest.mark.parametrize("mail", MAILS, ids=lambda mail: mail.template)
 def test_every_mail_says_the_same_in_text_and_in_html(mail: Mail) -> None:
-    letter = render(mail)
-    assert "Die Zeitung" in letter.subject
-    for part in (letter.text, letter.html):
+    rendered = render(mail)
+    assert "Die Zeitung" in rendered.subject
+    for part in (rendered.text, rendered.html):
         assert "Die Zeitung" in part
         assert SITE["site_url"] in part
-    assert "<b>Eve" not in letter.html
-    assert letter.html.lstrip().startswith("<!doctype html>")
-    assert "\n\n\n" not in letter.text
+    assert "<b>Eve" not in rendered.html
+    assert rendered.html.lstrip().startswith("<!doctype html>")
+    assert "\n\n\n" not in rendered.text
     if "link" in mail.values:
-        assert mail.values["link"] in letter.text
-        assert 'href="https://x.example/?token=a&amp;b=&lt;"' in letter.html
+        assert mail.values["link"] in rendered.text
+        assert 'href="https://x.example/?token=a&amp;b=&lt;"' in rendered.html
 
 
 def test_every_template_is_a_pair() -> None:
@@ -294,8 +294,8 @@ def test_these_are_all_the_functions_that_make_a_mail() -> None:
 
 
 def test_an_unsubscribe_link_stands_in_both_parts() -> None:
-    letter = render(
+    rendered = render(
         Mail("email_in_use", "a@example.com", "Hi", SITE, unsubscribe_url="https://u.x")
     )
-    assert "Unsubscribe: https://u.x" in letter.text
-    assert 'href="https://u.x"' in letter.html
+    assert "Unsubscribe: https://u.x" in rendered.text
+    assert 'href="https://u.x"' in rendered.html

@@ -13,7 +13,7 @@ from tests.mail.postbox import PASSWORD, USER, Postbox
 from tests.tls import Authority, untrusted_certificate
 
 from masthead.config.values import Secret, SmtpSecurity, SmtpServer
-from masthead.mail.message import ComposedMail, Letter, compose
+from masthead.mail.message import ComposedMail, RenderedMail, compose
 from masthead.mail.smtp import AsciiOnly, NoSuchMailbox, SmtpTransport
 
 
@@ -22,9 +22,9 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
     return Authority(tmp_path_factory.mktemp("authority"))
 
 
-def letter(to: str = "reader@example.com") -> ComposedMail:
+def rendered(to: str = "reader@example.com") -> ComposedMail:
     return compose(
-        Letter(to=to, subject="Hello", text="Hello\n", html="<p>Hello</p>"),
+        RenderedMail(to=to, subject="Hello", text="Hello\n", html="<p>Hello</p>"),
         mail_id="abc",
         written=datetime(2026, 11, 14, tzinfo=UTC),
         sender=Address("Masthead", addr_spec="no-reply@example.org"),
@@ -47,7 +47,7 @@ def road_to(
 @pytest.mark.parametrize("security", ["plain", "starttls", "tls"])
 async def test_a_mail_arrives(authority: Authority, security: str) -> None:
     async with Postbox(security, authority.certificate()) as postbox:
-        await road_to(postbox, authority.ca_file).send("abc", letter())
+        await road_to(postbox, authority.ca_file).send("abc", rendered())
         (envelope,) = postbox.envelopes
         assert envelope.mail_from == "no-reply@example.org"
         assert envelope.rcpt_tos == ["reader@example.com"]
@@ -64,7 +64,7 @@ async def test_a_certificate_is_checked(authority: Authority, security: str) -> 
     ):
         async with Postbox(security, certificate) as postbox:
             with pytest.raises((aiosmtplib.SMTPException, ssl.SSLError)):
-                await road_to(postbox, authority.ca_file).send("abc", letter())
+                await road_to(postbox, authority.ca_file).send("abc", rendered())
             assert postbox.letters == []
 
 
@@ -72,15 +72,15 @@ async def test_a_server_without_starttls_gets_no_mail_that_wants_it() -> None:
     async with Postbox("plain") as postbox:
         server = SmtpServer("127.0.0.1", postbox.port, SmtpSecurity.STARTTLS)
         with pytest.raises(aiosmtplib.SMTPException):
-            await SmtpTransport(server, None, "localhost").send("abc", letter())
+            await SmtpTransport(server, None, "localhost").send("abc", rendered())
         assert postbox.letters == []
 
 
 async def test_a_server_that_wants_a_login(authority: Authority) -> None:
     async with Postbox("starttls", authority.certificate(), needs_login=True) as postbox:
         with pytest.raises(aiosmtplib.SMTPAuthenticationError):
-            await road_to(postbox, authority.ca_file, USER, "wrong").send("abc", letter())
-        await road_to(postbox, authority.ca_file, USER, PASSWORD).send("abc", letter())
+            await road_to(postbox, authority.ca_file, USER, "wrong").send("abc", rendered())
+        await road_to(postbox, authority.ca_file, USER, PASSWORD).send("abc", rendered())
         assert len(postbox.letters) == 1
 
 
@@ -89,19 +89,19 @@ async def test_only_an_unknown_mailbox_is_final() -> None:
         road = road_to(postbox)
         postbox.refusals.append("550 5.1.1 No such user here")
         with pytest.raises(NoSuchMailbox):
-            await road.send("abc", letter())
+            await road.send("abc", rendered())
         for refusal in ("450 4.2.1 Try later", "554 5.7.1 Relay access denied", "550 No"):
             postbox.refusals.append(refusal)
             with pytest.raises(aiosmtplib.SMTPRecipientsRefused):
-                await road.send("abc", letter())
-        await road.send("abc", letter())
+                await road.send("abc", rendered())
+        await road.send("abc", rendered())
         assert len(postbox.letters) == 1
 
 
 class TestBeyondAscii:
     async def test_it_is_sent_where_the_server_offers_that(self, authority: Authority) -> None:
         async with Postbox("starttls", authority.certificate(), takes_utf8=True) as postbox:
-            await road_to(postbox, authority.ca_file).send("abc", letter("ömil@münchen.example"))
+            await road_to(postbox, authority.ca_file).send("abc", rendered("ömil@münchen.example"))
             (envelope,) = postbox.envelopes
             assert envelope.rcpt_tos == ["ömil@xn--mnchen-3ya.example"]
             assert envelope.smtp_utf8
@@ -111,7 +111,7 @@ class TestBeyondAscii:
     async def test_any_server_takes_what_is_ascii(self) -> None:
         for takes_utf8 in (False, True):
             async with Postbox(takes_utf8=takes_utf8) as postbox:
-                await road_to(postbox).send("abc", letter("omil@münchen.example"))
+                await road_to(postbox).send("abc", rendered("omil@münchen.example"))
                 (envelope,) = postbox.envelopes
                 assert envelope.rcpt_tos == ["omil@xn--mnchen-3ya.example"]
                 assert not envelope.smtp_utf8
@@ -119,7 +119,7 @@ class TestBeyondAscii:
     async def test_a_server_that_can_not_is_not_asked_again(self) -> None:
         async with Postbox() as postbox:
             with pytest.raises(AsciiOnly, match="SMTPUTF8"):
-                await road_to(postbox).send("abc", letter("ömil@example.com"))
+                await road_to(postbox).send("abc", rendered("ömil@example.com"))
             assert postbox.letters == []
 
     async def test_nor_one_that_can_but_whose_next_one_can_not(self) -> None:
@@ -127,10 +127,10 @@ class TestBeyondAscii:
             road = road_to(postbox)
             postbox.refusals.append("553 5.6.7 Non-ASCII addresses not permitted")
             with pytest.raises(AsciiOnly):
-                await road.send("abc", letter("ömil@example.com"))
+                await road.send("abc", rendered("ömil@example.com"))
             postbox.second_thoughts.append("554 5.6.9 UTF-8 header message can not be transferred")
             with pytest.raises(AsciiOnly):
-                await road.send("abc", letter("ömil@example.com"))
+                await road.send("abc", rendered("ömil@example.com"))
 
     async def test_other_refusals_are_not_final(self) -> None:
         async with Postbox(takes_utf8=True) as postbox:
@@ -138,10 +138,10 @@ class TestBeyondAscii:
             for refusal in ("451 4.6.7 Try later", "554 5.1.8 Bad sender"):
                 postbox.second_thoughts.append(refusal)
                 with pytest.raises(aiosmtplib.SMTPDataError):
-                    await road.send("abc", letter("ömil@example.com"))
+                    await road.send("abc", rendered("ömil@example.com"))
 
     async def test_a_login_that_is_not_offered_is_no_matter_of_the_address(self) -> None:
         async with Postbox() as postbox:
             with pytest.raises(aiosmtplib.SMTPException) as raised:
-                await road_to(postbox, user=USER, password="x").send("abc", letter("ömil@x.y"))
+                await road_to(postbox, user=USER, password="x").send("abc", rendered("ömil@x.y"))
             assert not isinstance(raised.value, AsciiOnly)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.mail.offices import Office, everything, text_of
+from tests.mail.offices import Office, text_of
 from tests.members.test_email_change import ask, email_of, link_to
 from tests.members.test_unsubscribe import is_subscribed, link_of
 from tests.privacy.people import member_with_records
@@ -11,7 +11,6 @@ from tests.privacy.requests import DELETE, EXPORT, member_deletion, run_jobs
 from tests.privacy.test_erasure import text_of as rows_of
 from tests.world import PASSWORD, Account, TenantWorld, World, records_of
 
-from masthead.caller import system
 from masthead.identity.setup import OperatorExists, create_operator
 from masthead.limits.sign_in_throttle import Attempt
 
@@ -79,15 +78,6 @@ async def test_a_change_to_such_an_address(office: Office) -> None:
     assert (await site.guest.post(link)).status_code == 200
     assert await email_of(site, ana) == STORED
     assert STORED in text_of(await office.mail_to("ana@example.com"))
-
-
-async def test_mails_to_the_address_can_be_dropped(office: Office) -> None:
-    site = await office.world.new_tenant()
-    ana = await site.member(email="ana@example.com")
-    await ask(ana, SPELLINGS[0])
-    async with office.world.parts.records.unit(system(site.id)) as unit:
-        assert await office.world.parts.mail.forget(unit, SPELLINGS[1]) == 1
-    assert (await everything(office.world))["mails"] == []
 
 
 async def test_export_and_erasure(tenant: TenantWorld, app: World) -> None:

@@ -8,7 +8,13 @@ import pytest
 
 from masthead.outbound.addresses import is_allowed, is_listed
 from masthead.outbound.errors import Kind, OutboundError
-from masthead.outbound.targets import IMAGES, WEBHOOKS, literal_address, reachable, read_url
+from masthead.outbound.targets import (
+    IMAGES,
+    WEBHOOKS,
+    allowed_addresses,
+    literal_address,
+    parse_url,
+)
 
 REFUSED = [
     # this network, loopback, private
@@ -199,10 +205,10 @@ SPELLINGS = [
 
 def read_and_check(url: str) -> None:
     """As the client does: by the URL's text, then by its address."""
-    target = read_url(url, WEBHOOKS)
+    target = parse_url(url, WEBHOOKS)
     address = literal_address(target)
     assert address is not None, f"{url} is taken for the name {target.raw_host}"
-    reachable([address], target.port or 0, WEBHOOKS, ())
+    allowed_addresses([address], target.port or 0, WEBHOOKS, ())
 
 
 def refusal(url: str) -> str:
@@ -244,7 +250,7 @@ def test_another_spelling_leads_nowhere(url: str) -> None:
     ],
 )
 def test_an_ordinary_url_is_read(url: str, host: str, port: int) -> None:
-    read = read_url(url, WEBHOOKS)
+    read = parse_url(url, WEBHOOKS)
     assert (read.raw_host, read.port) == (host, port)
 
 
@@ -282,13 +288,13 @@ PUBLIC, PRIVATE, LOOPBACK = (ip_address(text) for text in ("8.8.8.8", "10.0.0.1"
 def test_one_refused_address_refuses_the_host() -> None:
     for addresses in ([PUBLIC, PRIVATE], [PRIVATE, PUBLIC], [PRIVATE]):
         with pytest.raises(OutboundError):
-            reachable(addresses, 443, WEBHOOKS, ())
-    assert reachable([PUBLIC], 443, WEBHOOKS, ()) == [PUBLIC]
+            allowed_addresses(addresses, 443, WEBHOOKS, ())
+    assert allowed_addresses([PUBLIC], 443, WEBHOOKS, ()) == [PUBLIC]
 
 
 def test_the_operators_networks_are_picked_out_of_a_hosts_addresses() -> None:
     allow = [ip_network("127.0.0.0/8")]
-    assert reachable([ip_address("::1"), LOOPBACK], 9443, WEBHOOKS, allow) == [LOOPBACK]
+    assert allowed_addresses([ip_address("::1"), LOOPBACK], 9443, WEBHOOKS, allow) == [LOOPBACK]
 
 
 @pytest.mark.parametrize(
@@ -307,17 +313,17 @@ def test_the_operators_networks_are_picked_out_of_a_hosts_addresses() -> None:
 def test_ports(port: int, webhooks: bool, images: bool) -> None:
     for rules, is_open in ((WEBHOOKS, webhooks), (IMAGES, images)):
         if is_open:
-            assert reachable([PUBLIC], port, rules, ())
+            assert allowed_addresses([PUBLIC], port, rules, ())
         else:
             with pytest.raises(OutboundError):
-                reachable([PUBLIC], port, rules, ())
+                allowed_addresses([PUBLIC], port, rules, ())
 
 
 def test_images_may_come_over_plain_http_but_from_nowhere_else() -> None:
-    assert read_url("http://example.com/a.png", IMAGES).port == 80
+    assert parse_url("http://example.com/a.png", IMAGES).port == 80
     for url in ("ftp://example.com/a.png", "file:///a.png", "http://2130706433/a.png"):
         with pytest.raises(OutboundError):
-            read_url(url, IMAGES)
+            parse_url(url, IMAGES)
 
 
 def test_messages_do_not_repeat_what_was_sent() -> None:

@@ -13,7 +13,13 @@ from tests.tls import Exchange, Receiver, answer, cut, hang
 
 from masthead.outbound.addresses import Address
 from masthead.outbound.client import Download, OutboundClient
-from masthead.outbound.downloads import AT_ONCE, GIVE_UP_AFTER, PER_HOST, Downloads, Patience
+from masthead.outbound.downloads import (
+    MAX_CONCURRENT,
+    MAX_PER_HOST,
+    MAX_UNANSWERED,
+    Downloads,
+    Patience,
+)
 from masthead.outbound.errors import BadStatus, Kind, OutboundError
 
 HASTY = Patience(delays=(0.0, 0.0, 0.0), longest=0.2)
@@ -99,7 +105,7 @@ async def test_a_host_that_is_gone_is_asked_no_more() -> None:
     for number in range(20):
         with pytest.raises(OutboundError, match="no address"):
             await downloads.fetch(f"https://gone.example/{number}.png", whole)
-    assert asked == ["gone.example"] * 2 * GIVE_UP_AFTER
+    assert asked == ["gone.example"] * 2 * MAX_UNANSWERED
     await client.close()
 
 
@@ -150,12 +156,12 @@ async def test_a_few_at_a_time_from_one_host_and_others_do_not_wait(
         asyncio.create_task(downloads.fetch(receiver.url(f"/{number}.png"), whole))
         for number in range(12)
     ]
-    await receiver.wait_for(PER_HOST)
+    await receiver.wait_for(MAX_PER_HOST)
     receiver.at("/quick.png", answer(200, PICTURE))
     assert await downloads.fetch(receiver.url("/quick.png", "other.hooks.test"), whole) == PICTURE
     let_go.set()
     assert await asyncio.gather(*slow) == [PICTURE] * 12
-    assert PER_HOST < receiver.most_at_once <= PER_HOST + 1 <= AT_ONCE
+    assert MAX_PER_HOST < receiver.most_at_once <= MAX_PER_HOST + 1 <= MAX_CONCURRENT
 
 
 async def test_a_host_that_never_answers(

@@ -30,7 +30,7 @@ from tests.tls import (
 
 from masthead import __version__
 from masthead.outbound.client import OutboundClient
-from masthead.outbound.connections import trust_of
+from masthead.outbound.connections import tls_context
 from masthead.outbound.errors import Kind, OutboundError
 
 BODY = '{"title":"Größe"}'.encode()
@@ -120,7 +120,7 @@ async def test_a_host_that_takes_no_tls_is_given_up_after_the_connect_time(
     error = await failure(client, f"https://127.0.0.1:{port}/")
     assert (error.kind, error.message) == (
         Kind.TIMEOUT,
-        "The host did not take the connection in time.",
+        "The host did not accept the connection in time.",
     )
     await client.close()
     silent.close()
@@ -330,5 +330,5 @@ class TestConnections:
 
 
 def test_the_extra_authority_is_added_to_the_systems(authority: Authority) -> None:
-    own, both = trust_of(None), trust_of(authority.ca_file)
+    own, both = tls_context(None), tls_context(authority.ca_file)
     assert both.cert_store_stats()["x509_ca"] == own.cert_store_stats()["x509_ca"] + 1

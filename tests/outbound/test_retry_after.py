@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from masthead.outbound.retry_after import read_retry_after
+from masthead.outbound.retry_after import parse_retry_after
 
 NOW = datetime(2026, 11, 14, 9, 30, tzinfo=UTC)
 
@@ -31,4 +31,4 @@ NOW = datetime(2026, 11, 14, 9, 30, tzinfo=UTC)
     ],
 )
 def test_reading_retry_after(header: str | None, seconds: int | None) -> None:
-    assert read_retry_after(header, NOW) == seconds
+    assert parse_retry_after(header, NOW) == seconds

@@ -29,8 +29,8 @@ from tests.tls import (
 from masthead import __version__
 from masthead.outbound.addresses import Address
 from masthead.outbound.errors import Kind, OutboundError
-from masthead.outbound.reach import Reach
-from masthead.outbound.streams import MAX_PIECE_BYTES, OutboundStreams
+from masthead.outbound.policies import OutboundPolicy
+from masthead.outbound.streams import MAX_READ_BYTES, OutboundStreams
 
 
 @pytest.fixture
@@ -39,28 +39,32 @@ async def receiver() -> AsyncIterator[Receiver]:
         yield receiver
 
 
-async def read(streams: OutboundStreams, url: str, reach: Reach) -> bytes:
+async def read(streams: OutboundStreams, url: str, policy: OutboundPolicy) -> bytes:
     try:
-        async with streams.post(url, b"{}", {}, reach=reach, timeout_seconds=30) as incoming:
+        async with streams.post(url, b"{}", {}, policy=policy, timeout_seconds=30) as incoming:
             return await incoming.read(30)
     finally:
         await streams.close()
 
 
 async def test_the_operators_address_may_be_private_and_plain(receiver: Receiver) -> None:
-    assert await read(OutboundStreams(), receiver.url(), Reach.OPERATOR) == b"data: hello\n\n"
+    assert (
+        await read(OutboundStreams(), receiver.url(), OutboundPolicy.OPERATOR) == b"data: hello\n\n"
+    )
 
 
 async def test_a_listed_network_may_be_called(receiver: Receiver) -> None:
     streams = OutboundStreams(allow=[ip_network("127.0.0.0/8")])
-    assert await read(streams, receiver.url(), Reach.LISTED) == b"data: hello\n\n"
+    assert await read(streams, receiver.url(), OutboundPolicy.LISTED) == b"data: hello\n\n"
 
 
-@pytest.mark.parametrize("reach", [Reach.LISTED, Reach.PUBLIC])
-async def test_other_private_addresses_are_refused(receiver: Receiver, reach: Reach) -> None:
+@pytest.mark.parametrize("policy", [OutboundPolicy.LISTED, OutboundPolicy.PUBLIC])
+async def test_other_private_addresses_are_refused(
+    receiver: Receiver, policy: OutboundPolicy
+) -> None:
     streams = OutboundStreams(allow=[ip_network("10.0.0.0/8")])
     with pytest.raises(OutboundError) as refused:
-        await read(streams, receiver.url(), reach)
+        await read(streams, receiver.url(), policy)
     assert refused.value.kind is Kind.REFUSED_ADDRESS
     assert receiver.connections == 0
 
@@ -68,7 +72,7 @@ async def test_other_private_addresses_are_refused(receiver: Receiver, reach: Re
 async def test_a_public_address_is_not_a_listed_one() -> None:
     streams = OutboundStreams(allow=[ip_network("10.0.0.0/8")])
     with pytest.raises(OutboundError) as refused:
-        await read(streams, "https://93.184.215.14/v1", Reach.LISTED)
+        await read(streams, "https://93.184.215.14/v1", OutboundPolicy.LISTED)
     assert refused.value.kind is Kind.REFUSED_ADDRESS
 
 
@@ -78,7 +82,7 @@ async def test_a_known_name_that_points_inside_is_refused(receiver: Receiver) ->
 
     streams = OutboundStreams(lookup=inside)
     with pytest.raises(OutboundError) as refused:
-        await read(streams, "https://api.openai.com/v1", Reach.PUBLIC)
+        await read(streams, "https://api.openai.com/v1", OutboundPolicy.PUBLIC)
     assert refused.value.kind is Kind.REFUSED_ADDRESS
 
 
@@ -98,7 +102,7 @@ async def streams(authority: Authority, names: NameServer) -> AsyncIterator[Outb
 async def all_of(streams: OutboundStreams, url: str, timeout_seconds: float = 30.0) -> bytes:
     content = b""
     async with streams.post(
-        url, b"{}", {"X-A": "ü"}, reach=Reach.LISTED, timeout_seconds=timeout_seconds
+        url, b"{}", {"X-A": "ü"}, policy=OutboundPolicy.LISTED, timeout_seconds=timeout_seconds
     ) as incoming:
         while piece := await incoming.read(timeout_seconds):
             content += piece
@@ -132,7 +136,7 @@ async def test_no_value_begins_another_header(
 ) -> None:
     with pytest.raises(OutboundError):
         async with streams.post(
-            secure.url(), b"", {"X-A": value}, reach=Reach.LISTED, timeout_seconds=30
+            secure.url(), b"", {"X-A": value}, policy=OutboundPolicy.LISTED, timeout_seconds=30
         ):
             pass
     assert secure.connections == 0
@@ -190,12 +194,12 @@ async def test_what_is_handed_on_at_once_has_a_limit(
     secure.next(flood(1024 * 1024))
     sizes: list[int] = []
     async with streams.post(
-        secure.url(), b"", {}, reach=Reach.LISTED, timeout_seconds=30
+        secure.url(), b"", {}, policy=OutboundPolicy.LISTED, timeout_seconds=30
     ) as incoming:
         while piece := await incoming.read(30):
             sizes.append(len(piece))
     assert sum(sizes) == 1024 * 1024
-    assert max(sizes) <= MAX_PIECE_BYTES
+    assert max(sizes) <= MAX_READ_BYTES
 
 
 async def oddly_framed(exchange: Exchange) -> None:
@@ -207,7 +211,7 @@ async def test_the_status_counts_however_the_body_is_framed(
 ) -> None:
     secure.next(oddly_framed)
     async with streams.post(
-        secure.url(), b"", {}, reach=Reach.LISTED, timeout_seconds=30
+        secure.url(), b"", {}, policy=OutboundPolicy.LISTED, timeout_seconds=30
     ) as incoming:
         assert incoming.status == 401
 
@@ -224,9 +228,9 @@ async def test_a_lookup_that_hangs_is_no_slow_answer(secure: Receiver) -> None:
             secure.url(host="a.hooks.test"),
             b"",
             {},
-            reach=Reach.LISTED,
+            policy=OutboundPolicy.LISTED,
             timeout_seconds=30,
-            when_sent=lambda: sent.append(True),
+            on_sent=lambda: sent.append(True),
         ):
             pass
     await streams.close()
@@ -243,7 +247,7 @@ async def test_a_pause_in_the_answer_has_its_own_limit(
 
     secure.next(stall)
     async with streams.post(
-        secure.url(), b"", {}, reach=Reach.LISTED, timeout_seconds=30
+        secure.url(), b"", {}, policy=OutboundPolicy.LISTED, timeout_seconds=30
     ) as incoming:
         assert await incoming.read(30) == b"half"
         with pytest.raises(OutboundError) as raised:
@@ -290,7 +294,7 @@ async def test_nobody_listens(streams: OutboundStreams, unused_tcp_port: int) ->
 async def test_a_redirect_is_an_answer(streams: OutboundStreams, secure: Receiver) -> None:
     secure.next(redirect(secure.url("/elsewhere")))
     async with streams.post(
-        secure.url(), b"", {}, reach=Reach.LISTED, timeout_seconds=30
+        secure.url(), b"", {}, policy=OutboundPolicy.LISTED, timeout_seconds=30
     ) as incoming:
         assert incoming.status == 301
     assert len(secure.requests) == 1
@@ -316,7 +320,7 @@ async def test_a_flood_waits_until_it_is_read(streams: OutboundStreams, secure: 
 
     secure.next(pour)
     async with streams.post(
-        secure.url(), b"", {}, reach=Reach.LISTED, timeout_seconds=30
+        secure.url(), b"", {}, policy=OutboundPolicy.LISTED, timeout_seconds=30
     ) as incoming:
         before = -1
         while written > before:
@@ -334,7 +338,7 @@ async def test_who_stops_reading_closes_the_connection(
 ) -> None:
     secure.next(flood())
     async with streams.post(
-        secure.url(), b"", {}, reach=Reach.LISTED, timeout_seconds=30
+        secure.url(), b"", {}, policy=OutboundPolicy.LISTED, timeout_seconds=30
     ) as incoming:
         await incoming.read(30)
     await secure.wait_until_idle()

@@ -14,7 +14,7 @@ from tests.world import TenantWorld, World
 from masthead.app import http_app, job_runner
 from masthead.config.values import GdprHeaderAuth
 from masthead.ids import TenantId
-from masthead.mail.message import Letter
+from masthead.mail.message import RenderedMail
 from masthead.mail.outbox import mails
 from masthead.privacy.collection import gdpr_requests
 from masthead.records.collection import Record
@@ -51,17 +51,17 @@ def member_deletion(member_id: str) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Mailed:
-    letter: Letter
+    rendered: RenderedMail
 
     @property
     def to(self) -> str:
-        return self.letter.to
+        return self.rendered.to
 
     def link(self, ending: str) -> str:
         """The path and query of the link whose path ends so; the same in text and HTML."""
         pattern = rf"http://localhost(/api/gdpr/\S*?{ending}\?token=[\w-]+)"
-        (in_text,) = set(re.findall(pattern, self.letter.text))
-        assert in_text in self.letter.html
+        (in_text,) = set(re.findall(pattern, self.rendered.text))
+        assert in_text in self.rendered.html
         return str(in_text)
 
 
@@ -74,7 +74,7 @@ async def mails_of(world: World, tenant_id: str) -> list[Mailed]:
     )
     rows = await database.fetch(EVERY_TENANT, statement, (tenant_id,))
     found = [await world.parts.mail.get(TenantId(tenant_id), row[0]) for row in rows]
-    return [Mailed(each.letter) for each in found if each is not None]
+    return [Mailed(each.rendered) for each in found if each is not None]
 
 
 async def only_mail(world: World, tenant_id: str) -> Mailed:

@@ -186,8 +186,8 @@ async def test_the_member_gets_a_receipt_and_then_the_address_is_deleted(
     request = await request_of(app, asked.json()["request_id"])
     assert await app.parts.privacy.erasure.run(request)
     (receipt,) = [mail for mail in await mails_of(app, tenant.id) if mail.to == EMAIL]
-    assert "has been deleted" in receipt.letter.subject
-    assert "orders: 1 (bookkeeping is required by law" in receipt.letter.text
+    assert "has been deleted" in receipt.rendered.subject
+    assert "orders: 1 (bookkeeping is required by law" in receipt.rendered.text
     await run_jobs(app)
     assert EMAIL not in (await text_of(app, tenant.id)).lower()
 
@@ -317,14 +317,14 @@ async def test_the_owner_gets_a_receipt(app: World) -> None:
     asked = (await owner.api.post(DELETE, json=deletion(tenant))).json()
     app.clock.advance(days=30)
     assert await app.parts.privacy.erasure.run(await request_of(app, asked["request_id"]))
-    sent = [mail for mail in await mails_of(app, "") if asked["request_id"] in mail.letter.text]
+    sent = [mail for mail in await mails_of(app, "") if asked["request_id"] in mail.rendered.text]
     assert [mail.to for mail in sent] == [owner.email]
-    assert "comments: 6" in sent[0].letter.text
+    assert "comments: 6" in sent[0].rendered.text
 
 
 async def receipts_of(world: World, request_id: str) -> list[str]:
     mailed = await mails_of(world, "")
-    return [mail.to for mail in mailed if request_id in mail.letter.text]
+    return [mail.to for mail in mailed if request_id in mail.rendered.text]
 
 
 async def test_the_receipt_is_mailed_once_however_the_erasure_is_interrupted(app: World) -> None:

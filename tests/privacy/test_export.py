@@ -164,7 +164,7 @@ async def test_the_ready_email_also_goes_to_the_notify_email_of_a_session(
     sent = await mails_of(app, tenant.id)
     assert {mail.to for mail in sent} == {owner.email, "helper@example.com"}
     for mail in sent:
-        assert mail.letter.subject == "Your data from My diary is ready"
+        assert mail.rendered.subject == "Your data from My diary is ready"
         assert answer.json()["download_url"] == "http://localhost" + mail.link(
             answer.json()["request_id"]
         )

@@ -257,8 +257,8 @@ async def test_a_members_session_mails_the_member_alone_in_the_sites_own_name(
     mail = await only_mail(app, tenant.id)
     assert mail.to == member.email
     site = await app.parts.sites.of(tenant.id)
-    assert site.name in mail.letter.subject
-    assert "Buy now" not in mail.letter.subject + mail.letter.text + mail.letter.html
+    assert site.name in mail.rendered.subject
+    assert "Buy now" not in mail.rendered.subject + mail.rendered.text + mail.rendered.html
 
 
 async def test_a_member_over_the_limit_is_429_and_other_callers_are_not(
@@ -323,7 +323,7 @@ async def test_an_owners_deletion_takes_effect_at_once_and_can_be_cancelled(
 
     first, second = await mails_of(app, tenant.id)
     assert {first.to, second.to} == {owner.email, "me@example.com"}
-    assert "/confirm" not in first.letter.text
+    assert "/confirm" not in first.rendered.text
     link = first.link("/cancel")
     assert body["cancellation_url"] == f"http://localhost{link}"
     stored = await request_of(app, body["request_id"])
@@ -408,7 +408,7 @@ async def test_by_header_alone_nothing_changes_until_the_owner_confirms(
     assert not await is_read_only(tenant)
     mail = await only_mail(app, tenant.id)
     assert mail.to == owner.email
-    assert "Click here" not in mail.letter.text + mail.letter.html + mail.letter.subject
+    assert "Click here" not in mail.rendered.text + mail.rendered.html + mail.rendered.subject
 
     app.clock.advance(days=10)
     confirmed = await app.client().post(mail.link("/confirm"))

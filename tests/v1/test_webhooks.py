@@ -309,7 +309,7 @@ async def test_a_test_event_that_nobody_takes(with_outbound_rules: tuple[World, 
         await receiver.refuse()
         report = (await api.post(f"{PATH}/{made['id']}/test")).json()
     assert (report["success"], report["status_code"]) == (False, 0)
-    assert report["error"] == "The host does not take connections."
+    assert report["error"] == "The host does not accept connections."
 
 
 async def test_a_test_of_a_read_only_site_sends_nothing(

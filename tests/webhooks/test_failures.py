@@ -104,7 +104,7 @@ async def test_a_refused_connection(hooks: Hooks) -> None:
     await hooks.receiver.refuse()
     await hooks.deliver()
     (attempt,) = await hooks.attempts(await hooks.delivery())
-    assert (attempt.status, attempt.error) == (0, "The host does not take connections.")
+    assert (attempt.status, attempt.error) == (0, "The host does not accept connections.")
     await hooks.receiver.listen()
     hooks.clock.advance(seconds=67)
     await hooks.deliver()

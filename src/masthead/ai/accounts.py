@@ -1,35 +1,34 @@
-"""Whose AI key a call uses, for which model, and where it goes."""
+"""Chooses the AI key, the model and the provider's URL of a call."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from masthead.ai.addresses import NotAllowed, reach_of
+from masthead.ai.addresses import NotAllowed, policy_of
 from masthead.ai.providers import BASE_URLS, DEFAULT_MODELS, Account
 from masthead.config.settings import Settings
 from masthead.config.values import AiProvider, Secret
 from masthead.ids import TenantId
-from masthead.outbound.reach import Reach
+from masthead.outbound.policies import OutboundPolicy
 from masthead.records.engine import Records
 from masthead.site.collection import site_settings
 
 NOT_CONFIGURED = (
-    "AI is not configured. The site's settings take an AI key, "
-    "and the operator can set one for the whole platform."
+    "AI is not configured. Set an AI key in the site's settings, "
+    "or ask the operator to set one for the platform."
 )
 BAD_KEY = (
-    "The AI key has a line end or another character that no key may have. "
-    "Enter it again in the AI settings."
+    "The AI key has a line break or another invalid character. Enter it again in the AI settings."
 )
 
 
-class NotUsable(Exception):
-    """There is no key to use, or no place that it may be sent to; the message may be shown."""
+class AiUnavailable(Exception):
+    """There is no usable key, or its URL is not allowed; the message may be shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class SiteAi:
-    """What a tenant's settings say about AI."""
+    """The AI settings of a tenant."""
 
     provider: AiProvider | None = None
     base_url: str = ""
@@ -47,7 +46,7 @@ class SiteAi:
 @dataclass(frozen=True, slots=True)
 class Destination:
     account: Account
-    reach: Reach
+    policy: OutboundPolicy
 
 
 async def site_ai(records: Records, tenant_id: TenantId | None) -> SiteAi:
@@ -69,30 +68,30 @@ async def site_ai(records: Records, tenant_id: TenantId | None) -> SiteAi:
 
 
 def destination_of(site: SiteAi, settings: Settings) -> Destination:
-    """Raises NotUsable."""
+    """Raises AiUnavailable."""
     found = _of_tenant(site, settings) if site.has_key else _of_platform(settings)
     if not found.account.key.isprintable():
-        # It would begin another header.
-        raise NotUsable(BAD_KEY)
+        # A line break would start another header.
+        raise AiUnavailable(BAD_KEY)
     return found
 
 
 def _of_platform(settings: Settings) -> Destination:
     provider = settings.ai_provider
     if provider is None or not settings.ai_key:
-        raise NotUsable(NOT_CONFIGURED)
+        raise AiUnavailable(NOT_CONFIGURED)
     base_url = settings.ai_base_url or BASE_URLS[provider]
     model = settings.ai_model or DEFAULT_MODELS[provider]
-    return Destination(Account(provider, base_url, model, settings.ai_key), Reach.OPERATOR)
+    return Destination(Account(provider, base_url, model, settings.ai_key), OutboundPolicy.OPERATOR)
 
 
 def _of_tenant(site: SiteAi, settings: Settings) -> Destination:
     provider = site.provider or settings.ai_provider or AiProvider.OPENAI
-    platforms_model = settings.ai_model if provider is settings.ai_provider else None
-    model = site.model or platforms_model or DEFAULT_MODELS[provider]
+    platform_model = settings.ai_model if provider is settings.ai_provider else None
+    model = site.model or platform_model or DEFAULT_MODELS[provider]
     base_url = site.base_url or settings.ai_base_url or BASE_URLS[provider]
     account = Account(provider, base_url, model, site.key)
     try:
-        return Destination(account, reach_of(base_url, settings))
+        return Destination(account, policy_of(base_url, settings))
     except NotAllowed as error:
-        raise NotUsable(str(error)) from None
+        raise AiUnavailable(str(error)) from None

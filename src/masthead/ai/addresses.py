@@ -1,7 +1,7 @@
-"""Where a tenant's AI key may be sent, asked when the setting is saved and again at each call.
+"""The URLs that a tenant's AI key may be sent to, checked when saved and again at each call.
 
-A tenant can't make the service call just any address: it may name the platform's own, a provider
-that everybody knows, or a host on a network that the operator has listed.
+A tenant may use the platform's own URL, a well-known provider, or a host on a network that the
+operator has listed.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any
 
 from masthead.config.settings import Settings
 from masthead.outbound.errors import OutboundError
-from masthead.outbound.reach import RULES, Reach
-from masthead.outbound.targets import literal_address, reachable, read_url
+from masthead.outbound.policies import POLICY_RULES, OutboundPolicy
+from masthead.outbound.targets import allowed_addresses, literal_address, parse_url
 from masthead.records.collection import Registry
 from masthead.records.fields.base import Field, refuse
 from masthead.records.fields.text import Url
@@ -43,54 +43,59 @@ _FIELD = "ai_base_url"
 
 
 class NotAllowed(Exception):
-    """The operator does not let a tenant's key go there; the message may be shown."""
+    """The operator does not allow this URL; the message may be shown."""
 
     def __init__(self) -> None:
         super().__init__(NOT_ALLOWED)
 
 
-def reach_of(base_url: str, settings: Settings) -> Reach:
-    """How far a call to the tenant's address may go; raises NotAllowed."""
+def policy_of(base_url: str, settings: Settings) -> OutboundPolicy:
+    """The policy of calls to the tenant's URL; raises NotAllowed."""
     if base_url == settings.ai_base_url:
-        return Reach.OPERATOR
+        return OutboundPolicy.OPERATOR
     try:
-        url = read_url(base_url, RULES[Reach.LISTED])
+        url = parse_url(base_url, POLICY_RULES[OutboundPolicy.LISTED])
         if str(url.origin()) in WELL_KNOWN:
-            return Reach.PUBLIC
+            return OutboundPolicy.PUBLIC
         literal = literal_address(url)
         if literal is not None:
-            reachable([literal], url.port or 0, RULES[Reach.LISTED], settings.outbound_allow)
+            allowed_addresses(
+                [literal],
+                url.port or 0,
+                POLICY_RULES[OutboundPolicy.LISTED],
+                settings.outbound_allow,
+            )
     except OutboundError:
         raise NotAllowed from None
     if not settings.outbound_allow:
         raise NotAllowed
-    # Where a name leads is only known when it is called, and is asked there.
-    return Reach.LISTED
+    # A name's address is checked when it is called.
+    return OutboundPolicy.LISTED
 
 
 @dataclass(frozen=True, kw_only=True)
 class AiAddress(Url):
-    """An address that the operator allows."""
+    """A URL that the operator allows."""
 
-    check_reach: Callable[[str], Reach] = field(repr=False, compare=False)
+    check_policy: Callable[[str], OutboundPolicy] = field(repr=False, compare=False)
 
     def parse(self, value: Any) -> str:
         address = super().parse(value)
         try:
-            self.check_reach(address.rstrip("/"))
+            self.check_policy(address.rstrip("/"))
         except NotAllowed as error:
             raise refuse("validation_invalid_url", str(error)) from None
         return address
 
 
-def under_operator(registry: Registry, settings: Settings) -> Registry:
-    """The same collections, in which a site's AI address is one that these settings allow."""
-    check = partial(reach_of, settings=settings)
+def with_operator_rules(registry: Registry, settings: Settings) -> Registry:
+    """The same collections, in which a site's AI URL is checked against the settings."""
+    check = partial(policy_of, settings=settings)
     return registry.with_fields_bound(site_settings.name, partial(_bound, check=check))
 
 
-def _bound(declared: Field, check: Callable[[str], Reach]) -> Field:
+def _bound(declared: Field, check: Callable[[str], OutboundPolicy]) -> Field:
     if declared.name != _FIELD:
         return declared
     values = {each.name: getattr(declared, each.name) for each in fields(declared)}
-    return AiAddress(**values, check_reach=check)
+    return AiAddress(**values, check_policy=check)

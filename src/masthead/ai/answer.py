@@ -1,4 +1,4 @@
-"""The client's side of a generation: an event stream that is opened once and ended exactly once."""
+"""The event stream to the client, which is opened once and ended exactly once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from masthead.web.bodies import ClientDisconnected
 HEADERS: RawHeaders = [
     (b"content-type", b"text/event-stream"),
     (b"cache-control", b"no-store, no-transform"),
-    # Proxies such as nginx would buffer the answer otherwise.
+    # Otherwise proxies such as nginx would buffer the answer.
     (b"x-accel-buffering", b"no"),
 ]
 
@@ -28,7 +28,7 @@ class EventStream:
         self._headers = [*HEADERS, *headers]
         self._time = asyncio.get_running_loop().time
         self._sending = asyncio.Lock()
-        """Held while the client has not taken what was sent."""
+        """Held while the client has not received what was sent."""
         self._is_finished = False
         self._last_sent = 0.0
         self.characters = 0
@@ -39,23 +39,23 @@ class EventStream:
         self._last_sent = self._time()
         await self._send({"type": "http.response.start", "status": 200, "headers": self._headers})
 
-    async def texts(self, pieces: Iterable[str]) -> None:
-        """Sends the pieces together. Returns when the client keeps up."""
+    async def texts(self, texts: Iterable[str]) -> None:
+        """Sends the texts together. Returns when the client has received them."""
         content = b""
-        for piece in pieces:
-            quoted = encode(piece)
-            self.characters += len(piece)
+        for text in texts:
+            quoted = encode(text)
+            self.characters += len(text)
             self.size += len(quoted) - 2
             content += b'data: {"text":' + quoted + b"}\n\n"
         await self._write(content)
 
     async def finish(self, last: Mapping[str, Any] | None = None) -> None:
-        """Ends the stream, after one last event where there is something to say."""
+        """Ends the stream, after a last event if there is one."""
         event = b"" if last is None else _event(last)
         await self._write(event + DONE, is_last=True)
 
-    async def beat(self) -> None:
-        """Unless something is being sent already: then the client is slow, not the provider."""
+    async def send_heartbeat(self) -> None:
+        """Skipped while something is being sent: then the client is slow, not the provider."""
         if not self._sending.locked():
             await self._write(HEARTBEAT)
 

@@ -1,8 +1,8 @@
-"""A tenant's hard budget of tokens a day, which calls that run at the same moment can't overdraw.
+"""A tenant's hard budget of tokens a day, which concurrent calls can't exceed.
 
-Each call holds the most that it may cost before it begins, and gives back what it did not use. The
-holds live beside the rate limits, shared by every process; one whose process has died ends with
-the time that a call may take.
+Each call reserves its maximal cost before it starts, and releases what it did not use. Reservations
+are stored with the rate limits, shared by every process; one of a dead process expires after the
+maximal time of a call.
 """
 
 from __future__ import annotations
@@ -24,11 +24,13 @@ from masthead.web.v1.errors import QuotaExceeded
 
 SUBJECT = "ai:budget"
 IN_USE_RETRY_SECONDS = 10
-FRAME_TOKENS = 100
-"""What a model's own template puts around the two messages of a prompt, and then some."""
+TEMPLATE_TOKENS = 100
+"""An upper bound of what a model's template adds to the two messages of a prompt."""
 
 IS_SPENT = "The site's AI budget for today is spent. It starts anew at midnight UTC."
-IS_IN_USE = "The rest of the site's AI budget for today is held by calls under way. Try again soon."
+IS_IN_USE = (
+    "The rest of the site's AI budget for today is reserved by running calls. Try again soon."
+)
 
 
 class Hold(msgspec.Struct, array_like=True, frozen=True):
@@ -38,7 +40,7 @@ class Hold(msgspec.Struct, array_like=True, frozen=True):
 
 
 class State(msgspec.Struct, array_like=True, frozen=True):
-    """What a tenant has spent on one day, counted from 1970, and what its calls under way hold."""
+    """What a tenant has spent on one day, counted from 1970, and what its running calls reserve."""
 
     day: int = 0
     spent: int = 0
@@ -53,15 +55,15 @@ _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(State).decode
 
 
-def most_tokens(prompt: Prompt) -> int:
-    """What the prompt can cost at worst: no tokenizer makes more tokens of a text than it has
-    bytes. It is usually a quarter of that, but a budget that a prompt in Thai overdraws is none."""
-    return prompt.size + FRAME_TOKENS
+def max_prompt_tokens(prompt: Prompt) -> int:
+    """An upper bound: no tokenizer makes more tokens than bytes. It is usually a quarter of that,
+    but not in every script."""
+    return prompt.size + TEMPLATE_TOKENS
 
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """What one call may cost; to be settled once, whatever becomes of the call."""
+    """The reserved cost of one call; must be settled once, however the call ends."""
 
     id: str
     max_tokens: int
@@ -88,16 +90,16 @@ class Budgets:
         self._clock = now
 
     async def reserve(self, tenant_id: TenantId, budget: int, tokens_in: int) -> Reservation:
-        """Holds the prompt and as long an answer as there is room for; raises QuotaExceeded."""
-        # The ledger also knows what was spent before there was a budget.
+        """Reserves the prompt and the longest possible answer; raises QuotaExceeded."""
+        # The ledger also has what was spent before there was a budget.
         spent = await self._ledger.spent_today(tenant_id)
         now = moment_of(self._clock())
         hold_id = secrets.token_hex(8)
         reserve = _Reserve(now, now + self._longest_call, hold_id, budget, spent, tokens_in)
-        room = await self._store.update(tenant_id, (SUBJECT,), reserve)
-        if room.left >= 1:
-            return Reservation(hold_id, room.answer, tenant_id, self)
-        if room.left + room.held >= 1:
+        remaining = await self._store.update(tenant_id, (SUBJECT,), reserve)
+        if remaining.left >= 1:
+            return Reservation(hold_id, remaining.answer, tenant_id, self)
+        if remaining.left + remaining.held >= 1:
             raise QuotaExceeded(IN_USE_RETRY_SECONDS, IS_IN_USE)
         raise QuotaExceeded(-(-(DAY - now % DAY) // SECOND), IS_SPENT)
 
@@ -107,9 +109,9 @@ class Budgets:
 
 
 @dataclass(frozen=True, slots=True)
-class _Room:
+class _Remaining:
     left: int
-    """For an answer; below 1 there is none."""
+    """For an answer."""
     held: int
     """By other calls."""
 
@@ -127,14 +129,14 @@ class _Reserve:
     spent: int
     tokens_in: int
 
-    def __call__(self, states: Sequence[bytes]) -> tuple[Sequence[bytes], _Room]:
+    def __call__(self, states: Sequence[bytes]) -> tuple[Sequence[bytes], _Remaining]:
         state = _at(states[0], self.now)
         spent = max(state.spent, self.spent)
-        room = _Room(self.budget - spent - state.held - self.tokens_in, state.held)
-        if room.left < 1:
-            return states, room
-        hold = Hold(self.id, self.until, self.tokens_in + room.answer)
-        return (_encode(State(state.day, spent, (*state.holds, hold))),), room
+        remaining = _Remaining(self.budget - spent - state.held - self.tokens_in, state.held)
+        if remaining.left < 1:
+            return states, remaining
+        hold = Hold(self.id, self.until, self.tokens_in + remaining.answer)
+        return (_encode(State(state.day, spent, (*state.holds, hold))),), remaining
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +152,7 @@ class _Settle:
 
 
 def _at(content: bytes, now: Microseconds) -> State:
-    """The state without what is over: another day's spending, and holds that nobody gave back."""
+    """The state without another day's spending and without expired reservations."""
     state = _decode(content) if content else State()
     today = now // DAY
     holds = tuple(hold for hold in state.holds if hold.until > now)

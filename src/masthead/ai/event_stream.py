@@ -1,6 +1,6 @@
-"""Reading a provider's `text/event-stream` as it arrives, cut anywhere, in any of its spellings.
+"""Parses a provider's `text/event-stream` from chunks of any size.
 
-It works on the bytes as they come, because every piece of every answer passes through here.
+It works on bytes for speed, because every chunk of every answer is parsed here.
 """
 
 from __future__ import annotations
@@ -10,21 +10,21 @@ from collections.abc import Iterable, Iterator
 MAX_EVENT_BYTES = 1_000_000
 
 _CARRIAGE_RETURN = 0x0D
-"""As a number, which is looked for ten times as fast."""
+"""As a number, for which a search is ten times as fast."""
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
-class Garbled(Exception):
-    """What came is no event stream, or none that fits into memory."""
+class InvalidStream(Exception):
+    """Not an event stream, or an event that is too large."""
 
 
 Event = tuple[bytes, bytes]
-"""Name and data; not known to be UTF-8 yet: whoever decodes it finds out."""
+"""Name and data, possibly invalid UTF-8."""
 
 
 class EventReader:
     def __init__(self) -> None:
-        self._rest = b""
+        self._buffer = b""
         self._name = b""
         self._data: list[bytes] = []
         self._size = 0
@@ -33,10 +33,10 @@ class EventReader:
         self.has_found_anything = False
 
     def feed(self, chunk: bytes) -> Iterable[Event]:
-        """The events that are complete with this chunk; raises Garbled, after those before it."""
+        """The events that are complete with this chunk; raises InvalidStream after them."""
         self.has_read_anything = True
-        if not (self._rest or self._data or self._name) and _CARRIAGE_RETURN not in chunk:
-            # What nearly every chunk is: one event, all of it.
+        if not (self._buffer or self._data or self._name) and _CARRIAGE_RETURN not in chunk:
+            # The usual case: the chunk is exactly one event.
             name, data = b"", chunk
             if chunk[:7] == b"event: ":
                 name, _, data = chunk[7:].partition(b"\n")
@@ -48,27 +48,27 @@ class EventReader:
         return self._by_line(chunk)
 
     def _by_line(self, chunk: bytes) -> Iterator[Event]:
-        content = self._rest + chunk
+        content = self._buffer + chunk
         held_back = b""
         if b"\r" in content:
-            # A line feed that follows a carriage return may only come with the next chunk.
+            # The line feed after a carriage return may come with the next chunk.
             held_back = b"\r" if content.endswith(b"\r") else b""
             content = content.removesuffix(b"\r").replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         *lines, last = content.split(b"\n")
-        self._rest = last + held_back
+        self._buffer = last + held_back
         for line in lines:
-            event = self._take(line)
+            event = self._read_line(line)
             if event is not None:
                 self.has_found_anything = True
                 yield event
-        if self._size + len(self._rest) > MAX_EVENT_BYTES:
-            raise Garbled
+        if self._size + len(self._buffer) > MAX_EVENT_BYTES:
+            raise InvalidStream
 
     def end(self) -> None:
-        """Nothing more will come; raises Garbled when the unfinished rest is no text."""
-        _check_text(self._rest)
+        """Call at the end of the stream; raises InvalidStream if the rest is not text."""
+        _check_text(self._buffer)
 
-    def _take(self, line: bytes) -> Event | None:
+    def _read_line(self, line: bytes) -> Event | None:
         if not line:
             return self._dispatch()
         if self._is_first_line:
@@ -78,7 +78,7 @@ class EventReader:
         value = value.removeprefix(b" ")
         if field == b"data":
             self._data.append(value)
-            # An empty line counts as well: they are joined by one more byte.
+            # Lines are joined by one more byte.
             self._size += len(value) + 1
         elif field == b"event":
             self._name = value
@@ -99,4 +99,4 @@ def _check_text(content: bytes) -> None:
     try:
         content.decode()
     except UnicodeDecodeError:
-        raise Garbled from None
+        raise InvalidStream from None

@@ -1,6 +1,5 @@
-"""One generation from beginning to end: the provider's stream on one side, the client's on the
-other. Whatever happens on either, the client's stream ends in order, the provider's call is closed
-at once, and what it cost is written down."""
+"""One generation: relays the provider's stream to the client's. However either ends, the client's
+stream is ended properly, the provider's call is closed at once, and its cost is recorded."""
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ from masthead.ai.accounts import Destination
 from masthead.ai.addresses import NOT_ALLOWED
 from masthead.ai.answer import EventStream
 from masthead.ai.budget import Reservation
-from masthead.ai.event_stream import EventReader, Garbled
+from masthead.ai.event_stream import EventReader, InvalidStream
 from masthead.ai.ledger import Ledger
 from masthead.ai.open_streams import OpenStreams
 from masthead.ai.prompts import Prompt
@@ -24,52 +23,49 @@ from masthead.ai.providers import Failure, Reader, call_for, reader_for
 from masthead.errors import MastheadError
 from masthead.ids import TenantId
 from masthead.outbound.errors import Kind, OutboundError
-from masthead.outbound.streams import Incoming, OutboundStreams
+from masthead.outbound.streams import OutboundStreams, StreamedResponse
 from masthead.web.bodies import ClientDisconnected
 
 log = structlog.get_logger()
 
 MAX_ANSWER_CHARACTERS = 400_000
 MAX_ANSWER_BYTES = 32 * 1024 * 1024
-"""With all that is around the text: an event has some 300 bytes for a word of four characters."""
+"""Including the events around the text: some 300 bytes for a word of four characters."""
 BYTES_PER_TOKEN = 4
-"""The usual rule of thumb, where the provider has not counted or was not let finish. Of characters
-it would hold for English only."""
+"""An estimate for answers without usage. A number of characters would be right for English only."""
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
-    """Seconds; connecting has its own limit in the outgoing client."""
+class Timeouts:
+    """Seconds; the outgoing client has its own timeout for connecting."""
 
     first_byte: float = 60.0
     between_chunks: float = 60.0
     total: float = 300.0
     heartbeat: float = 15.0
-    after_the_end: float = 5.0
-    """For the usage, which some servers send after the text and others never do."""
-    farewell: float = 2.0
-    """For a client that does not take the last event."""
+    usage: float = 5.0
+    """For the usage, which some servers send after the text and others never."""
+    last_event: float = 2.0
+    """For a client that does not receive the last event."""
 
     @property
-    def longest(self) -> float:
-        """No call takes longer than that, however it ends."""
-        return self.total + self.after_the_end + self.farewell
+    def longest_call(self) -> float:
+        """The maximal duration of a call."""
+        return self.total + self.usage + self.last_event
 
 
-class Refused(Exception):
-    """The provider did not begin an answer; the message may be shown."""
+class ProviderRefused(Exception):
+    """The provider did not start an answer; the message may be shown."""
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
-    """What is to be generated, and who pays."""
-
+class GenerationRequest:
     prompt: Prompt
     destination: Destination
     tenant_id: TenantId
     by_platform: bool
     reservation: Reservation | None
-    """Of a tenant that has a budget."""
+    """If the tenant has a budget."""
 
     @property
     def max_tokens(self) -> int | None:
@@ -81,167 +77,172 @@ class Generator:
     streams: OutboundStreams
     ledger: Ledger
     open_streams: OpenStreams
-    patience: Patience = Patience()
+    timeouts: Timeouts = Timeouts()
 
-    async def run(self, order: Order, answer: EventStream, receive: Receive) -> None:
-        """Returns when the client's stream has ended or the client is gone."""
-        work = _Work(order, answer, reader_for(order.destination.account.provider))
+    async def run(self, request: GenerationRequest, answer: EventStream, receive: Receive) -> None:
+        """Returns when the client's stream has ended or the client has disconnected."""
+        generation = _Generation(request, answer, reader_for(request.destination.account.provider))
         try:
             await answer.open()
-            await self._stream(work, receive)
+            await self._stream(generation, receive)
         finally:
-            await self._settle(work)
+            await self._record_usage(generation)
 
-    async def _stream(self, work: _Work, receive: Receive) -> None:
-        relaying = asyncio.create_task(self._relay(work))
-        leaving = asyncio.create_task(_departure(receive))
+    async def _stream(self, generation: _Generation, receive: Receive) -> None:
+        relaying = asyncio.create_task(self._relay(generation))
+        disconnecting = asyncio.create_task(_wait_for_disconnect(receive))
         self.open_streams.add(relaying)
         try:
-            await self._accompany(relaying, leaving, work)
+            await self._supervise(relaying, disconnecting, generation)
         finally:
             relaying.cancel()
-            leaving.cancel()
-            await asyncio.gather(relaying, leaving, return_exceptions=True)
+            disconnecting.cancel()
+            await asyncio.gather(relaying, disconnecting, return_exceptions=True)
 
-    async def _accompany(
-        self, relaying: asyncio.Task[None], leaving: asyncio.Task[None], work: _Work
+    async def _supervise(
+        self,
+        relaying: asyncio.Task[None],
+        disconnecting: asyncio.Task[None],
+        generation: _Generation,
     ) -> None:
-        answer, heartbeat = work.answer, self.patience.heartbeat
+        answer, heartbeat = generation.answer, self.timeouts.heartbeat
         while True:
             pause = heartbeat - answer.silent_seconds()
             await asyncio.wait(
-                (relaying, leaving),
-                # Nothing left of it: the last beat was left out, for a client that takes nothing.
+                (relaying, disconnecting),
+                # No pause left: the last heartbeat was skipped for a slow client.
                 timeout=pause if pause > 0 else heartbeat,
                 return_when=asyncio.FIRST_COMPLETED,
             )
-            if leaving.done():
+            if disconnecting.done():
                 return
             if relaying.cancelled():
-                work.outcome = "service_stopping"
-                await self._part(answer.finish(_failed(work.outcome, retryable=True)))
+                generation.outcome = "service_stopping"
+                await self._write_in_time(
+                    answer.finish(_failed(generation.outcome, retryable=True))
+                )
                 return
             if relaying.done():
                 relaying.result()
                 return
             if answer.silent_seconds() >= heartbeat:
-                await self._part(answer.beat())
+                await self._write_in_time(answer.send_heartbeat())
 
-    async def _part(self, writing: Awaitable[None]) -> None:
+    async def _write_in_time(self, writing: Awaitable[None]) -> None:
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(self.patience.farewell):
+            async with asyncio.timeout(self.timeouts.last_event):
                 await writing
 
-    async def _relay(self, work: _Work) -> None:
+    async def _relay(self, generation: _Generation) -> None:
         last: dict[str, object] | None = None
         try:
-            async with asyncio.timeout(self.patience.total):
-                await self._generate(work)
-        except Refused as error:
+            async with asyncio.timeout(self.timeouts.total):
+                await self._generate(generation)
+        except ProviderRefused as error:
             last = {"error": str(error)}
         except Failure as error:
             last = _failed(error.reason, retryable=error.retryable)
-        except Garbled:
+        except InvalidStream:
             last = _failed("provider_garbled", retryable=True)
         except TimeoutError:
             last = _failed("provider_timeout", retryable=True)
         except ClientDisconnected:
             return
-        # The request's own edge: its status has been sent, so the front door can't answer any more.
+        # The request's own edge: the status has been sent, so the middleware can't answer.
         except Exception:
             log.exception("ai.failed")
             last = _failed("internal_error", retryable=True)
-        work.outcome = "finished" if last is None else str(last.get("reason", "refused"))
-        await self._part(work.answer.finish(last))
+        generation.outcome = "finished" if last is None else str(last.get("reason", "refused"))
+        await self._write_in_time(generation.answer.finish(last))
 
-    async def _generate(self, work: _Work) -> None:
-        account = work.order.destination.account
-        call = call_for(account, work.order.prompt, work.order.max_tokens)
+    async def _generate(self, generation: _Generation) -> None:
+        account = generation.request.destination.account
+        call = call_for(account, generation.request.prompt, generation.request.max_tokens)
         try:
             async with self.streams.post(
                 call.url,
                 call.body,
                 call.headers,
-                reach=work.order.destination.reach,
-                timeout_seconds=self.patience.first_byte,
-                when_sent=work.note_sent,
-            ) as incoming:
-                if incoming.status != 200:
-                    raise Refused(_refusal(incoming))
-                work.has_begun = True
-                await self._copy(incoming, work)
+                policy=generation.request.destination.policy,
+                timeout_seconds=self.timeouts.first_byte,
+                on_sent=generation.mark_sent,
+            ) as response:
+                if response.status != 200:
+                    raise ProviderRefused(_refusal(response))
+                generation.has_begun = True
+                await self._copy(response, generation)
         except OutboundError as error:
-            if work.has_begun:
-                raise _broken_off(error) from error
-            work.is_billed = work.is_billed and error.kind is Kind.TIMEOUT
-            raise Refused(_UNREACHED.get(error.kind, UNREACHABLE)) from error
-        except Refused:
-            work.is_billed = False
+            if generation.has_begun:
+                raise _interrupted(error) from error
+            generation.is_billed = generation.is_billed and error.kind is Kind.TIMEOUT
+            raise ProviderRefused(_CONNECTION_ERRORS.get(error.kind, UNREACHABLE)) from error
+        except ProviderRefused:
+            generation.is_billed = False
             raise
 
-    async def _copy(self, incoming: Incoming, work: _Work) -> None:
-        copying, reader, patience = _Copying(work), work.reader, self.patience
+    async def _copy(self, response: StreamedResponse, generation: _Generation) -> None:
+        copier, reader, timeouts = _Copier(generation), generation.reader, self.timeouts
         while not reader.is_over:
-            seconds = patience.after_the_end if reader.has_ended else patience.between_chunks
+            seconds = timeouts.usage if reader.has_ended else timeouts.between_chunks
             try:
-                content = await incoming.read(seconds)
+                content = await response.read(seconds)
             except OutboundError:
                 if reader.has_ended:
-                    # The text is complete; how the connection ends is of no interest.
+                    # The text is complete, so the error does not matter.
                     break
                 raise
             if not content:
                 break
-            await copying.take(content)
+            await copier.feed(content)
         if not reader.has_ended:
-            copying.events.end()
-            raise _unfinished(copying.events)
-        if not work.answer.characters:
+            copier.events.end()
+            raise _unfinished(copier.events)
+        if not generation.answer.characters:
             raise Failure("empty_answer", retryable=True)
 
-    async def _settle(self, work: _Work) -> None:
-        order = work.order
-        tokens_in, tokens_out = work.tokens()
+    async def _record_usage(self, generation: _Generation) -> None:
+        request = generation.request
+        tokens_in, tokens_out = generation.tokens()
         log.info(
             "ai.generated",
-            tenant=order.tenant_id,
-            provider=order.destination.account.provider.value,
-            payer="platform" if order.by_platform else "tenant",
-            outcome=work.outcome,
+            tenant=request.tenant_id,
+            provider=request.destination.account.provider.value,
+            payer="platform" if request.by_platform else "tenant",
+            outcome=generation.outcome,
             amount_in=tokens_in,
             amount_out=tokens_out,
         )
-        # What is written down first is what a budget goes by, should the process die in between.
-        if work.is_billed:
-            with _answered_anyway(order):
+        # First, because a budget is checked against the ledger if the process dies in between.
+        if generation.is_billed:
+            with _log_errors(request):
                 await self.ledger.record(
-                    order.tenant_id, tokens_in, tokens_out, by_platform=order.by_platform
+                    request.tenant_id, tokens_in, tokens_out, by_platform=request.by_platform
                 )
-        if order.reservation:
-            with _answered_anyway(order):
-                await order.reservation.settle(tokens_in + tokens_out)
+        if request.reservation:
+            with _log_errors(request):
+                await request.reservation.settle(tokens_in + tokens_out)
 
 
 @contextlib.contextmanager
-def _answered_anyway(order: Order) -> Iterator[None]:
+def _log_errors(request: GenerationRequest) -> Iterator[None]:
     try:
         yield
     except MastheadError:
-        # The log has the amounts; what else there is to write down must not be lost with it.
-        log.exception("ai.not_recorded", tenant=order.tenant_id)
+        # The log has the amounts. The next step must still run.
+        log.exception("ai.not_recorded", tenant=request.tenant_id)
 
 
 @dataclass(slots=True)
-class _Work:
-    order: Order
+class _Generation:
+    request: GenerationRequest
     answer: EventStream
     reader: Reader
     has_begun: bool = False
     is_billed: bool = False
-    """The provider has got the request and may charge for it."""
+    """The provider has received the request and may charge for it."""
     outcome: str = "abandoned"
 
-    def note_sent(self) -> None:
+    def mark_sent(self) -> None:
         self.is_billed = True
 
     def tokens(self) -> tuple[int, int]:
@@ -249,7 +250,7 @@ class _Work:
         if not self.is_billed:
             return 0, 0
         return (
-            _estimated(self.order.prompt.size) if usage.tokens_in is None else usage.tokens_in,
+            _estimated(self.request.prompt.size) if usage.tokens_in is None else usage.tokens_in,
             _estimated(self.answer.size) if usage.tokens_out is None else usage.tokens_out,
         )
 
@@ -258,32 +259,32 @@ def _estimated(size: int) -> int:
     return -(-size // BYTES_PER_TOKEN)
 
 
-async def _departure(receive: Receive) -> None:
-    """Returns when the client has hung up."""
+async def _wait_for_disconnect(receive: Receive) -> None:
+    """Returns when the client has disconnected."""
     while (await receive())["type"] != "http.disconnect":
         pass
 
 
-class _Copying:
-    """From the provider's bytes to the client's text, called for every piece of every answer."""
+class _Copier:
+    """Parses the provider's bytes and sends the text to the client."""
 
-    def __init__(self, work: _Work) -> None:
+    def __init__(self, generation: _Generation) -> None:
         self.events = EventReader()
-        self._reader = work.reader
-        self._answer = work.answer
+        self._reader = generation.reader
+        self._answer = generation.answer
         self._size = 0
 
-    async def take(self, content: bytes) -> None:
+    async def feed(self, content: bytes) -> None:
         self._size += len(content)
-        pieces: list[str] = []
+        texts: list[str] = []
         try:
             for name, data in self.events.feed(content):
-                if text := self._reader.take(name, data):
-                    pieces.append(text)
+                if text := self._reader.feed(name, data):
+                    texts.append(text)
         finally:
-            # The text before something that is no event still belongs to the client.
-            if pieces:
-                await self._answer.texts(pieces)
+            # The text before an invalid event is still sent.
+            if texts:
+                await self._answer.texts(texts)
         if self._answer.characters > MAX_ANSWER_CHARACTERS or self._size > MAX_ANSWER_BYTES:
             raise Failure("answer_too_long", retryable=False)
 
@@ -300,13 +301,13 @@ def _unfinished(events: EventReader) -> Failure:
     return Failure("provider_disconnected", retryable=True)
 
 
-def _broken_off(error: OutboundError) -> Failure:
+def _interrupted(error: OutboundError) -> Failure:
     is_slow = error.kind is Kind.TIMEOUT
     return Failure("provider_timeout" if is_slow else "provider_disconnected", retryable=True)
 
 
 UNREACHABLE = "The AI provider can't be reached. Try again later."
-_UNREACHED = {
+_CONNECTION_ERRORS = {
     Kind.REFUSED_ADDRESS: NOT_ALLOWED,
     Kind.TIMEOUT: "The AI provider did not answer in time. Try again later.",
 }
@@ -321,11 +322,11 @@ _REJECTED = "The AI provider does not accept the request. Check the model in the
 _UNAVAILABLE = "The AI provider is not available at the moment. Try again later."
 
 
-def _refusal(incoming: Incoming) -> str:
-    if incoming.status == 429 and incoming.retry_after:
+def _refusal(response: StreamedResponse) -> str:
+    if response.status == 429 and response.retry_after:
         return (
             "The AI provider's rate limit is exceeded. "
-            f"Try again in {incoming.retry_after} seconds."
+            f"Try again in {response.retry_after} seconds."
         )
-    otherwise = _REJECTED if 400 <= incoming.status < 500 else _UNAVAILABLE
-    return _REFUSALS.get(incoming.status, otherwise)
+    default = _REJECTED if 400 <= response.status < 500 else _UNAVAILABLE
+    return _REFUSALS.get(response.status, default)

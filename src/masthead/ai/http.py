@@ -1,4 +1,4 @@
-"""`POST /api/ai/generate`: reads the wish, counts it, and answers with an event stream."""
+"""`POST /api/ai/generate`: checks limits and answers with an event stream."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from masthead.ai.accounts import NotUsable, SiteAi, destination_of, site_ai
+from masthead.ai.accounts import AiUnavailable, SiteAi, destination_of, site_ai
 from masthead.ai.answer import EventStream
-from masthead.ai.budget import Budgets, Reservation, most_tokens
-from masthead.ai.generation import Generator, Order
-from masthead.ai.limits import NOBODY, AiLimits
-from masthead.ai.prompts import Prompt, prompt_for, read_wish
+from masthead.ai.budget import Budgets, Reservation, max_prompt_tokens
+from masthead.ai.generation import GenerationRequest, Generator
+from masthead.ai.limits import NO_TENANT, AiLimits
+from masthead.ai.prompts import Prompt, parse_prompt_request, prompt_for
 from masthead.config.settings import Settings
 from masthead.errors import BadRequest, TooLarge
 from masthead.ids import TenantId
@@ -48,7 +48,7 @@ class _Generate:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] != "POST":
             raise MethodNotAllowed(("POST",))
-        prompt = prompt_for(read_wish(await _body(scope, receive)))
+        prompt = prompt_for(parse_prompt_request(await _body(scope, receive)))
         context = request_context(scope)
         services = self._services
         site = await site_ai(services.records, context.tenant_id)
@@ -56,18 +56,18 @@ class _Generate:
         answer = EventStream(send, scope.get("masthead.headers", ()))
         try:
             destination = destination_of(site, services.settings)
-        except NotUsable as error:
+        except AiUnavailable as error:
             await answer.open()
             await answer.finish({"error": str(error)})
             return
-        order = Order(
+        request = GenerationRequest(
             prompt,
             destination,
-            tenant_id=context.tenant_id or NOBODY,
+            tenant_id=context.tenant_id or NO_TENANT,
             by_platform=not site.has_key,
             reservation=await self._reserve(prompt, context.tenant_id, site),
         )
-        await services.generator.run(order, answer, receive)
+        await services.generator.run(request, answer, receive)
 
     async def _reserve(
         self, prompt: Prompt, tenant_id: TenantId | None, site: SiteAi
@@ -75,13 +75,13 @@ class _Generate:
         if tenant_id is None or site.daily_tokens is None:
             return None
         return await self._services.budgets.reserve(
-            tenant_id, site.daily_tokens, most_tokens(prompt)
+            tenant_id, site.daily_tokens, max_prompt_tokens(prompt)
         )
 
 
 async def _body(scope: Scope, receive: Receive) -> dict[str, Any]:
     content_type = (header(scope, b"content-type") or "").partition(";")[0].strip().lower()
-    # A page of another site can send a form or plain text without asking, and so use up the quota.
+    # A page of another site can post a form or plain text without a preflight.
     if content_type != "application/json" and not content_type.endswith("+json"):
         raise BadRequest("Send the body as JSON, with `Content-Type: application/json`.")
     try:

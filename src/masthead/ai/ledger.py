@@ -1,4 +1,4 @@
-"""What AI has cost: tokens in and out by tenant, day and key, and the budget that ends a day."""
+"""Records the tokens in and out by tenant, day and payer."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ai_usage = Table(
     Column("tenant_id", dialects.Text(), nullable=False),
     # UTC, as 2026-11-14.
     Column("day", dialects.Text(), nullable=False),
-    # Whose key was used and so who pays: `tenant` or `platform`.
+    # Whose key was used: `tenant` or `platform`.
     Column("payer", dialects.Text(), nullable=False),
     Column("calls", dialects.Integer(), nullable=False),
     Column("tokens_in", dialects.Integer(), nullable=False),
@@ -57,7 +57,7 @@ class Ledger:
             await tx.execute(self._add, self._add.bind(values))
 
     async def spent_today(self, tenant_id: TenantId) -> int:
-        """Tokens in and out, on either key."""
+        """Tokens in and out, with both keys."""
         values = {"tenant": tenant_id, "today": self._today()}
         rows = await self._database.fetch(
             scope_of(tenant_id), self._spent, self._spent.bind(values)

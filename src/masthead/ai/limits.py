@@ -1,6 +1,6 @@
-"""How often AI may be asked: per address on the platform's key, and per tenant on either key.
+"""Rate limits of AI calls: per address with the platform's key, and per tenant with either key.
 
-The counters are the API's own, shared by every process.
+The counters are shared by every process.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ PER_ADDRESS = Limits(per_minute=10)
 PER_MINUTE = 60
 PER_DAY = 1_000
 
-NOBODY = TenantId("-")
-"""Under which what belongs to no tenant is counted; ids are never that short."""
+NO_TENANT = TenantId("-")
+"""Counts calls without a tenant; real ids are longer."""
 
 DAY_IS_FULL = "The site's AI quota for today is used up. It starts anew at midnight UTC."
 
@@ -50,9 +50,9 @@ class AiLimits:
     async def admit(self, address: str, tenant_id: TenantId | None, site: SiteAi) -> None:
         """Counts one call; raises RateLimited or QuotaExceeded."""
         if not site.has_key:
-            await self._count(NOBODY, f"ai:{network_of(address)}", PER_ADDRESS)
-        # Calls without a tenant share the limits of one: many addresses must not cost without end.
-        await self._count(tenant_id or NOBODY, "ai", _limits_of(site))
+            await self._count(NO_TENANT, f"ai:{network_of(address)}", PER_ADDRESS)
+        # Calls without a tenant share the limits of one, so that their cost is limited too.
+        await self._count(tenant_id or NO_TENANT, "ai", _limits_of(site))
 
     async def _count(self, tenant_id: TenantId, subject: str, limits: Limits) -> None:
         change = _Call(moment_of(self._clock()), limits)
@@ -82,6 +82,6 @@ def _limits_of(site: SiteAi) -> Limits:
     per_minute = PER_MINUTE if site.per_minute is None else site.per_minute
     per_day = PER_DAY if site.per_day is None else site.per_day
     if not site.has_key:
-        # On somebody else's account a tenant may ask for less, never for more.
+        # With the platform's key a tenant's settings can only lower the limits.
         per_minute, per_day = min(per_minute, PER_MINUTE), min(per_day, PER_DAY)
     return Limits(per_minute=per_minute, per_day=per_day)

@@ -1,4 +1,4 @@
-"""The answers that are being streamed, so that a service that stops can end them in order."""
+"""The running streams, so that a stopping service can end them properly."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class OpenStreams:
             task.cancel()
 
     def close(self) -> None:
-        """Every stream says that the service is stopping and ends; so does each newcomer."""
+        """Ends every stream with a last event, and each new one too."""
         self.is_closing = True
         for task in list(self._tasks):
             task.cancel()

@@ -1,8 +1,8 @@
-"""What a caller may ask for, and how the request becomes a prompt.
+"""Parses a request and builds its prompt.
 
-The prompts are the text files in `prompts/`: one per action, its standing orders under `[system]`
-and the caller's words under `[user]`. The words stand between marks that nobody can guess, so that
-no text can close its own quotation and go on as an order.
+The prompts are the text files in `prompts/`, one per action, with a `[system]` and a `[user]` part.
+The caller's text is between random markers, so that it can't end its quotation and continue as an
+instruction.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _FOLDER = Path(__file__).with_name("prompts")
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
-    """A request that can be fulfilled: the action and the texts that it needs."""
+class PromptRequest:
+    """The action and its texts."""
 
     action: str
     texts: Mapping[str, str]
@@ -47,16 +47,16 @@ class Prompt:
         return len(self.system.encode()) + len(self.user.encode())
 
 
-def read_wish(body: Mapping[str, Any]) -> Wish:
+def parse_prompt_request(body: Mapping[str, Any]) -> PromptRequest:
     action = body.get("action")
     if not isinstance(action, str) or action not in REQUIRED:
         raise BadRequest(f"`action` must be one of {', '.join(REQUIRED)}.")
-    return Wish(action, {name: _text(body, action, name) for name in REQUIRED[action]})
+    return PromptRequest(action, {name: _text(body, action, name) for name in REQUIRED[action]})
 
 
-def prompt_for(wish: Wish) -> Prompt:
-    system, user = _templates(wish.action)
-    values = {**wish.texts, "marker": secrets.token_hex(8)}
+def prompt_for(request: PromptRequest) -> Prompt:
+    system, user = _templates(request.action)
+    values = {**request.texts, "marker": secrets.token_hex(8)}
     return Prompt(system.substitute(values), user.substitute(values))
 
 

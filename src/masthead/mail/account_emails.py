@@ -1,6 +1,6 @@
-"""Mails to accounts: each is a function here, and a pair of templates of the same name.
+"""Emails to accounts: each has a function here and a pair of templates of the same name.
 
-What reaches an address that nobody has confirmed yet holds no word that its sender could choose.
+An email to an unconfirmed address holds no text that the requester could choose.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from masthead.mail.message import Mail
 
 
 def confirm_email(*, site_name: str, site_url: str, to: str, link: str) -> Mail:
-    """To the new address: it counts once somebody there has said so."""
+    """To the new address, which has to be confirmed."""
     return Mail(
         "confirm_email",
         to,
@@ -19,7 +19,7 @@ def confirm_email(*, site_name: str, site_url: str, to: str, link: str) -> Mail:
 
 
 def email_in_use(*, site_name: str, site_url: str, to: str) -> Mail:
-    """To an address that somebody wants to move to although it has an account of its own."""
+    """To a requested new address that already has an account."""
     return Mail(
         "email_in_use",
         to,
@@ -29,7 +29,7 @@ def email_in_use(*, site_name: str, site_url: str, to: str) -> Mail:
 
 
 def email_changed(*, site_name: str, site_url: str, to: str, to_name: str, new_email: str) -> Mail:
-    """To the old address: whoever did not ask for it learns of it there."""
+    """To the old address, in case its owner did not request the change."""
     return Mail(
         "email_changed",
         to,
@@ -40,7 +40,7 @@ def email_changed(*, site_name: str, site_url: str, to: str, to_name: str, new_e
 
 
 def reset_password(*, site_name: str, site_url: str, to: str, link: str, minutes: int) -> Mail:
-    """To an account's own address: its way in when the password is lost or locked."""
+    """To the account's own address."""
     return Mail(
         "reset_password",
         to,

@@ -1,8 +1,8 @@
-"""The header fields of a mail, written out by hand.
+"""Encodes the header fields of an email.
 
-Python's own header classes read what they are given: on 3.11 and 3.12 they decode an encoded word
-that stands in a name (`=?utf-8?q?x=0d=0aBcc:…?=`) and write its line breaks into the mail. Here a
-text is only ever encoded. What the receiver decodes is what was given.
+Python's own header classes parse their input: on 3.11 and 3.12 they decode an encoded word in a
+name (`=?utf-8?q?x=0d=0aBcc:…?=`) and write its line breaks into the email. Here a text is only
+encoded, never decoded.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from collections.abc import Iterator
 
 FOLD = "\r\n "
 MAX_LINE = 66
-"""Characters to fold after, where there is a blank: with the name in front, a line of 78."""
+"""Lines are folded after so many characters: with the field's name a line has 78."""
 MAX_PLAIN = 500
-"""Characters of a text that is written as it is: without a blank it is one line, of 998 at most."""
+"""Longer texts are encoded: without a blank a text is one line, of 998 characters at most."""
 WORD_BYTES = 45
 """As base64 they make an encoded word of 72 characters; RFC 2047 allows 75."""
 
@@ -27,14 +27,14 @@ _FOLDED = re.compile(r"[^\x00-\x1f\x7f]+(?:\r\n [^\x00-\x1f\x7f]+)*")
 
 
 def field(name: str, value: str) -> str:
-    """One header field. Raises ValueError for a value that would end it or hide in it."""
+    """One header field. Raises ValueError for a value with line breaks or control characters."""
     if value and not _FOLDED.fullmatch(value):
         raise ValueError(f"the header {name} would hold a line break or a control character")
     return f"{name}: {value}\r\n"
 
 
 def text_value(text: str) -> str:
-    """For a subject and the like."""
+    """For unstructured fields such as the subject."""
     return _folded(text) if not text or _is_plain(text, _PLAIN_TEXT) else _encoded(text)
 
 
@@ -46,12 +46,12 @@ def address_value(addr_spec: str, name: str = "") -> str:
 
 
 def one_line(text: str) -> str:
-    """Without line breaks and control characters: what people call themselves ends no header."""
+    """Without line breaks and control characters, which a display name could contain."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
 def _is_plain(text: str, plain: re.Pattern[str]) -> bool:
-    # What looks like an encoded word would be decoded at the other end.
+    # A receiver would decode a text that looks like an encoded word.
     return len(text) <= MAX_PLAIN and "=?" not in text and plain.fullmatch(text) is not None
 
 
@@ -61,19 +61,19 @@ def _folded(text: str) -> str:
 
 
 def _encoded(text: str) -> str:
-    """Encoded words (RFC 2047); the blanks between them belong to none."""
+    """Encoded words (RFC 2047); the blanks between them are not part of the text."""
     return FOLD.join(
-        f"=?utf-8?b?{base64.b64encode(piece.encode()).decode()}?=" for piece in _pieces(text)
+        f"=?utf-8?b?{base64.b64encode(part.encode()).decode()}?=" for part in _word_texts(text)
     )
 
 
-def _pieces(text: str) -> Iterator[str]:
-    """Whole characters: half of one in a word is not valid."""
-    piece, size = "", 0
+def _word_texts(text: str) -> Iterator[str]:
+    """The texts of the encoded words, each of whole characters."""
+    part, size = "", 0
     for character in text:
         octets = len(character.encode())
         if size + octets > WORD_BYTES:
-            yield piece
-            piece, size = "", 0
-        piece, size = piece + character, size + octets
-    yield piece
+            yield part
+            part, size = "", 0
+        part, size = part + character, size + octets
+    yield part

@@ -1,4 +1,4 @@
-"""Sends queued mails: the worker runs this for each, and again later when it fails."""
+"""The job that sends a queued email."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ log = structlog.get_logger()
 
 def handlers(outbox: Outbox, transport: Transport, sender: Address) -> Mapping[str, Handler]:
     async def send(job: Job) -> None:
-        """`mail.send`: after a crash the same mail may go out twice, under the same Message-ID."""
+        """`mail.send`: after a crash the same email may be sent twice, with the same Message-ID."""
         queued = await outbox.get(job.tenant_id, job.payload["mail_id"])
         if queued is None:
             return
-        mail = compose(queued.letter, mail_id=queued.id, written=queued.written, sender=sender)
+        mail = compose(queued.rendered, mail_id=queued.id, written=queued.written, sender=sender)
         try:
             await transport.send(queued.id, mail)
         except Undeliverable as error:

@@ -1,4 +1,4 @@
-"""One mail: what a capability asks to be sent, and the message that goes over the wire."""
+"""An email before rendering, after rendering, and as a composed MIME message."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from masthead.mail.headers import address_value, field, one_line, text_value
 
 @dataclass(frozen=True, slots=True)
 class Mail:
-    """A template's name, its values and a recipient; `messages.py` makes them."""
+    """A template's name, its values and a recipient."""
 
     template: str
     to: str
@@ -29,11 +29,11 @@ class Mail:
     to_name: str = ""
     reply_to: str = ""
     unsubscribe_url: str = ""
-    """Set for newsletters and the like: mail programs then show a button for it (RFC 8058)."""
+    """For newsletters and the like: mail programs show a button for it (RFC 8058)."""
 
 
-class Letter(msgspec.Struct, frozen=True):
-    """A rendered mail, as the queue keeps it: every attempt sends the same text."""
+class RenderedMail(msgspec.Struct, frozen=True):
+    """A rendered email, as stored in the outbox: every attempt sends the same text."""
 
     to: str
     subject: str
@@ -46,57 +46,58 @@ class Letter(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class ComposedMail:
-    """What goes over the wire, and between whom. The addresses are never read back from it."""
+    """The MIME message and its envelope addresses, which are never parsed from the message."""
 
     sender: str
     recipient: str
     written: datetime
     content: bytes
     is_utf8: bool
-    """An address beyond ASCII has no other form: its header is in UTF-8 (RFC 6532), the rest in
-    7 bit."""
+    """A non-ASCII address needs headers in UTF-8 (RFC 6532); the body is 7 bit."""
 
 
-# 7 bit, because not every server on the way takes more; lines end as SMTP wants them.
+# 7 bit, because not every server accepts more; SMTP line endings.
 _BODY_POLICY = SMTP.clone(cte_type="7bit")
 
 
-def compose(letter: Letter, *, mail_id: str, written: datetime, sender: Address) -> ComposedMail:
-    """The same message each time: a receiver recognises one that comes again by its Message-ID.
+def compose(
+    rendered: RenderedMail, *, mail_id: str, written: datetime, sender: Address
+) -> ComposedMail:
+    """The same message for every attempt: a receiver recognizes a repeat by its Message-ID.
 
-    Raises ValueError for an address that is none, and for whatever would break a header.
+    Raises ValueError for an invalid address or header.
     """
-    to = _addr_spec(letter.to)
+    to = _addr_spec(rendered.to)
     fields = {
         "From": address_value(sender.addr_spec, one_line(sender.display_name)),
-        "To": address_value(to, one_line(letter.to_name)),
-        "Subject": text_value(one_line(letter.subject)),
+        "To": address_value(to, one_line(rendered.to_name)),
+        "Subject": text_value(one_line(rendered.subject)),
         "Date": format_datetime(written),
         "Message-ID": f"<{mail_id}@{sender.domain}>",
-        # Nobody's holiday notice answers to it.
+        # Out-of-office programs do not reply to it.
         "Auto-Submitted": "auto-generated",
     }
-    if letter.reply_to:
-        fields["Reply-To"] = _addr_spec(letter.reply_to)
-    if letter.unsubscribe_url:
-        fields["List-Unsubscribe"] = f"<{letter.unsubscribe_url}>"
+    if rendered.reply_to:
+        fields["Reply-To"] = _addr_spec(rendered.reply_to)
+    if rendered.unsubscribe_url:
+        fields["List-Unsubscribe"] = f"<{rendered.unsubscribe_url}>"
         fields["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
     head = "".join(field(name, value) for name, value in fields.items())
-    content = head.encode() + _body(letter, mail_id).as_bytes()
+    content = head.encode() + _body(rendered, mail_id).as_bytes()
     return ComposedMail(sender.addr_spec, to, written, content, is_utf8=not head.isascii())
 
 
-def _body(letter: Letter, mail_id: str) -> EmailMessage:
-    """The two texts with the headers that describe them."""
+def _body(rendered: RenderedMail, mail_id: str) -> EmailMessage:
+    """The text and HTML parts with their headers."""
     body = EmailMessage(policy=_BODY_POLICY)
-    body.set_content(letter.text)
-    body.add_alternative(letter.html, subtype="html")
+    body.set_content(rendered.text)
+    body.add_alternative(rendered.html, subtype="html")
     body.set_boundary(f"=_{mail_id}")
     return body
 
 
 def _addr_spec(text: str) -> str:
-    """Raises ValueError for what is no single plain address."""
+    """Raises ValueError unless it is a single plain address."""
     address = normal_email(text)
     if not is_email(address):
         raise ValueError("not an e-mail address")

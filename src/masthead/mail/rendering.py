@@ -1,4 +1,4 @@
-"""Mail templates: each is a pair of files, `name.txt` and `name.html`, in the folder beside."""
+"""Renders email templates: pairs of files `name.txt` and `name.html` in `templates/`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from masthead.mail.message import Letter, Mail
+from masthead.mail.message import Mail, RenderedMail
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -16,7 +16,7 @@ FOLDER = Path(__file__).parent / "templates"
 
 @cache
 def _environment() -> Environment:
-    # On first use: every command knows of mails, and hardly one writes any.
+    # Imported on first use, because few commands render emails.
     from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
     return Environment(
@@ -29,9 +29,9 @@ def _environment() -> Environment:
     )
 
 
-def render(mail: Mail) -> Letter:
+def render(mail: Mail) -> RenderedMail:
     values = {"subject": mail.subject, "unsubscribe_url": mail.unsubscribe_url, **mail.values}
-    return Letter(
+    return RenderedMail(
         to=mail.to,
         subject=mail.subject,
         text=_environment().get_template(f"{mail.template}.txt").render(values),

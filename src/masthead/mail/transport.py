@@ -1,4 +1,4 @@
-"""The two roads a mail may take: to the operator's SMTP server, or into a folder."""
+"""The two transports of emails: the operator's SMTP server, or a folder."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from masthead.mail.smtp import SmtpTransport
 
 class Transport(Protocol):
     async def send(self, mail_id: str, mail: ComposedMail) -> None:
-        """Returns when the mail is in safe hands; raises otherwise, and is then tried again.
+        """Returns when the email is delivered to the server or the disk; raises otherwise, and is
+        retried.
 
-        Raises `Undeliverable` where trying again is no use.
+        Raises `Undeliverable` if a retry can't succeed.
         """
         ...
 

@@ -1,6 +1,6 @@
-"""Which addresses the service may call on behalf of a tenant: global unicast ones, and no others.
+"""The IP addresses that the service may call for a tenant: global unicast only.
 
-The tables are our own since what `ipaddress` calls global changes between Python releases.
+The tables are our own, because what `ipaddress` calls global changes between Python releases.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from masthead.config.values import Network
 
 Address = IPv4Address | IPv6Address
 
-# IANA's special-purpose registry, with multicast, the reserved block and what only a cloud has.
+# IANA's special-purpose registry, with multicast, the reserved block and addresses of clouds.
 _REFUSED_IPV4 = tuple(
     IPv4Network(block)
     for block in (
@@ -46,42 +46,42 @@ _REFUSED_IPV6 = tuple(
     for block in (
         "2001::/23",  # protocol assignments: Teredo, benchmarks, ORCHID
         "2001:db8::/32",  # documentation
-        "2002::/16",  # 6to4: the IPv4 address inside may be anything, and nobody serves from it
+        "2002::/16",  # 6to4: may embed any IPv4 address, and is not used for serving
         "2620:4f:8000::/48",  # AS112
         "3ffe::/16",  # 6bone, given back
         "3fff::/20",  # documentation
     )
 )
 
-# DNS64 gives these for every IPv4-only name on a host without IPv4, so they can't be refused.
+# DNS64 returns these for every IPv4-only name on a host without IPv4, so they can't be refused.
 _NAT64 = IPv6Network("64:ff9b::/96")
 _ISATAP_MARKS = (0x00005EFE, 0x02005EFE)
 _LAST_32_BITS = 0xFFFFFFFF
 
 
 def is_allowed(address: Address, allow: Sequence[Network] = ()) -> bool:
-    """`allow` holds the networks that the operator has opened although they aren't global."""
+    """`allow` holds the networks that the operator allows although they aren't global."""
     if is_listed(address, allow):
         return True
     if isinstance(address, IPv4Address):
         return not _is_within(address, _REFUSED_IPV4)
-    inner = _inner_ipv4(address)
+    embedded = _embedded_ipv4(address)
     if address.ipv4_mapped is not None or address in _NAT64:
-        return inner is not None and is_allowed(inner, allow)
-    if inner is not None and not is_allowed(inner, allow):
+        return embedded is not None and is_allowed(embedded, allow)
+    if embedded is not None and not is_allowed(embedded, allow):
         return False
     return address in _GLOBAL_UNICAST and not _is_within(address, _REFUSED_IPV6)
 
 
 def is_listed(address: Address, allow: Sequence[Network]) -> bool:
-    """Whether the operator has named this address, in either of its spellings."""
+    """Whether the operator has listed this address, as IPv4 or as IPv4-mapped IPv6."""
     if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
         return _is_within(address, allow) or _is_within(address.ipv4_mapped, allow)
     return _is_within(address, allow)
 
 
-def _inner_ipv4(address: IPv6Address) -> IPv4Address | None:
-    """The IPv4 address that a router or the kernel would take out of this one."""
+def _embedded_ipv4(address: IPv6Address) -> IPv4Address | None:
+    """The IPv4 address that a router or the kernel would extract from this one."""
     if address.ipv4_mapped is not None:
         return address.ipv4_mapped
     number = int(address)

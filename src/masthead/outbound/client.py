@@ -1,7 +1,7 @@
-"""The one way out: every HTTP call to an address that a tenant or a document chose.
+"""The HTTP client for all URLs that a tenant or a document chose.
 
 Only global addresses, few ports, no proxy from the environment, no cookies, no decompression;
-time, size and the calls to one host are capped.
+time, size and calls per host are limited.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from yarl import URL
 from masthead import __version__, clock
 from masthead.config.values import Network
 from masthead.errors import Problem
-from masthead.outbound.connections import Gate, connector, trust_of
+from masthead.outbound.connections import CheckedResolver, connector, tls_context
 from masthead.outbound.errors import BadStatus, Kind, OutboundError
 from masthead.outbound.lookup import Lookup, SystemLookup
-from masthead.outbound.retry_after import read_retry_after
+from masthead.outbound.retry_after import parse_retry_after
 from masthead.outbound.slots import HostSlots
-from masthead.outbound.targets import IMAGES, WEBHOOKS, check_port, literal_address, read_url
+from masthead.outbound.targets import IMAGES, WEBHOOKS, check_port, literal_address, parse_url
 
 USER_AGENT = f"Masthead/{__version__}"
 CALLS_PER_HOST = 8
@@ -35,7 +35,7 @@ CONNECT_SECONDS = 5.0
 CHECK_SECONDS = 3.0
 MAX_REDIRECTS = 5
 MAX_POOLED = 512
-"""With more sockets open than this, new calls use connections of their own that end with them."""
+"""With more open sockets than this, new calls do not use the connection pool."""
 
 NO_TLS = "No TLS connection could be made with the host."
 
@@ -55,14 +55,14 @@ class Answer:
 @dataclass(frozen=True, slots=True)
 class Download:
     url: str
-    """Where the redirects led."""
+    """After redirects."""
     content_type: str
-    """As declared: never believe it."""
+    """As declared by the server; can't be trusted."""
     chunks: AsyncIterator[bytes]
 
 
 class OutboundClient:
-    """Made and closed inside the running loop; one for the whole process."""
+    """Constructed and closed inside the running loop; one per process."""
 
     def __init__(
         self,
@@ -75,13 +75,13 @@ class OutboundClient:
     ) -> None:
         self.calls_per_host = calls_per_host
         self._own_lookup = SystemLookup()
-        trust = trust_of(ca_file)
-        gates = [
-            Gate(rules, allow, lookup or self._own_lookup, connect_seconds)
+        tls = tls_context(ca_file)
+        resolvers = [
+            CheckedResolver(rules, allow, lookup or self._own_lookup, connect_seconds)
             for rules in (WEBHOOKS, IMAGES)
         ]
         self._webhooks, self._images = (
-            _Side(gate, trust, calls_per_host, connect_seconds) for gate in gates
+            _CallKind(resolver, tls, calls_per_host, connect_seconds) for resolver in resolvers
         )
 
     async def close(self) -> None:
@@ -98,26 +98,26 @@ class OutboundClient:
         timeout_seconds: float = 10.0,
         max_answer_bytes: int = 2048,
     ) -> Answer:
-        """One call, redirects not followed; waiting for a slot is not part of its time."""
-        target = read_url(url, WEBHOOKS)
-        side = self._webhooks
-        async with side.slots.slot(_host_key(target)):
+        """One call, without redirects; waiting for a slot does not count as its time."""
+        target = parse_url(url, WEBHOOKS)
+        calls = self._webhooks
+        async with calls.slots.slot(_host_key(target)):
             started = time.perf_counter()
-            with told_apart():
+            with translated_errors():
                 async with asyncio.timeout(timeout_seconds):
-                    status, start, retry_after = await side.post(
+                    status, start, retry_after = await calls.post(
                         target, body, headers, max_answer_bytes
                     )
             duration_ms = round((time.perf_counter() - started) * 1000)
-            return Answer(status, start, duration_ms, read_retry_after(retry_after, clock.now()))
+            return Answer(status, start, duration_ms, parse_retry_after(retry_after, clock.now()))
 
     @asynccontextmanager
     async def download(
         self, url: str, *, max_bytes: int, accept: str = "image/*", timeout_seconds: float = 60.0
     ) -> AsyncIterator[Download]:
-        """Follows redirects, each hop checked as if it were the first and with its own time."""
+        """Follows redirects; each hop is checked like the first and has its own timeout."""
         headers = {"Accept": accept, "Accept-Encoding": "identity"}
-        target = read_url(url, IMAGES)
+        target = parse_url(url, IMAGES)
         for _ in range(MAX_REDIRECTS + 1):
             async with self._images.get(target, headers, timeout_seconds) as (response, deadline):
                 if response.status not in _REDIRECTS:
@@ -127,22 +127,22 @@ class OutboundClient:
         raise OutboundError(Kind.PROTOCOL, "The server redirects too often.")
 
     async def check_url(self, url: str) -> Problem | None:
-        """What is wrong with a subscription's URL; a name without an address is fine so far."""
+        """The problem of a subscription's URL; a name without an address is accepted."""
         try:
-            await self._check(read_url(url, WEBHOOKS))
+            await self._check(parse_url(url, WEBHOOKS))
         except OutboundError as error:
             return Problem("validation_invalid_url", error.message)
         return None
 
     async def _check(self, target: URL) -> None:
-        gate, port = self._webhooks.gate, target.port or 0
+        resolver, port = self._webhooks.resolver, target.port or 0
         literal = literal_address(target)
         if literal is not None:
-            gate.check([literal], port)
+            resolver.check([literal], port)
             return
         try:
             async with asyncio.timeout(CHECK_SECONDS):
-                await gate.find(target.raw_host or "", port)
+                await resolver.find(target.raw_host or "", port)
         except TimeoutError:
             check_port(port, WEBHOOKS)
         except OutboundError as error:
@@ -151,23 +151,27 @@ class OutboundClient:
             check_port(port, WEBHOOKS)
 
 
-class _Side:
-    """The connections and slots of one kind of call; a flood of one does not hold up the other."""
+class _CallKind:
+    """The connections and slots of one kind of call, so that one kind does not delay the other."""
 
     def __init__(
-        self, gate: Gate, trust: ssl.SSLContext, calls_per_host: int, connect_seconds: float
+        self,
+        resolver: CheckedResolver,
+        tls: ssl.SSLContext,
+        calls_per_host: int,
+        connect_seconds: float,
     ) -> None:
-        self.gate = gate
+        self.resolver = resolver
         self.slots = HostSlots(calls_per_host)
         self._pooled, self._single = (
-            new_session(connector(gate, trust, keeps_alive=keeps_alive), connect_seconds)
+            new_session(connector(resolver, tls, keeps_alive=keeps_alive), connect_seconds)
             for keeps_alive in (True, False)
         )
 
     @property
     def _session(self) -> aiohttp.ClientSession:
-        is_crowded = self.gate.open_sockets > MAX_POOLED
-        return self._single if is_crowded else self._pooled
+        is_over_limit = self.resolver.open_sockets > MAX_POOLED
+        return self._single if is_over_limit else self._pooled
 
     async def close(self) -> None:
         await self._pooled.close()
@@ -177,14 +181,14 @@ class _Side:
     async def get(
         self, target: URL, headers: Mapping[str, str], timeout_seconds: float
     ) -> AsyncIterator[tuple[aiohttp.ClientResponse, float]]:
-        """The answer's head, and the loop's time by which the rest must have come."""
+        """The response without its body, and the loop time at which the body must be complete."""
         async with self.slots.slot(_host_key(target)):
             deadline = asyncio.get_running_loop().time() + timeout_seconds
-            notes = SimpleNamespace()
-            with told_apart():
+            trace = SimpleNamespace()
+            with translated_errors():
                 async with asyncio.timeout_at(deadline):
                     response = await self._session.get(
-                        target, headers=headers, allow_redirects=False, trace_request_ctx=notes
+                        target, headers=headers, allow_redirects=False, trace_request_ctx=trace
                     )
             try:
                 yield response, deadline
@@ -194,19 +198,19 @@ class _Side:
     async def post(
         self, target: URL, body: bytes, headers: Mapping[str, str], max_answer_bytes: int
     ) -> tuple[int, bytes, str | None]:
-        notes = SimpleNamespace(is_reused=False)
+        trace = SimpleNamespace(is_reused=False)
         options = {
             "data": body,
             "headers": headers,
             "allow_redirects": False,
-            "trace_request_ctx": notes,
+            "trace_request_ctx": trace,
         }
         try:
             return await self._answer(target, options, max_answer_bytes)
         except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError):
-            # A kept connection that the receiver was closing as we wrote says nothing about the
-            # receiver; on a fresh one it does.
-            if not notes.is_reused:
+            # The receiver may have closed a pooled connection just before the request, which is
+            # no failure. On a new connection it is.
+            if not trace.is_reused:
                 raise
         return await self._answer(target, options, max_answer_bytes)
 
@@ -222,8 +226,8 @@ class _Side:
 
 def new_session(connections: aiohttp.TCPConnector, connect_seconds: float) -> aiohttp.ClientSession:
     tracing = aiohttp.TraceConfig()
-    tracing.on_connection_reuseconn.append(_note_reuse)
-    tracing.on_connection_create_end.append(_note_connected)
+    tracing.on_connection_reuseconn.append(_on_reuse)
+    tracing.on_connection_create_end.append(_on_connected)
     return aiohttp.ClientSession(
         connector=connections,
         cookie_jar=aiohttp.DummyCookieJar(),
@@ -236,13 +240,13 @@ def new_session(connections: aiohttp.TCPConnector, connect_seconds: float) -> ai
     )
 
 
-async def _note_reuse(_session: object, context: SimpleNamespace, _parameters: object) -> None:
+async def _on_reuse(_session: object, context: SimpleNamespace, _parameters: object) -> None:
     context.trace_request_ctx.is_reused = True
 
 
-async def _note_connected(_session: object, context: SimpleNamespace, _parameters: object) -> None:
-    if when_connected := getattr(context.trace_request_ctx, "when_connected", None):
-        when_connected()
+async def _on_connected(_session: object, context: SimpleNamespace, _parameters: object) -> None:
+    if on_connected := getattr(context.trace_request_ctx, "on_connected", None):
+        on_connected()
 
 
 def _host_key(target: URL) -> str:
@@ -261,15 +265,15 @@ async def _start_of(content: aiohttp.StreamReader, max_bytes: int) -> bytes:
 
 def _next_hop(target: URL, response: aiohttp.ClientResponse) -> URL:
     try:
-        return read_url(str(target.join(URL(response.headers["Location"]))), IMAGES)
+        return parse_url(str(target.join(URL(response.headers["Location"]))), IMAGES)
     except (KeyError, ValueError):
-        raise OutboundError(Kind.PROTOCOL, "The server redirects to nowhere.") from None
+        raise OutboundError(Kind.PROTOCOL, "The server redirects to an invalid URL.") from None
 
 
 def _download_of(response: aiohttp.ClientResponse, max_bytes: int, deadline: float) -> Download:
     if response.status != 200:
-        asked = read_retry_after(response.headers.get("Retry-After"), clock.now())
-        raise BadStatus(response.status, asked)
+        retry_after = parse_retry_after(response.headers.get("Retry-After"), clock.now())
+        raise BadStatus(response.status, retry_after)
     if (response.content_length or 0) > max_bytes:
         raise _too_large(max_bytes)
     return Download(
@@ -291,7 +295,7 @@ async def _chunks(
 
 
 async def _next_chunk(content: aiohttp.StreamReader, deadline: float) -> bytes:
-    with told_apart():
+    with translated_errors():
         async with asyncio.timeout_at(deadline):
             return await content.read(_CHUNK)
 
@@ -301,13 +305,13 @@ def _too_large(max_bytes: int) -> OutboundError:
 
 
 @contextmanager
-def told_apart() -> Iterator[None]:
-    """Turns what aiohttp and the system raise into our own family."""
+def translated_errors() -> Iterator[None]:
+    """Translates errors of aiohttp and the system into OutboundError."""
     try:
         yield
     except aiohttp.ConnectionTimeoutError as error:
         raise OutboundError(
-            Kind.TIMEOUT, "The host did not take the connection in time."
+            Kind.TIMEOUT, "The host did not accept the connection in time."
         ) from error
     except TimeoutError as error:
         raise OutboundError(Kind.TIMEOUT, "The host did not answer in full in time.") from error
@@ -317,9 +321,9 @@ def told_apart() -> Iterator[None]:
         raise OutboundError(Kind.TLS, NO_TLS) from error
     except aiohttp.ClientConnectorError as error:
         if isinstance(error.os_error, ConnectionResetError):
-            # It took the connection and broke off during the handshake.
+            # The host accepted the connection and closed it during the handshake.
             raise OutboundError(Kind.TLS, NO_TLS) from error
-        raise OutboundError(Kind.CONNECT, "The host does not take connections.") from error
+        raise OutboundError(Kind.CONNECT, "The host does not accept connections.") from error
     except (aiohttp.ServerDisconnectedError, aiohttp.ClientPayloadError, OSError) as error:
         message = "The host closed the connection before its answer was complete."
         raise OutboundError(Kind.PROTOCOL, message) from error

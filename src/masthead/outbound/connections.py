@@ -1,7 +1,7 @@
-"""Connections to the outside that are checked where they are made, not where the URL was read.
+"""Connections whose addresses are checked when they are opened, not when the URL is parsed.
 
-A name may point elsewhere a moment after it was looked at. So the resolver hands over only
-addresses that it has checked, and every socket is checked once more as it is opened.
+A name may resolve to another address a moment after it was checked. So the resolver returns only
+checked addresses, and every socket is checked again when it is opened.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from masthead.config.values import Network
 from masthead.outbound.addresses import Address
 from masthead.outbound.errors import Kind, OutboundError
 from masthead.outbound.lookup import Lookup
-from masthead.outbound.targets import Rules, reachable
+from masthead.outbound.targets import Rules, allowed_addresses
 
 KEEP_ALIVE_SECONDS = 15.0
 
 
-class Gate(AbstractResolver):
-    """Where one kind of call may connect to."""
+class CheckedResolver(AbstractResolver):
+    """Resolves names to addresses that one kind of call may use."""
 
     def __init__(
         self, rules: Rules, allow: Sequence[Network], lookup: Lookup, lookup_seconds: float
@@ -44,10 +44,10 @@ class Gate(AbstractResolver):
         return len(self._sockets)
 
     def check(self, addresses: Sequence[Address], port: int) -> Sequence[Address]:
-        return reachable(addresses, port, self.rules, self._allow)
+        return allowed_addresses(addresses, port, self.rules, self._allow)
 
     async def find(self, host: str, port: int) -> Sequence[Address]:
-        """Every address to call for a name; raises OutboundError."""
+        """The allowed addresses of a name; raises OutboundError."""
         try:
             async with asyncio.timeout(self._lookup_seconds):
                 addresses = await self._lookup(host)
@@ -76,7 +76,7 @@ class Gate(AbstractResolver):
         ]
 
     async def close(self) -> None:
-        """The lookup belongs to whoever made it."""
+        """The lookup is closed by its owner."""
 
     def open_socket(self, target: AddrInfoType) -> socket.socket:
         family, kind, protocol, _, sockaddr = target
@@ -86,23 +86,23 @@ class Gate(AbstractResolver):
         return opened
 
 
-def connector(gate: Gate, trust: ssl.SSLContext, *, keeps_alive: bool) -> TCPConnector:
-    # No limits here: time spent in the connector's own queue would count against the receiver.
+def connector(resolver: CheckedResolver, tls: ssl.SSLContext, *, keeps_alive: bool) -> TCPConnector:
+    # No limits here: time in the connector's own queue would count as the receiver's.
     pooling: dict[str, Any] = (
         {"keepalive_timeout": KEEP_ALIVE_SECONDS} if keeps_alive else {"force_close": True}
     )
     return TCPConnector(
-        ssl=trust,
-        resolver=gate,
+        ssl=tls,
+        resolver=resolver,
         use_dns_cache=False,
-        socket_factory=gate.open_socket,
+        socket_factory=resolver.open_socket,
         limit=0,
         **pooling,
     )
 
 
-def trust_of(ca_file: Path | None) -> ssl.SSLContext:
-    """The system's trust, and the operator's own authority beside it."""
+def tls_context(ca_file: Path | None) -> ssl.SSLContext:
+    """Trusts the system's authorities and the operator's own."""
     context = ssl.create_default_context()
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     if ca_file is not None:

@@ -1,5 +1,5 @@
-"""Many downloads from few hosts: so many at a time, polite to each host, and patient with what may
-pass. A host that is gone is asked a few times and then no more."""
+"""Downloads with limits: concurrent ones in all and per host, and retries of temporary errors. A
+host that does not answer several times is not tried again."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from masthead.outbound.errors import BadStatus, Kind, OutboundError
 from masthead.outbound.slots import HostSlots
 
 if TYPE_CHECKING:
-    # The client is what costs most to load, and a run without downloads needs none.
+    # The client is expensive to import, and not needed without downloads.
     from masthead.outbound.client import Download, OutboundClient
 
-AT_ONCE = 8
-PER_HOST = 4
-GIVE_UP_AFTER = 3
-"""So many downloads in a row that a host did not answer at all."""
+MAX_CONCURRENT = 8
+MAX_PER_HOST = 4
+MAX_UNANSWERED = 3
+"""Consecutive downloads without any answer, after which a host is not tried again."""
 
 T = TypeVar("T")
-Take = Callable[["Download"], Awaitable[T]]
-"""Reads the chunks; called anew for each attempt."""
+Consume = Callable[["Download"], Awaitable[T]]
+"""Reads the chunks; called for each attempt."""
 
-# How often a failure is worth another attempt; what isn't named here is final.
+# How often an error is retried; others are permanent.
 _RETRIES = {Kind.STATUS: 3, Kind.TIMEOUT: 1, Kind.PROTOCOL: 1, Kind.CONNECT: 1, Kind.DNS: 1}
-_PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
+_RETRYABLE = frozenset({408, 425, 429, 500, 502, 503, 504})
 _NO_ANSWER = frozenset({Kind.DNS, Kind.CONNECT, Kind.TIMEOUT, Kind.TLS})
 
 
@@ -38,14 +38,14 @@ class Patience:
 
     delays: tuple[float, ...] = (1.0, 4.0, 15.0)
     longest: float = 60.0
-    """However long the server asks for."""
+    """An upper limit of the server's Retry-After."""
 
 
 PATIENT = Patience()
 
 
 class Downloads:
-    """Lives as long as one piece of work, such as an import."""
+    """Used for one task, such as an import."""
 
     def __init__(
         self,
@@ -59,51 +59,51 @@ class Downloads:
         self._max_bytes = max_bytes
         self._timeout_seconds = timeout_seconds
         self._patience = patience
-        self._slots = HostSlots(PER_HOST)
-        self._everywhere = asyncio.Semaphore(AT_ONCE)
-        self._silences: Counter[str] = Counter()
-        self._last_heard: dict[str, OutboundError] = {}
+        self._slots = HostSlots(MAX_PER_HOST)
+        self._all_hosts = asyncio.Semaphore(MAX_CONCURRENT)
+        self._unanswered: Counter[str] = Counter()
+        self._last_error: dict[str, OutboundError] = {}
         self._not_before: dict[str, float] = {}
 
-    async def fetch(self, url: str, take: Take[T]) -> T:
-        """What `take` made of the answer. Raises OutboundError."""
+    async def fetch(self, url: str, consume: Consume[T]) -> T:
+        """The result of `consume`. Raises OutboundError."""
         host = _host(url)
         attempt = 0
         while True:
             try:
-                return await self._attempt(url, host, take)
+                return await self._attempt(url, host, consume)
             except OutboundError as error:
-                if not self._is_worth_another(error, host, attempt):
+                if not self._should_retry(error, host, attempt):
                     raise
                 self._pause_host(host, error)
                 await asyncio.sleep(self._patience.delays[attempt])
                 attempt += 1
 
-    async def _attempt(self, url: str, host: str, take: Take[T]) -> T:
+    async def _attempt(self, url: str, host: str, consume: Consume[T]) -> T:
         await self._wait(host)
-        # The host's turn first: those who wait for a slow host hold up nobody else.
-        async with self._slots.slot(host), self._everywhere:
-            if self._silences[host] >= GIVE_UP_AFTER:
-                last = self._last_heard[host]
+        # The host's slot first, so that downloads from a slow host do not delay others.
+        async with self._slots.slot(host), self._all_hosts:
+            if self._unanswered[host] >= MAX_UNANSWERED:
+                last = self._last_error[host]
                 raise OutboundError(last.kind, last.message)
             async with self._client.download(
                 url, max_bytes=self._max_bytes, timeout_seconds=self._timeout_seconds
             ) as download:
-                self._silences[host] = 0
-                return await take(download)
+                self._unanswered[host] = 0
+                return await consume(download)
 
-    def _is_worth_another(self, error: OutboundError, host: str, attempt: int) -> bool:
+    def _should_retry(self, error: OutboundError, host: str, attempt: int) -> bool:
         retries = min(_RETRIES.get(error.kind, 0), len(self._patience.delays))
         if isinstance(error, BadStatus):
-            self._silences[host] = 0
-            return error.status in _PASSING and attempt < retries
+            self._unanswered[host] = 0
+            return error.status in _RETRYABLE and attempt < retries
         if error.kind in _NO_ANSWER and attempt >= retries:
-            self._silences[host] += 1
-            self._last_heard[host] = error
-        return attempt < retries and self._silences[host] < GIVE_UP_AFTER
+            self._unanswered[host] += 1
+            self._last_error[host] = error
+        return attempt < retries and self._unanswered[host] < MAX_UNANSWERED
 
     def _pause_host(self, host: str, error: OutboundError) -> None:
-        """Too many requests are too many of all of them."""
+        """Retry-After concerns all downloads from the host."""
         if isinstance(error, BadStatus) and error.retry_after is not None:
             seconds = min(error.retry_after, self._patience.longest)
             until = asyncio.get_running_loop().time() + seconds
@@ -118,5 +118,5 @@ def _host(url: str) -> str:
     try:
         return (urlsplit(url).hostname or "").removesuffix(".")
     except ValueError:
-        # Refused where it is called.
+        # The client refuses it.
         return ""

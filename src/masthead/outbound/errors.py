@@ -1,4 +1,4 @@
-"""Why a call to the outside failed, in words that may be shown to whoever chose its address."""
+"""Errors of outgoing calls; their messages may be shown to the user who chose the URL."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ class Kind(StrEnum):
     TIMEOUT = "timeout"
     TOO_LARGE = "too_large"
     STATUS = "status"
-    """A download was answered with something else than the file."""
+    """A download got another status than 200."""
     PROTOCOL = "protocol"
 
 
 class OutboundError(Exception):
-    """A call that did not end in an answer. The message never holds an address or a path."""
+    """A call without an answer. The message never holds an address or a path."""
 
     def __init__(self, kind: Kind, message: str) -> None:
         super().__init__(message)
@@ -28,7 +28,7 @@ class OutboundError(Exception):
 
 
 class BadStatus(OutboundError):
-    """A download was answered, but not with the file."""
+    """A download got another status than 200."""
 
     def __init__(self, status: int, retry_after: int | None = None) -> None:
         super().__init__(Kind.STATUS, f"The server answered {status}.")

@@ -1,4 +1,4 @@
-"""Finding the addresses of a host name with the system's resolver, off the event loop."""
+"""Resolves host names with the system's resolver, in threads."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from ipaddress import ip_address
 from masthead.outbound.addresses import Address
 
 Lookup = Callable[[str], Awaitable[Sequence[Address]]]
-"""Gives every address of a name; raises OSError when it has none."""
+"""Returns every address of a name; raises OSError if it has none."""
 
 MAX_LOOKUPS = 128
 
 
 class SystemLookup:
-    """One thread for each name that is being looked up, however many calls wait for it.
+    """One thread per name, shared by all calls that wait for it.
 
-    The loop has only a handful of threads for this, which a few names with a dead name server
-    would hold for half a minute each. Ours are daemons: a stuck one does not delay the exit.
+    The loop's own executor has few threads, and names with a dead name server would block each for
+    half a minute. Daemon threads do not delay the exit.
     """
 
     def __init__(self) -> None:
@@ -37,7 +37,7 @@ class SystemLookup:
         try:
             return await asyncio.shield(task)
         finally:
-            # Else this frame, which is in an exception's traceback, would keep the exception.
+            # Otherwise this frame, which is in an exception's traceback, would refer to it.
             del task
 
     async def close(self) -> None:
@@ -53,7 +53,7 @@ class SystemLookup:
     def _finish(self, host: str, task: asyncio.Task[Sequence[Address]]) -> None:
         del self._running[host]
         if not task.cancelled():
-            # Whoever asked may have given up; then nobody else takes the exception.
+            # All callers may have been cancelled; then the exception must be retrieved here.
             task.exception()
 
 
@@ -80,14 +80,14 @@ def _run(
         result = function()
     except (OSError, UnicodeError) as raised:
         error = raised if isinstance(raised, OSError) else OSError(str(raised))
-        # What was tried is no secret, and the traceback would keep this frame and the future.
+        # The traceback would refer to this frame and the future.
         error.__traceback__ = None
-    # The loop may be gone by the time a stuck lookup ends.
+    # The loop may be closed by the time a stuck lookup ends.
     with contextlib.suppress(RuntimeError):
-        future.get_loop().call_soon_threadsafe(_settle, future, result, error)
+        future.get_loop().call_soon_threadsafe(_set_result, future, result, error)
 
 
-def _settle(
+def _set_result(
     future: asyncio.Future[Sequence[Address]], result: Sequence[Address], error: OSError | None
 ) -> None:
     if future.done():

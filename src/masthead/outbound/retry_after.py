@@ -1,4 +1,4 @@
-"""Reading the Retry-After header, which is a number of seconds or a date."""
+"""Parses the Retry-After header, which is a number of seconds or a date."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
 
-def read_retry_after(header: str | None, now: datetime) -> int | None:
-    """How many seconds to wait; None where the header says nothing that can be read."""
+def parse_retry_after(header: str | None, now: datetime) -> int | None:
+    """The seconds to wait; None for a missing or invalid header."""
     text = (header or "").strip()
     if text.isascii() and text.isdigit():
         # Ten digits are three centuries; more would overflow a date.
@@ -16,5 +16,5 @@ def read_retry_after(header: str | None, now: datetime) -> int | None:
         moment = parsedate_to_datetime(text)
     except ValueError:
         return None
-    # "-0000" makes it naive; HTTP dates are in GMT whatever they say.
+    # "-0000" makes it naive; HTTP dates are always in GMT.
     return max(0, round((moment.replace(tzinfo=UTC) - now).total_seconds()))

@@ -1,7 +1,7 @@
-"""Calls whose answer is read while it is still being written, as AI providers send theirs.
+"""Calls with a streamed response, as of AI providers.
 
-Each call has a connection of its own that ends with it: nothing is shared, nothing waits in a
-queue, and a caller that stops reading closes the connection at once.
+Each call has its own connection: nothing is shared or queued, and a caller that stops reading
+closes the connection at once.
 """
 
 from __future__ import annotations
@@ -18,37 +18,35 @@ import aiohttp
 
 from masthead import clock
 from masthead.config.values import Network
-from masthead.outbound.client import CONNECT_SECONDS, new_session, told_apart
-from masthead.outbound.connections import Gate, connector, trust_of
+from masthead.outbound.client import CONNECT_SECONDS, new_session, translated_errors
+from masthead.outbound.connections import CheckedResolver, connector, tls_context
 from masthead.outbound.lookup import Lookup, SystemLookup
-from masthead.outbound.reach import RULES, Reach
-from masthead.outbound.retry_after import read_retry_after
-from masthead.outbound.targets import read_url
+from masthead.outbound.policies import POLICY_RULES, OutboundPolicy
+from masthead.outbound.retry_after import parse_retry_after
+from masthead.outbound.targets import parse_url
 
-EVERYWHERE = (ip_network("0.0.0.0/0"), ip_network("::/0"))
-MAX_PIECE_BYTES = 16 * 1024
-"""Returned by one read, so that no answer becomes one long piece of work."""
+ALL_NETWORKS = (ip_network("0.0.0.0/0"), ip_network("::/0"))
+MAX_READ_BYTES = 16 * 1024
+"""Of one read, so that no response blocks the event loop for long."""
 
 
-class Incoming:
-    """An answer whose head has come."""
-
+class StreamedResponse:
     def __init__(self, response: aiohttp.ClientResponse) -> None:
         self._content = response.content
         self.status = response.status
-        self.retry_after = read_retry_after(response.headers.get("Retry-After"), clock.now())
+        self.retry_after = parse_retry_after(response.headers.get("Retry-After"), clock.now())
         """Seconds."""
 
     async def read(self, timeout_seconds: float) -> bytes:
-        """The next piece of the body as soon as there is one; empty at its end. Raises
+        """The next bytes of the body as soon as there are any; empty at its end. Raises
         OutboundError."""
-        with told_apart():
+        with translated_errors():
             async with asyncio.timeout(timeout_seconds):
-                return await self._content.read(MAX_PIECE_BYTES)
+                return await self._content.read(MAX_READ_BYTES)
 
 
 class OutboundStreams:
-    """Made and closed inside the running loop; one for the whole process."""
+    """Constructed and closed inside the running loop; one per process."""
 
     def __init__(
         self,
@@ -59,15 +57,21 @@ class OutboundStreams:
         connect_seconds: float = CONNECT_SECONDS,
     ) -> None:
         self._own_lookup = SystemLookup()
-        allowed = {Reach.OPERATOR: EVERYWHERE, Reach.PUBLIC: (), Reach.LISTED: tuple(allow)}
-        self._gates = {
-            reach: Gate(rules, allowed[reach], lookup or self._own_lookup, connect_seconds)
-            for reach, rules in RULES.items()
+        allowed = {
+            OutboundPolicy.OPERATOR: ALL_NETWORKS,
+            OutboundPolicy.PUBLIC: (),
+            OutboundPolicy.LISTED: tuple(allow),
+        }
+        self._resolvers = {
+            policy: CheckedResolver(
+                rules, allowed[policy], lookup or self._own_lookup, connect_seconds
+            )
+            for policy, rules in POLICY_RULES.items()
         }
         self._ca_file = ca_file
         self._connect_seconds = connect_seconds
-        self._trust: ssl.SSLContext | None = None
-        self._sessions: dict[Reach, aiohttp.ClientSession] = {}
+        self._tls: ssl.SSLContext | None = None
+        self._sessions: dict[OutboundPolicy, aiohttp.ClientSession] = {}
 
     async def close(self) -> None:
         for session in self._sessions.values():
@@ -81,32 +85,32 @@ class OutboundStreams:
         body: bytes,
         headers: Mapping[str, str],
         *,
-        reach: Reach,
+        policy: OutboundPolicy,
         timeout_seconds: float,
-        when_sent: Callable[[], None] = lambda: None,
-    ) -> AsyncIterator[Incoming]:
-        """Yields once the answer's head is there, which `timeout_seconds` are for; redirects are
-        not followed. From `when_sent` on the far side may have the request and charge for it.
-        Raises OutboundError."""
-        target = read_url(url, RULES[reach])
-        with told_apart():
+        on_sent: Callable[[], None] = lambda: None,
+    ) -> AsyncIterator[StreamedResponse]:
+        """Yields after the response's headers, for which `timeout_seconds` is; redirects are not
+        followed. After `on_sent` the provider may have the request and charge for it. Raises
+        OutboundError."""
+        target = parse_url(url, POLICY_RULES[policy])
+        with translated_errors():
             async with asyncio.timeout(timeout_seconds):
-                response = await self._session(reach).post(
+                response = await self._session(policy).post(
                     target,
                     data=body,
                     headers={"Accept-Encoding": "identity", **headers},
                     allow_redirects=False,
-                    trace_request_ctx=SimpleNamespace(when_connected=when_sent),
+                    trace_request_ctx=SimpleNamespace(on_connected=on_sent),
                 )
         try:
-            yield Incoming(response)
+            yield StreamedResponse(response)
         finally:
             response.close()
 
-    def _session(self, reach: Reach) -> aiohttp.ClientSession:
-        # On first use: reading the system's certificates is nothing that a start should wait for.
-        if reach not in self._sessions:
-            self._trust = self._trust or trust_of(self._ca_file)
-            connections = connector(self._gates[reach], self._trust, keeps_alive=False)
-            self._sessions[reach] = new_session(connections, self._connect_seconds)
-        return self._sessions[reach]
+    def _session(self, policy: OutboundPolicy) -> aiohttp.ClientSession:
+        # On first use, because reading the system's certificates would slow down the start.
+        if policy not in self._sessions:
+            self._tls = self._tls or tls_context(self._ca_file)
+            connections = connector(self._resolvers[policy], self._tls, keeps_alive=False)
+            self._sessions[policy] = new_session(connections, self._connect_seconds)
+        return self._sessions[policy]

@@ -1,6 +1,6 @@
-"""Reading the URL of an outgoing call: one strict reading, by the parser that the client uses too.
+"""Parses the URL of an outgoing call strictly, with the parser that the client uses too.
 
-Two parsers that disagree about where the host ends are how a checked URL leads elsewhere.
+With two parsers that disagree about the host, a checked URL could lead elsewhere.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ MAX_URL_LENGTH = 2048
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What one kind of call may reach."""
+    """The schemes and ports of one kind of call."""
 
     schemes: frozenset[str]
     ports: frozenset[int] | None = None
-    """None is every port but the bad ones. Other ports are open only on networks that the operator
-    has listed."""
+    """None allows every port but the bad ones. Other ports are allowed only on networks that the
+    operator has listed."""
 
 
-# The Fetch standard's "bad ports": what listens there speaks another protocol, and may take a
-# request for commands of its own.
+# The Fetch standard's "bad ports": servers there use other protocols and might interpret a request
+# as commands.
 # fmt: off
 BAD_PORTS = frozenset((
     0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101,
@@ -55,10 +55,10 @@ _NAME = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(?:\.{_LABEL})*\Z")
 _NUMBER = re.compile(r"(?:[0-9]+|0x[0-9a-f]*)\Z")
 
 
-# A subscription's URL is read at every delivery.
+# A subscription's URL is parsed at every delivery.
 @lru_cache(maxsize=4096)
-def read_url(text: str, rules: Rules) -> URL:
-    """Raises OutboundError where the URL alone tells that it may not be called."""
+def parse_url(text: str, rules: Rules) -> URL:
+    """Raises OutboundError if the URL itself is not allowed."""
     url = _parsed(text)
     if url.scheme not in rules.schemes:
         raise refused(
@@ -72,7 +72,7 @@ def read_url(text: str, rules: Rules) -> URL:
 
 
 def literal_address(url: URL) -> Address | None:
-    """The address that stands in the URL itself, in the one spelling that every parser shares."""
+    """The IP address in the URL, in the canonical form; None for a host name."""
     try:
         address = ip_address(url.raw_host or "")
     except ValueError:
@@ -82,14 +82,14 @@ def literal_address(url: URL) -> Address | None:
     return address
 
 
-def reachable(
+def allowed_addresses(
     addresses: Sequence[Address], port: int, rules: Rules, allow: Sequence[Network]
 ) -> Sequence[Address]:
-    """The addresses of one host that may be called; raises OutboundError where there are none.
+    """The addresses of one host that may be called; raises OutboundError if there are none.
 
-    One refused address refuses the host: a public name that also points inside is an attack or a
-    mistake, and which of its addresses gets called would be left to chance. Only the operator's
-    own networks are picked out, so that `localhost` works where 127.0.0.0/8 is listed, not ::1.
+    One refused address refuses the host: a public name that also resolves to a private address is
+    an attack or a mistake. Only the operator's own networks are selected, so that `localhost` works
+    if 127.0.0.0/8 is listed and ::1 is not.
     """
     listed = [address for address in addresses if is_listed(address, allow)]
     if listed:
@@ -100,17 +100,17 @@ def reachable(
     return addresses
 
 
-def check_reach(url: URL, rules: Rules, allow: Sequence[Network]) -> None:
-    """What can be told without asking where a name leads; raises OutboundError."""
+def check_target(url: URL, rules: Rules, allow: Sequence[Network]) -> None:
+    """Checks without resolving a name; raises OutboundError."""
     literal = literal_address(url)
     if literal is not None:
-        reachable([literal], url.port or 0, rules, allow)
+        allowed_addresses([literal], url.port or 0, rules, allow)
     elif not allow:
         check_port(url.port or 0, rules)
 
 
 def check_port(port: int, rules: Rules) -> None:
-    """For hosts that are not on the operator's own networks, or not known to be."""
+    """For hosts that are not known to be on the operator's own networks."""
     if rules.ports is None and port in BAD_PORTS:
         raise refused(f"This service does not call port {port}; use another, such as 443.")
     if rules.ports is not None and port not in rules.ports:
@@ -119,7 +119,7 @@ def check_port(port: int, rules: Rules) -> None:
 
 
 def _parsed(text: str) -> URL:
-    # Parsers drop or keep blanks, control characters and backslashes each in their own way.
+    # Parsers treat blanks, control characters and backslashes differently.
     authority = _AUTHORITY.match(text)
     if authority is None or len(text) > MAX_URL_LENGTH or not text.isprintable():
         raise refused(NOT_A_URL)
@@ -132,7 +132,7 @@ def _parsed(text: str) -> URL:
     except ValueError:
         raise refused(NOT_A_URL) from None
     if "[" in authority[1] and ":" not in (url.raw_host or ""):
-        # "[v1.example]" is an address of some future kind, and to this parser a name.
+        # "[v1.example]" is an address of a future kind; this parser takes it for a name.
         raise refused(NOT_A_URL)
     return url
 
@@ -140,15 +140,15 @@ def _parsed(text: str) -> URL:
 def _check_name(host: str) -> None:
     name = host.removesuffix(".")
     if _NUMBER.match(name.rpartition(".")[2]):
-        # 2130706433, 0x7f.1, 0177.0.0.1, 127.1 and 127.0.0.1. are all 127.0.0.1 to some resolver.
+        # Some resolvers take 2130706433, 0x7f.1, 0177.0.0.1, 127.1 and 127.0.0.1. for 127.0.0.1.
         raise refused("An address must be written as four decimal numbers, such as 192.0.2.1.")
-    if not _NAME.match(name) or not all(map(_is_registrable, name.split("."))):
+    if not _NAME.match(name) or not all(map(_is_valid_label, name.split("."))):
         raise refused(NOT_A_HOST_NAME)
 
 
-def _is_registrable(label: str) -> bool:
-    """Of what stands behind `xn--` only IDNA 2008 says whether it can be in a name. The URL parser
-    falls back to IDNA 2003 and takes more."""
+def _is_valid_label(label: str) -> bool:
+    """Labels with `xn--` must be valid in IDNA 2008. The URL parser falls back to IDNA 2003, which
+    accepts more."""
     if not label.startswith("xn--"):
         return True
     try:

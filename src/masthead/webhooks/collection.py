@@ -9,7 +9,7 @@ from typing import Any
 from masthead.config.values import Network
 from masthead.events.names import EVENT_NAMES
 from masthead.outbound.errors import OutboundError
-from masthead.outbound.targets import WEBHOOKS, check_reach, read_url
+from masthead.outbound.targets import WEBHOOKS, check_target, parse_url
 from masthead.records.collection import Collection, Index, Registry
 from masthead.records.fields.base import Access, Field, refuse
 from masthead.records.fields.documents import TextList
@@ -31,9 +31,9 @@ class ReceiverUrl(Url):
     def parse(self, value: Any) -> str:
         address = super().parse(value)
         try:
-            url = read_url(address, WEBHOOKS)
+            url = parse_url(address, WEBHOOKS)
             if self.allow is not None:
-                check_reach(url, WEBHOOKS, self.allow)
+                check_target(url, WEBHOOKS, self.allow)
         except OutboundError as error:
             raise refuse("validation_invalid_url", error.message) from None
         return address
