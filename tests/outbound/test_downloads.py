@@ -18,11 +18,11 @@ from masthead.outbound.downloads import (
     MAX_PER_HOST,
     MAX_UNANSWERED,
     Downloads,
-    Patience,
+    RetryDelays,
 )
 from masthead.outbound.errors import BadStatus, Kind, OutboundError
 
-HASTY = Patience(delays=(0.0, 0.0, 0.0), longest=0.2)
+HASTY = RetryDelays(delays=(0.0, 0.0, 0.0), longest=0.2)
 PICTURE = b"\x89PNG\r\n\x1a\n" + b"p" * 1_000
 
 
@@ -32,7 +32,7 @@ async def whole(download: Download) -> bytes:
 
 @pytest.fixture
 def downloads(client: OutboundClient) -> Downloads:
-    return Downloads(client, max_bytes=10**6, timeout_seconds=30.0, patience=HASTY)
+    return Downloads(client, max_bytes=10**6, timeout_seconds=30.0, retry_delays=HASTY)
 
 
 @pytest.mark.parametrize("status", [408, 429, 500, 502, 503, 504])
@@ -101,7 +101,7 @@ async def test_a_host_that_is_gone_is_asked_no_more() -> None:
         raise OSError
 
     client = OutboundClient(lookup=lookup)
-    downloads = Downloads(client, max_bytes=10**6, patience=HASTY)
+    downloads = Downloads(client, max_bytes=10**6, retry_delays=HASTY)
     for number in range(20):
         with pytest.raises(OutboundError, match="no address"):
             await downloads.fetch(f"https://gone.example/{number}.png", whole)
@@ -135,7 +135,7 @@ async def test_refused_addresses(
     strict_client: OutboundClient, names: NameServer, url: str
 ) -> None:
     names.tell("a.example", ["93.184.216.34"])
-    downloads = Downloads(strict_client, max_bytes=10**6, patience=HASTY)
+    downloads = Downloads(strict_client, max_bytes=10**6, retry_delays=HASTY)
     with pytest.raises(OutboundError) as raised:
         await downloads.fetch(url, whole)
     assert raised.value.kind is Kind.REFUSED_ADDRESS

@@ -33,7 +33,7 @@ _NO_ANSWER = frozenset({Kind.DNS, Kind.CONNECT, Kind.TIMEOUT, Kind.TLS})
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class RetryDelays:
     """Seconds."""
 
     delays: tuple[float, ...] = (1.0, 4.0, 15.0)
@@ -41,7 +41,7 @@ class Patience:
     """An upper limit of the server's Retry-After."""
 
 
-PATIENT = Patience()
+RETRY_DELAYS = RetryDelays()
 
 
 class Downloads:
@@ -53,12 +53,12 @@ class Downloads:
         *,
         max_bytes: int,
         timeout_seconds: float = 60.0,
-        patience: Patience = PATIENT,
+        retry_delays: RetryDelays = RETRY_DELAYS,
     ) -> None:
         self._client = client
         self._max_bytes = max_bytes
         self._timeout_seconds = timeout_seconds
-        self._patience = patience
+        self._retry_delays = retry_delays
         self._slots = HostSlots(MAX_PER_HOST)
         self._all_hosts = asyncio.Semaphore(MAX_CONCURRENT)
         self._unanswered: Counter[str] = Counter()
@@ -76,7 +76,7 @@ class Downloads:
                 if not self._should_retry(error, host, attempt):
                     raise
                 self._pause_host(host, error)
-                await asyncio.sleep(self._patience.delays[attempt])
+                await asyncio.sleep(self._retry_delays.delays[attempt])
                 attempt += 1
 
     async def _attempt(self, url: str, host: str, consume: Consume[T]) -> T:
@@ -93,7 +93,7 @@ class Downloads:
                 return await consume(download)
 
     def _should_retry(self, error: OutboundError, host: str, attempt: int) -> bool:
-        retries = min(_RETRIES.get(error.kind, 0), len(self._patience.delays))
+        retries = min(_RETRIES.get(error.kind, 0), len(self._retry_delays.delays))
         if isinstance(error, BadStatus):
             self._unanswered[host] = 0
             return error.status in _RETRYABLE and attempt < retries
@@ -105,7 +105,7 @@ class Downloads:
     def _pause_host(self, host: str, error: OutboundError) -> None:
         """Retry-After concerns all downloads from the host."""
         if isinstance(error, BadStatus) and error.retry_after is not None:
-            seconds = min(error.retry_after, self._patience.longest)
+            seconds = min(error.retry_after, self._retry_delays.longest)
             until = asyncio.get_running_loop().time() + seconds
             self._not_before[host] = max(until, self._not_before.get(host, 0.0))
 

@@ -17,11 +17,11 @@ from masthead.importers.images.copying import ImageCopier
 from masthead.importers.run.memory import Memory
 from masthead.media.images import ImagePool
 from masthead.outbound.client import OutboundClient
-from masthead.outbound.downloads import Patience
+from masthead.outbound.downloads import RetryDelays
 from masthead.records.engine import Records
 from masthead.storage.objects import ObjectStore
 
-HASTY = Patience(delays=(0.0, 0.0, 0.0), longest=0.1)
+HASTY = RetryDelays(delays=(0.0, 0.0, 0.0), longest=0.1)
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ async def make_copier(
         outbound = strict if is_strict else client
         desk = Desk(parts.records, parts.objects, parts.images, parts.settings, outbound)
         memory = Memory(parts.database)
-        return ImageCopier(desk, tenant.id, memory, **{"patience": HASTY} | options)
+        return ImageCopier(desk, tenant.id, memory, **{"retry_delays": HASTY} | options)
 
     yield make
     await client.close()

@@ -18,7 +18,7 @@ from tests.world import TenantWorld
 from masthead.importers.files.archived import Archive
 from masthead.importers.images.copying import ImageCopier
 from masthead.importers.images.urls import ImageRef, find_pictures
-from masthead.outbound.downloads import PER_HOST
+from masthead.outbound.downloads import MAX_PER_HOST
 
 PNG = picture("PNG")
 HTML_PAGE = b"<!doctype html><title>Not found</title>"
@@ -302,7 +302,7 @@ async def test_a_few_at_a_time(
 
     async def together(exchange: Exchange) -> None:
         # Nobody is answered before as many as may come at once have come.
-        if old_site.most_at_once == PER_HOST:
+        if old_site.most_at_once == MAX_PER_HOST:
             others.set()
         await others.wait()
         width = int(exchange.request.path.strip("/").removesuffix(".png"))
@@ -313,7 +313,7 @@ async def test_a_few_at_a_time(
     copier = make_copier()
     mapping = await copier.copy(refs(old_site, *paths))
     assert len(set(mapping.values())) == copier.copied == len(paths)
-    assert old_site.most_at_once == PER_HOST
+    assert old_site.most_at_once == MAX_PER_HOST
 
 
 async def test_the_same_content_at_the_same_time_is_stored_once(

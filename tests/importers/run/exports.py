@@ -27,11 +27,11 @@ from masthead.importers.source import (
 )
 from masthead.outbound.addresses import Address
 from masthead.outbound.client import OutboundClient
-from masthead.outbound.downloads import Patience
+from masthead.outbound.downloads import RetryDelays
 from masthead.storage.database import scope_of
 from masthead.storage.metadata import metadata
 
-AT_ONCE = Patience(delays=())
+AT_ONCE = RetryDelays(delays=())
 
 
 class NoNames:
@@ -122,7 +122,7 @@ async def imported_with_redirects(
 ) -> tuple[Report, str]:
     parts = without_network(tenant.world.parts)
     log = log or RunLog(parts.records, tenant.id)
-    work = Import(parts, source, Request(tenant.id, **request), log, patience=AT_ONCE)
+    work = Import(parts, source, Request(tenant.id, **request), log, retry_delays=AT_ONCE)
     try:
         report = await work.run()
         await log.finish(report)

@@ -26,7 +26,7 @@ from masthead.importers.run.memory import IMAGES, Item, Memory
 from masthead.media.collection import media
 from masthead.media.sniff import sniff
 from masthead.media.upload import UploadServices, media_path, stored_file
-from masthead.outbound.downloads import PATIENT, Downloads, Patience
+from masthead.outbound.downloads import RETRY_DELAYS, Downloads, RetryDelays
 from masthead.outbound.errors import OutboundError
 from masthead.outbound.slots import HostSlots
 from masthead.records.collection import Record
@@ -72,7 +72,7 @@ class ImageCopier:
         *,
         archive: Archive | None = None,
         emit_events: bool = False,
-        patience: Patience = PATIENT,
+        retry_delays: RetryDelays = RETRY_DELAYS,
     ) -> None:
         self.failures: list[ImageFailure] = []
         self.copied = 0
@@ -83,7 +83,7 @@ class ImageCopier:
         self._archive = archive
         self._archive_turn = asyncio.Lock()
         self._emit_events = emit_events
-        self._patience = patience
+        self._retry_delays = retry_delays
         self._same_content = HostSlots(1)
         self._places: dict[str, str] = {}
         self._reasons: dict[str, str] = {}
@@ -95,7 +95,7 @@ class ImageCopier:
             self._services.outbound,
             max_bytes=self._services.settings.max_upload,
             timeout_seconds=TIMEOUT_SECONDS,
-            patience=self._patience,
+            retry_delays=self._retry_delays,
         )
 
     async def copy(self, refs: Iterable[ImageRef]) -> dict[str, str]:

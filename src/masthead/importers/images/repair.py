@@ -31,7 +31,7 @@ from masthead.importers.run.pipeline import (
 )
 from masthead.importers.run.preparing import Preparing
 from masthead.importers.source import Skipped, Source, SourcePost
-from masthead.outbound.downloads import PATIENT, Patience
+from masthead.outbound.downloads import RETRY_DELAYS, RetryDelays
 from masthead.records.collection import Record
 from masthead.records.write.unit import Unit
 
@@ -57,7 +57,7 @@ class ImageRepair:
         only: frozenset[str] | None,
         watch: Watch = lambda _: None,
         *,
-        patience: Patience = PATIENT,
+        retry_delays: RetryDelays = RETRY_DELAYS,
     ) -> None:
         """`only` are the source ids of an errors file; None is every post of the export."""
         self._services = services
@@ -76,7 +76,7 @@ class ImageRepair:
             self._memory,
             archive=self._archive,
             emit_events=request.emit_events,
-            patience=patience,
+            retry_delays=retry_delays,
         )
 
     async def run(self) -> Report:

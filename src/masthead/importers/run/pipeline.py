@@ -50,7 +50,7 @@ from masthead.importers.run.preparing import Preparing
 from masthead.importers.run.redirects import RedirectRows
 from masthead.importers.run.run_record import RunLog
 from masthead.importers.source import Skipped, Source, SourceComment, SourceMember, SourcePost
-from masthead.outbound.downloads import PATIENT, Patience
+from masthead.outbound.downloads import RETRY_DELAYS, RetryDelays
 from masthead.records.write.unit import Unit
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class Import:
         log: RunLog,
         watch: Watch = lambda _: None,
         *,
-        patience: Patience = PATIENT,
+        retry_delays: RetryDelays = RETRY_DELAYS,
         is_stopping: Callable[[], bool] = lambda: False,
     ) -> None:
         self.redirects = RedirectRows()
@@ -123,7 +123,7 @@ class Import:
         self._counted_authors = 0
         self._author_ids: dict[str, str] = {}
         self._memory = memory = Memory(services.records.database)
-        self._patience = patience
+        self._retry_delays = retry_delays
         self._archive = Archive(source.overview.files, source.read_file)
         into = Destination(services.records, memory, request.tenant_id, family, request.emit_events)
         self._posts = PostBatches(into)
@@ -147,7 +147,7 @@ class Import:
             self._memory,
             archive=self._archive,
             emit_events=request.emit_events,
-            patience=self._patience,
+            retry_delays=self._retry_delays,
         )
 
     async def run(self) -> Report:

@@ -25,7 +25,7 @@ from masthead.importers.run.redirects import RedirectRows
 from masthead.importers.run.run_record import RunLog
 from masthead.importers.source import Source
 from masthead.jobs.runner import MAX_ATTEMPTS, Job
-from masthead.outbound.downloads import PATIENT, Patience
+from masthead.outbound.downloads import RETRY_DELAYS, RetryDelays
 from masthead.records.collection import Record
 from masthead.records.write.unit import file_key
 from masthead.storage.objects import ObjectStore
@@ -41,12 +41,12 @@ class ImportJob:
         services: ImportServices,
         job: Job,
         is_stopping: Callable[[], bool] = lambda: False,
-        patience: Patience = PATIENT,
+        retry_delays: RetryDelays = RETRY_DELAYS,
     ) -> None:
         self._services = services
         self._job = job
         self._is_stopping = is_stopping
-        self._patience = patience
+        self._retry_delays = retry_delays
         self._run_id: str = job.payload["run_id"]
         self._log = RunLog(services.records, job.tenant_id, self._run_id)
 
@@ -89,7 +89,7 @@ class ImportJob:
             source,
             request,
             self._log,
-            patience=self._patience,
+            retry_delays=self._retry_delays,
             is_stopping=self._is_stopping,
         )
         with closing(work.redirects):
