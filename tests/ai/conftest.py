@@ -47,7 +47,7 @@ class AiWorld:
         return self.provider.url("/v1")
 
     async def tenant(self, **settings: Any) -> TenantWorld:
-        """With a key of its own, unless told otherwise."""
+        """With a key of its own by default."""
         tenant = await self.world.new_tenant("writer")
         await tenant.settings(**{"ai_api_key": KEY} | settings)
         return tenant
@@ -67,11 +67,11 @@ class AiWorld:
         return self.world.parts.generator.open_streams
 
     def with_patience(self, **seconds: float) -> AiWorld:
-        """The same world in more of a hurry."""
+        """The same world with shorter timeouts."""
         return self._with(timeouts=Timeouts(**seconds))
 
     def with_outbound(self, streams: OutboundStreams) -> AiWorld:
-        """The same world that calls its provider in another way."""
+        """The same world with another outgoing client."""
         return self._with(streams=streams)
 
     def with_its_own_streams(self) -> AiWorld:

@@ -1,4 +1,4 @@
-"""An AI provider on loopback: the receiver of the webhook tests, which here speaks the protocols of
+"""An AI provider on loopback: the receiver of the webhook tests, with the protocols of
 both kinds of provider, from recordings or step by step."""
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def recording(provider: str) -> bytes:
 
 
 def until(provider: str, mark: bytes) -> bytes:
-    """The recording up to the event that has the mark in it."""
+    """The recording up to the event that contains the mark."""
     events = recording(provider).split(b"\n\n")
     kept = events[: next(number for number, event in enumerate(events) if mark in event)]
     return b"".join(event + b"\n\n" for event in kept)
@@ -51,7 +51,7 @@ def plays(content: bytes, *, size: int = 1 << 20, ends: bool = True) -> Behaviou
 
 
 def stalls_after(content: bytes) -> Behaviour:
-    """Sends the content and then nothing more, until the caller hangs up."""
+    """Sends the content and then nothing more, until the caller disconnects."""
 
     async def behave(exchange: Exchange) -> None:
         await exchange.write(HEAD + (chunk(content) if content else b""))
@@ -81,7 +81,7 @@ def text_event(provider: str, text: str) -> bytes:
 
 @dataclass
 class Hand:
-    """Sends what it is given, when it is given it; `hung_up` is set when the caller is gone."""
+    """Sends on demand; `hung_up` is set when the caller has disconnected."""
 
     connected: asyncio.Event = field(default_factory=asyncio.Event)
     hung_up: asyncio.Event = field(default_factory=asyncio.Event)

@@ -1,4 +1,4 @@
-"""Reading the answer of `/api/ai/generate` as a client that was written by others: httpx-sse."""
+"""Reads the answer of `/api/ai/generate` with an independent client, httpx-sse."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whose key goes where."""
+"""Which key is sent to which URL."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def settings(**environ: str) -> Settings:
         ),
     ],
 )
-def test_where_a_key_goes(
+def test_the_destination_of_a_key(
     site: SiteAi, environ: dict[str, str], base_url: str, model: str, policy: OutboundPolicy
 ) -> None:
     found = destination_of(site, settings(**environ))
@@ -84,7 +84,7 @@ def test_where_a_key_goes(
         "ftp://api.openai.com/v1",
     ],
 )
-def test_where_a_tenants_key_does_not_go(base_url: str) -> None:
+def test_a_tenants_key_is_not_sent_to_other_urls(base_url: str) -> None:
     with pytest.raises(AiUnavailable):
         destination_of(SiteAi(OPENAI, base_url, "", KEY), settings(**PLATFORM))
 

@@ -1,4 +1,4 @@
-"""A site's AI address is refused where it is saved, whichever way it comes in."""
+"""A site's AI URL is checked when it is saved, through every API."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ async def save(ai: AiWorld, address: str) -> tuple[int, dict[str, dict[str, str]
 
 
 @pytest.mark.parametrize("address", REFUSED)
-async def test_an_address_that_nobody_allowed_is_not_saved(ai: AiWorld, address: str) -> None:
+async def test_a_url_that_is_not_allowed_is_not_saved(ai: AiWorld, address: str) -> None:
     status, problems, stored = await save(ai, address)
     assert status == 400
     assert problems["ai_base_url"] == {"code": "validation_invalid_url", "message": NOT_ALLOWED}
@@ -58,11 +58,11 @@ class TestListedNetworks:
     )
 
     @pytest.mark.parametrize("address", ["http://10.1.2.3:8080/v1", "http://llm.internal:8080/v1"])
-    def test_an_address_on_one_and_any_name_may_be_saved(self, address: str) -> None:
-        # Where a name leads is asked at every call.
+    def test_a_listed_address_and_any_name_may_be_saved(self, address: str) -> None:
+        # A name's address is checked at every call.
         assert policy_of(address, self.settings) is OutboundPolicy.LISTED
 
     @pytest.mark.parametrize("address", ["http://192.168.1.1:8080/v1", "http://8.8.8.8/v1"])
-    def test_an_address_on_none_may_not(self, address: str) -> None:
+    def test_an_unlisted_address_may_not_be_saved(self, address: str) -> None:
         with pytest.raises(NotAllowed):
             policy_of(address, self.settings)

@@ -1,4 +1,4 @@
-"""What a client gets when all goes well, from either kind of provider."""
+"""Successful answers of both kinds of providers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from masthead.ids import TenantId
 
 @pytest.mark.parametrize("name", PROVIDERS)
 @pytest.mark.parametrize("size", [1, 7, 1 << 20])
-async def test_the_providers_text_arrives_piece_by_piece(ai: AiWorld, name: str, size: int) -> None:
+async def test_the_providers_text_is_streamed(ai: AiWorld, name: str, size: int) -> None:
     tenant = await ai.tenant(ai_provider=name)
     ai.provider.next(plays(recording(name), size=size))
     answer = await ai.ask(tenant)
@@ -107,7 +107,7 @@ async def test_a_server_that_ends_without_a_terminator_has_finished(ai: AiWorld)
     assert (await ai.ask(tenant)).events == [{"text": piece} for piece in PIECES]
 
 
-async def test_a_server_that_holds_on_after_its_text_is_not_waited_for(ai: AiWorld) -> None:
+async def test_a_server_that_stays_open_after_its_text_is_not_waited_for(ai: AiWorld) -> None:
     tenant = await ai.tenant(ai_provider="openai")
     ai.provider.next(stalls_after(until("openai", b'"choices":[]')))
     hurried = ai.with_patience(usage=0.05)
@@ -119,7 +119,7 @@ async def test_a_server_that_holds_on_after_its_text_is_not_waited_for(ai: AiWor
 
 
 @pytest.mark.parametrize("name", PROVIDERS)
-async def test_text_is_passed_on_before_the_provider_goes_on(ai: AiWorld, name: str) -> None:
+async def test_text_is_relayed_at_once(ai: AiWorld, name: str) -> None:
     tenant = await ai.tenant(ai_provider=name)
     hand = Hand()
     ai.provider.next(hand)
@@ -134,7 +134,7 @@ async def test_text_is_passed_on_before_the_provider_goes_on(ai: AiWorld, name: 
                 assert await anext(lines) == ""
 
 
-async def test_silence_is_filled_with_comments(ai: AiWorld) -> None:
+async def test_heartbeats_are_sent_during_pauses(ai: AiWorld) -> None:
     tenant = await ai.tenant(ai_provider="openai")
     hand = Hand()
     ai.provider.next(hand)

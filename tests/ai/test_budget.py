@@ -1,4 +1,4 @@
-"""A hard budget holds, however many calls run at once and whatever becomes of them."""
+"""A budget is never exceeded, by concurrent or failed calls."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def budgets(ai: AiWorld) -> Budgets:
 
 
 async def reserved(ai: AiWorld, tenant_id: TenantId, budget: int) -> int:
-    """As a process of its own would; 0 where it is refused."""
+    """As another process would; 0 if refused."""
     try:
         return (await budgets(ai).reserve(tenant_id, budget, 100)).max_tokens
     except QuotaExceeded:
         return 0
 
 
-async def test_calls_at_the_same_moment_can_not_overdraw_it(ai: AiWorld) -> None:
+async def test_concurrent_calls_can_not_exceed_it(ai: AiWorld) -> None:
     tenant = await ai.tenant()
     granted = await asyncio.gather(*(reserved(ai, tenant.id, 10_000) for _ in range(20)))
     passed = [tokens for tokens in granted if tokens]
@@ -46,7 +46,7 @@ async def test_calls_at_the_same_moment_can_not_overdraw_it(ai: AiWorld) -> None
     assert sum(passed) + 100 * len(passed) == 10_000
 
 
-async def test_what_was_not_used_is_given_back(ai: AiWorld) -> None:
+async def test_unused_tokens_are_released(ai: AiWorld) -> None:
     tenant = await ai.tenant()
     reservation = await budgets(ai).reserve(tenant.id, 1_000, 100)
     assert reservation.max_tokens == 900
@@ -54,7 +54,7 @@ async def test_what_was_not_used_is_given_back(ai: AiWorld) -> None:
     assert await reserved(ai, tenant.id, 1_000) == 1_000 - 30 - 100
 
 
-async def test_what_a_dead_process_held_ends_with_the_longest_call(ai: AiWorld) -> None:
+async def test_a_reservation_of_a_dead_process_expires(ai: AiWorld) -> None:
     tenant = await ai.tenant()
     assert await reserved(ai, tenant.id, 1_000) == 900
     ai.world.clock.advance(seconds=LONGEST - 1)
@@ -74,7 +74,7 @@ async def test_a_call_over_midnight_counts_on_the_new_day(ai: AiWorld) -> None:
 
 
 class TestThroughTheApi:
-    async def test_while_a_call_holds_the_rest_others_are_asked_to_wait(self, ai: AiWorld) -> None:
+    async def test_while_a_call_reserves_the_rest_others_have_to_wait(self, ai: AiWorld) -> None:
         tenant = await ai.tenant(ai_provider="openai", ai_daily_tokens=1_000)
         hand = Hand()
         ai.provider.next(hand)
@@ -95,7 +95,7 @@ class TestThroughTheApi:
         assert sent[0] - sent[1] == sum(TOKENS)
 
     @pytest.mark.parametrize("text", ["tide ", "น้ำขึ้น", "潮汐", "🌊"])
-    async def test_a_token_for_each_byte_of_the_prompt_does_not_overdraw_it(
+    async def test_one_token_per_byte_of_the_prompt_does_not_exceed_it(
         self, ai: AiWorld, text: str
     ) -> None:
         tenant = await ai.tenant(ai_provider="openai", ai_daily_tokens=6_000)
@@ -114,7 +114,7 @@ class TestThroughTheApi:
         assert ai.provider.requests == []
 
     @pytest.mark.parametrize("ends", [True, False])
-    async def test_a_call_that_fails_gives_back_what_it_held(
+    async def test_a_failed_call_releases_its_reservation(
         self, ai: AiWorld, ends: bool, loop_time: LoopTime
     ) -> None:
         tenant = await ai.tenant(ai_provider="openai", ai_daily_tokens=1_000)
@@ -126,7 +126,7 @@ class TestThroughTheApi:
         ai.provider.next(plays(recording("openai")))
         assert (await ai.ask(tenant)).status == 200
 
-    async def test_an_address_that_is_not_usable_holds_nothing(self, ai: AiWorld) -> None:
+    async def test_a_url_that_is_not_allowed_reserves_nothing(self, ai: AiWorld) -> None:
         tenant = await ai.tenant(ai_api_key="", ai_daily_tokens=1_000)
         keyless = ai.without_platform_key()
         assert "error" in (await keyless.ask(tenant)).last

@@ -1,4 +1,4 @@
-"""The client's side of a stream, for a client that does not keep up."""
+"""The stream to a slow client."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from masthead.web.bodies import ClientDisconnected
 
 
 class Client:
-    """Takes each part when it is let, and in the meantime holds up the sender."""
+    """Receives each message on demand and blocks the sender in the meantime."""
 
     def __init__(self) -> None:
         self.may_go_on = asyncio.Event()
@@ -48,7 +48,7 @@ async def stream(client: Client) -> AsyncIterator[EventStream]:
 
 
 async def begun(work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-    """A task that has come as far as it can for now."""
+    """Starts a task and runs it until it waits."""
     task = asyncio.create_task(work)
     await asyncio.sleep(0)
     return task
@@ -69,7 +69,7 @@ async def test_a_slow_client_is_waited_for(client: Client, stream: EventStream) 
     assert client.parts == [text("a")]
 
 
-async def test_text_that_comes_during_a_heartbeat_comes_after_it(
+async def test_text_during_a_heartbeat_is_sent_after_it(
     client: Client, stream: EventStream
 ) -> None:
     client.may_go_on.clear()
@@ -91,7 +91,7 @@ async def test_there_is_no_heartbeat_while_something_is_being_sent(
     assert client.parts == [text("a")]
 
 
-async def test_the_end_comes_last_and_once(client: Client, stream: EventStream) -> None:
+async def test_the_stream_ends_once(client: Client, stream: EventStream) -> None:
     client.may_go_on.clear()
     sending = await begun(stream.texts(["a"]))
     endings = [await begun(stream.finish()) for _ in range(2)]
@@ -113,7 +113,7 @@ async def test_a_sender_may_be_cancelled_and_another_ends_the_stream(
     assert client.parts[-1] == b'data: {"error":"no"}\n\n' + DONE
 
 
-async def test_a_client_that_has_left_is_recognized(client: Client, stream: EventStream) -> None:
+async def test_a_disconnected_client_is_detected(client: Client, stream: EventStream) -> None:
     client.is_gone = True
     with pytest.raises(ClientDisconnected):
         await stream.texts(["a"])

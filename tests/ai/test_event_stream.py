@@ -1,4 +1,4 @@
-"""The reader of event streams, cut anywhere and in every spelling."""
+"""The parser of event streams, with chunks of any size."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ EVENTS = [
 
 
 @given(st.lists(st.integers(0, len(STREAM))))
-def test_where_it_is_cut_makes_no_difference(cuts: list[int]) -> None:
+def test_the_size_of_chunks_makes_no_difference(cuts: list[int]) -> None:
     places = sorted({0, len(STREAM), *cuts})
     reader = EventReader()
     found = [event for start, end in pairwise(places) for event in reader.feed(STREAM[start:end])]
@@ -48,7 +48,7 @@ LINES = [
 
 
 @given(st.lists(st.sampled_from(LINES)), st.sampled_from([b"\n", b"\r\n", b"\r"]))
-def test_a_whole_event_in_one_chunk_is_read_as_one_that_comes_in_pieces(
+def test_an_event_in_one_chunk_is_parsed_like_one_in_several(
     lines: list[bytes], end: bytes
 ) -> None:
     stream = b"".join(line + end for line in lines)
@@ -59,13 +59,13 @@ def test_a_whole_event_in_one_chunk_is_read_as_one_that_comes_in_pieces(
     ]
 
 
-def test_nor_are_lines_without_anything() -> None:
+def test_empty_lines_count_towards_the_limit() -> None:
     with pytest.raises(InvalidStream):
         list(EventReader().feed(b"data:\n" * (MAX_EVENT_BYTES + 1)))
 
 
 @pytest.mark.parametrize("line", [b"data: " + b"x" * 1000, b"data: " + b"x" * 1000 + b"\n"])
-def test_what_has_no_end_is_not_collected_for_ever(line: bytes) -> None:
+def test_an_endless_event_is_refused(line: bytes) -> None:
     reader = EventReader()
     for _ in range(MAX_EVENT_BYTES // 1010):
         assert list(reader.feed(line)) == []
@@ -74,13 +74,13 @@ def test_what_has_no_end_is_not_collected_for_ever(line: bytes) -> None:
 
 
 @pytest.mark.parametrize("junk", [b"\xff\xfe\n", b"data: {}\n\nna\xefve\n"])
-def test_a_line_of_junk_is_told(junk: bytes) -> None:
+def test_an_invalid_line_is_refused(junk: bytes) -> None:
     with pytest.raises(InvalidStream):
         list(EventReader().feed(junk))
 
 
 @pytest.mark.parametrize("junk", [b"\xff\xfe", b"data: \xff"])
-def test_junk_at_the_end_is_told(junk: bytes) -> None:
+def test_invalid_text_at_the_end_is_refused(junk: bytes) -> None:
     reader = EventReader()
     assert list(reader.feed(junk)) == []
     with pytest.raises(InvalidStream):

@@ -1,4 +1,4 @@
-"""A provider that fails, a client that leaves, a service that stops: the stream ends in order."""
+"""A failing provider, a disconnected client, a stopping service: the stream ends properly."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ FILTERED = {
 
 
 def begun(name: str) -> bytes:
-    """The recording up to its second piece of text."""
+    """The recording up to its second text."""
     return until(name, "día".encode())
 
 
@@ -78,7 +78,7 @@ class TestMidStream:
         events = await self.ask(ai, name, loop_time.overlong(stalling, 2 * LIMITS.between_chunks))
         assert events == [*BEGUN, failed("provider_timeout")]
 
-    async def test_it_cuts_off(self, ai: AiWorld, name: str) -> None:
+    async def test_it_disconnects(self, ai: AiWorld, name: str) -> None:
         events = await self.ask(ai, name, plays(begun(name), ends=False))
         assert events == [*BEGUN, failed("provider_disconnected")]
 
@@ -96,7 +96,7 @@ class TestMidStream:
             b'data: {"a":' * 60_000,
         ],
     )
-    async def test_it_sends_garbage(self, ai: AiWorld, name: str, garbage: bytes) -> None:
+    async def test_it_sends_invalid_events(self, ai: AiWorld, name: str, garbage: bytes) -> None:
         events = await self.ask(ai, name, plays(begun(name) + garbage * 3, size=1 << 16))
         assert events[-1] == failed("provider_garbled")
 
@@ -104,15 +104,15 @@ class TestMidStream:
         events = await self.ask(ai, name, plays(begun(name) + OVERLOADED[name]))
         assert events == [*BEGUN, failed("provider_error")]
 
-    async def test_it_reports_an_error_for_good(self, ai: AiWorld, name: str) -> None:
+    async def test_it_reports_a_permanent_error(self, ai: AiWorld, name: str) -> None:
         events = await self.ask(ai, name, plays(begun(name) + REJECTED[name]))
         assert events == [*BEGUN, failed("provider_error", retryable=False)]
 
-    async def test_it_reports_a_limit_of_its_own(self, ai: AiWorld, name: str) -> None:
+    async def test_it_reports_a_rate_limit(self, ai: AiWorld, name: str) -> None:
         events = await self.ask(ai, name, plays(begun(name) + LIMITED[name]))
         assert events == [*BEGUN, failed("provider_rate_limited")]
 
-    async def test_it_will_not_say_more(self, ai: AiWorld, name: str) -> None:
+    async def test_it_filters_the_content(self, ai: AiWorld, name: str) -> None:
         events = await self.ask(ai, name, plays(begun(name) + FILTERED[name]))
         assert events == [*BEGUN, failed("content_filtered", retryable=False)]
 
@@ -123,20 +123,20 @@ class TestMidStream:
         assert events[-1] == failed("provider_timeout")
         assert events[0] == {"text": "and "}
 
-    async def test_it_says_nothing_at_all(self, ai: AiWorld, name: str) -> None:
+    async def test_it_sends_nothing(self, ai: AiWorld, name: str) -> None:
         assert await self.ask(ai, name, plays(b"")) == [failed("empty_answer")]
 
-    async def test_it_finishes_without_a_word(self, ai: AiWorld, name: str) -> None:
+    async def test_it_finishes_without_text(self, ai: AiWorld, name: str) -> None:
         content = recording(name)
         for piece in PIECES:
             content = content.replace(piece.replace("\n", "\\n").encode(), b"")
         assert await self.ask(ai, name, plays(content)) == [failed("empty_answer")]
 
-    async def test_it_says_too_much(self, ai: AiWorld, name: str) -> None:
+    async def test_it_sends_too_much_text(self, ai: AiWorld, name: str) -> None:
         events = await self.ask(ai, name, plays(text_event(name, "a" * 50_000) * 10, size=1 << 20))
         assert events[-1] == failed("answer_too_long", retryable=False)
 
-    async def test_it_sends_what_is_no_text_without_end(self, ai: AiWorld, name: str) -> None:
+    async def test_it_sends_events_without_text_forever(self, ai: AiWorld, name: str) -> None:
         comments = b": nothing to say\n\n" * 60_000
         tenant = await ai.tenant(ai_provider=name)
         ai.provider.next(plays(begun(name) + comments * 34, size=1 << 20))
@@ -144,7 +144,7 @@ class TestMidStream:
         assert events == [*BEGUN, failed("answer_too_long", retryable=False)]
         await ai.provider.wait_until_idle()
 
-    async def test_it_sends_a_page(self, ai: AiWorld, name: str) -> None:
+    async def test_it_sends_html(self, ai: AiWorld, name: str) -> None:
         page = answer(200, b"<!doctype html>\n<p>Welcome to nginx</p>\n", Content_Type="text/html")
         assert await self.ask(ai, name, page) == [failed("provider_garbled")]
 
@@ -178,7 +178,7 @@ class TestBeforeTheStream:
             (not_http, "can't be reached"),
         ],
     )
-    async def test_the_error_is_told_in_the_stream(
+    async def test_the_error_is_sent_in_the_stream(
         self, ai: AiWorld, behaviour: Behaviour, words: str, loop_time: LoopTime
     ) -> None:
         tenant = await ai.tenant()
@@ -197,14 +197,14 @@ class TestBeforeTheStream:
         await ai.ask(tenant)
         assert await usage_of(ai, tenant.id) == []
 
-    async def test_nobody_listens(self, ai: AiWorld, unused_tcp_port: int) -> None:
+    async def test_a_refused_connection(self, ai: AiWorld, unused_tcp_port: int) -> None:
         tenant = await ai.tenant()
         hurried = ai.at(f"http://127.0.0.1:{unused_tcp_port}/v1")
         assert (await hurried.ask(tenant)).events == [
             {"error": "The AI provider can't be reached. Try again later."}
         ]
 
-    async def test_who_does_not_take_the_connection_is_not_paid(self, ai: AiWorld) -> None:
+    async def test_a_connection_that_is_not_accepted_costs_nothing(self, ai: AiWorld) -> None:
         tenant = await ai.tenant()
         streams = OutboundStreams(connect_seconds=0.1)
         with full_listener() as port:
@@ -216,7 +216,7 @@ class TestBeforeTheStream:
         ]
         assert await usage_of(ai, tenant.id) == []
 
-    async def test_a_lookup_that_hangs_is_not_paid(self, ai: AiWorld) -> None:
+    async def test_a_hanging_lookup_costs_nothing(self, ai: AiWorld) -> None:
         tenant = await ai.tenant()
         streams = OutboundStreams(lookup=never, connect_seconds=0.1)
         nowhere = ai.at("http://provider.test/v1").with_outbound(streams)
@@ -224,7 +224,9 @@ class TestBeforeTheStream:
         await streams.close()
         assert await usage_of(ai, tenant.id) == []
 
-    async def test_nor_is_it_when_the_client_leaves_meanwhile(self, ai: AiWorld) -> None:
+    async def test_a_client_that_disconnects_during_the_lookup_costs_nothing(
+        self, ai: AiWorld
+    ) -> None:
         tenant = await ai.tenant()
         asked = asyncio.Event()
 
@@ -254,7 +256,7 @@ class TestBeforeTheStream:
             "http://169.254.169.254/latest",
         ],
     )
-    async def test_an_address_that_is_allowed_no_more_is_not_called(
+    async def test_a_url_that_is_no_longer_allowed_is_not_called(
         self, ai: AiWorld, address: str
     ) -> None:
         tenant = await ai.tenant()
@@ -266,7 +268,7 @@ class TestBeforeTheStream:
 
 @contextmanager
 def full_listener() -> Iterator[int]:
-    """A port at which nobody accepts and no more connections may wait."""
+    """A port with a full backlog."""
     with socket.socket() as listener, ExitStack() as waiting:
         listener.bind(("127.0.0.1", 0))
         listener.listen(0)
@@ -329,7 +331,7 @@ class TestTheClientLeaves:
 
 
 class TestTheServiceStops:
-    async def test_open_streams_say_goodbye(self, ai: AiWorld) -> None:
+    async def test_open_streams_end_with_a_last_event(self, ai: AiWorld) -> None:
         closing = ai.with_its_own_streams()
         tenant = await ai.tenant(ai_provider="openai")
         hand = Hand()
@@ -347,7 +349,7 @@ class TestTheServiceStops:
         await asyncio.wait_for(hand.hung_up.wait(), 30)
         assert len(closing.open_streams) == 0
 
-    async def test_newcomers_are_sent_away(self, ai: AiWorld) -> None:
+    async def test_new_streams_end_at_once(self, ai: AiWorld) -> None:
         closing = ai.with_its_own_streams()
         closing.open_streams.close()
         answered = await closing.ask(await ai.tenant())
@@ -355,7 +357,7 @@ class TestTheServiceStops:
 
 
 @pytest.mark.parametrize("tail", ["\n\nsecond: line", "\r", "\x7f"])
-async def test_a_key_that_can_be_no_header_is_told(ai: AiWorld, tail: str) -> None:
+async def test_a_key_that_is_no_valid_header_is_reported(ai: AiWorld, tail: str) -> None:
     tenant = await ai.tenant(ai_api_key=KEY + tail)
     assert (await ai.ask(tenant)).events == [{"error": BAD_KEY}]
     assert ai.provider.requests == []
@@ -383,7 +385,7 @@ async def test_the_key_is_in_no_log(ai: AiWorld) -> None:
     assert KEY not in repr(lines)
 
 
-async def test_the_head_alone_is_no_answer(ai: AiWorld) -> None:
+async def test_headers_alone_are_no_answer(ai: AiWorld) -> None:
     async def only_head(exchange: Exchange) -> None:
         await exchange.write(HEAD)
         exchange.abort()

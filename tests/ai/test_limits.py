@@ -1,4 +1,4 @@
-"""How often AI may be asked, and how much it may cost."""
+"""Rate limits and budgets of AI calls."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class TestPerAddress:
         proxy.headers["x-forwarded-for"] = "203.0.113.51"
         assert await statuses(proxy, 1) == [200]
 
-    async def test_nobody_else_is_believed_about_addresses(self, ai: AiWorld) -> None:
+    async def test_forwarded_addresses_of_other_peers_are_ignored(self, ai: AiWorld) -> None:
         client = await keyless(ai, "203.0.113.60")
         for number in range(11):
             client.headers["x-forwarded-for"] = f"203.0.113.{100 + number}"
@@ -77,7 +77,7 @@ class TestPerAddress:
         neighbour = ai.world.client(tenant.host, address="2001:db8:1:3::1")
         assert await statuses(neighbour, 1) == [200]
 
-    async def test_an_unreadable_wish_is_not_counted(self, ai: AiWorld) -> None:
+    async def test_an_invalid_request_is_not_counted(self, ai: AiWorld) -> None:
         client = await keyless(ai)
         for _ in range(12):
             assert (await client.post(PATH, json={})).status_code == 400
@@ -120,7 +120,7 @@ class TestPerTenant:
 
 
 async def test_calls_without_a_tenant_share_the_limits_of_one(ai: AiWorld) -> None:
-    # Away from the moment at which other tests ask without a tenant.
+    # Not at the time at which other tests call without a tenant.
     ai.world.clock.advance(days=300)
     for number in range(61):
         assert await statuses(ai.world.client(), 1) == [200 if number < 60 else 429]
@@ -151,7 +151,7 @@ class TestBudget:
         ai.world.clock.advance(days=1)
         assert (await ai.ask(tenant)).status == 200
 
-    async def test_the_provider_is_told_what_is_left(self, ai: AiWorld) -> None:
+    async def test_the_remaining_budget_limits_the_answer(self, ai: AiWorld) -> None:
         tenant = await ai.tenant(ai_daily_tokens=2_000)
         await ai.ask(tenant)
         first = json.loads(ai.provider.requests[0].body)["max_tokens"]
@@ -160,6 +160,6 @@ class TestBudget:
         assert 1_000 < first < 2_000
         assert first - second == sum(TOKENS)
 
-    async def test_without_a_budget_nothing_is_said(self, ai: AiWorld) -> None:
+    async def test_without_a_budget_the_answer_is_not_limited(self, ai: AiWorld) -> None:
         await ai.ask(await ai.tenant())
         assert "max_tokens" not in json.loads(ai.provider.requests[0].body)

@@ -1,4 +1,4 @@
-"""What a provider's events are read as: the plain ones and those that need a second look."""
+"""Parsing of providers' events, with and without the fast path."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ def test_an_openai_event_with_text_can_end_the_answer_and_count_it() -> None:
 
 @pytest.mark.parametrize("provider", AiProvider)
 @pytest.mark.parametrize("data", [b"", b"7", b"{", b'{"a":"\xff"}', b"[[" * 5_000])
-def test_what_is_no_object_is_garbled(provider: AiProvider, data: bytes) -> None:
+def test_an_event_that_is_no_object_is_invalid(provider: AiProvider, data: bytes) -> None:
     with pytest.raises(Failure, match="provider_garbled"):
         reader_for(provider).feed(b"", data)
 
 
-def test_an_error_beside_text_is_an_error() -> None:
+def test_an_error_with_text_is_an_error() -> None:
     data = b'{"choices":[{"delta":{"content":"a"}}],"error":{"code":"rate_limit"}}'
     with pytest.raises(Failure, match="provider_rate_limited"):
         reader_for(AiProvider.OPENAI).feed(b"", data)

@@ -1,4 +1,4 @@
-"""What is refused before a stream begins, in the API's envelope."""
+"""Errors before the stream starts have the API's envelope."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tests.ai.stream import GENERATE, PATH
         ({"action": "rewrite", "selection": "a" * 600_000}, "larger than"),
     ],
 )
-async def test_a_wish_that_can_not_be_read(ai: AiWorld, body: dict[str, Any], words: str) -> None:
+async def test_an_invalid_request(ai: AiWorld, body: dict[str, Any], words: str) -> None:
     tenant = await ai.tenant()
     response = await tenant.guest.post(PATH, json=body)
     assert response.status_code == 400
@@ -51,7 +51,7 @@ async def test_a_body_that_is_no_object(ai: AiWorld, body: bytes) -> None:
     assert response.json()["error"]["code"] == "BAD_REQUEST"
 
 
-async def test_a_page_elsewhere_can_not_ask_without_asking_first(ai: AiWorld) -> None:
+async def test_a_page_of_another_site_needs_a_preflight(ai: AiWorld) -> None:
     client = ai.world.client()
     headers = {"content-type": "text/plain"}
     response = await client.post(PATH, content=b'{"action":"generate"}', headers=headers)
@@ -59,7 +59,7 @@ async def test_a_page_elsewhere_can_not_ask_without_asking_first(ai: AiWorld) ->
     assert "application/json" in response.json()["error"]["message"]
 
 
-async def test_pages_that_the_tenant_lists_may_ask(ai: AiWorld) -> None:
+async def test_pages_of_listed_origins_may_call_it(ai: AiWorld) -> None:
     tenant = await ai.tenant(cors_origins=["https://app.example.com"])
     page = tenant.guest
     page.headers["origin"] = "https://app.example.com"

@@ -1,4 +1,4 @@
-"""Streams of `masthead serve` itself: a client that leaves, and SIGTERM in mid-answer."""
+"""Streams of `masthead serve`: a client that disconnects, and SIGTERM during an answer."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def served(tmp_path: Path, provider: Receiver) -> Iterator[Running]:
 
 @asynccontextmanager
 async def begun(served: Running, hand: Hand) -> AsyncIterator[AsyncIterator[str]]:
-    """The lines of an answer whose first text has come."""
+    """The lines of an answer after its first text."""
     async with (
         httpx.AsyncClient(timeout=60) as client,
         client.stream("POST", served.address + PATH, json=GENERATE) as response,
@@ -43,7 +43,7 @@ async def begun(served: Running, hand: Hand) -> AsyncIterator[AsyncIterator[str]
         yield lines
 
 
-async def test_a_client_that_leaves_ends_the_providers_call(
+async def test_a_disconnected_client_ends_the_providers_call(
     served: Running, provider: Receiver
 ) -> None:
     hand = Hand()
@@ -55,14 +55,16 @@ async def test_a_client_that_leaves_ends_the_providers_call(
     assert left.seconds() < 1
 
 
-async def test_sigterm_ends_the_stream_in_order(served: Running, provider: Receiver) -> None:
+async def test_sigterm_ends_the_stream_with_a_last_event(
+    served: Running, provider: Receiver
+) -> None:
     hand = Hand()
     provider.next(hand)
     async with begun(served, hand) as lines:
         told = Stopwatch(served.process.pid)
         served.process.send_signal(signal.SIGTERM)
         rest = [line async for line in lines if line]
-    # What follows is the interpreter's own end, which is a matter of the machine.
+    # The exit of the interpreter depends on the machine.
     assert told.seconds() < 5
     assert rest == [
         'data: {"event":"stream_failed","reason":"service_stopping","retryable":true}',

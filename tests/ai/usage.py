@@ -1,4 +1,4 @@
-"""What the ledger says of a tenant."""
+"""The ledger's rows of a tenant."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Carts that are left behind: marked by the worker, told once."""
+"""Abandoned carts: marked by the worker, with one event."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ async def test_a_cart_is_abandoned_24_hours_after_its_last_change(
     assert (after["status"], after["last_activity"]) == ("abandoned", changed["updated"])
 
 
-async def test_a_cart_is_told_once_whatever_becomes_of_it(app: World, tenant: TenantWorld) -> None:
+async def test_a_cart_sends_one_event(app: World, tenant: TenantWorld) -> None:
     cart = await tenant.create("carts", CART)
     for change in ({"status": "open"}, {"status": "abandoned"}, {"status": "open"}):
         app.clock.advance(hours=25)
@@ -75,7 +75,7 @@ async def test_a_cart_without_items_or_paid_is_not_abandoned(
     assert await told(tenant) == []
 
 
-async def test_a_last_activity_that_is_named_counts(app: World, tenant: TenantWorld) -> None:
+async def test_a_given_last_activity_counts(app: World, tenant: TenantWorld) -> None:
     touched = "2026-11-10T08:00:00.000Z"
     await tenant.create("carts", CART | {"last_activity": touched})
     await work(app)

@@ -1,4 +1,4 @@
-"""A service of its own for each test of mail, and a look at what it has sent."""
+"""A service for each test of emails, and access to what it has sent."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Office:
     folder: Path
 
     async def send(self) -> None:
-        """What the worker would do by now."""
+        """Runs due jobs as the worker does."""
         runner = job_runner(self.world.parts)
         while await runner.run_due():
             pass

@@ -1,4 +1,4 @@
-"""A real SMTP server on loopback that keeps what it is given, and refuses as told."""
+"""A real SMTP server on loopback that records emails and refuses on demand."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class Postbox:
     envelopes: list[Envelope] = field(default_factory=list)
     was_secure: list[bool] = field(default_factory=list)
     refusals: deque[str] = field(default_factory=deque)
-    """What the next recipients are answered, one each."""
+    """The replies to the next recipients, one each."""
     second_thoughts: deque[str] = field(default_factory=deque)
-    """What the next whole mails are answered."""
+    """The replies to the next emails."""
 
     async def __aenter__(self) -> Postbox:
         await self.open()
@@ -48,7 +48,7 @@ class Postbox:
         await self.close()
 
     async def open(self) -> None:
-        """Also takes up again, on the same port, after `close`."""
+        """Also restarts on the same port after `close`."""
         self._server = await asyncio.get_running_loop().create_server(
             self._protocol,
             "127.0.0.1",

@@ -1,4 +1,4 @@
-"""A mail server that accepts a connection and then says nothing holds up nobody else."""
+"""A mail server that accepts a connection and never replies does not delay other jobs."""
 
 from __future__ import annotations
 

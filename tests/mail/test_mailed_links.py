@@ -1,4 +1,4 @@
-"""Mail scanners open every link they find: whatever the service mails, that changes nothing."""
+"""Mail scanners open every link in an email: that must not change anything."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SUBJECTS = {
 NEWSLETTER = "A newsletter"
 ACCEPTS = ("text/html", "text/html,*/*;q=0.8", "*/*", "application/json", "image/*", "")
 CHANGED_BY_CANCELLING = {
-    # The request, the site that can be written again, and what moves with every write.
+    # The request, the read-only mode, and rows that change with every write.
     "gdpr_requests",
     "site_settings",
     "tenant_states",
@@ -110,11 +110,11 @@ async def queue_newsletter(tenant: TenantWorld, to: Account) -> None:
 
 
 def is_specified_to_act(link: str, accept: str) -> bool:
-    """Cancelling alone, and only where no page was asked for."""
+    """Only cancelling, and only if HTML is not accepted."""
     return urlsplit(link).path.endswith("/cancel") and "text/html" not in accept
 
 
-async def test_a_link_of_a_mail_that_is_only_opened_changes_nothing(office: Office) -> None:
+async def test_opening_a_link_of_an_email_changes_nothing(office: Office) -> None:
     world = office.world
     tenant = await world.new_tenant()
     mails = await every_mail(office, tenant)
@@ -142,7 +142,7 @@ async def test_a_link_of_a_mail_that_is_only_opened_changes_nothing(office: Offi
                 assert await everything(world) == before, (method, link, accept)
 
 
-async def test_opening_a_cancel_link_for_no_page_does_no_more_than_cancel(office: Office) -> None:
+async def test_opening_a_cancel_link_as_a_program_only_cancels(office: Office) -> None:
     world = office.world
     tenant = await world.new_tenant()
     links = set().union(*(links_in(mail) for mail in await every_mail(office, tenant)))

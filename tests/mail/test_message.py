@@ -1,4 +1,4 @@
-"""What goes over the wire: headers that nobody can add to, and text that every program reads."""
+"""The composed message: no header injection, and text that every program reads."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ SITE = {"site_name": "Die Zeitung", "site_url": "https://zeitung.example.org"}
 
 
 def sent(**changes: Any) -> tuple[bytes, EmailMessage]:
-    """A letter as bytes, and as its receiver reads them."""
+    """An email as bytes, and as parsed by its receiver."""
     values = {"to": "reader@example.com", "subject": "Hello", "text": "Hi\n", "html": "<p>Hi</p>"}
     rendered = RenderedMail(**(values | changes))
     raw = compose(rendered, mail_id="abc", written=WRITTEN, sender=SENDER).content
@@ -67,14 +67,14 @@ def test_the_parts_and_headers_of_a_mail() -> None:
     assert raw.count(b"\n") == raw.count(b"\r\n")
 
 
-def test_a_newsletter_can_be_left_with_one_click() -> None:
+def test_a_newsletter_has_one_click_unsubscribe() -> None:
     url = "https://demo.example.org/member/unsubscribe?email=" + "x" * 200 + "&token=" + "0" * 64
     raw, _ = sent(unsubscribe_url=url)
     assert f"\r\nList-Unsubscribe: <{url}>\r\n".encode() in raw
     assert b"\r\nList-Unsubscribe-Post: List-Unsubscribe=One-Click\r\n" in raw
 
 
-def test_other_mails_offer_no_unsubscribing() -> None:
+def test_other_emails_have_no_unsubscribe_header() -> None:
     _, mail = sent()
     assert set(mail.keys()) == PLAIN
 
@@ -106,7 +106,7 @@ def test_names_and_subjects_end_no_header(name: str) -> None:
         "\n@x.y",
     ],
 )
-def test_an_address_that_is_none_is_refused(name: str, address: str) -> None:
+def test_an_invalid_address_is_refused(name: str, address: str) -> None:
     if (name, address) == ("reply_to", ""):
         return
     with pytest.raises(ValueError):
@@ -155,7 +155,7 @@ def test_no_address_adds_to_the_headers(local: str, name: str) -> None:
     assert set(mail.keys()) == PLAIN
 
 
-def test_a_domain_in_another_script_needs_no_other_mail() -> None:
+def test_a_domain_in_another_script_needs_no_utf8_headers() -> None:
     raw, mail = sent(to="reader@MÜNCHEN.example")
     assert mail["to"] == "reader@xn--mnchen-3ya.example"
     assert raw.isascii()
@@ -177,7 +177,7 @@ def test_any_name_arrives_as_it_was_written(name: str) -> None:
 
 
 @given(text=st.text(st.characters(exclude_categories=["Cs"]), max_size=200))
-def test_no_text_changes_who_gets_the_mail(text: str) -> None:
+def test_no_text_changes_the_recipient(text: str) -> None:
     raw, mail = sent(to_name=text, subject=text)
     assert [each.addr_spec for each in mail["to"].addresses] == ["reader@example.com"]
     assert set(mail.keys()) == PLAIN
@@ -185,7 +185,7 @@ def test_no_text_changes_who_gets_the_mail(text: str) -> None:
 
 
 def decoded(raw: bytes, name: str) -> str:
-    """A header as RFC 2047 has it read: unfolded, its encoded words decoded once."""
+    """A header parsed by RFC 2047: unfolded, its encoded words decoded once."""
     value = message_from_bytes(raw, policy=compat32)[name].replace("\r\n", "")
     return str(make_header(decode_header(value)))
 
@@ -213,7 +213,7 @@ HOSTILE_NAMES = st.lists(ENCODED_WORDS | INJECTED | FRAGMENTS, max_size=12).map(
 
 
 @given(name=HOSTILE_NAMES, subject=HOSTILE_NAMES)
-def test_an_encoded_word_arrives_as_the_characters_it_is_made_of(name: str, subject: str) -> None:
+def test_an_encoded_word_in_a_name_is_not_decoded(name: str, subject: str) -> None:
     raw, mail = sent(to_name=name, subject=subject)
     head, _, _ = raw.partition(b"\r\n\r\n")
     fields = [line for line in head.split(b"\r\n") if not line.startswith(b" ")]
@@ -236,7 +236,7 @@ def test_an_encoded_word_arrives_as_the_characters_it_is_made_of(name: str, subj
 
 
 @pytest.mark.parametrize("part", ["\r", "\n", "\r\n", "\r\n\r\n ", "\n ", "\x00", "\x7f"])
-def test_no_header_is_written_with_a_line_break_that_is_no_folding(part: str) -> None:
+def test_a_header_with_a_line_break_is_refused(part: str) -> None:
     with pytest.raises(ValueError, match="Subject would hold a line break"):
         field("Subject", f"a{part}b")
 
@@ -288,12 +288,12 @@ def test_every_template_is_a_pair() -> None:
     assert names == {path.stem for path in FOLDER.glob("*.html")} - {"parts"}
 
 
-def test_these_are_all_the_functions_that_make_a_mail() -> None:
+def test_all_functions_that_build_an_email_are_tested() -> None:
     functions = {name for name, value in vars(account_emails).items() if inspect.isfunction(value)}
     assert functions == {mail.template for mail in MAILS}
 
 
-def test_an_unsubscribe_link_stands_in_both_parts() -> None:
+def test_an_unsubscribe_link_is_in_both_parts() -> None:
     rendered = render(
         Mail("email_in_use", "a@example.com", "Hi", SITE, unsubscribe_url="https://u.x")
     )

@@ -1,4 +1,4 @@
-"""A mail commits with its change, is sent by the worker, and is sent again when that failed."""
+"""An email is committed with its change, sent by the worker, and retried after an error."""
 
 from __future__ import annotations
 
@@ -57,27 +57,27 @@ class TestFiles:
             await fail_after_queueing()
         assert await office.mails() == []
 
-    async def test_what_waits_in_the_database_is_unreadable(self, office: Office) -> None:
+    async def test_queued_emails_are_encrypted(self, office: Office) -> None:
         tenant = await office.world.new_tenant()
         await queue(tenant)
         waiting = repr(await everything(office.world))
         assert "reader@example.com" in waiting
         assert "s3cret-token" not in waiting
 
-    async def test_what_was_sent_is_gone(self, office: Office) -> None:
+    async def test_a_sent_email_is_deleted(self, office: Office) -> None:
         tenant = await office.world.new_tenant()
         await queue(tenant)
         await office.send()
         left = await everything(office.world)
         assert (left["mails"], left["jobs"]) == ([], [])
 
-    async def test_an_address_that_is_none_fails_at_once(self, office: Office) -> None:
+    async def test_an_invalid_address_fails_at_once(self, office: Office) -> None:
         tenant = await office.world.new_tenant()
         with pytest.raises(ValueError):
             await queue(tenant, "a@example.com\r\nBcc: b@example.com")
         assert (await everything(office.world))["jobs"] == []
 
-    async def test_what_nobody_could_send_goes_after_two_weeks(self, office: Office) -> None:
+    async def test_an_unsent_email_is_deleted_after_two_weeks(self, office: Office) -> None:
         tenant = await office.world.new_tenant()
         await queue(tenant)
         await office.world.parts.mail.sweep()
@@ -113,7 +113,7 @@ class Crash(BaseException):
 
 
 class DyingRoad:
-    """Sends, and then the worker is no more."""
+    """Sends, and then the worker dies."""
 
     def __init__(self, road: Transport) -> None:
         self._road = road
@@ -133,9 +133,7 @@ class TestServer:
         assert LINK in text_of(mail)
         assert postbox.was_secure == [True]
 
-    async def test_a_server_that_is_down_is_asked_again(
-        self, world: World, postbox: Postbox
-    ) -> None:
+    async def test_a_server_that_is_down_is_retried(self, world: World, postbox: Postbox) -> None:
         await queue(await world.new_tenant())
         await postbox.close()
         runner = job_runner(world.parts)
@@ -148,7 +146,7 @@ class TestServer:
         assert await runner.run_due() == 1
         assert len(postbox.letters) == 1
 
-    async def test_after_a_crash_the_same_mail_comes_again(
+    async def test_after_a_crash_the_same_email_is_sent_again(
         self, world: World, postbox: Postbox
     ) -> None:
         await queue(await world.new_tenant())
@@ -167,9 +165,7 @@ class TestServer:
         assert first["message-id"] == second["message-id"]
         assert first.as_bytes() == second.as_bytes()
 
-    async def test_a_mailbox_that_does_not_exist_is_asked_once(
-        self, world: World, postbox: Postbox
-    ) -> None:
+    async def test_an_unknown_mailbox_is_not_retried(self, world: World, postbox: Postbox) -> None:
         await queue(await world.new_tenant())
         postbox.refusals.append("550 5.1.1 No such user")
         with capture_logs() as logs:
@@ -180,7 +176,7 @@ class TestServer:
         assert (left["mails"], left["jobs"]) == ([], [])
 
     @pytest.mark.parametrize("takes_utf8", [False, True])
-    async def test_an_address_beyond_ascii_is_written_to_or_given_up_at_once(
+    async def test_an_email_to_a_non_ascii_address_is_sent_or_not_retried(
         self, world: World, postbox: Postbox, takes_utf8: bool
     ) -> None:
         postbox.takes_utf8 = takes_utf8

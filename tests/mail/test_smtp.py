@@ -1,4 +1,4 @@
-"""Mails reach a real SMTP server, over TLS that is checked."""
+"""Emails are sent to a real SMTP server, over verified TLS."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ async def test_a_certificate_is_checked(authority: Authority, security: str) -> 
             assert postbox.letters == []
 
 
-async def test_a_server_without_starttls_gets_no_mail_that_wants_it() -> None:
+async def test_a_server_without_required_starttls_gets_no_email() -> None:
     async with Postbox("plain") as postbox:
         server = SmtpServer("127.0.0.1", postbox.port, SmtpSecurity.STARTTLS)
         with pytest.raises(aiosmtplib.SMTPException):
@@ -76,7 +76,7 @@ async def test_a_server_without_starttls_gets_no_mail_that_wants_it() -> None:
         assert postbox.letters == []
 
 
-async def test_a_server_that_wants_a_login(authority: Authority) -> None:
+async def test_a_server_that_requires_a_login(authority: Authority) -> None:
     async with Postbox("starttls", authority.certificate(), needs_login=True) as postbox:
         with pytest.raises(aiosmtplib.SMTPAuthenticationError):
             await road_to(postbox, authority.ca_file, USER, "wrong").send("abc", rendered())
@@ -84,7 +84,7 @@ async def test_a_server_that_wants_a_login(authority: Authority) -> None:
         assert len(postbox.letters) == 1
 
 
-async def test_only_an_unknown_mailbox_is_final() -> None:
+async def test_only_an_unknown_mailbox_is_permanent() -> None:
     async with Postbox() as postbox:
         road = road_to(postbox)
         postbox.refusals.append("550 5.1.1 No such user here")
@@ -99,7 +99,7 @@ async def test_only_an_unknown_mailbox_is_final() -> None:
 
 
 class TestBeyondAscii:
-    async def test_it_is_sent_where_the_server_offers_that(self, authority: Authority) -> None:
+    async def test_it_is_sent_to_a_server_with_smtputf8(self, authority: Authority) -> None:
         async with Postbox("starttls", authority.certificate(), takes_utf8=True) as postbox:
             await road_to(postbox, authority.ca_file).send("abc", rendered("ömil@münchen.example"))
             (envelope,) = postbox.envelopes
@@ -108,7 +108,7 @@ class TestBeyondAscii:
             assert "BODY=8BITMIME" in envelope.mail_options
             assert postbox.letters[0]["to"] == "ömil@xn--mnchen-3ya.example"
 
-    async def test_any_server_takes_what_is_ascii(self) -> None:
+    async def test_an_ascii_address_needs_no_smtputf8(self) -> None:
         for takes_utf8 in (False, True):
             async with Postbox(takes_utf8=takes_utf8) as postbox:
                 await road_to(postbox).send("abc", rendered("omil@münchen.example"))
@@ -116,13 +116,13 @@ class TestBeyondAscii:
                 assert envelope.rcpt_tos == ["omil@xn--mnchen-3ya.example"]
                 assert not envelope.smtp_utf8
 
-    async def test_a_server_that_can_not_is_not_asked_again(self) -> None:
+    async def test_a_server_without_smtputf8_is_not_retried(self) -> None:
         async with Postbox() as postbox:
             with pytest.raises(AsciiOnly, match="SMTPUTF8"):
                 await road_to(postbox).send("abc", rendered("ömil@example.com"))
             assert postbox.letters == []
 
-    async def test_nor_one_that_can_but_whose_next_one_can_not(self) -> None:
+    async def test_a_server_whose_next_hop_lacks_smtputf8_is_not_retried(self) -> None:
         async with Postbox(takes_utf8=True) as postbox:
             road = road_to(postbox)
             postbox.refusals.append("553 5.6.7 Non-ASCII addresses not permitted")
@@ -132,7 +132,7 @@ class TestBeyondAscii:
             with pytest.raises(AsciiOnly):
                 await road.send("abc", rendered("ömil@example.com"))
 
-    async def test_other_refusals_are_not_final(self) -> None:
+    async def test_other_errors_are_retried(self) -> None:
         async with Postbox(takes_utf8=True) as postbox:
             road = road_to(postbox)
             for refusal in ("451 4.6.7 Try later", "554 5.1.8 Bad sender"):
@@ -140,7 +140,7 @@ class TestBeyondAscii:
                 with pytest.raises(aiosmtplib.SMTPDataError):
                     await road.send("abc", rendered("ömil@example.com"))
 
-    async def test_a_login_that_is_not_offered_is_no_matter_of_the_address(self) -> None:
+    async def test_a_missing_login_is_not_an_error_of_the_address(self) -> None:
         async with Postbox() as postbox:
             with pytest.raises(aiosmtplib.SMTPException) as raised:
                 await road_to(postbox, user=USER, password="x").send("abc", rendered("ömil@x.y"))

@@ -1,4 +1,4 @@
-"""Pictures made for the tests, some of them with a place, some of them with bad intentions."""
+"""Pictures for the tests, some with a location, some malicious."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def exif(*, orientation: int = 1, place: bool = True) -> Image.Exif:
 
 
 def picture(kind: str, size: tuple[int, int] = (64, 48), **options: object) -> bytes:
-    """Red on the left and top, so that turns and crops can be told; noise so that it's a photo."""
+    """Red on the left and top, to recognize turns and crops; with noise like a photo."""
     image = Image.new("RGB", size, "blue")
     image.paste("red", (0, 0, size[0] // 2, size[1] // 2))
     return saved(image, kind, **options)

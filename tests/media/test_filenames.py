@@ -82,5 +82,5 @@ def test_any_name_becomes_a_safe_one(filename: str, content_type: str) -> None:
         ("", ""),
     ],
 )
-def test_the_shown_name_is_the_senders_without_its_folders(filename: str, expected: str) -> None:
+def test_the_display_name_is_the_clients_without_folders(filename: str, expected: str) -> None:
     assert display_name(filename) == expected

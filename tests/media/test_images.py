@@ -1,4 +1,4 @@
-"""Sizes and thumbs of pictures, and the refusal of those that would hurt."""
+"""Dimensions and thumbnails of pictures, and refusing dangerous ones."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_dimensions_are_those_shown(kind: str, orientation: int, size: tuple[int
         b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 10 10\n",
     ],
 )
-def test_what_is_no_usable_picture_has_neither_dimensions_nor_thumb(source: bytes) -> None:
+def test_an_undecodable_file_has_neither_dimensions_nor_thumbnail(source: bytes) -> None:
     with at_most(2):
         assert dimensions(io.BytesIO(source)) is None
         with pytest.raises(BadImage):
@@ -85,7 +85,7 @@ def test_the_largest_allowed_picture_has_dimensions_without_being_decoded() -> N
 
 
 @pytest.mark.parametrize("kind", ["PNG", "JPEG", "GIF", "WEBP"])
-def test_a_picture_cut_off_is_refused(kind: str) -> None:
+def test_a_truncated_picture_is_refused(kind: str) -> None:
     noise = saved(Image.effect_noise((200, 200), 90).convert("RGB"), kind)
     for share in (0.1, 0.5, 0.9):
         with pytest.raises(BadImage):
@@ -123,7 +123,7 @@ def test_thumb_sizes_are_parsed(text: str, expected: ThumbSpec | None) -> None:
     assert parse_thumb(text) == expected
 
 
-def test_a_spec_prints_as_it_was_asked_for() -> None:
+def test_a_spec_prints_as_requested() -> None:
     assert [str(parse_thumb(t)) for t in ("10x20t", "10x20", "0x5")] == ["10x20t", "10x20", "0x5"]
 
 
@@ -143,14 +143,14 @@ def test_a_spec_prints_as_it_was_asked_for() -> None:
         ("1x1", (1, 1)),
     ],
 )
-def test_thumbs_have_the_size_asked_for_and_the_source_s_format(
+def test_thumbnails_have_the_requested_size_and_the_sources_format(
     kind: str, spec: str, size: tuple[int, int]
 ) -> None:
     image = thumb(picture(kind), spec)
     assert (image.size, image.format) == (size, kind)
 
 
-def test_a_phone_s_picture_gives_a_plain_jpeg() -> None:
+def test_an_mpo_gives_a_plain_jpeg() -> None:
     assert thumb(picture("MPO"), "20x20").format == "JPEG"
 
 
@@ -158,7 +158,7 @@ def test_a_phone_s_picture_gives_a_plain_jpeg() -> None:
     ("spec", "top_left", "bottom_left"),
     [("60x20t", RED, RED), ("60x20b", BLUE, BLUE), ("60x20", RED, BLUE), ("60x60f", RED, BLUE)],
 )
-def test_crops_keep_the_part_asked_for(
+def test_crops_keep_the_requested_part(
     spec: str, top_left: tuple[int, int, int], bottom_left: tuple[int, int, int]
 ) -> None:
     image = thumb(picture("PNG", (60, 60)), spec).convert("RGB")
@@ -168,7 +168,7 @@ def test_crops_keep_the_part_asked_for(
 
 @pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP"])
 @pytest.mark.parametrize(("orientation", "corner"), [(1, (2, 2)), (3, (-3, -3)), (6, (-3, 2))])
-def test_thumbs_stand_upright(kind: str, orientation: int, corner: tuple[int, int]) -> None:
+def test_thumbnails_are_upright(kind: str, orientation: int, corner: tuple[int, int]) -> None:
     source = picture(kind, (80, 40), exif=exif(orientation=orientation))
     image = thumb(source, "40x0").convert("RGB")
     assert image.size == ((40, 80) if orientation == 6 else (40, 20))
@@ -177,7 +177,7 @@ def test_thumbs_stand_upright(kind: str, orientation: int, corner: tuple[int, in
     assert not is_near(image.getpixel((image.width - 1 - x, image.height - 1 - y)), RED)
 
 
-def test_a_thumb_carries_no_metadata() -> None:
+def test_a_thumbnail_has_no_metadata() -> None:
     made = make_thumb(io.BytesIO(picture("JPEG", exif=exif())), ThumbSpec(20, 20))
     assert not dict(Image.open(io.BytesIO(made)).getexif())
     assert b"Camera" not in made
@@ -223,7 +223,7 @@ def test_an_animation_gives_its_first_frame() -> None:
 
 
 @pytest.mark.parametrize("kind", ["PNG", "GIF", "WEBP"])
-def test_what_must_be_decoded_whole_may_not_be_as_large(kind: str) -> None:
+def test_formats_that_are_decoded_whole_have_a_lower_limit(kind: str) -> None:
     height = MAX_PIXELS_OF[kind] // 10_000 + 1
     source = saved(Image.new("P", (10_000, height)), kind, method=0)
     assert dimensions(io.BytesIO(source)) == (10_000, height)
@@ -241,7 +241,7 @@ def test_a_large_photo_is_cropped_where_a_small_one_is(kind: str, orientation: i
     assert is_near(image.getpixel(blue), BLUE)
 
 
-def test_a_strip_is_not_blown_up() -> None:
+def test_a_narrow_strip_is_not_enlarged_beyond_the_limit() -> None:
     with pytest.raises(BadImage):
         make_thumb(io.BytesIO(picture("PNG", (2, 9000))), ThumbSpec(4096, 0))
 
@@ -250,7 +250,7 @@ def test_a_strip_is_not_blown_up() -> None:
 @given(
     st.sampled_from(["PNG", "JPEG", "GIF", "WEBP"]), st.integers(0, 10_000), st.binary(max_size=8)
 )
-def test_a_damaged_picture_gives_a_thumb_or_a_refusal(kind: str, at: int, junk: bytes) -> None:
+def test_a_damaged_picture_gives_a_thumbnail_or_bad_image(kind: str, at: int, junk: bytes) -> None:
     source = bytearray(_SOURCES[kind])
     at %= len(source)
     source[at : at + len(junk)] = junk
@@ -264,7 +264,7 @@ def test_a_damaged_picture_gives_a_thumb_or_a_refusal(kind: str, at: int, junk: 
 _SOURCES = {kind: picture(kind) for kind in ("PNG", "JPEG", "GIF", "WEBP")}
 
 
-async def test_the_pool_works_beside_the_loop_and_refuses_when_full() -> None:
+async def test_the_pool_does_not_block_the_loop_and_refuses_when_full() -> None:
     pool = ImagePool(threads=1, max_waiting=1)
     gate = threading.Event()
     try:
@@ -282,7 +282,7 @@ async def test_the_pool_works_beside_the_loop_and_refuses_when_full() -> None:
         pool.close()
 
 
-async def test_a_cancelled_caller_leaves_only_when_its_file_is_free() -> None:
+async def test_a_cancelled_caller_waits_until_its_file_is_free() -> None:
     pool = ImagePool(threads=1, max_waiting=1)
     has_begun, gate, is_done = threading.Event(), threading.Event(), threading.Event()
 

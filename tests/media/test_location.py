@@ -1,4 +1,4 @@
-"""A picture's place goes; its pixels, its orientation and the rest of its metadata stay."""
+"""The location is removed; pixels, orientation and other metadata stay."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def stripped(source: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP", "AVIF", "MPO"])
-def test_the_place_goes_and_the_rest_stays(kind: str) -> None:
+def test_the_location_is_removed_and_the_rest_stays(kind: str) -> None:
     source = picture(kind, exif=exif(orientation=6))
     before = Image.open(io.BytesIO(source))
     assert before.getexif().get_ifd(GPS_PART)
@@ -68,14 +68,14 @@ def test_either_byte_order_is_read(endian: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP", "GIF", "AVIF"])
-def test_a_picture_without_a_place_is_left_as_it_is(kind: str) -> None:
+def test_a_picture_without_a_location_is_unchanged(kind: str) -> None:
     assert strip_location(io.BytesIO(picture(kind))) is None
     if kind != "GIF":
         assert strip_location(io.BytesIO(picture(kind, exif=exif(place=False)))) is None
 
 
 @pytest.mark.parametrize("kind", ["JPEG", "WEBP"])
-def test_a_place_in_xmp_goes_too(kind: str) -> None:
+def test_a_location_in_xmp_is_removed(kind: str) -> None:
     source = picture(kind, xmp=XMP)
     assert all(place in source for place in PLACES)
     result = stripped(source)
@@ -85,7 +85,7 @@ def test_a_place_in_xmp_goes_too(kind: str) -> None:
     Image.open(io.BytesIO(result)).load()
 
 
-def test_a_place_in_a_png_s_text_chunks_goes_too() -> None:
+def test_a_location_in_text_chunks_of_a_png_is_removed() -> None:
     plain = (b"iTXt", b"XML:com.adobe.xmp\0\0\0\0\0" + XMP)
     packed = (b"iTXt", b"XML:com.adobe.xmp\0\1\0\0\0" + zlib.compress(XMP))
     raw = (b"zTXt", b"Raw profile type exif\0\0" + zlib.compress(b"hex"))
@@ -101,7 +101,7 @@ def test_a_place_in_a_png_s_text_chunks_goes_too() -> None:
     assert image.info["Title"] == "kept"
 
 
-def test_a_second_picture_behind_the_first_loses_its_place_too() -> None:
+def test_the_location_of_an_appended_picture_is_removed() -> None:
     first = picture("JPEG", exif=exif(place=False))
     assert b"SECRET" not in stripped(first + picture("JPEG", exif=exif()))
 
@@ -141,14 +141,14 @@ ENTRY = b"\x25\x88\x04\0\1\0\0\0\x08\0\0\0"
     ],
 )
 @pytest.mark.parametrize("start", [b"", b"II*\0\x08\0\0\0\xff\xff"])
-def test_a_file_made_to_keep_us_busy_does_not(unit: bytes, start: bytes) -> None:
+def test_a_malicious_file_is_searched_only_in_part(unit: bytes, start: bytes) -> None:
     source = start + unit * (10_000_000 // len(unit))
     with at_most(5):
         strip_location(io.BytesIO(source))
 
 
 @pytest.mark.parametrize("chunk", [(b"tEXt", b"Raw profile type x"), (b"tEXt", b"")])
-def test_a_png_of_tiny_chunks_does_not_either(chunk: tuple[bytes, bytes]) -> None:
+def test_a_png_of_tiny_chunks_is_searched_only_in_part(chunk: tuple[bytes, bytes]) -> None:
     source = png(1, 1, *[chunk] * 200_000)
     with at_most(5):
         strip_location(io.BytesIO(source))

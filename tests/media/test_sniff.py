@@ -1,4 +1,4 @@
-"""Types by content: what is active is recognised under any name, what is unknown stays inert."""
+"""Types by content: markup is detected under any name, and unknown types stay inert."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_pictures_are_recognised(kind: str, expected: str) -> None:
         (b"[" * HEAD_BYTES, "text/plain; charset=utf-8"),
     ],
 )
-def test_a_type_is_told_from_the_first_bytes(head: bytes, expected: str) -> None:
+def test_a_type_is_detected_from_the_first_bytes(head: bytes, expected: str) -> None:
     assert sniff(head) == expected
 
 
@@ -140,7 +140,7 @@ def test_markup_with_binary_bytes_is_still_markup() -> None:
     assert sniff(b"<html>\0<script>alert(1)</script>\xff").startswith("text/html")
 
 
-def test_a_name_only_tells_kinds_of_inert_text_apart() -> None:
+def test_a_name_only_distinguishes_kinds_of_inert_text() -> None:
     assert sniff(b"a,b\n1,2\n", "list.CSV") == "text/csv; charset=utf-8"
     assert sniff(b"# Title", "readme.md") == "text/markdown; charset=utf-8"
     assert sniff(b"alert(1)", "x.js") == "text/plain; charset=utf-8"

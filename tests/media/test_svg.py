@@ -1,4 +1,4 @@
-"""SVG intake: what acts or reaches out is gone, what can't be cleaned is refused."""
+"""SVG uploads: scripts and external references are removed, or the file is refused."""
 
 from __future__ import annotations
 
@@ -42,18 +42,18 @@ def cleaned(data: bytes) -> str:
         ("<iframe src='https://evil.example'/>", "evil"),
     ],
 )
-def test_what_acts_or_reaches_out_is_taken_out(inside: str, forbidden: str) -> None:
+def test_scripts_and_external_references_are_removed(inside: str, forbidden: str) -> None:
     assert forbidden not in cleaned(svg(inside + "<rect id='kept'/>"))
 
 
-def test_handlers_on_the_root_and_style_sheets_from_elsewhere_are_taken_out() -> None:
+def test_handlers_on_the_root_and_external_style_sheets_are_removed() -> None:
     sheet = b"<?xml version='1.0'?><?xml-stylesheet href='https://evil.example/x.css'?>"
     out = cleaned(sheet + svg("<rect/>", "onload='alert(1)'"))
     assert "alert" not in out
     assert "evil" not in out
 
 
-def test_entities_can_not_smuggle_a_script_in() -> None:
+def test_entities_can_not_hide_a_script() -> None:
     doctype = b'<!DOCTYPE svg [<!ENTITY e "<script>alert(1)</script>">]>'
     assert "script" not in cleaned(doctype + svg("<g>&e;</g>"))
 
@@ -86,12 +86,12 @@ def test_embedded_raster_pictures_stay() -> None:
         svg("<rect x='&undefined;'/>"),
     ],
 )
-def test_what_can_not_be_cleaned_is_refused(data: bytes) -> None:
+def test_a_file_that_can_not_be_cleaned_is_refused(data: bytes) -> None:
     with pytest.raises(UnsafeSvg):
         cleaned(data)
 
 
-def test_entities_that_unfold_each_other_are_refused_at_once() -> None:
+def test_nested_entity_expansion_is_refused_at_once() -> None:
     entities = '<!ENTITY a "xxxxxxxxxx">' + "".join(
         f'<!ENTITY {chr(98 + i)} "{f"&{chr(97 + i)};" * 10}">' for i in range(10)
     )

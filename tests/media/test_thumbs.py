@@ -65,7 +65,7 @@ async def test_a_failed_decode_is_not_tried_again_for_a_day(
         async for key in store.list_keys(tenant.id)
         if key.endswith(item["file"]) and "thumbs_" not in key
     ]
-    # It could be decoded now, if anybody tried.
+    # It could be decoded now.
     await store.put(original, picture("PNG"))
     assert await thumb_of(tenant, item) == picture("PNG")
 
@@ -92,7 +92,7 @@ async def test_a_failed_decode_is_tried_again_after_a_day_and_for_another_file(
     pool.close()
 
 
-async def test_a_thumb_that_many_ask_for_is_made_once(tmp_path: Path) -> None:
+async def test_concurrent_requests_make_a_thumbnail_once(tmp_path: Path) -> None:
     class Counting(LocalObjectStore):
         made = 0
 
@@ -110,7 +110,7 @@ async def test_a_thumb_that_many_ask_for_is_made_once(tmp_path: Path) -> None:
         pool.close()
 
 
-async def test_one_tenant_decodes_one_picture_at_a_time_and_others_are_not_held_up() -> None:
+async def test_one_tenant_decodes_one_picture_at_a_time_and_others_are_not_delayed() -> None:
     pool = ImagePool(max_waiting=1)
     entered: list[str] = []
     gate = asyncio.Event()

@@ -1,4 +1,4 @@
-"""A member whose address is beyond ASCII does all that others do, however it is spelled."""
+"""Members with a non-ASCII address, in all its variants."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ async def test_the_address_is_stored_once(
 
 
 @pytest.mark.parametrize("spelling", SPELLINGS)
-async def test_every_spelling_signs_in(tenant: TenantWorld, reader: Account, spelling: str) -> None:
+async def test_every_variant_signs_in(tenant: TenantWorld, reader: Account, spelling: str) -> None:
     answer = await tenant.guest.post(SIGN_IN, json={"identity": spelling, "password": PASSWORD})
     assert answer.status_code == 200
     assert answer.json()["record"]["email"] == STORED
 
 
-def test_other_spellings_are_no_more_guesses() -> None:
+def test_variants_share_the_sign_in_limit() -> None:
     subjects = {Attempt("blog_members", each, "").account_subject for each in SPELLINGS}
     assert len(subjects) == 1
 
 
-async def test_another_spelling_is_no_second_operator(app: World) -> None:
+async def test_a_variant_can_not_be_a_second_operator(app: World) -> None:
     await create_operator(app.parts.records, SPELLINGS[0], PASSWORD)
     for spelling in SPELLINGS:
         with pytest.raises(OperatorExists):
@@ -58,7 +58,7 @@ async def test_another_spelling_is_no_second_operator(app: World) -> None:
 
 
 @pytest.mark.parametrize("spelling", SPELLINGS)
-async def test_every_spelling_unsubscribes(
+async def test_every_variant_unsubscribes(
     tenant: TenantWorld, reader: Account, spelling: str
 ) -> None:
     link = link_of(tenant, spelling)

@@ -1,4 +1,4 @@
-"""A member's new e-mail address counts once its mailbox has said so, and not before."""
+"""A member's new email address takes effect after its confirmation."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ async def email_of(site: TenantWorld, account: Account) -> str:
 
 
 class TestAsking:
-    async def test_the_address_stays_and_the_new_mailbox_is_asked(
+    async def test_the_address_stays_and_the_new_mailbox_gets_a_link(
         self, office: Office, site: TenantWorld, ana: Account
     ) -> None:
         answer = await ask(ana, name="Ana B.")
@@ -64,7 +64,7 @@ class TestAsking:
         assert mail["subject"] == "Confirm your e-mail address for Die Zeitung"
         assert f"http://{site.host}/member/confirm-email?token=" in text_of(mail)
 
-    async def test_a_stranger_reads_nothing_that_the_member_wrote(
+    async def test_the_email_holds_no_text_of_the_member(
         self, office: Office, ana: Account
     ) -> None:
         await ask(ana, name="Buy at https://spam.example")
@@ -73,20 +73,20 @@ class TestAsking:
         assert b"ana@" not in mail.as_bytes()
 
     @pytest.mark.parametrize("email", ["ana@example.com", "ANA@example.com "])
-    async def test_the_own_address_asks_nobody(
+    async def test_the_own_address_sends_no_email(
         self, office: Office, ana: Account, email: str
     ) -> None:
         assert (await ask(ana, email)).status_code == 200
         assert await office.mails() == []
 
     @pytest.mark.parametrize("email", ["", None, "nobody", "a@b\r\nBcc: c@d", 7, ["a@b.c"]])
-    async def test_what_is_no_address(self, office: Office, ana: Account, email: Any) -> None:
+    async def test_an_invalid_address(self, office: Office, ana: Account, email: Any) -> None:
         answer = await ask(ana, email, name="Other")
         assert answer.status_code == 400
         assert set(answer.json()["data"]) == {"email"}
         assert await office.mails() == []
 
-    async def test_an_address_that_is_taken_is_answered_alike(
+    async def test_a_taken_address_gets_the_same_answer(
         self, office: Office, site: TenantWorld, ana: Account
     ) -> None:
         taken = await site.member()
@@ -96,7 +96,7 @@ class TestAsking:
         assert mail["subject"] == "You already have an account at Die Zeitung"
         assert "token=" not in text_of(mail)
 
-    async def test_nobody_asks_for_another(
+    async def test_another_members_address_can_not_be_changed(
         self, office: Office, site: TenantWorld, ana: Account
     ) -> None:
         other = await site.member()
@@ -112,7 +112,7 @@ class TestAsking:
         assert (await ask(ana)).status_code == 403
         assert await office.mails() == []
 
-    async def test_a_member_can_ask_only_so_often(self, office: Office, ana: Account) -> None:
+    async def test_requests_are_limited_per_member(self, office: Office, ana: Account) -> None:
         for number in range(PER_MEMBER):
             assert (await ask(ana, f"new{number}@example.com")).status_code == 200
         refused = await ask(ana, "more@example.com")
@@ -121,7 +121,7 @@ class TestAsking:
         office.world.clock.advance(hours=24)
         assert (await ask(ana, "more@example.com")).status_code == 200
 
-    async def test_a_mailbox_is_asked_only_so_often(
+    async def test_requests_are_limited_per_mailbox(
         self, office: Office, site: TenantWorld
     ) -> None:
         for _ in range(PER_ADDRESS):
@@ -139,7 +139,7 @@ class TestAsking:
 
 
 class TestConfirming:
-    async def test_opening_the_link_only_asks(
+    async def test_opening_the_link_only_shows_a_button(
         self, office: Office, site: TenantWorld, ana: Account
     ) -> None:
         await ask(ana)
@@ -176,7 +176,7 @@ class TestConfirming:
         assert signed_in.status_code == 200
         assert signed_in.json()["record"]["verified"] is True
 
-    async def test_the_old_mailbox_is_told(
+    async def test_the_old_mailbox_is_notified(
         self, office: Office, site: TenantWorld, ana: Account
     ) -> None:
         await ask(ana)
@@ -200,7 +200,7 @@ class TestConfirming:
         await self.refused(site, link)
         assert len(await office.mails()) == 2
 
-    async def test_a_link_lives_a_day(
+    async def test_a_link_is_valid_for_a_day(
         self, office: Office, site: TenantWorld, ana: Account
     ) -> None:
         await ask(ana)
@@ -220,7 +220,7 @@ class TestConfirming:
         assert (await site.guest.post(await link_to(office, "newer@example.com"))).is_success
         assert await email_of(site, ana) == "newer@example.com"
 
-    async def test_a_new_password_makes_older_links_worthless(
+    async def test_a_new_password_invalidates_older_links(
         self, office: Office, site: TenantWorld, ana: Account
     ) -> None:
         await ask(ana)
@@ -242,7 +242,7 @@ class TestConfirming:
         assert "has an account of its own" in answer.text
         assert await email_of(site, ana) == "ana@example.com"
 
-    async def test_on_another_site_it_opens_nothing(
+    async def test_a_link_is_invalid_on_another_site(
         self, office: Office, site: TenantWorld, ana: Account
     ) -> None:
         await ask(ana)
@@ -250,7 +250,7 @@ class TestConfirming:
         await self.refused(await office.world.new_tenant(), link)
         assert (await office.world.client().post(link)).status_code == 404
 
-    async def test_a_made_up_link(self, site: TenantWorld) -> None:
+    async def test_an_invented_link(self, site: TenantWorld) -> None:
         for token in ("", "x", "%00", "%ff", "é", "x" * 100):
             await self.refused(site, f"/member/confirm-email?token={token}")
         await self.refused(site, "/member/confirm-email")

@@ -1,4 +1,4 @@
-"""Unsubscribing by the link in a mail: a GET asks, a POST acts, and only the right token counts."""
+"""Unsubscribing by the link in an email: GET shows a button, POST unsubscribes."""
 
 from __future__ import annotations
 
@@ -51,7 +51,9 @@ def test_tokens_are_those_of_the_corpus() -> None:
 
 
 class TestLink:
-    async def test_opening_it_only_asks(self, tenant: TenantWorld, reader: Account) -> None:
+    async def test_opening_it_only_shows_a_button(
+        self, tenant: TenantWorld, reader: Account
+    ) -> None:
         before = await tenant.event_names()
         for headers in (HTML, JSON, {}):
             answer = await tenant.guest.get(link_of(tenant, reader.email), headers=headers)
@@ -82,14 +84,14 @@ class TestLink:
         assert answer.status_code == 200
         assert not await is_subscribed(tenant, reader)
 
-    async def test_twice_is_as_good_as_once(self, tenant: TenantWorld, reader: Account) -> None:
+    async def test_it_may_be_repeated(self, tenant: TenantWorld, reader: Account) -> None:
         first = await tenant.guest.post(link_of(tenant, reader.email))
         events = await tenant.event_names()
         second = await tenant.guest.post(link_of(tenant, reader.email))
         assert (first.status_code, first.text) == (second.status_code, second.text)
         assert await tenant.event_names() == events
 
-    async def test_a_stranger_gets_the_same_pages(
+    async def test_an_unknown_address_gets_the_same_pages(
         self, tenant: TenantWorld, reader: Account
     ) -> None:
         unknown = "nobody@example.com"
@@ -114,7 +116,7 @@ class TestLink:
         assert (await tenant.guest.post(shouted)).status_code == 200
         assert not await is_subscribed(tenant, reader)
 
-    async def test_a_plus_that_nobody_encoded(self, tenant: TenantWorld, reader: Account) -> None:
+    async def test_a_plus_that_is_not_encoded(self, tenant: TenantWorld, reader: Account) -> None:
         link = link_of(tenant, reader.email).replace("%2B", "+")
         assert (await tenant.guest.post(link)).status_code == 200
         assert not await is_subscribed(tenant, reader)
@@ -185,7 +187,7 @@ class TestRefusals:
 
 
 class TestPage:
-    async def test_nothing_may_run_frame_keep_or_pass_on_the_page(
+    async def test_the_page_forbids_scripts_frames_caching_and_referrers(
         self, tenant: TenantWorld, reader: Account
     ) -> None:
         answer = await tenant.guest.get(link_of(tenant, reader.email))

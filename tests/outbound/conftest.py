@@ -1,4 +1,4 @@
-"""A receiver with a certificate of our own authority, and clients that may reach loopback."""
+"""A receiver with a certificate of our own authority, and clients that may call loopback."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ async def names() -> AsyncIterator[NameServer]:
 
 @pytest.fixture
 async def client(authority: Authority, names: NameServer) -> AsyncIterator[OutboundClient]:
-    """May reach 127.0.0.0/8, and finds names by asking `names`."""
+    """May call 127.0.0.0/8, and resolves names with `names`."""
     client = OutboundClient(allow=LOOPBACK, ca_file=authority.ca_file, lookup=names.lookup)
     yield client
     await client.close()
@@ -43,7 +43,7 @@ async def client(authority: Authority, names: NameServer) -> AsyncIterator[Outbo
 
 @pytest.fixture
 async def strict_client(authority: Authority, names: NameServer) -> AsyncIterator[OutboundClient]:
-    """As a new installation has it: nothing but global addresses."""
+    """The default: only global addresses."""
     client = OutboundClient(ca_file=authority.ca_file, lookup=names.lookup)
     yield client
     await client.close()

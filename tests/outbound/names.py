@@ -1,4 +1,4 @@
-"""A real name server on loopback whose answers change during a test, and a way to ask it."""
+"""A real name server on loopback whose answers change during a test, and its client."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class NameServer(asyncio.DatagramProtocol):
         if found:
             response.answer.append(dns.rrset.from_text(name, 0, "IN", kind, *found))
         if kind == RdataType.AAAA:
-            # The lookup asks for A first and for AAAA last, so this is the end of one look.
+            # The lookup queries A first and AAAA last, so this is the end of one lookup.
             self.questions.append(name)
             if len(answers) > 1:
                 answers.popleft()

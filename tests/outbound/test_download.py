@@ -84,20 +84,20 @@ async def test_every_hop_is_checked(
     assert await failure(client, receiver.url("/a.png")) is Kind.REFUSED_ADDRESS
 
 
-async def test_a_redirect_to_nowhere(client: OutboundClient, receiver: Receiver) -> None:
+async def test_a_redirect_without_a_valid_url(client: OutboundClient, receiver: Receiver) -> None:
     receiver.next(answer(301), redirect("https://[::1"))
     for _ in range(2):
         assert await failure(client, receiver.url("/a.png")) is Kind.PROTOCOL
 
 
-async def test_a_circle_ends(client: OutboundClient, receiver: Receiver) -> None:
+async def test_a_redirect_loop_ends(client: OutboundClient, receiver: Receiver) -> None:
     receiver.default = redirect("/again")
     assert await failure(client, receiver.url("/a.png")) is Kind.PROTOCOL
     assert len(receiver.requests) == 6
 
 
 @pytest.mark.parametrize("status", [204, 206, 304, 403, 404, 410, 500])
-async def test_only_200_brings_a_picture(
+async def test_only_200_is_a_download(
     client: OutboundClient, receiver: Receiver, status: int
 ) -> None:
     receiver.next(answer(status))
@@ -124,7 +124,7 @@ async def test_failures(
 
 
 @pytest.mark.parametrize("behaviour", [hang, drip(0.1)], ids=["hang", "drip"])
-async def test_a_slow_picture_runs_out_of_time(
+async def test_a_slow_download_times_out(
     client: OutboundClient, receiver: Receiver, behaviour: Behaviour, loop_time: LoopTime
 ) -> None:
     receiver.next(loop_time.overlong(behaviour, 10.0))
@@ -142,7 +142,7 @@ async def test_a_picture_of_exactly_the_allowed_size(
     assert await failure(client, url, len(PICTURE) - 1) is Kind.TOO_LARGE
 
 
-async def test_what_the_reader_of_a_download_raises_stays_its_own(
+async def test_an_error_of_the_downloads_consumer_is_not_translated(
     client: OutboundClient, receiver: Receiver
 ) -> None:
     receiver.next(answer(200, PICTURE))

@@ -1,4 +1,4 @@
-"""Many downloads: patience, politeness, and an end to both."""
+"""Many downloads: retries, limits per host, and giving up."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ def downloads(client: OutboundClient) -> Downloads:
 
 
 @pytest.mark.parametrize("status", [408, 429, 500, 502, 503, 504])
-async def test_what_may_pass_is_tried_again(
+async def test_a_temporary_error_is_retried(
     downloads: Downloads, receiver: Receiver, status: int
 ) -> None:
     receiver.next(answer(status), answer(status), answer(status), answer(200, PICTURE))
     assert await downloads.fetch(receiver.url("/a.png"), whole) == PICTURE
 
 
-async def test_but_not_for_ever(downloads: Downloads, receiver: Receiver) -> None:
+async def test_retries_end(downloads: Downloads, receiver: Receiver) -> None:
     receiver.default = answer(503)
     with pytest.raises(BadStatus) as raised:
         await downloads.fetch(receiver.url("/a.png"), whole)
@@ -52,7 +52,7 @@ async def test_but_not_for_ever(downloads: Downloads, receiver: Receiver) -> Non
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 410, 501])
-async def test_what_stays_so_is_not_tried_again(
+async def test_a_permanent_error_is_not_retried(
     downloads: Downloads, receiver: Receiver, status: int
 ) -> None:
     receiver.default = answer(status)
@@ -61,7 +61,7 @@ async def test_what_stays_so_is_not_tried_again(
     assert len(receiver.requests) == 1
 
 
-async def test_a_broken_connection_is_tried_once_more(
+async def test_a_broken_connection_is_retried_once(
     downloads: Downloads, receiver: Receiver
 ) -> None:
     receiver.next(cut, answer(200, PICTURE))
@@ -70,11 +70,11 @@ async def test_a_broken_connection_is_tried_once_more(
     with pytest.raises(OutboundError) as raised:
         await downloads.fetch(receiver.url("/b.png"), whole)
     assert raised.value.kind is Kind.PROTOCOL
-    # Once more by us, and once by the client each time, which may have had an old connection.
+    # One retry here, and one of the client each time, for pooled connections.
     assert len(receiver.requests) <= 6
 
 
-async def test_a_host_that_asks_for_time_gets_it_from_every_download(
+async def test_retry_after_delays_every_download_from_the_host(
     downloads: Downloads, receiver: Receiver
 ) -> None:
     receiver.at("/a.png", answer(429, Retry_After="3600"))
@@ -82,7 +82,7 @@ async def test_a_host_that_asks_for_time_gets_it_from_every_download(
     with pytest.raises(BadStatus) as raised:
         await downloads.fetch(receiver.url("/a.png"), whole)
     assert raised.value.retry_after == 3600
-    # Three pauses, each no longer than patience goes; an hour is what was asked for.
+    # Three pauses, each limited; Retry-After is an hour.
     assert 0.6 <= time.monotonic() - started < 60.0
     receiver.next(answer(503, Retry_After="1"), answer(200, PICTURE))
     receiver.at("/c.png", answer(200, PICTURE))
@@ -93,7 +93,7 @@ async def test_a_host_that_asks_for_time_gets_it_from_every_download(
     assert await waiting == PICTURE
 
 
-async def test_a_host_that_is_gone_is_asked_no_more() -> None:
+async def test_a_host_that_never_answers_is_not_tried_again() -> None:
     asked: list[str] = []
 
     async def lookup(host: str) -> Sequence[Address]:
@@ -109,7 +109,7 @@ async def test_a_host_that_is_gone_is_asked_no_more() -> None:
     await client.close()
 
 
-async def test_a_host_that_answers_anything_is_there(
+async def test_any_answer_resets_the_count_of_unanswered_downloads(
     downloads: Downloads, receiver: Receiver
 ) -> None:
     receiver.next(*[answer(404)] * 10, answer(200, PICTURE))
@@ -174,7 +174,7 @@ async def test_a_host_that_never_answers(
     assert len(receiver.requests) == 2
 
 
-async def test_what_the_reader_raises_stays_its_own(
+async def test_an_error_of_the_consumer_is_not_translated(
     downloads: Downloads, receiver: Receiver
 ) -> None:
     async def fail(download: Download) -> bytes:

@@ -1,4 +1,4 @@
-"""Names that lead inside: at once, beside a public address, or only after they were checked."""
+"""Names with private addresses: at once, together with a public one, or only after the check."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ async def failure(client: OutboundClient, url: str) -> OutboundError:
 
 
 @pytest.mark.parametrize("addresses", INSIDE, ids=" ".join)
-async def test_a_name_that_leads_inside_is_refused(
+async def test_a_name_with_a_private_address_is_refused(
     strict_client: OutboundClient, names: NameServer, addresses: list[str]
 ) -> None:
     names.tell(NAME, addresses)
@@ -52,7 +52,7 @@ async def test_a_name_that_leads_inside_is_refused(
     assert problem.code == "validation_invalid_url"
 
 
-async def test_a_name_that_moves_inside_after_the_check_is_refused(
+async def test_a_name_that_changes_to_a_private_address_after_the_check_is_refused(
     strict_client: OutboundClient, names: NameServer, receiver: Receiver
 ) -> None:
     names.tell(NAME, ["8.8.8.8"], ["127.0.0.1"])
@@ -62,10 +62,10 @@ async def test_a_name_that_moves_inside_after_the_check_is_refused(
     assert receiver.connections == 0
 
 
-async def test_a_name_is_looked_up_once_for_a_connection(
+async def test_a_name_is_resolved_once_for_a_connection(
     client: OutboundClient, names: NameServer, receiver: Receiver
 ) -> None:
-    """A second look, between check and connect, could be given another answer."""
+    """A second lookup between check and connect could get another answer."""
     names.tell(NAME, ["127.0.0.1"], ["10.0.0.1"])
     assert (await client.post(receiver.url(host=NAME), b"{}", {})).status == 200
     assert len(names.questions) == 1
@@ -83,7 +83,7 @@ async def test_every_new_connection_is_checked_again(
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "[::1]", "[::ffff:127.0.0.1]"])
-async def test_an_address_is_refused_where_the_socket_is_opened(
+async def test_an_address_is_refused_when_the_socket_is_opened(
     strict_client: OutboundClient, receiver: Receiver, host: str
 ) -> None:
     error = await failure(strict_client, f"https://{host}:{receiver.port}/")
@@ -91,7 +91,7 @@ async def test_an_address_is_refused_where_the_socket_is_opened(
     assert receiver.connections == 0
 
 
-async def test_a_bad_port_is_open_only_on_the_operators_networks(
+async def test_a_bad_port_is_allowed_only_on_the_operators_networks(
     strict_client: OutboundClient, client: OutboundClient, names: NameServer, receiver: Receiver
 ) -> None:
     names.tell("far.hooks.test", ["8.8.8.8"])
@@ -121,7 +121,7 @@ class TestCheckUrl:
             "not a url",
         ],
     )
-    async def test_a_bad_url_is_told(
+    async def test_a_bad_url_is_refused(
         self, strict_client: OutboundClient, names: NameServer, url: str
     ) -> None:
         names.tell(NAME, ["8.8.8.8"])
@@ -144,7 +144,7 @@ class TestCheckUrl:
         names.tell(NAME, ["8.8.8.8", "2606:4700:4700::1111"])
         assert await strict_client.check_url(url) is None
 
-    async def test_a_name_server_that_does_not_answer_is_no_reason_to_refuse(
+    async def test_a_url_is_accepted_if_the_name_server_does_not_answer(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         async def never(_host: str) -> Sequence[Address]:
@@ -160,7 +160,7 @@ class TestCheckUrl:
 
 
 class TestSystemLookup:
-    async def test_localhost_is_found_and_picked_from_what_the_operator_listed(
+    async def test_localhost_resolves_to_the_addresses_that_the_operator_listed(
         self, authority: Authority, receiver: Receiver
     ) -> None:
         client = OutboundClient(allow=LOOPBACK, ca_file=authority.ca_file)
@@ -176,7 +176,7 @@ class TestSystemLookup:
         assert (await failure(client, "https://one.hooks.test/")).kind is Kind.DNS
         await client.close()
 
-    async def test_a_stuck_name_takes_one_thread_and_holds_up_no_other(
+    async def test_a_stuck_name_uses_one_thread_and_does_not_delay_others(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         release = threading.Event()
@@ -197,7 +197,7 @@ class TestSystemLookup:
         release.set()
         assert await asyncio.gather(*waiting) == [()] * 50
 
-    async def test_whoever_gives_up_does_not_take_the_others_along(
+    async def test_a_cancelled_caller_does_not_cancel_the_shared_lookup(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         release = threading.Event()

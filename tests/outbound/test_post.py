@@ -1,4 +1,4 @@
-"""Posting to a real TLS receiver that fails in every way it is told to."""
+"""Posting to a real TLS receiver that fails in various ways."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ async def test_a_broken_answer(
 
 
 @pytest.mark.parametrize("behaviour", [hang, drip(0.1)], ids=["hang", "drip"])
-async def test_time_is_counted_until_the_end_of_the_answer(
+async def test_the_timeout_includes_the_body(
     client: OutboundClient, receiver: Receiver, behaviour: Behaviour, loop_time: LoopTime
 ) -> None:
     receiver.next(loop_time.overlong(behaviour, 10.0))
@@ -110,7 +110,7 @@ async def test_time_is_counted_until_the_end_of_the_answer(
     assert loop_time() - began >= 10.0
 
 
-async def test_a_host_that_takes_no_tls_is_given_up_after_the_connect_time(
+async def test_a_host_without_a_tls_handshake_times_out_as_a_connection(
     authority: Authority,
 ) -> None:
     loop = asyncio.get_running_loop()
@@ -134,7 +134,7 @@ async def test_a_refused_connection(client: OutboundClient, receiver: Receiver) 
 
 
 @pytest.mark.parametrize("is_declared", [True, False])
-async def test_a_gigabyte_costs_nothing(
+async def test_a_gigabyte_is_not_read(
     client: OutboundClient, receiver: Receiver, is_declared: bool
 ) -> None:
     sent = 0
@@ -159,21 +159,21 @@ async def test_a_gigabyte_costs_nothing(
 
 
 @pytest.mark.parametrize("size", [0, 1, 2047, 2048, 2049, 5000])
-async def test_the_answers_start_is_kept(
+async def test_the_start_of_the_answer_is_returned(
     client: OutboundClient, receiver: Receiver, size: int
 ) -> None:
     receiver.next(answer(200, b"y" * size))
     assert (await client.post(receiver.url(), BODY, HEADERS)).body_start == b"y" * min(size, 2048)
 
 
-async def test_compressed_answers_stay_as_they_are(
+async def test_compressed_answers_are_not_decompressed(
     client: OutboundClient, receiver: Receiver
 ) -> None:
     receiver.next(answer(200, b"\x1f\x8b not really", Content_Encoding="gzip"))
     assert (await client.post(receiver.url(), BODY, HEADERS)).body_start == b"\x1f\x8b not really"
 
 
-async def test_cookies_are_not_kept(client: OutboundClient, receiver: Receiver) -> None:
+async def test_cookies_are_not_stored(client: OutboundClient, receiver: Receiver) -> None:
     receiver.next(answer(200, Set_Cookie="session=1"))
     for _ in range(2):
         await client.post(receiver.url(), BODY, HEADERS)
@@ -189,7 +189,7 @@ async def test_proxies_from_the_environment_are_ignored(
 
 
 class PlainHttp(asyncio.Protocol):
-    """Tells whoever speaks TLS to it that this is no HTTP request."""
+    """Answers a TLS handshake with a plain HTTP error."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
@@ -224,7 +224,7 @@ class TestCertificates:
             assert (await failure(client, receiver.url())).kind is Kind.TLS
             assert receiver.requests == []
 
-    async def test_the_name_is_what_the_certificate_must_show(
+    async def test_the_certificate_must_match_the_name(
         self, client: OutboundClient, receiver: Receiver, names: NameServer
     ) -> None:
         names.tell("one.hooks.test", ["127.0.0.1"])
@@ -253,12 +253,12 @@ class TestCertificates:
 
 
 class TestConnections:
-    async def test_a_connection_is_kept(self, client: OutboundClient, receiver: Receiver) -> None:
+    async def test_a_connection_is_reused(self, client: OutboundClient, receiver: Receiver) -> None:
         for _ in range(5):
             await client.post(receiver.url(), BODY, HEADERS)
         assert [request.connection for request in receiver.requests] == [1] * 5
 
-    async def test_with_too_many_open_none_is_kept(
+    async def test_with_too_many_open_sockets_connections_are_not_reused(
         self, client: OutboundClient, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("masthead.outbound.client.MAX_POOLED", -1)
@@ -266,7 +266,7 @@ class TestConnections:
             await client.post(receiver.url(), BODY, HEADERS)
         assert [request.connection for request in receiver.requests] == [1, 2, 3]
 
-    async def test_a_kept_connection_that_turns_out_closed_is_no_failure(
+    async def test_a_pooled_connection_that_is_closed_is_no_failure(
         self, client: OutboundClient, receiver: Receiver
     ) -> None:
         receiver.next(answer(200), cut, answer(204))
@@ -274,7 +274,7 @@ class TestConnections:
         assert (await client.post(receiver.url(), BODY, HEADERS)).status == 204
         assert [request.connection for request in receiver.requests] == [1, 1, 2]
 
-    async def test_a_fresh_connection_that_is_cut_is_a_failure(
+    async def test_a_new_connection_that_is_closed_is_a_failure(
         self, client: OutboundClient, receiver: Receiver
     ) -> None:
         receiver.next(answer(200), cut, cut, answer(200))
@@ -298,7 +298,7 @@ class TestConnections:
         await asyncio.gather(*calls)
         assert (receiver.most_at_once, len(receiver.requests)) == (8, 30)
 
-    async def test_waiting_for_a_turn_does_not_count_as_the_receivers_time(
+    async def test_waiting_for_a_slot_does_not_count_as_the_receivers_time(
         self, authority: Authority, receiver: Receiver, loop_time: LoopTime
     ) -> None:
         client = OutboundClient(allow=LOOPBACK, ca_file=authority.ca_file, calls_per_host=1)
@@ -311,7 +311,7 @@ class TestConnections:
         assert ((await waiting).status, (await slow).kind) == (200, Kind.TIMEOUT)
         await client.close()
 
-    async def test_a_hanging_host_does_not_hold_up_another(
+    async def test_a_hanging_host_does_not_delay_another(
         self, client: OutboundClient, receiver: Receiver, authority: Authority, names: NameServer
     ) -> None:
         names.tell("two.hooks.test", ["127.0.0.2"])

@@ -30,5 +30,5 @@ NOW = datetime(2026, 11, 14, 9, 30, tzinfo=UTC)
         ("Sat, 99 Nov 2026 09:00:00 GMT", None),
     ],
 )
-def test_reading_retry_after(header: str | None, seconds: int | None) -> None:
+def test_parsing_retry_after(header: str | None, seconds: int | None) -> None:
     assert parse_retry_after(header, NOW) == seconds

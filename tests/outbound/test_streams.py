@@ -1,4 +1,4 @@
-"""Streamed calls: where they may connect to, by who has chosen the address, and how they end."""
+"""Streamed calls: their policies, and how they end."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ async def test_a_public_address_is_not_a_listed_one() -> None:
     assert refused.value.kind is Kind.REFUSED_ADDRESS
 
 
-async def test_a_known_name_that_points_inside_is_refused(receiver: Receiver) -> None:
+async def test_a_known_name_with_a_private_address_is_refused(receiver: Receiver) -> None:
     async def inside(_host: str) -> list[Address]:
         return [ip_address("127.0.0.1")]
 
@@ -131,7 +131,7 @@ async def test_what_the_receiver_gets(streams: OutboundStreams, secure: Receiver
 
 
 @pytest.mark.parametrize("value", ["a\r\nx-b: c", "a\nb", "a\rb", "a\0b"])
-async def test_no_value_begins_another_header(
+async def test_a_header_with_a_line_break_is_refused(
     streams: OutboundStreams, secure: Receiver, value: str
 ) -> None:
     with pytest.raises(OutboundError):
@@ -172,7 +172,7 @@ async def test_an_answer_may_be_framed_in_any_way(
         (not_http, Kind.PROTOCOL),
     ],
 )
-async def test_an_answer_that_does_not_come(
+async def test_a_failed_answer(
     streams: OutboundStreams, secure: Receiver, behaviour: Behaviour, kind: Kind
 ) -> None:
     secure.next(behaviour)
@@ -180,7 +180,7 @@ async def test_an_answer_that_does_not_come(
     await secure.wait_until_idle()
 
 
-async def test_an_answer_that_never_comes(
+async def test_an_answer_that_times_out(
     streams: OutboundStreams, secure: Receiver, loop_time: LoopTime
 ) -> None:
     secure.next(loop_time.overlong(hang, 30.0))
@@ -188,9 +188,7 @@ async def test_an_answer_that_never_comes(
     await secure.wait_until_idle()
 
 
-async def test_what_is_handed_on_at_once_has_a_limit(
-    streams: OutboundStreams, secure: Receiver
-) -> None:
+async def test_one_read_has_a_size_limit(streams: OutboundStreams, secure: Receiver) -> None:
     secure.next(flood(1024 * 1024))
     sizes: list[int] = []
     async with streams.post(
@@ -216,7 +214,7 @@ async def test_the_status_counts_however_the_body_is_framed(
         assert incoming.status == 401
 
 
-async def test_a_lookup_that_hangs_is_no_slow_answer(secure: Receiver) -> None:
+async def test_a_hanging_lookup_is_a_dns_error(secure: Receiver) -> None:
     async def never(_host: str) -> list[Address]:
         await asyncio.Event().wait()
         return []
@@ -265,7 +263,7 @@ def own_certificate(authority: Authority) -> dict[str, ssl.SSLContext]:
 
 
 @pytest.mark.parametrize("fault", ["another host's", "expired", "untrusted"])
-async def test_a_certificate_must_be_good(
+async def test_a_certificate_must_be_valid(
     streams: OutboundStreams, authority: Authority, fault: str
 ) -> None:
     async with Receiver(own_certificate(authority)[fault]) as receiver:
@@ -273,7 +271,7 @@ async def test_a_certificate_must_be_good(
         assert receiver.requests == []
 
 
-async def test_a_plain_server_is_not_talked_to_in_the_clear(streams: OutboundStreams) -> None:
+async def test_an_https_call_to_a_plain_server_fails(streams: OutboundStreams) -> None:
     heard = asyncio.get_running_loop().create_future()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -287,7 +285,7 @@ async def test_a_plain_server_is_not_talked_to_in_the_clear(streams: OutboundStr
         assert b"secret" not in await heard
 
 
-async def test_nobody_listens(streams: OutboundStreams, unused_tcp_port: int) -> None:
+async def test_a_refused_connection(streams: OutboundStreams, unused_tcp_port: int) -> None:
     assert await failure(streams, f"https://127.0.0.1:{unused_tcp_port}/") is Kind.CONNECT
 
 
@@ -300,7 +298,7 @@ async def test_a_redirect_is_an_answer(streams: OutboundStreams, secure: Receive
     assert len(secure.requests) == 1
 
 
-async def test_a_name_is_looked_up_and_is_the_one_the_certificate_is_for(
+async def test_a_name_is_resolved_and_checked_against_the_certificate(
     streams: OutboundStreams, names: NameServer, secure: Receiver
 ) -> None:
     names.tell("a.hooks.test", ["127.0.0.1"])
@@ -308,7 +306,9 @@ async def test_a_name_is_looked_up_and_is_the_one_the_certificate_is_for(
     assert secure.requests[0].headers["host"] == f"a.hooks.test:{secure.port}"
 
 
-async def test_a_flood_waits_until_it_is_read(streams: OutboundStreams, secure: Receiver) -> None:
+async def test_a_large_answer_is_buffered_only_in_part(
+    streams: OutboundStreams, secure: Receiver
+) -> None:
     written = 0
 
     async def pour(exchange: Exchange) -> None:
@@ -333,7 +333,7 @@ async def test_a_flood_waits_until_it_is_read(streams: OutboundStreams, secure: 
     await secure.wait_until_idle()
 
 
-async def test_who_stops_reading_closes_the_connection(
+async def test_leaving_the_context_closes_the_connection(
     streams: OutboundStreams, secure: Receiver
 ) -> None:
     secure.next(flood())

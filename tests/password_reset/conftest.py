@@ -1,4 +1,4 @@
-"""Offices: services whose mails tests can read."""
+"""Services whose emails tests can read."""
 
 from __future__ import annotations
 

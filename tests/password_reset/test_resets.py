@@ -1,4 +1,4 @@
-"""A new password by mail: the way in that no stranger can lock."""
+"""Password resets by email, which others can't block."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ async def test_a_mailed_link_sets_a_new_password(person: Person) -> None:
 
 
 @KINDS
-async def test_programs_set_it_as_pocketbase_clients_do(person: Person) -> None:
+async def test_pocketbase_clients_set_it(person: Person) -> None:
     token = token_in(await person.link())
     answer = await person.confirm(token)
     assert (answer.status_code, answer.content) == (204, b"")
@@ -115,7 +115,7 @@ async def test_programs_set_it_as_pocketbase_clients_do(person: Person) -> None:
 
 
 @KINDS
-async def test_it_lets_in_whom_strangers_have_locked_out(person: Person) -> None:
+async def test_it_unlocks_an_account_that_others_have_locked(person: Person) -> None:
     for _ in range(ATTEMPTS_PER_ACCOUNT):
         await person.sign_in("x" * 2000, person.site.guest)
     assert (await person.sign_in(PASSWORD)).status_code == 429
@@ -127,9 +127,9 @@ async def test_it_lets_in_whom_strangers_have_locked_out(person: Person) -> None
 
 
 @KINDS
-async def test_an_unknown_address_is_answered_alike(person: Person) -> None:
-    """Word for word, with the same rows written: only the worker looks for the account."""
-    # The first of all also makes the row by which the platform's changes take turns.
+async def test_an_unknown_address_gets_the_same_answer(person: Person) -> None:
+    """The same answer, and the same rows are written: only the worker looks up the account."""
+    # The first request also creates the platform's lock row.
     await person.ask("first@example.com")
     counts = []
     for email in (person.account.email, "nobody@example.com", "NOBODY@other.example"):
@@ -172,7 +172,7 @@ async def test_a_link_works_once(person: Person) -> None:
 
 
 @KINDS
-async def test_a_link_lives_a_quarter_of_an_hour(person: Person) -> None:
+async def test_a_link_is_valid_for_15_minutes(person: Person) -> None:
     link = await person.link()
     person.office.world.clock.advance(seconds=RESET_LINK.total_seconds() - 2)
     assert (await person.guest.get(link)).status_code == 200
@@ -182,7 +182,7 @@ async def test_a_link_lives_a_quarter_of_an_hour(person: Person) -> None:
 
 @KINDS
 @pytest.mark.parametrize("change", [{"email": "other@example.com"}, {"password": NEW}])
-async def test_another_address_or_password_makes_the_link_worthless(
+async def test_another_address_or_password_invalidates_the_link(
     person: Person, change: dict[str, str]
 ) -> None:
     link = await person.link()
@@ -200,7 +200,7 @@ async def test_every_session_ends(person: Person) -> None:
 
 
 @KINDS
-async def test_a_link_of_one_site_opens_nothing_at_another(person: Person, office: Office) -> None:
+async def test_a_link_is_invalid_on_another_site(person: Person, office: Office) -> None:
     link = await person.link()
     elsewhere = (await office.world.new_tenant()).guest
     assert (await elsewhere.post(link, data=form(NEW))).status_code == 400
@@ -213,7 +213,7 @@ async def test_a_link_of_one_site_opens_nothing_at_another(person: Person, offic
 
 @KINDS
 @pytest.mark.parametrize("token", ["", "x", "a.b.c", "é", "%00", "x" * 5000])
-async def test_a_made_up_link(person: Person, token: str) -> None:
+async def test_an_invented_link(person: Person, token: str) -> None:
     path = "/admin/reset-password" if person.kind == ADMIN else "/member/reset-password"
     await refused(person, f"{path}?token={token}")
     session = person.account.token
@@ -230,9 +230,7 @@ async def test_a_made_up_link(person: Person, token: str) -> None:
         ({}, "password"),
     ],
 )
-async def test_a_password_that_will_not_do(
-    person: Person, sent: dict[str, str], field: str
-) -> None:
+async def test_an_invalid_password(person: Person, sent: dict[str, str], field: str) -> None:
     link = await person.link()
     page = await person.guest.post(link, data=sent, headers=HTML)
     assert page.status_code == 400
@@ -244,7 +242,7 @@ async def test_a_password_that_will_not_do(
 
 
 @pytest.mark.parametrize("kind", [MEMBER])
-async def test_a_form_that_can_not_be_read(person: Person) -> None:
+async def test_an_invalid_form(person: Person) -> None:
     link = await person.link()
     many = "&".join(f"a{number}=1" for number in range(50))
     assert (await person.guest.post(link, content=many.encode())).status_code == 400
@@ -254,7 +252,7 @@ async def test_a_form_that_can_not_be_read(person: Person) -> None:
 
 @pytest.mark.parametrize("kind", [MEMBER])
 @pytest.mark.parametrize("email", [None, "", "nobody", 7, "a@b\r\nBcc: c@d"])
-async def test_what_is_no_address(person: Person, email: Any) -> None:
+async def test_an_invalid_address(person: Person, email: Any) -> None:
     path = f"/api/collections/{person.kind}/request-password-reset"
     answer = await person.guest.post(path, json={"email": email})
     assert answer.status_code == 400
@@ -275,7 +273,7 @@ async def test_an_operator_gets_a_link_to_the_bare_host(office: Office) -> None:
 
 
 @pytest.mark.parametrize("kind", [MEMBER])
-async def test_a_read_only_site_lets_people_in_all_the_same(person: Person) -> None:
+async def test_it_works_on_a_read_only_site(person: Person) -> None:
     await person.site.settings(read_only_mode=True)
     assert (await person.confirm(token_in(await person.link()))).status_code == 204
     assert (await person.sign_in()).status_code == 200
@@ -299,8 +297,8 @@ class TestHowOften:
         assert (await person.ask()).status_code == 204
 
     @KINDS
-    async def test_a_mailbox_always_has_a_link_that_works(self, person: Person) -> None:
-        """Strangers who ask all the time neither fill it nor keep its owner from a link."""
+    async def test_a_mailbox_always_has_a_valid_link(self, person: Person) -> None:
+        """Repeated requests of others neither flood it nor block its owner's link."""
         for _ in range(RESETS_PER_ACCOUNT * 3):
             assert (await person.ask()).status_code == 204
         assert len(await person.office.mails()) == RESETS_PER_ACCOUNT

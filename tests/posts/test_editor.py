@@ -1,4 +1,4 @@
-"""Editor documents as HTML: complete, escaped, bounded, and in step with what was sent."""
+"""Editor documents as HTML: complete, escaped, limited, and up to date."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_each_kind_of_mark_has_its_tag(mark: str, tag: str) -> None:
     assert render(doc(node("paragraph", text("x", mark)))) == f"<p><{tag}>x</{tag}></p>"
 
 
-def test_marks_that_go_on_are_one_element() -> None:
+def test_adjacent_equal_marks_are_one_element() -> None:
     content = node("paragraph", text("a", "bold"), text("b", "italic", "bold"), text("c"))
     assert render(doc(content)) == "<p><strong>a<em>b</em></strong>c</p>"
 
@@ -146,7 +146,7 @@ NEW_WINDOW = 'href="#x" target="_blank" rel="noopener"'
         ({"href": "#x", "target": "x", "rel": '"><script>', "onclick": "alert(1)"}, 'href="#x"'),
     ],
 )
-def test_links_keep_what_is_safe(attrs: dict[str, Any], expected: str) -> None:
+def test_links_keep_safe_attributes(attrs: dict[str, Any], expected: str) -> None:
     assert render(doc(node("paragraph", text("x", link(**attrs))))) == f"<p><a {expected}>x</a></p>"
 
 
@@ -164,7 +164,7 @@ def test_links_keep_what_is_safe(attrs: dict[str, Any], expected: str) -> None:
         7,
     ],
 )
-def test_links_that_could_act_are_only_their_text(href: object) -> None:
+def test_unsafe_links_become_text(href: object) -> None:
     assert render(doc(node("paragraph", text("x", link(href=href))))) == "<p>x</p>"
 
 
@@ -180,7 +180,7 @@ def test_links_that_could_act_are_only_their_text(href: object) -> None:
         (node("widget"), ""),
     ],
 )
-def test_what_is_unknown_keeps_its_text(part: dict[str, Any], expected: str) -> None:
+def test_unknown_nodes_keep_their_text(part: dict[str, Any], expected: str) -> None:
     assert render(doc(part)) == expected
 
 
@@ -253,7 +253,7 @@ class TestSaving:
         record = await tenant.create(collection, {"title": "T", "content_json": HELLO})
         assert record["content_html"] == "<p>Hello</p>"
 
-    async def test_html_that_comes_along_is_stored_as_sent(
+    async def test_html_sent_with_it_is_stored_as_sent(
         self, tenant: TenantWorld, collection: str
     ) -> None:
         both = {"title": "T", "content_json": HELLO, "content_html": "<b>Mine"}
@@ -299,7 +299,9 @@ class TestSaving:
         assert (record["content_html"], record["content_json"]) == ("<p>Mine", nothing)
         assert record["content_source"] == "json"
 
-    async def test_the_newer_text_is_known(self, tenant: TenantWorld, collection: str) -> None:
+    async def test_content_source_names_the_newer_text(
+        self, tenant: TenantWorld, collection: str
+    ) -> None:
         record = await tenant.create(collection, {"title": "T"})
         newer = [record["content_source"]]
         for change in (
@@ -315,7 +317,7 @@ class TestSaving:
             newer.append(record["content_source"])
         assert newer == ["html", "json", "json", "html", "html", "json", "json", "html"]
 
-    async def test_the_newer_text_is_for_the_owner_to_read_and_the_engine_to_set(
+    async def test_content_source_is_readable_by_the_owner_and_set_by_the_engine(
         self, tenant: TenantWorld, collection: str
     ) -> None:
         values = {"title": "T", "content_json": HELLO, "status": "published"}
@@ -325,7 +327,7 @@ class TestSaving:
         assert answer.json()["content_source"] == "json"
         assert "content_source" not in (await tenant.guest.get(path)).json()
 
-    async def test_taking_the_document_away_keeps_the_text(
+    async def test_removing_the_document_keeps_the_html(
         self, tenant: TenantWorld, collection: str
     ) -> None:
         record = await tenant.create(collection, {"title": "T", "content_json": HELLO})

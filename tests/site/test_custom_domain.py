@@ -1,4 +1,4 @@
-"""A custom domain is a domain, and not one of the platform's, whichever face sets it."""
+"""A custom domain is outside the platform's domain, through every API."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ def test_a_custom_domain_is_stored_lower_case(written: str, stored: str) -> None
         "other.masthead.example",
     ],
 )
-def test_what_is_no_domain_of_the_tenant_is_refused(written: str) -> None:
+def test_an_invalid_domain_is_refused(written: str) -> None:
     with pytest.raises(FieldError):
         FIELD.check(written)
 
 
-async def test_an_operator_is_told_through_the_record_store_too(
+async def test_it_is_refused_through_the_record_store_too(
     app: World, tenant: TenantWorld, operator: Account
 ) -> None:
     found = await app.parts.records.find(app.collection("site_settings"), {}, tenant_id=tenant.id)
