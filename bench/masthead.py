@@ -150,7 +150,7 @@ async def _build(folder: Path, posts: Iterable[data.Post]) -> None:
         while batch := list(islice(remaining, _AT_ONCE)):
             await loader.load(batch)
         # After months of use only what is new waits for the search index.
-        while await parts.records.search_index.index_batch():
+        while (await parts.records.search_index.run_batch()).indexed:
             pass
         (folder / _KEYS).write_text(json.dumps(loader.keys))
     finally:

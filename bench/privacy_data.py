@@ -69,7 +69,7 @@ async def seed(parts: Parts, size: Size) -> str:
     await _mail(parts, big, size.mails)
     await _upload(parts, big, size.media_mb)
     # After months of use only what is new waits for the search index.
-    while await parts.records.search_index.index_batch():
+    while (await parts.records.search_index.run_batch()).indexed:
         pass
     # Limits are counted at every call of the API, and never reached.
     await parts.records.update(system(small), tenants, small, _UNREACHED)

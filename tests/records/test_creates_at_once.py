@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from tests.records.test_known_tenants import HOOK, TOGETHER, delivered, owner_of
+from tests.records.test_tenant_cache import HOOK, TOGETHER, delivered, owner_of
 from tests.world import TenantWorld, World
 
 from masthead.app import Parts, build

@@ -56,7 +56,7 @@ async def titles(tenant: TenantWorld, words: str, **wanted: Any) -> list[str]:
 
 async def index_everything(tenant: TenantWorld) -> None:
     """Nothing is left waiting for the index."""
-    while await tenant.world.parts.records.search_index.index_batch():
+    while (await tenant.world.parts.records.search_index.run_batch()).indexed:
         pass
 
 

@@ -84,7 +84,7 @@ class Background:
 @pytest.fixture
 async def nobody_waits(tenant: TenantWorld) -> None:
     """For the index, of whichever tenant."""
-    while await tenant.world.parts.records.search_index.index_batch():
+    while (await tenant.world.parts.records.search_index.run_batch()).indexed:
         pass
 
 

@@ -18,10 +18,8 @@ from masthead.storage.dialects import (
     contains_text,
     insert_missing,
     json_any,
-    json_array_length,
     json_path,
     json_path_text,
-    json_text_list_contains,
     like_pattern,
     long_text_contains,
     long_text_like,
@@ -54,14 +52,6 @@ async def matching(notebook: Notebook, test: ColumnElement[Any], value: object =
     statement = notebook.db.compile(sa.select(notes.c.id).where(test).order_by(notes.c.id))
     rows = await notebook.db.fetch(ANN, statement, statement.bind({"value": value}))
     return [row[0] for row in rows]
-
-
-@pytest.mark.parametrize(("value", "expected"), [("red", ["array"]), ("RED", []), ("7", [])])
-async def test_a_list_contains_a_text(notebook: Notebook, value: str, expected: list[str]) -> None:
-    await fill(notebook)
-    only_lists = notes.c.id.in_(["array", "empty", "mixed"])
-    test = sa.and_(only_lists, json_text_list_contains(notes.c.tags, VALUE))
-    assert await matching(notebook, test, value) == expected
 
 
 @pytest.mark.parametrize(
@@ -114,17 +104,6 @@ async def test_the_text_at_a_path(notebook: Notebook, path: str, expected: str |
 def test_a_path_that_cannot_be_quoted_is_refused(name: str) -> None:
     with pytest.raises(ValueError, match="quote"):
         json_path(name)
-
-
-async def test_array_lengths(notebook: Notebook) -> None:
-    await fill(notebook)
-    statement = notebook.db.compile(
-        sa.select(notes.c.id, json_array_length(notes.c.tags)).order_by(notes.c.id)
-    )
-    rows = await notebook.db.fetch(ANN, statement)
-    assert {row[0]: row[1] for row in rows} == {
-        name: len(tags) if isinstance(tags, list) else 0 for name, tags in TAGS.items()
-    }
 
 
 @pytest.mark.parametrize("wanted", [[], ["text"], ["array", "text", "unknown", 'it\'s "quoted"']])

@@ -31,7 +31,7 @@ from masthead.records.read.query import (
     access_of,
     engine_decoder,
 )
-from masthead.records.read.sorting import sort_keys
+from masthead.records.read.sorting import parse_sort
 from masthead.records.rotation import Rotated, Rotation
 from masthead.records.search.index import SearchIndex
 from masthead.records.search.terms import document_key, prefix_of, read_query
@@ -147,7 +147,7 @@ class Records:
             access,
             caller.tenant_id is not None,
             parsed.shape if parsed else None,
-            sort_keys(wanted.sort),
+            parse_sort(wanted.sort),
             with_relations(collection, wanted.names, expansion),
             wanted.after is not None,
             bool(terms),

@@ -347,17 +347,6 @@ def contained_text(text: str) -> str:
 _FREE_PERCENT = re.compile(r"(?<!\\)(?:\\\\)*%")
 
 
-class json_text_list_contains(_Condition):
-    """`json_text_list_contains(column, value)`: a JSON array of strings contains the text."""
-
-
-_sql(
-    json_text_list_contains,
-    sqlite="(EXISTS (SELECT 1 FROM json_each({0}) WHERE json_each.value = {1}))",
-    postgresql="({0} @> jsonb_build_array(CAST({1} AS TEXT)))",
-)
-
-
 def json_any(
     column: ColumnElement[Any], matches: Callable[[ColumnElement[Any]], ColumnElement[Any]]
 ) -> ColumnElement[bool]:
@@ -435,16 +424,3 @@ def json_path(*steps: str | int) -> str:
         else:
             path += f'."{step}"'
     return path
-
-
-class json_array_length(_Expression):
-    """`json_array_length(column)`: how many elements an array has; 0 for anything else."""
-
-    type = sa.BigInteger()
-
-
-_sql(
-    json_array_length,
-    sqlite="coalesce(json_array_length({0}), 0)",
-    postgresql=("(CASE jsonb_typeof({0}) WHEN 'array' THEN jsonb_array_length({0}) ELSE 0 END)"),
-)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from masthead.errors import BadRequest
@@ -27,6 +28,7 @@ class SortKey:
     random: bool = False
 
 
+@lru_cache(maxsize=1_000)
 def parse_sort(text: str) -> tuple[SortKey, ...]:
     """The keys, the most significant first; none for an empty text. Raises `BadRequest`."""
     if not text:
@@ -44,16 +46,3 @@ def _sort_key(part: str) -> SortKey:
     if not _PATH.fullmatch(name) or len(path) > MAX_PATH_STEPS:
         raise BadRequest(f"{part[:40]!r} can't be sorted by. Name a field, with - to descend.")
     return SortKey(path, descending=part.startswith("-"))
-
-
-_SORTS: dict[str, tuple[SortKey, ...]] = {}
-
-
-def sort_keys(text: str) -> tuple[SortKey, ...]:
-    """As `parse_sort`, with a cache."""
-    keys = _SORTS.get(text)
-    if keys is None:
-        keys = parse_sort(text)
-        if len(_SORTS) < 1_000:
-            _SORTS[text] = keys
-    return keys

@@ -203,11 +203,7 @@ class SearchIndex:
                 await asyncio.sleep(RETRY_SECONDS)
         return False
 
-    async def index_batch(self) -> int:
-        """Indexes a batch of any tenants' records; returns how many."""
-        return (await self.run_batch(self.limits.records)).indexed
-
-    async def run_batch(self, records: int) -> BatchResult:
+    async def run_batch(self, records: int | None = None) -> BatchResult:
         """Indexes at most so many queued records of each collection, of any tenants."""
         found = indexed = 0
         waited_before = self._waited_seconds
