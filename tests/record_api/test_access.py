@@ -58,7 +58,7 @@ class TestLockedCollections:
 
 
 class TestPosts:
-    async def test_what_readers_see(
+    async def test_posts_visible_to_readers(
         self, app: World, tenant: TenantWorld, member: Account, owner: Account
     ) -> None:
         public = await tenant.published()
@@ -76,7 +76,7 @@ class TestPosts:
                 assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
         assert len(shown(await owner.api.get(POSTS))) == 5
 
-    async def test_a_scheduled_post_comes_out_by_itself(
+    async def test_a_scheduled_post_becomes_visible_at_its_time(
         self, app: World, tenant: TenantWorld
     ) -> None:
         due = await tenant.published(published_at="2026-11-14T10:00:00Z")
@@ -84,7 +84,7 @@ class TestPosts:
         app.clock.advance(hours=1)
         assert shown(await tenant.guest.get(POSTS)) == [due["id"]]
 
-    async def test_the_bare_host_shows_everybodys_without_their_tenant(
+    async def test_the_services_own_host_shows_posts_of_all_tenants_without_tenant_id(
         self, app: World, tenant: TenantWorld, other_tenant: TenantWorld
     ) -> None:
         mine, theirs = await tenant.published(), await other_tenant.published()
@@ -96,7 +96,7 @@ class TestPosts:
         assert (await app.client().get(f"{POSTS}/{mine['id']}")).status_code == 200
 
     @pytest.mark.parametrize("who", ["guest", "member"])
-    async def test_nobody_but_administrators_writes(
+    async def test_only_administrators_write(
         self, app: World, tenant: TenantWorld, published_post: Record, who: str
     ) -> None:
         account = await tenant.member()
@@ -140,7 +140,7 @@ class TestMembers:
             ({"token_key": "x" * 40, "password_hash": "x"}, 200),
         ],
     )
-    async def test_what_a_member_may_change(
+    async def test_fields_that_a_member_may_change(
         self, member: Account, sent: dict[str, Any], status: int
     ) -> None:
         path = f"{self.PATH}/{member.id}"
@@ -153,7 +153,7 @@ class TestMembers:
         if status != 200:
             assert after == before
 
-    async def test_nobody_changes_or_deletes_another(
+    async def test_a_member_can_not_change_or_delete_another(
         self, tenant: TenantWorld, member: Account
     ) -> None:
         other = await tenant.member()
@@ -250,7 +250,7 @@ class TestOperators:
         assert answer.status_code == 400
         assert set(answer.json()["data"]) == {"tenant_id"}
 
-    async def test_an_owner_sets_only_what_is_theirs(
+    async def test_an_owner_sets_only_allowed_fields(
         self, tenant: TenantWorld, owner: Account, operator: Account
     ) -> None:
         path = records_of("tenants", tenant.id)
@@ -300,7 +300,7 @@ class TestTheSameIdInSeveralTenants:
         kept = await other_tenant.guest.get(f"{POSTS}/{namesakes}")
         assert kept.json()["title"] == "theirs"
 
-    async def test_what_is_expanded_is_of_the_same_tenant(
+    async def test_expanded_records_are_of_the_same_tenant(
         self,
         operator: Account,
         tenant: TenantWorld,
@@ -330,7 +330,7 @@ class TestTheSameIdInSeveralTenants:
         assert sorted(item["title"] for item in items) == ["mine", "theirs"]
         assert not any("tenant_id" in item for item in items)
 
-    async def test_an_operator_signs_in_whoever_has_the_same_id(
+    async def test_an_operator_signs_in_although_a_tenants_account_has_the_same_id(
         self, app: World, operator: Account, tenant: TenantWorld
     ) -> None:
         namesake = await tenant.owner(id=operator.id)

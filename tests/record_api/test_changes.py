@@ -94,12 +94,12 @@ class TestCreate:
             ({"title": "x", "seo_title": "x" * 61}, "seo_title", "validation_max_text_constraint"),
         ],
     )
-    async def test_what_is_refused(
+    async def test_invalid_values_are_refused(
         self, owner: Account, sent: dict[str, Any], field: str, code: str
     ) -> None:
         assert problems(await owner.api.post(POSTS, json=sent)) == {field: code}
 
-    async def test_every_problem_is_told_at_once(self, owner: Account) -> None:
+    async def test_all_problems_are_reported_together(self, owner: Account) -> None:
         sent = {"status": "nope", "visibility": "nope"}
         answer = await owner.api.post(POSTS, json=sent)
         assert set(problems(answer)) == {"title", "status", "visibility"}
@@ -130,7 +130,7 @@ class TestSlugs:
         base = "unique-title"
         assert slugs == [base, f"{base}-2", f"{base}-3", f"{base}-4"]
 
-    async def test_one_that_is_given_and_taken(self, owner: Account, draft: Record) -> None:
+    async def test_a_given_slug_that_is_taken(self, owner: Account, draft: Record) -> None:
         taken = {"title": "x", "slug": draft["slug"]}
         expected = {"slug": "validation_not_unique"}
         assert problems(await owner.api.post(POSTS, json=taken)) == expected
@@ -145,7 +145,7 @@ class TestSlugs:
 
 
 class TestUpdate:
-    async def test_only_what_is_sent_changes(
+    async def test_only_given_fields_change(
         self, app: World, owner: Account, draft: Record
     ) -> None:
         app.clock.advance(minutes=1)
@@ -186,7 +186,7 @@ class TestUpdate:
         assert problems(answer) == {"post_id": "validation_immutable"}
 
     @pytest.mark.parametrize("record_id", ["abcdefghij01234", "nope", "a%00b", "%F0%9F%98%80"])
-    async def test_what_is_not_there(self, owner: Account, record_id: str) -> None:
+    async def test_an_unknown_record(self, owner: Account, record_id: str) -> None:
         path = f"{POSTS}/{record_id}"
         answers = [
             await owner.api.get(path),
@@ -245,7 +245,7 @@ class TestModifiers:
 
 
 class TestRelations:
-    async def test_what_is_pointed_at_must_exist(
+    async def test_a_related_record_must_exist(
         self, owner: Account, other_tenant: TenantWorld
     ) -> None:
         elsewhere = await other_tenant.published()
@@ -253,7 +253,7 @@ class TestRelations:
             answer = await owner.api.post(records_of("comments"), json=_comment(post_id))
             assert problems(answer) == {"post_id": "validation_missing_rel_records"}
 
-    async def test_a_reply_stands_under_the_same_post(
+    async def test_a_reply_belongs_to_the_same_post(
         self, tenant: TenantWorld, owner: Account, draft: Record, published_post: Record
     ) -> None:
         parent = await tenant.create("comments", _comment(draft["id"]))
@@ -261,7 +261,7 @@ class TestRelations:
         answer = await owner.api.post(records_of("comments"), json=sent)
         assert problems(answer) == {"parent_id": "validation_missing_rel_records"}
 
-    async def test_comments_go_with_their_post_and_replies_outlive_their_parent(
+    async def test_comments_are_deleted_with_their_post_and_replies_outlive_their_parent(
         self, tenant: TenantWorld, owner: Account, published_post: Record
     ) -> None:
         parent = await tenant.create("comments", _comment(published_post["id"]))
@@ -351,7 +351,7 @@ def _comment(post_id: str, **values: str) -> dict[str, str]:
 @pytest.mark.parametrize(
     "collection", ["api_keys", "webhook_subscriptions", "webhook_deliveries", "gdpr_requests"]
 )
-async def test_what_needs_more_than_a_record_is_made_elsewhere(
+async def test_some_records_are_created_by_other_endpoints_only(
     owner: Account, collection: str
 ) -> None:
     answer = await owner.api.post(records_of(collection), json={"name": "x"})

@@ -1,4 +1,4 @@
-"""Excerpts are bounded, whatever the text they are made of."""
+"""The cost of excerpts is limited for any text."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ class TestUpload:
         assert (await upload(tenant.guest, "a.txt", b"text")).status_code == 401
         assert (await upload(member.api, "a.txt", b"text")).status_code == 403
 
-    async def test_it_goes_with_its_record(self, tenant: TenantWorld, owner: Account) -> None:
+    async def test_it_is_deleted_with_its_record(self, tenant: TenantWorld, owner: Account) -> None:
         item = (await upload(owner.api, "a.txt", b"text")).json()
         await owner.api.delete(f"{MEDIA}/{item['id']}")
         assert (await tenant.guest.get(address(item))).status_code == 404
@@ -78,7 +78,7 @@ class TestServing:
             ("x", b"\x00\x01\x02"),
         ],
     )
-    async def test_what_could_hold_a_script_is_only_downloaded(
+    async def test_files_that_may_hold_scripts_are_downloads(
         self, tenant: TenantWorld, owner: Account, name: str, content: bytes
     ) -> None:
         item = (await upload(owner.api, name, content)).json()
@@ -118,7 +118,7 @@ class TestServing:
             "%2fetc%2fpasswd",
         ],
     )
-    async def test_no_other_name_leads_to_a_file(
+    async def test_a_file_is_served_under_its_own_name_only(
         self, tenant: TenantWorld, owner: Account, name: str
     ) -> None:
         item = (await upload(owner.api, "a.txt", b"text")).json()

@@ -1,4 +1,4 @@
-"""Filters on the list endpoint: what they find, what is refused, and that nothing breaks them."""
+"""Filters on the list endpoint: results, refused ones, and hostile ones."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ async def shelf(tenant: TenantWorld) -> TenantWorld:
         ("null = ''", "abcd"),
     ],
 )
-async def test_what_is_found(shelf: TenantWorld, expression: str, found: str) -> None:
+async def test_filters_find_records(shelf: TenantWorld, expression: str, found: str) -> None:
     owner = await shelf.owner()
     assert await titles(owner.api, expression) == found
 
@@ -165,13 +165,15 @@ async def test_a_number_that_is_not_there(tenant: TenantWorld, owner: Account) -
         'content_json."x = 1',
     ],
 )
-async def test_what_is_refused(owner: Account, expression: str) -> None:
+async def test_invalid_filters_are_refused(owner: Account, expression: str) -> None:
     answer = await owner.api.get(POSTS, params={"filter": expression})
     assert (answer.status_code, answer.json()["code"]) == (400, "validation_invalid_data")
 
 
 @pytest.mark.parametrize("value", ["\0", "a\0b", "\ud7ff\ufffe", "😀" * 50, "'", "%", "\\", "_"])
-async def test_any_text_may_be_asked_for(tenant: TenantWorld, owner: Account, value: str) -> None:
+async def test_any_text_can_be_searched_for(
+    tenant: TenantWorld, owner: Account, value: str
+) -> None:
     quoted = value.replace("\\", "\\\\").replace("'", "\\'")
     for field in ("status", "title", "id", "published_at", "tags", "content_json.a"):
         for op in ("=", "~", "?=", "!=", "<"):
@@ -343,7 +345,7 @@ _LITERALS = ("'a'", "1", "1.5", "true", "null", "@now", "@day", "@request.auth.i
 
 
 async def test_fields_of_any_two_kinds_compare(owner: Account) -> None:
-    """PostgreSQL knows types and would refuse to compare what SQLite just compares."""
+    """PostgreSQL refuses comparisons between types that SQLite allows."""
     wanted = [(each[0], each[1], each[2]) for each in _by_kind().values()]
     alone = {kinds[0]: (each[0], each[1]) for kinds, each in _by_kind().items()}
     wanted += [(*each, literal) for each in alone.values() for literal in _LITERALS]
@@ -364,7 +366,7 @@ async def test_fields_of_any_two_kinds_compare(owner: Account) -> None:
         ("'back\\\\slash' ~ excerpt && excerpt != ''", "d"),
     ],
 )
-async def test_wildcards_in_what_is_stored_mean_themselves(
+async def test_wildcards_in_stored_text_are_literal(
     shelf: TenantWorld, expression: str, found: str
 ) -> None:
     assert await titles((await shelf.owner()).api, expression) == found
@@ -377,7 +379,7 @@ async def test_wildcards_in_what_is_stored_mean_themselves(
         " || ".join(f"content_json.k{n} = 'x'" for n in range(100)),
     ],
 )
-async def test_a_filter_that_looks_through_long_texts_holds_nobody_up(
+async def test_a_filter_over_long_texts_does_not_block_other_requests(
     tenant: TenantWorld, owner: Account, expression: str
 ) -> None:
     document = {"type": "doc", "content": [{"text": "x" * 50}] * 10_000}
@@ -387,7 +389,7 @@ async def test_a_filter_that_looks_through_long_texts_holds_nobody_up(
     async def watch() -> None:
         nonlocal turns
         while True:
-            # Not a wait for anything: it counts how often the loop comes round.
+            # No wait: it counts the iterations of the loop.
             await asyncio.sleep(0.001)
             turns += 1
 
@@ -395,7 +397,7 @@ async def test_a_filter_that_looks_through_long_texts_holds_nobody_up(
     answer = await owner.api.get(POSTS, params={"filter": expression})
     watching.cancel()
     assert answer.json()["totalItems"] == 0
-    # Each look takes some tenths of a second: a loop that was held up meanwhile has hardly turned.
+    # Each query takes some tenths of a second: a blocked loop has few iterations.
     assert turns > 20
 
 

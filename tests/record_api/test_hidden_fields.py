@@ -81,7 +81,7 @@ async def test_an_operator_reads_no_secret_either(app: World) -> None:
     assert not any({"password_hash", "token_key"} & item.keys() for item in items)
 
 
-async def test_no_answer_holds_what_only_the_engine_may_read(tenant: TenantWorld) -> None:
+async def test_no_answer_has_fields_that_only_the_engine_may_read(tenant: TenantWorld) -> None:
     owner = await tenant.owner()
     await tenant.member()
     await tenant.create(

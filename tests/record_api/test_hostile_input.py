@@ -1,4 +1,4 @@
-"""Input that nobody sends by accident: it is refused in the usual words and breaks nothing."""
+"""Hostile input is refused with the documented errors."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ async def test_a_body_that_cant_be_stored(owner: Account, raw: bytes) -> None:
         ('{"title": "\'; DROP TABLE posts; --"}', "'; DROP TABLE posts; --"),
     ],
 )
-async def test_odd_text_is_kept_as_it_is(owner: Account, sent: str, kept: str) -> None:
+async def test_unusual_text_is_stored_unchanged(owner: Account, sent: str, kept: str) -> None:
     answer = await owner.api.post(POSTS, content=sent)
     assert (answer.status_code, answer.json()["title"]) == (200, kept)
 
 
 @pytest.mark.parametrize("text", [r"\u0000", r"a\\u0000", r"\\\u0000b"])
-async def test_a_document_may_speak_of_what_it_cant_hold(owner: Account, text: str) -> None:
+async def test_a_document_may_contain_an_escaped_nul_as_text(owner: Account, text: str) -> None:
     sent = {"title": "x", "content_json": {text: [text]}}
     answer = await owner.api.post(POSTS, json=sent)
     assert answer.status_code == 200, answer.text
@@ -129,7 +129,7 @@ async def test_a_query_that_is_too_much(owner: Account, query: str) -> None:
         "/nowhere",
     ],
 )
-async def test_an_address_that_leads_nowhere(owner: Account, path: str) -> None:
+async def test_an_unknown_path(owner: Account, path: str) -> None:
     answer = await owner.api.get(path)
     assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
 

@@ -65,7 +65,7 @@ class TestPaging:
         assert (body["page"], body["perPage"]) == (page, per_page)
 
     @pytest.mark.parametrize("sent", ["page=abc", "perPage=abc", "page=1.5", "perPage=0x10"])
-    async def test_what_is_no_number_is_refused(self, tenant: TenantWorld, sent: str) -> None:
+    async def test_an_invalid_number_is_refused(self, tenant: TenantWorld, sent: str) -> None:
         answer = await tenant.guest.get(f"{POSTS}?{sent}")
         assert answer.status_code == 400
         assert answer.json()["code"] == "validation_invalid_data"
@@ -81,7 +81,7 @@ class TestPaging:
 
 
 class TestOrder:
-    async def test_the_newest_comes_first_without_a_sort(self, tenant: TenantWorld) -> None:
+    async def test_the_newest_is_first_without_a_sort(self, tenant: TenantWorld) -> None:
         made = [(await tenant.published(title=title))["id"] for title in "bca"]
         items = (await tenant.guest.get(POSTS)).json()["items"]
         assert [item["id"] for item in items] == made[::-1]
@@ -109,7 +109,7 @@ class TestOrder:
         items = (await tenant.guest.get(POSTS, params={"sort": "@random"})).json()["items"]
         assert {item["id"] for item in items} == made
 
-    async def test_an_empty_value_comes_first_on_either_database(
+    async def test_an_empty_value_is_first_on_both_databases(
         self, tenant: TenantWorld, owner: Account
     ) -> None:
         for name in ("Zoe", "Ann"):
@@ -126,12 +126,14 @@ class TestOrder:
             assert [reader.get("name", "") for reader in readers] == expected
 
     @pytest.mark.parametrize("sort", ["nope", "title;drop", "comments_via_post_id.body", "-"])
-    async def test_what_cant_be_sorted_by(self, owner: Account, sort: str) -> None:
+    async def test_an_invalid_sort(self, owner: Account, sort: str) -> None:
         assert (await owner.api.get(POSTS, params={"sort": sort})).status_code == 400
 
 
 class TestFields:
-    async def test_only_those_asked_for(self, tenant: TenantWorld, published_post: Record) -> None:
+    async def test_only_requested_fields_are_returned(
+        self, tenant: TenantWorld, published_post: Record
+    ) -> None:
         wanted = {"fields": "id,collectionName,nope"}
         body = (await tenant.guest.get(POSTS, params=wanted)).json()
         assert body["items"] == [{"id": published_post["id"], "collectionName": "posts"}]
@@ -144,7 +146,7 @@ class TestFields:
         items = (await tenant.guest.get(POSTS, params=wanted)).json()["items"]
         assert items == [{"content_html": "tier quick..."}]
 
-    async def test_parts_of_what_is_expanded(self, tenant: TenantWorld, owner: Account) -> None:
+    async def test_fields_of_expanded_records(self, tenant: TenantWorld, owner: Account) -> None:
         post = await tenant.published(title="Under")
         await tenant.create("comments", _comment(post["id"]))
         wanted = {"expand": "post_id", "fields": "body,expand.post_id.title"}

@@ -63,7 +63,7 @@ class TestValues:
         removed = await owner.api.patch(one, json={"authors-": [ada.id]})
         assert removed.json()["authors"] == [bob.id]
 
-    async def test_what_is_no_record_of_the_tenant_is_refused(
+    async def test_an_id_that_is_no_record_of_the_tenant_is_refused(
         self, owner: Account, ada: Account, other_tenant: TenantWorld, member: Account
     ) -> None:
         stranger = await other_tenant.owner()
@@ -105,7 +105,7 @@ class TestFilters:
         assert await found(owner, filter=f"authors ~ '{bob.id}'") == ["Both's"]
         assert await found(owner, filter="authors = '[]'") == ["Nobody's"]
 
-    async def test_by_what_the_authors_are(self, owner: Account) -> None:
+    async def test_filtering_by_fields_of_the_authors(self, owner: Account) -> None:
         assert await found(owner, filter="authors.name ?= 'Bob'") == ["Both's"]
         assert await found(owner, filter="authors.name ?~ 'lovelace'") == ["Ada's", "Both's"]
         # Without `?` every author must match, as PocketBase has it.
@@ -118,7 +118,7 @@ class TestFilters:
         answer = await owner.api.get(STAFF, params=wanted)
         assert [each["name"] for each in answer.json()["items"]] == ["Ada Lovelace", "Bob"]
 
-    async def test_guests_can_not_look_behind_them(self, tenant: TenantWorld) -> None:
+    async def test_guests_can_not_filter_by_them(self, tenant: TenantWorld) -> None:
         for params in ({"filter": "authors.email ?~ '@'"}, {"sort": "authors.email"}):
             answer = await tenant.guest.get(POSTS, params=params)
             assert answer.status_code == 400
@@ -128,7 +128,7 @@ class TestFilters:
 
 
 class TestExpand:
-    async def test_the_records_come_in_the_lists_order(
+    async def test_the_records_are_in_the_lists_order(
         self, tenant: TenantWorld, owner: Account, ada: Account, bob: Account
     ) -> None:
         post = await tenant.post(authors=[bob.id, ada.id])
@@ -166,7 +166,7 @@ class TestExpand:
 
 
 class TestDeletion:
-    async def test_an_author_who_goes_is_taken_off_the_posts(
+    async def test_a_deleted_author_is_removed_from_the_posts(
         self, tenant: TenantWorld, owner: Account, ada: Account, bob: Account
     ) -> None:
         both = await tenant.published(authors=[bob.id, ada.id])

@@ -1,4 +1,4 @@
-"""What each role of the staff may do with each collection, by requests that a page never makes."""
+"""What each staff role may do with each collection, by direct requests."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ CLOSED_OR_OPEN = [
 
 
 @pytest.mark.parametrize(("role", "collection"), CLOSED_OR_OPEN)
-async def test_a_role_does_what_its_row_says_and_nothing_else(
+async def test_a_role_has_exactly_the_rights_of_its_row(
     tenant: TenantWorld, staff: dict[str, Account], role: str, collection: str
 ) -> None:
     record = await made_by_owner(staff["owner"], tenant, collection)
@@ -206,7 +206,7 @@ class TestAuthorsPosts:
         assert (await editor.api.patch(one, json={"authors": []})).json()["authors"] == []
         assert (await author.api.get(one)).status_code == 404
 
-    async def test_a_large_text_is_taken(self, author: Account) -> None:
+    async def test_a_large_text_is_accepted(self, author: Account) -> None:
         body = {"title": "Long", "content_html": "<p>" + "word " * 40_000 + "</p>"}
         assert (await author.api.post(POSTS, json=body)).status_code == 200
 
@@ -259,7 +259,7 @@ class TestStaff:
             {"tenant_id": "abcdefghij01234"},
         ],
     )
-    async def test_nobody_raises_themselves(
+    async def test_no_role_can_raise_its_own_rights(
         self, staff: dict[str, Account], role: str, value: dict[str, Any]
     ) -> None:
         me = staff[role]

@@ -81,7 +81,7 @@ class TestLogin:
         assert answer.headers["set-cookie"].endswith("; Secure")
 
     @pytest.mark.parametrize("identity", ["known", "unknown@example.com", "no address"])
-    async def test_a_wrong_password_and_an_unknown_account_answer_alike(
+    async def test_a_wrong_password_and_an_unknown_account_get_the_same_answer(
         self, tenant: TenantWorld, member: Account, identity: str
     ) -> None:
         known = await log_in(tenant.guest, MEMBER, member.email, "wrong password")
@@ -101,7 +101,7 @@ class TestLogin:
             ({"identity": ["a"], "password": {"b": 1}}, {"identity", "password"}),
         ],
     )
-    async def test_what_is_blank(
+    async def test_blank_credentials(
         self, tenant: TenantWorld, sent: dict[str, Any], blank: set[str]
     ) -> None:
         answer = await tenant.guest.post(MEMBER, json=sent)
@@ -180,7 +180,7 @@ class TestLogin:
         assert (await log_in(home, path, account.email)).status_code == 200
 
     @pytest.mark.parametrize("exists", [True, False])
-    async def test_an_account_has_one_count_whatever_host_is_asked(
+    async def test_an_account_has_one_count_on_all_hosts(
         self, app: World, tenant: TenantWorld, other_tenant: TenantWorld, exists: bool
     ) -> None:
         """Also one that does not exist: another count would tell."""
@@ -368,7 +368,7 @@ class TestCookies:
             ({"sec-fetch-site": "cross-site", "origin": "http://{host}"}, 401),
         ],
     )
-    async def test_a_change_by_cookie_comes_from_the_same_origin(
+    async def test_a_change_by_cookie_must_come_from_the_same_origin(
         self, tenant: TenantWorld, owner: Account, headers: dict[str, str], status: int
     ) -> None:
         sent = {name: value.format(host=tenant.host) for name, value in headers.items()}

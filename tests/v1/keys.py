@@ -10,7 +10,7 @@ from masthead.identity.scopes import SCOPES
 
 
 async def key_client(tenant: TenantWorld, *scopes: str, host: str = "") -> httpx.AsyncClient:
-    """A client with a key of the tenant, on the tenant's host; every scope unless told."""
+    """A client with a key of the tenant, on the tenant's host; with every scope by default."""
     _, key = await create_key(
         tenant.world.parts.records, tenant.id, "test", scopes or tuple(SCOPES)
     )

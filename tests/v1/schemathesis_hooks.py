@@ -1,4 +1,4 @@
-"""What the schema-driven tester can't know from the schema: facts of the database, and clocks.
+"""Facts that the schema-driven tester can't know from the schema: the database, and clocks.
 
 Only valid data is touched, and only to keep it valid; whatever is meant to be refused goes out as
 it was made.
@@ -41,7 +41,7 @@ def before_call(context: HookContext, case: Case, kwargs: dict[str, Any]) -> Non
 
 
 def _make_possible(body: dict[str, Any]) -> None:
-    """References lead somewhere, and what must be unique is."""
+    """References exist, and unique values are unique."""
     if body.get("post_id"):
         body["post_id"] = POST_ID
     if body.get("parent_id"):

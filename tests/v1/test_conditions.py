@@ -1,4 +1,4 @@
-"""ETags, preconditions, idempotency keys and the answers that are kept: one truth for each."""
+"""ETags, preconditions, idempotency keys and cached answers."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class TestETags:
         await api.delete(path)
         assert (await api.get(POSTS)).json()["total"] == 0
 
-    async def test_kept_answers_are_never_anothers(
+    async def test_cached_answers_are_not_shared_between_tenants(
         self, app: World, tenant: TenantWorld, api: httpx.AsyncClient
     ) -> None:
         await new_post(api)

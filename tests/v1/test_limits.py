@@ -22,7 +22,7 @@ PRO_PER_MINUTE = 30
 
 
 class TestHeaders:
-    async def test_every_answer_tells_what_is_left(self, app: World) -> None:
+    async def test_every_answer_has_the_remaining_calls(self, app: World) -> None:
         api = await key_client(await app.new_tenant("pro", plan="pro"))
         for left in (29, 28):
             answer = await api.get(POSTS)

@@ -1,4 +1,4 @@
-"""Every endpoint of the public API refuses what it must, in the order that is decided."""
+"""Every endpoint of the public API checks calls in the documented order."""
 
 from __future__ import annotations
 

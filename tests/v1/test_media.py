@@ -56,7 +56,7 @@ class Site:
         return item
 
     async def open(self, url: str, **options: Any) -> httpx.Response:
-        """Follows an item's address as a browser does, to the host that stands in it."""
+        """Fetches an item's URL from its own host, as a browser does."""
         parts = urlsplit(url)
         client = self.world.client(parts.netloc)
         return await client.get(f"{parts.path}?{parts.query}", **options)
@@ -70,7 +70,7 @@ class Site:
         return [key async for key in keys]
 
     async def work_off(self) -> None:
-        """What the background worker would do within the next two hours."""
+        """Runs the worker's jobs of the next two hours."""
         self.world.clock.advance(hours=2)
         parts = self.world.parts
         runner = JobRunner(parts.database, handlers(parts.records, parts.objects), self.world.clock)
@@ -80,7 +80,7 @@ class Site:
 
 @pytest.fixture(scope="module", params=["folder", "s3"])
 def store(request: pytest.FixtureRequest) -> Iterator[dict[str, str]]:
-    """Settings that choose where files are kept."""
+    """Settings of the object store."""
     if request.param == "folder":
         yield {}
         return
@@ -144,7 +144,7 @@ class TestUpload:
         assert (item["width"], item["height"], item["alt"]) == (None, None, None)
         assert item["mime_type"] == "text/plain"
 
-    async def test_the_type_is_told_from_the_content(self, site: Site) -> None:
+    async def test_the_type_is_detected_from_the_content(self, site: Site) -> None:
         item = await site.uploaded(picture("JPEG"), "innocent.html")
         assert item["mime_type"] == "image/jpeg"
 
@@ -153,7 +153,7 @@ class TestUpload:
         assert item["filename"] == "notes"
         assert item["url"].endswith(".txt")
 
-    async def test_the_place_is_taken_out_of_a_picture(self, site: Site) -> None:
+    async def test_the_location_is_removed_from_a_picture(self, site: Site) -> None:
         original = picture("JPEG", exif=exif(orientation=6))
         item = await site.uploaded(original, "photo.jpg")
         # On its side: the orientation is applied to the size and stays in the file.
@@ -173,7 +173,7 @@ class TestUpload:
             ("x" * 300 + ".png", "x" * 251 + ".png"),
         ],
     )
-    async def test_the_name_is_kept_without_its_folders(
+    async def test_the_name_is_stored_without_folders(
         self, site: Site, sent: str, kept: str
     ) -> None:
         item = await site.uploaded(picture("PNG"), sent)
@@ -206,7 +206,7 @@ class TestUpload:
             ),
         ],
     )
-    async def test_what_is_no_form_is_a_bad_request(
+    async def test_an_invalid_form_is_a_bad_request(
         self, site: Site, headers: dict[str, str], body: bytes
     ) -> None:
         answer = await site.api.post(MEDIA, content=body, headers=headers)
@@ -313,7 +313,7 @@ class TestList:
         assert [item["filename"] for item in page.pop("items")] == names[2:4]
         assert page == {"page": 2, "per_page": 2, "total": 5, "total_pages": 3}
 
-    async def test_a_cursor_goes_on_where_a_page_ended(self, site: Site) -> None:
+    async def test_a_cursor_continues_after_a_page(self, site: Site) -> None:
         for number in range(3):
             site.world.clock.advance(seconds=1)
             await site.uploaded(b"x", f"{number}.txt")
@@ -378,7 +378,7 @@ class TestDelete:
         assert await site.stored() == []
 
     @pytest.mark.parametrize("record_id", ["nothing", "a" * 15, "%00", "A" * 15, "'"])
-    async def test_what_is_not_there_is_not_found(self, site: Site, record_id: str) -> None:
+    async def test_an_unknown_item_is_not_found(self, site: Site, record_id: str) -> None:
         problem(await site.api.delete(f"{MEDIA}/{record_id}"), 404, "NOT_FOUND")
         problem(await site.api.get(f"{MEDIA}/{record_id}"), 404, "NOT_FOUND")
 
@@ -421,9 +421,7 @@ class TestServing:
         undeclared = await site.open(item["url"] + "?thumb=99x99")
         assert undeclared.content == content
 
-    async def test_what_is_no_picture_is_served_whole_when_asked_for_a_thumb(
-        self, site: Site
-    ) -> None:
+    async def test_a_thumbnail_request_for_another_file_gets_the_file(self, site: Site) -> None:
         item = await site.uploaded(b"words", "a.txt")
         assert (await site.open(item["url"] + "?thumb=100x100")).content == b"words"
 
@@ -467,7 +465,7 @@ class TestServing:
         assert served.headers["content-disposition"].startswith("attachment")
         assert served.headers["x-content-type-options"] == "nosniff"
 
-    async def test_both_addresses_serve_alike(self, site: Site) -> None:
+    async def test_both_urls_serve_the_same(self, site: Site) -> None:
         item = await site.uploaded(picture("PNG"), "a.png")
         name = item["url"].rpartition("/")[2]
         by_media = await site.open(item["url"])
@@ -495,8 +493,8 @@ class TestServing:
         assert (await site.tenant.guest.post(path)).status_code == 404
 
 
-async def test_the_digest_is_of_what_was_sent(site: Site) -> None:
-    """Importers recognise a file by it, whatever intake has taken out."""
+async def test_the_digest_is_of_the_uploaded_bytes(site: Site) -> None:
+    """Importers recognize a file by it, although the stored bytes may differ."""
     original = picture("JPEG", exif=exif())
     item = await site.uploaded(original)
     found = await site.world.parts.records.find(media, {"id": item["id"]}, tenant_id=site.tenant.id)

@@ -1,4 +1,4 @@
-"""What is refused says what is allowed, or what to do."""
+"""Error messages say what is allowed, or what to do."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ async def api(tenant: TenantWorld) -> httpx.AsyncClient:
     return await key_client(tenant)
 
 
-async def test_a_slug_says_what_it_may_hold(tenant: TenantWorld, api: httpx.AsyncClient) -> None:
+async def test_the_error_of_a_slug_names_the_allowed_characters(
+    tenant: TenantWorld, api: httpx.AsyncClient
+) -> None:
     answer = await api.post(f"{API}/posts", json={"title": "x", "slug": "a/b"})
     (message,) = answer.json()["error"]["details"]["slug"]
     assert "no blanks, slashes" in message
@@ -27,7 +29,7 @@ async def test_a_slug_says_what_it_may_hold(tenant: TenantWorld, api: httpx.Asyn
     assert problem == {"code": "validation_invalid_format", "message": message}
 
 
-async def test_a_relation_says_of_what_it_is_the_id(
+async def test_the_error_of_a_relation_names_its_collection(
     tenant: TenantWorld, api: httpx.AsyncClient
 ) -> None:
     comment = {"author_name": "A", "author_email": "a@example.com", "body": "b"}
@@ -81,7 +83,7 @@ async def test_a_body_that_is_no_json_says_why(
         ("/webhooks/events", "after"),
     ],
 )
-async def test_an_empty_parameter_is_refused_wherever_it_stands(
+async def test_an_empty_parameter_is_refused_everywhere(
     api: httpx.AsyncClient, path: str, name: str
 ) -> None:
     answer = await api.get(f"{API}{path}?{name}=")
@@ -98,7 +100,7 @@ async def test_an_empty_parameter_is_refused_wherever_it_stands(
         ({"plan": "pro"}, "Can't be set here. Use one of site_name, site_description,"),
     ],
 )
-async def test_site_settings_say_what_they_take(
+async def test_the_error_of_site_settings_names_the_allowed_fields(
     api: httpx.AsyncClient, change: dict[str, Any], message: str
 ) -> None:
     answer = await api.patch(f"{API}/site-settings", json=change)
@@ -107,7 +109,7 @@ async def test_site_settings_say_what_they_take(
     assert told.startswith(message)
 
 
-async def test_a_value_that_is_taken_says_so(api: httpx.AsyncClient) -> None:
+async def test_the_error_of_a_taken_value_says_so(api: httpx.AsyncClient) -> None:
     for _ in range(2):
         answer = await api.post(f"{API}/posts", json={"title": "x", "slug": "taken"})
     assert answer.json()["error"]["details"] == {

@@ -86,7 +86,7 @@ class TestComments:
             assert answer.status_code == 422, (value, answer.text)
             assert answer.json()["error"]["details"].keys() == {field}
 
-    async def test_a_reply_stands_under_the_same_post(
+    async def test_a_reply_belongs_to_the_same_post(
         self, tenant: TenantWorld, api: httpx.AsyncClient, published_post: Record
     ) -> None:
         elsewhere = await tenant.published(title="Elsewhere")
@@ -111,7 +111,7 @@ class TestComments:
         answer = await api.post(COMMENTS, json=body)
         assert answer.status_code == 403
         assert answer.json()["error"]["code"] == "FORBIDDEN"
-        # What is wrong with the request itself is told first.
+        # Errors of the request itself come first.
         assert (await api.post(COMMENTS, json=body | {"body": ""})).status_code == 422
 
     async def test_list_filters_and_totals(

@@ -1,4 +1,4 @@
-"""Query parameters are read strictly: what the description does not allow is refused."""
+"""Query parameters are parsed strictly: values outside the description are refused."""
 
 from __future__ import annotations
 
@@ -18,6 +18,6 @@ def test_a_number_is_written_in_plain_digits_within_its_limits(written: str) -> 
     assert set(refused.value.problems) == {"per_page"}
 
 
-def test_numbers_within_their_limits_are_taken() -> None:
+def test_numbers_within_their_limits_are_accepted() -> None:
     values = read_query(b"per_page=100&page=3", PAGING)
     assert (values["per_page"], values["page"], values["cursor"]) == (100, 3, None)

@@ -129,7 +129,7 @@ class TestCreate:
 
 class TestChange:
     @pytest.mark.parametrize("method", ["PATCH", "PUT"])
-    async def test_only_what_is_named_changes(self, api: httpx.AsyncClient, method: str) -> None:
+    async def test_only_given_fields_change(self, api: httpx.AsyncClient, method: str) -> None:
         post = await created(api, excerpt="short", tags=["a"])
         answer = await api.request(method, f"{POSTS}/{post['id']}", json={"title": "New"})
         assert answer.status_code == 200
@@ -165,7 +165,7 @@ class TestChange:
         assert record["content_source"] == "json"
         assert "content_source" not in other
 
-    async def test_null_clears_what_may_be_empty(self, api: httpx.AsyncClient) -> None:
+    async def test_null_clears_nullable_fields(self, api: httpx.AsyncClient) -> None:
         post = await created(api, excerpt="short", seo_title="seo")
         answer = await api.patch(f"{POSTS}/{post['id']}", json={"excerpt": None, "seo_title": None})
         assert answer.json()["data"]["excerpt"] is None
@@ -184,7 +184,7 @@ class TestChange:
         assert answer.json()["data"] == post
         assert await tenant.event_names() == before
 
-    async def test_publication_is_stamped_kept_and_taken_back(
+    async def test_published_at_is_set_kept_and_cleared(
         self, tenant: TenantWorld, api: httpx.AsyncClient
     ) -> None:
         clock = tenant.world.clock
@@ -295,7 +295,7 @@ class TestList:
         assert answer.status_code == 422
         assert answer.json()["error"]["details"].keys() == {query.partition("=")[0]}
 
-    async def test_cursors_visit_everything_once_while_posts_come_in(
+    async def test_cursors_return_every_post_once_while_posts_are_created(
         self, tenant: TenantWorld, api: httpx.AsyncClient
     ) -> None:
         wanted = []

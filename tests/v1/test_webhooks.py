@@ -26,7 +26,7 @@ from masthead.webhooks.signing import verify
 PATH = "/api/v1/webhooks"
 BODY = {
     "name": "Hook",
-    # An address, so that nobody asks a name server for it.
+    # An IP address, so that no name is resolved.
     "url": "https://93.184.216.34/in",
     "events": ["post.published", "post.deleted"],
 }
@@ -137,7 +137,7 @@ async def test_every_field_is_needed(api: httpx.AsyncClient, missing: str) -> No
         ("url", "https://xn--a.example/in"),
     ],
 )
-async def test_what_is_not_accepted(api: httpx.AsyncClient, name: str, value: Any) -> None:
+async def test_invalid_values_are_refused(api: httpx.AsyncClient, name: str, value: Any) -> None:
     assert problems(await api.post(PATH, json=BODY | {name: value})) == {name}
     made = await subscribed(api)
     changed = await api.patch(f"{PATH}/{made['id']}", json={name: value})
@@ -237,11 +237,11 @@ async def test_the_record_store_makes_none(tenant: TenantWorld) -> None:
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgresql"])
-async def with_outbound_rules(
+async def outbound_world(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[tuple[World, Authority]]:
     """A service that may call loopback."""
-    folder = tmp_path_factory.mktemp("reaching")
+    folder = tmp_path_factory.mktemp("outbound")
     authority = Authority(folder)
     world = await open_world(
         fresh_url(request.param, folder),
@@ -257,9 +257,9 @@ async def with_outbound_rules(
     ("status", "is_success"), [(200, True), (204, True), (301, False), (404, False), (500, False)]
 )
 async def test_a_test_event(
-    with_outbound_rules: tuple[World, Authority], status: int, is_success: bool
+    outbound_world: tuple[World, Authority], status: int, is_success: bool
 ) -> None:
-    world, authority = with_outbound_rules
+    world, authority = outbound_world
     tenant = await world.new_tenant()
     api = await key_client(tenant)
     async with Receiver(authority.certificate()) as receiver:
@@ -301,8 +301,8 @@ async def assert_logged_and_left_alone(
     assert item["data"]["webhook_id"] == webhook_id
 
 
-async def test_a_test_event_that_nobody_takes(with_outbound_rules: tuple[World, Authority]) -> None:
-    world, authority = with_outbound_rules
+async def test_a_test_event_to_a_closed_port(outbound_world: tuple[World, Authority]) -> None:
+    world, authority = outbound_world
     api = await key_client(await world.new_tenant())
     async with Receiver(authority.certificate(), default=hang) as receiver:
         made = await subscribed(api, url=receiver.url())
@@ -313,9 +313,9 @@ async def test_a_test_event_that_nobody_takes(with_outbound_rules: tuple[World, 
 
 
 async def test_a_test_of_a_read_only_site_sends_nothing(
-    with_outbound_rules: tuple[World, Authority],
+    outbound_world: tuple[World, Authority],
 ) -> None:
-    world, authority = with_outbound_rules
+    world, authority = outbound_world
     tenant = await world.new_tenant()
     api = await key_client(tenant)
     async with Receiver(authority.certificate()) as receiver:
@@ -365,7 +365,7 @@ async def test_a_since_made_from_an_item_s_created_loses_nothing_of_that_second(
     since = datetime.fromtimestamp(seen["created"], UTC).isoformat()
     later, again = await polled(api, since=since)
     assert (later["data"]["title"], again) == ("Later in it", seen)
-    # By its id each comes once.
+    # Each is returned once, by its id.
     assert await polled(api, after=seen["id"]) == [later]
     assert await polled(api, since=clock.to_text(now())) == []
 
@@ -413,7 +413,7 @@ async def followed(api: httpx.AsyncClient, event_id: str) -> list[dict[str, Any]
 async def test_a_consumer_misses_nothing_that_is_written_at_the_same_time(
     api: httpx.AsyncClient, tenant: TenantWorld
 ) -> None:
-    """Several writers, and a reader that asks for what follows the last event it has seen: on
+    """Several writers, and a reader that polls after the last event it has seen: on
     PostgreSQL a change that began earlier may well commit later."""
     await tenant.post(title="Start")
     start = (await polled(api))[0]["id"]

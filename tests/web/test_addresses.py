@@ -1,4 +1,4 @@
-"""Under `/api/`, what is no address of the record store answers in the public API's envelope."""
+"""Under `/api/`, unknown paths outside the record store get the public API's error envelope."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ async def test_an_unknown_address_is_not_found(owner: Account, method: str, path
     ],
 )
 @pytest.mark.parametrize("method", ["PUT", "DELETE", "PROPFIND"])
-async def test_a_wrong_method_is_told_the_right_ones(
+async def test_a_wrong_method_gets_the_allowed_ones(
     tenant: TenantWorld, method: str, path: str, allowed: str
 ) -> None:
     answer = await tenant.guest.request(method, path)

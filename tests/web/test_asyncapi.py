@@ -1,4 +1,4 @@
-"""The events' description: AsyncAPI's own parser takes it, and it is served to everybody."""
+"""The events' description is accepted by AsyncAPI's own parser, and public."""
 
 from __future__ import annotations
 

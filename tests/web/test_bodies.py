@@ -48,7 +48,7 @@ def scope(**headers: str) -> Scope:
     }
 
 
-async def test_a_body_in_pieces_is_joined() -> None:
+async def test_a_body_in_chunks_is_joined() -> None:
     assert await read_body(scope(), Client([b"ab", b"", b"cd"]), limit=4) == b"abcd"
 
 
@@ -127,7 +127,7 @@ def test_an_object_is_decoded(raw: bytes, value: dict[str, Any]) -> None:
         (b'{"a":' * 500 + b"1" + b"}" * 500, "nested deeper"),
     ],
 )
-def test_what_is_no_storable_object_is_refused_with_a_reason(raw: bytes, says: str) -> None:
+def test_an_invalid_object_is_refused_with_a_reason(raw: bytes, says: str) -> None:
     with pytest.raises(BadRequest, match=says):
         decode_json_object(raw)
 
@@ -170,7 +170,7 @@ def test_nesting_is_the_same_among_many_values(depth: int) -> None:
             decode_json_object(raw)
 
 
-def test_nesting_counts_objects_and_lists_not_what_they_hold() -> None:
+def test_nesting_counts_objects_and_lists() -> None:
     inner = b"[" * (MAX_DEPTH - 1) + b'1, "x"' + b"]" * (MAX_DEPTH - 1)
     assert decode_json_object(b'{"a": ' + inner + b', "b": [[]]}')
 

@@ -84,7 +84,7 @@ def test_the_clients_weights_decide(accepted: str, chosen: str | None) -> None:
     assert chosen_encoding(accepted.encode()) == chosen
 
 
-async def test_gzip_and_zstd_come_back_as_they_were() -> None:
+async def test_gzip_and_zstd_decode_to_the_same_bytes() -> None:
     for encoding in ("gzip", "zstd"):
         client = httpx.AsyncClient(
             transport=httpx.ASGITransport(Compression(Answers(LONG))), base_url="http://localhost"
@@ -104,7 +104,7 @@ def _plain(encoding: str, raw: bytes) -> bytes:
     return zstd.decompress(raw)
 
 
-async def test_the_service_compresses_what_it_answers(tenant: TenantWorld) -> None:
+async def test_the_service_compresses_answers(tenant: TenantWorld) -> None:
     headers = {"accept-encoding": "zstd"}
     answer = await tenant.guest.get("/api/v1/openapi.json", headers=headers)
     assert answer.headers["content-encoding"] == "zstd"
@@ -127,7 +127,7 @@ async def test_the_limit_is_a_kibibyte() -> None:
     assert "content-encoding" in await headers_of(Answers(b"x" * MIN_BYTES))
 
 
-async def test_who_does_not_ask_gets_it_plain_and_caches_are_told() -> None:
+async def test_without_accept_encoding_it_is_plain_with_a_vary_header() -> None:
     messages = await sent_by(Answers(LONG), None)
     assert messages[1]["body"] == LONG
     assert (b"vary", b"Accept-Encoding") in messages[0]["headers"]
@@ -159,7 +159,7 @@ async def test_304_varies_as_the_answer_would() -> None:
         [*JSON, (b"cache-control", b"public, no-transform")],
     ],
 )
-async def test_what_must_not_be_touched_is_not(headers: Any) -> None:
+async def test_some_responses_are_never_compressed(headers: Any) -> None:
     messages = await sent_by(Answers(LONG, headers=headers), "gzip")
     assert messages[0]["headers"] == headers
     assert messages[1]["body"] == LONG
@@ -180,6 +180,6 @@ async def test_a_stream_passes_part_by_part() -> None:
     assert messages[0]["headers"] == JSON
 
 
-async def test_a_part_of_a_file_stays_what_it_is() -> None:
+async def test_a_partial_response_is_not_compressed() -> None:
     messages = await sent_by(Answers(LONG, status=206), "gzip")
     assert messages[1]["body"] == LONG

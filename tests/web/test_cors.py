@@ -55,7 +55,7 @@ class TestThroughTheService:
         assert allows(answer) is None
         assert "Origin" not in answer.headers.get("vary", "")
 
-    async def test_a_listed_origin_may_ask_without_a_key(self, tenant: TenantWorld) -> None:
+    async def test_a_preflight_of_a_listed_origin_needs_no_key(self, tenant: TenantWorld) -> None:
         await tenant.settings(cors_origins=[APP])
         asked = await browser(tenant).options("/api/v1/posts/abc", headers=PREFLIGHT)
         assert asked.status_code == 204
@@ -82,7 +82,7 @@ class TestThroughTheService:
         assert answer.status_code == 200
         assert allows(answer) == APP
 
-    async def test_an_unlisted_origin_is_told_nothing(self, tenant: TenantWorld) -> None:
+    async def test_an_unlisted_origin_gets_no_cors_headers(self, tenant: TenantWorld) -> None:
         await tenant.settings(cors_origins=[APP])
         page = browser(tenant, "https://evil.example")
         for answer in (
@@ -141,6 +141,6 @@ class TestThroughTheService:
             assert allows(answer) is None
             assert "Origin" in answer.headers["vary"]
 
-    async def test_other_faces_are_left_alone(self, tenant: TenantWorld) -> None:
+    async def test_other_paths_get_no_cors_headers(self, tenant: TenantWorld) -> None:
         await tenant.settings(cors_origins=["*"])
         assert allows(await browser(tenant).get("/api/health")) is None

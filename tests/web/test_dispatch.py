@@ -63,7 +63,7 @@ ASKED = [
 
 
 class Face:
-    """Notes what it is asked for. Not a function, so that Starlette leaves the methods to it."""
+    """Records its requests. Not a function, so that Starlette does not check methods."""
 
     def __init__(self, name: str | None, calls: list[Any]) -> None:
         self._name = name
@@ -78,7 +78,7 @@ async def _nothing() -> Message:
 
 
 async def _ignore(_: Message) -> None:
-    """No face here answers."""
+    """The fallback."""
 
 
 async def asked_of(kind: str, scope: dict[str, Any]) -> Any:

@@ -71,7 +71,7 @@ async def test_a_file_is_served_whole_with_inert_headers(client: httpx.AsyncClie
     assert re.fullmatch(r'"[^"]+"', answer.headers["etag"])
 
 
-async def test_text_and_asked_downloads_are_attachments(client: httpx.AsyncClient) -> None:
+async def test_text_and_requested_downloads_are_attachments(client: httpx.AsyncClient) -> None:
     text = await client.get("/a/empty.txt")
     assert text.headers["content-disposition"] == 'attachment; filename="empty.txt"'
     assert (text.content, text.headers["content-length"]) == (b"", "0")
@@ -146,7 +146,7 @@ async def test_a_range_outside_is_refused(client: httpx.AsyncClient, wanted: str
         "bytes=" + "9" * 400 + "-",
     ],
 )
-async def test_what_is_no_single_range_gives_the_whole(
+async def test_anything_but_a_single_range_gives_the_whole(
     client: httpx.AsyncClient, wanted: str
 ) -> None:
     answer = await client.get("/a/photo.png", headers={"Range": wanted})

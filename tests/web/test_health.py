@@ -132,7 +132,7 @@ def hanging(postgres: PostgresServer) -> Iterator[None]:
             os.kill(process.pid, signal.SIGCONT)
 
 
-async def test_a_postgresql_that_hangs_is_told_in_time(
+async def test_a_hanging_postgresql_is_reported_in_time(
     postgres: PostgresServer, on_postgres: World
 ) -> None:
     await check_healthy(on_postgres)

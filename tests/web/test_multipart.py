@@ -81,7 +81,7 @@ async def described(form: Form) -> dict[str, Any]:
 
 
 def open_files() -> int:
-    """Temporary files this process holds; they have no name, which is what the link shows."""
+    """Open temporary files of this process; they have no name, as the link shows."""
     count = 0
     for descriptor in Path("/proc/self/fd").iterdir():
         with contextlib.suppress(FileNotFoundError):
@@ -89,7 +89,7 @@ def open_files() -> int:
     return count
 
 
-async def test_fields_and_files_come_out_in_order() -> None:
+async def test_fields_and_files_are_returned_in_order() -> None:
     body = part("title", "Grüße\r\n".encode()) + part("tag", b"a") + part("tag", b"")
     body += part("doc", b"hello", "Hello World.txt", "Content-Type: text/plain") + END
     assert await read(body) == {
@@ -160,7 +160,7 @@ async def test_an_empty_file_input_is_a_field_without_value() -> None:
         part("a", b"1") * (MAX_PARTS + 1) + END,
     ],
 )
-async def test_what_is_no_complete_form_is_a_bad_request(body: bytes) -> None:
+async def test_an_incomplete_form_is_a_bad_request(body: bytes) -> None:
     with pytest.raises(BadRequest):
         await read(body)
 
@@ -370,9 +370,7 @@ def test_a_random_content_type_is_a_form_or_a_refusal(value: bytes) -> None:
         ),
     ],
 )
-def test_a_form_stands_for_a_record(
-    fields: list[tuple[str, str]], expected: dict[str, Any]
-) -> None:
+def test_a_form_becomes_a_record(fields: list[tuple[str, str]], expected: dict[str, Any]) -> None:
     result = form_to_object(Form(fields=fields))
     assert result == expected
     assert {k: type(v) for k, v in result.items()} == {k: type(v) for k, v in expected.items()}

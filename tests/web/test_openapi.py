@@ -1,4 +1,4 @@
-"""The API's description says what runs: same routes, same limits, examples that hold."""
+"""The API's description matches the service: routes, limits and examples."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_every_example_of_an_answer_holds(route: Route) -> None:
 
 
 @pytest.mark.parametrize("route", [each for each in V1_TABLE if each.body], ids=name_of)
-def test_every_example_of_a_body_is_taken(route: Route) -> None:
+def test_every_example_of_a_body_is_accepted(route: Route) -> None:
     content = operation_of(route)["requestBody"]["content"]
     media = content.get("application/json")
     if media:
@@ -122,7 +122,7 @@ def test_variant_b_describes_its_own_code_names() -> None:
     assert not set(RENAMED_IN_B) & set(codes)
 
 
-# What only the database or the network can tell, or what is no JSON.
+# Checked by the database or the network only, or no JSON.
 CHECKED_FURTHER = {
     ("CommentCreate", "post_id"),
     ("CommentCreate", "parent_id"),
@@ -180,7 +180,9 @@ VALUES: list[Any] = [
     ],
     ids=lambda value: value if isinstance(value, str) else value.name,
 )
-def test_the_schema_of_a_field_takes_exactly_what_the_service_takes(body: Body, name: str) -> None:
+def test_the_schema_of_a_field_accepts_the_same_values_as_the_service(
+    body: Body, name: str
+) -> None:
     schema = body_schema(body)["properties"][name]
     for value in VALUES:
         assert is_valid(schema, value) == is_taken(body, name, value), value

@@ -1,4 +1,4 @@
-"""The description of the service's other addresses says what runs: every route, every answer."""
+"""The description of the service's other endpoints matches every route and answer."""
 
 from __future__ import annotations
 

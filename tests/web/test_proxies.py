@@ -40,7 +40,7 @@ def scope(peer: str | None, scheme: str = "http", **headers: str) -> dict[str, A
         (None, "198.51.100.1", ""),
     ],
 )
-def test_the_client_is_the_last_hop_that_nobody_vouches_for(
+def test_the_client_is_the_last_untrusted_hop(
     peer: str | None, forwarded: str, expected: str
 ) -> None:
     assert client_address(scope(peer, x_forwarded_for=forwarded), TRUSTED) == expected

@@ -21,7 +21,7 @@ FILE = (
 
 
 class Sending:
-    """A body without an end, and how much of it was taken."""
+    """An endless body, and how much of it was read."""
 
     def __init__(self, start: bytes = b"") -> None:
         self.start = start

@@ -1,4 +1,4 @@
-"""The front door: which tenant a request is about, and what happens when something breaks."""
+"""The request middleware: the tenant of a request, and unexpected errors."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class TestHosts:
         assert status == 400
 
     @pytest.mark.parametrize("host", ["nobody.localhost", "evil.example", "a.b.localhost"])
-    async def test_an_unknown_one_is_nobodys(self, app: World, host: str) -> None:
+    async def test_an_unknown_host_is_not_found(self, app: World, host: str) -> None:
         answer = await app.client(host).get(POSTS)
         assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
         assert host not in answer.text
@@ -65,7 +65,7 @@ class TestHosts:
         items = (await app.client(domain).get(POSTS)).json()["items"]
         assert [item["id"] for item in items] == [post["id"]]
 
-    async def test_a_forwarded_host_is_not_believed(
+    async def test_a_forwarded_host_is_ignored(
         self, app: World, tenant: TenantWorld, other_tenant: TenantWorld
     ) -> None:
         post = await tenant.published()

@@ -1,4 +1,4 @@
-"""One answer has a most of bytes, counted before they are in memory, and is sent as it is taken."""
+"""An answer has a size limit, checked before it is in memory, and is sent in chunks."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ async def published(tenant: TenantWorld, count: int, text: Callable[[int], str])
     return [post["id"] for post in reversed(made)]
 
 
-async def test_an_answer_of_too_many_bytes_is_refused_with_what_to_do(
+async def test_an_answer_above_the_limit_is_refused_with_a_hint(
     tenant: TenantWorld, owner: Account
 ) -> None:
     ids = await published(tenant, 7, lambda n: "x" * LONG)
