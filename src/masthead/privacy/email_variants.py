@@ -54,10 +54,10 @@ def common_variants(email: str) -> list[str]:
 def _pattern(email: str) -> str:
     local, _, domain = email.rpartition("@")
     labels = [_either(*{label, _unicode_domain(label)}) for label in domain.split(".")]
-    spelled = f"{_text(local)}{_character('@')}{_character('.').join(labels)}"
+    variants = f"{_text(local)}{_character('@')}{_character('.').join(labels)}"
     # Preceded or followed by a word character it is another address.
     return (
-        rf"(?:(?<![^\W_])|{_AFTER_AN_ESCAPE})(?:{re.escape(email)}|{spelled})"
+        rf"(?:(?<![^\W_])|{_AFTER_AN_ESCAPE})(?:{re.escape(email)}|{variants})"
         r"(?![^\W_]|-[^\W_])"
     )
 

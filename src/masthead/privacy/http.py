@@ -57,13 +57,13 @@ class PrivacyServices:
 
 
 def privacy_routes(services: PrivacyServices) -> list[Route]:
-    asked, linked = _RequestEndpoints(services), _LinkEndpoints(services)
+    requests, links = _RequestEndpoints(services), _LinkEndpoints(services)
     return [
-        Route(f"{PREFIX}/export", _Methods(POST=asked.export)),
-        Route(f"{PREFIX}/export/{{id}}", _Methods(GET=linked.download, HEAD=linked.download)),
-        Route(f"{PREFIX}/delete", _Methods(POST=asked.delete)),
-        Route(f"{PREFIX}/delete/{{id}}/cancel", _Methods(GET=linked.cancel, POST=linked.cancel)),
-        Route(f"{PREFIX}/delete/{{id}}/confirm", _Methods(GET=linked.confirm, POST=linked.confirm)),
+        Route(f"{PREFIX}/export", _Methods(POST=requests.export)),
+        Route(f"{PREFIX}/export/{{id}}", _Methods(GET=links.download, HEAD=links.download)),
+        Route(f"{PREFIX}/delete", _Methods(POST=requests.delete)),
+        Route(f"{PREFIX}/delete/{{id}}/cancel", _Methods(GET=links.cancel, POST=links.cancel)),
+        Route(f"{PREFIX}/delete/{{id}}/confirm", _Methods(GET=links.confirm, POST=links.confirm)),
     ]
 
 

@@ -67,7 +67,7 @@ def parse_body(body: Mapping[str, Any]) -> RequestBody:
         raise BadRequest("`type` must be `tenant` or `member`.")
     member_id = _text(body, "member_id")
     if subject == MEMBER and not member_id:
-        raise BadRequest("`member_id` is missing: it says whose data is meant.")
+        raise BadRequest("`member_id` is missing. It names the member concerned.")
     return RequestBody(
         subject=subject,
         member_id=member_id if subject == MEMBER else "",

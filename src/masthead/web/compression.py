@@ -124,7 +124,7 @@ class _Answer:
         await self._send(message)
 
     async def _compress(self, start: Message, message: Message) -> Message:
-        """Completes the start's headers; returns the body that goes with them."""
+        """Completes the start's headers; returns the body for them."""
         body: bytes = message.get("body", b"")
         if start["status"] != 304 and len(body) < MIN_BYTES:
             return message
