@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
 from sqlalchemy import Column, Index, PrimaryKeyConstraint, Table, text
 
+from masthead import ids
 from masthead.storage import dialects
 from masthead.storage.metadata import metadata
 
@@ -26,3 +31,21 @@ jobs = Table(
     # A worker queries each kind by itself, so that a long queue of one does not slow another.
     Index("ix_jobs__kind_failed_at_run_at", "kind", "failed_at", "run_at"),
 )
+
+
+def new_job(
+    tenant_id: str, kind: str, payload: Mapping[str, Any], created: str, run_at: str = ""
+) -> dict[str, Any]:
+    """The values of a new row; due at once without `run_at`."""
+    return {
+        "tenant_id": tenant_id,
+        "id": ids.new_id(),
+        "kind": kind,
+        "payload": msgspec.json.encode(payload).decode(),
+        "run_at": run_at or created,
+        "attempts": 0,
+        "leased_until": "",
+        "failed_at": "",
+        "error": "",
+        "created": created,
+    }

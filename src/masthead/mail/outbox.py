@@ -18,7 +18,7 @@ from masthead.config.keyring import KeyRing
 from masthead.config.settings import Settings
 from masthead.email_address import normal_email
 from masthead.ids import TenantId
-from masthead.jobs.tables import jobs
+from masthead.jobs.tables import jobs, new_job
 from masthead.mail.message import Mail, RenderedMail, compose
 from masthead.mail.rendering import render
 from masthead.records.write.unit import Unit
@@ -89,18 +89,7 @@ class Outbox:
         belongs to the platform, and no unit spans both."""
         mail_id, values = self._row(_PLATFORM, mail)
         await tx.execute(self._insert, self._insert.bind(values))
-        job = {
-            "tenant_id": _PLATFORM,
-            "id": ids.new_id(),
-            "kind": SEND,
-            "payload": msgspec.json.encode({"mail_id": mail_id}).decode(),
-            "run_at": values["created"],
-            "attempts": 0,
-            "leased_until": "",
-            "failed_at": "",
-            "error": "",
-            "created": values["created"],
-        }
+        job = new_job(_PLATFORM, SEND, {"mail_id": mail_id}, values["created"])
         await tx.execute(self._enqueue, self._enqueue.bind(job))
 
     def _row(self, tenant_id: TenantId, mail: Mail) -> tuple[str, dict[str, str]]:

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-import msgspec
 import sqlalchemy as sa
 
-from masthead import clock, ids
+from masthead import clock
 from masthead.ids import TenantId
+from masthead.jobs.tables import new_job
 from masthead.storage.database import EVERY_TENANT, Database, Transaction
 from masthead.webhooks.collection import DEAD, DELIVERED, PENDING
 from masthead.webhooks.delivery_log import DeliveryLog
@@ -378,18 +378,7 @@ def _next_due(results: Iterable[Result]) -> dict[QueueKey, str]:
 
 def _notice(key: QueueKey, now: str) -> dict[str, Any]:
     """The job that notifies the owner of a disabled subscription."""
-    return {
-        "tenant_id": key.tenant_id,
-        "id": ids.new_id(),
-        "kind": NOTIFY_DISABLED,
-        "payload": msgspec.json.encode({"webhook_id": key.webhook_id}).decode(),
-        "run_at": now,
-        "attempts": 0,
-        "leased_until": "",
-        "failed_at": "",
-        "error": "",
-        "created": now,
-    }
+    return new_job(key.tenant_id, NOTIFY_DISABLED, {"webhook_id": key.webhook_id}, now)
 
 
 def _attempt(result: Result) -> dict[str, Any]:

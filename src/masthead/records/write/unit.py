@@ -25,6 +25,7 @@ from masthead.errors import (
     Problem,
 )
 from masthead.ids import TenantId
+from masthead.jobs.tables import new_job
 from masthead.records.access import allow
 from masthead.records.collection import (
     Change,
@@ -242,22 +243,10 @@ class Unit:
 
     async def enqueue(self, kind: str, payload: Mapping[str, Any], run_at: str = "") -> str:
         """Adds a job that becomes visible to workers with the commit of this change."""
-        job_id = ids.new_id()
-        values = {
-            "tenant_id": self.tenant_id,
-            "id": job_id,
-            "kind": kind,
-            "payload": msgspec.json.encode(payload).decode(),
-            "run_at": run_at or self._now,
-            "attempts": 0,
-            "leased_until": "",
-            "failed_at": "",
-            "error": "",
-            "created": self._now,
-        }
+        job = new_job(self.tenant_id, kind, payload, self._now, run_at)
         statement = self._context.statements.job
-        await self._tx.execute(statement, statement.bind(values))
-        return job_id
+        await self._tx.execute(statement, statement.bind(job))
+        return str(job["id"])
 
     async def fetch(self, statement: Statement, values: Mapping[str, Any]) -> list[Row]:
         """Reads a capability's own tables in this change's transaction."""
