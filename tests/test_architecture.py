@@ -64,7 +64,7 @@ MAY_SPEAK_SQL = (
     "members/email_change.py",
     # What was imported from where.
     "importers/tables.py",
-    "importers/run/memory.py",
+    "importers/run/previous_imports.py",
     # An erasure reaches every table, whatever it is of.
     "privacy/rows.py",
     "privacy/email_search.py",

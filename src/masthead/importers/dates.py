@@ -1,4 +1,4 @@
-"""The dates of exports, in their many spellings, as the service's own text."""
+"""Parses the dates of exports, in the formats that the platforms write."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Final
 
 from masthead import clock
 
-# Epoch seconds stay below this for three thousand years, milliseconds passed it in 1973.
+# Epoch seconds are below this until the year 5138; milliseconds passed it in 1973.
 _SMALLEST_MILLISECONDS: Final = 100_000_000_000
 _NUMBER: Final = re.compile(r"\d{9,14}")
-_WRITTEN_OUT: Final = ("%b %d, %Y", "%B %d, %Y")
+_NAMED_MONTH: Final = ("%b %d, %Y", "%B %d, %Y")
 _MAX_LENGTH: Final = 40
 
 
 def utc_text(value: object) -> str:
-    """'' for whatever is no date, has no clear order of day and month, or lies in the future.
+    """'' for a value that is no date, has an ambiguous order of day and month, or is in the future.
 
-    A local time without an offset counts as UTC: the platforms write nothing else.
+    A time without an offset is UTC: the platforms write no other.
     """
     try:
         moment = _moment(value)
@@ -39,7 +39,7 @@ def _moment(value: object) -> datetime | None:
         return None
     if _NUMBER.fullmatch(text):
         return _of_epoch(int(text))
-    moment = _of_words(text) if text[0].isalpha() else _of_digits(text)
+    moment = _parse_named_month(text) if text[0].isalpha() else _parse_iso(text)
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
@@ -48,20 +48,19 @@ def _of_epoch(number: float) -> datetime:
     return datetime.fromtimestamp(seconds, UTC)
 
 
-def _of_digits(text: str) -> datetime:
+def _parse_iso(text: str) -> datetime:
     return datetime.fromisoformat(text.removesuffix("UTC").removesuffix("GMT").rstrip())
 
 
-def _of_words(text: str) -> datetime:
-    for form in _WRITTEN_OUT:
+def _parse_named_month(text: str) -> datetime:
+    for date_format in _NAMED_MONTH:
         try:
-            return datetime.strptime(text, form).replace(tzinfo=UTC)
+            return datetime.strptime(text, date_format).replace(tzinfo=UTC)
         except ValueError:
             continue
     raise ValueError(text)
 
 
-def first_made(moment: str, now: datetime) -> dict[str, str]:
-    """What an imported record is stamped with. Lists go by it: ten years of posts must not all be
-    of today, nor any of tomorrow."""
+def created_stamp(moment: str, now: datetime) -> dict[str, str]:
+    """`created` of an imported record: the date at the source, because lists are sorted by it."""
     return {"created": moment} if "" < moment <= clock.to_text(now) else {}

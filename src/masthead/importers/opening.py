@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from masthead.importers.source import BadFile, Options, Overview, Source
 
-# Loaded with the first use: each brings parsers that the others don't need.
+# Imported at first use: each needs parsers that the others don't.
 _READERS: Final = {
     "wordpress": ("masthead.importers.wordpress.source", "open_wordpress"),
     "substack": ("masthead.importers.substack.reader", "open_substack"),
@@ -18,7 +18,7 @@ _READERS: Final = {
 
 
 def open_export(platform: str, path: Path, options: Options) -> Source:
-    """Raises `BadFile`, with one sentence, for whatever can't be imported."""
+    """Raises `BadFile` for a file that can't be imported."""
     if not path.exists():
         raise BadFile(f"There is no file {path}.")
     module, name = _READERS[platform]
@@ -28,9 +28,9 @@ def open_export(platform: str, path: Path, options: Options) -> Source:
         raise BadFile(f"{path} can't be read ({error.strerror}).") from error
 
 
-def family_of(overview: Overview) -> str:
-    """What the ids of an export are unique in. WordPress numbers its posts, so two blogs have the
-    same ids; the others' are unique by themselves, and their exports do not tell the address."""
+def id_namespace(overview: Overview) -> str:
+    """In which the ids of an export are unique. WordPress numbers its posts, so two blogs use the
+    same ids. The ids of Ghost and Substack are globally unique."""
     if overview.platform != "wordpress":
         return overview.platform
     host = (urlsplit(overview.site_url).hostname or "").removeprefix("www.")

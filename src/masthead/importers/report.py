@@ -1,7 +1,6 @@
-"""What a run has done so far: the counts that everybody sees, and the list of what went wrong.
+"""The report of a run: its counts, and the list of errors and warnings.
 
-The same report is printed by the command, shown in the admin and kept with the run, from where a
-run that was cut off takes it up again.
+The command prints it, and it is stored with the run, so that an interrupted run can resume.
 """
 
 from __future__ import annotations
@@ -11,14 +10,14 @@ from typing import Any, Literal
 
 import msgspec
 
-MOST_KEPT = 500
-"""Of errors and warnings that are stored with the run; a file has all of them."""
+MAX_STORED_NOTES = 500
+"""Errors, and as many warnings, that are stored with the run; a file has all of them."""
 
 Result = Literal["imported", "updated", "skipped", "failed"]
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """What became of one item."""
+    """The result for one item."""
 
     what: Literal["post", "page", "product", "member", "comment", "author"]
     source_id: str
@@ -99,14 +98,16 @@ class Report(msgspec.Struct):
     def after(
         self, outcomes: Sequence[Outcome], copied: int = 0, failures: Sequence[Note] = ()
     ) -> Report:
-        """The report once a batch is done; this one stays as it is, should the batch fail."""
+        """A copy with the batch added; this report is unchanged, in case the batch fails."""
         new = msgspec.structs.replace(
             self,
             posts=self.posts.copy(),
             members=self.members.copy(),
             comments=self.comments.copy(),
             authors=self.authors.copy(),
-            images=Images(self.images.copied + copied, self.images.failed + self._new(failures)),
+            images=Images(
+                self.images.copied + copied, self.images.failed + self._count_new(failures)
+            ),
             html_only=dict(self.html_only),
             warnings=list(self.warnings),
             errors=[*self.errors, *failures],
@@ -116,26 +117,18 @@ class Report(msgspec.Struct):
             new._add(outcome)
         return new
 
-    def _new(self, failures: Sequence[Note]) -> int:
-        """How many pictures those are that were not counted yet: a picture may be in many posts."""
+    def _count_new(self, failures: Sequence[Note]) -> int:
+        """Pictures that were not counted yet: one picture may be in many posts."""
         if not failures:
             return 0
         known = {note.url for note in self.errors if note.kind == "image"}
         return len({note.url for note in failures} - known)
 
     def _add(self, outcome: Outcome) -> None:
-        if outcome.what == "member":
-            self.members.add(outcome)
-            self.done.members += 1
-        elif outcome.what == "comment":
-            self.comments.add(outcome)
-            self.done.comments += 1
-        elif outcome.what == "author":
-            self.authors.add(outcome)
-            self.done.authors += 1
-        else:
-            self.posts.add(outcome)
-            self.done.posts += 1
+        is_post = outcome.what in ("post", "page", "product")
+        name = "posts" if is_post else f"{outcome.what}s"
+        getattr(self, name).add(outcome)
+        setattr(self.done, name, getattr(self.done, name) + 1)
         note = (outcome.what, outcome.source_id, outcome.title, "")
         if outcome.result == "failed":
             self.errors.append(Note(*note, outcome.reason))
@@ -144,7 +137,7 @@ class Report(msgspec.Struct):
             self.html_only[outcome.html_only] = self.html_only.get(outcome.html_only, 0) + 1
 
     def summary(self) -> dict[str, Any]:
-        """As the operator contract has it."""
+        """The JSON that `masthead import --json` prints."""
         return {
             "posts": self.posts.summary(),
             "members": self.members.summary(),
@@ -156,12 +149,12 @@ class Report(msgspec.Struct):
         }
 
     def others(self) -> dict[str, Tally]:
-        """What only some exports have."""
+        """Of items that only some exports have."""
         tallies = {"comments": self.comments, "authors": self.authors}
         return {name: tally for name, tally in tallies.items() if any(tally.summary().values())}
 
     def full(self) -> dict[str, Any]:
-        """The summary, why things were skipped, and every warning and error."""
+        """The summary, the reasons for skipping, and all warnings and errors."""
         return {
             "platform": self.platform,
             **self.summary(),
@@ -175,17 +168,19 @@ class Report(msgspec.Struct):
             "error_list": msgspec.to_builtins(self.errors),
         }
 
-    def kept(self) -> dict[str, Any]:
-        """As it is stored with the run."""
-        fitting = msgspec.structs.replace(
-            self, warnings=self.warnings[:MOST_KEPT], errors=self.errors[:MOST_KEPT]
+    def stored(self) -> dict[str, Any]:
+        """The JSON of the run's field `report`."""
+        shortened = msgspec.structs.replace(
+            self,
+            warnings=self.warnings[:MAX_STORED_NOTES],
+            errors=self.errors[:MAX_STORED_NOTES],
         )
-        kept: dict[str, Any] = msgspec.to_builtins(fitting)
-        return kept
+        stored: dict[str, Any] = msgspec.to_builtins(shortened)
+        return stored
 
 
-def read_report(kept: object) -> Report:
-    return msgspec.convert(kept, Report)
+def read_report(stored: object) -> Report:
+    return msgspec.convert(stored, Report)
 
 
 def errors_file(errors: Sequence[Note]) -> bytes:
@@ -194,5 +189,5 @@ def errors_file(errors: Sequence[Note]) -> bytes:
 
 
 def read_errors(content: bytes) -> list[Note]:
-    """Raises `msgspec.MsgspecError` for what is no such file."""
+    """Raises `msgspec.MsgspecError` for any other file."""
     return msgspec.json.decode(content, type=list[Note])

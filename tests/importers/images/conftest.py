@@ -14,7 +14,7 @@ from tests.world import TenantWorld, World
 
 from masthead.config.settings import Settings
 from masthead.importers.images.copying import ImageCopier
-from masthead.importers.run.memory import Memory
+from masthead.importers.run.previous_imports import PreviousImports
 from masthead.media.images import ImagePool
 from masthead.outbound.client import OutboundClient
 from masthead.outbound.downloads import RetryDelays
@@ -67,8 +67,8 @@ async def make_copier(
         parts = app.parts
         outbound = strict if is_strict else client
         desk = Desk(parts.records, parts.objects, parts.images, parts.settings, outbound)
-        memory = Memory(parts.database)
-        return ImageCopier(desk, tenant.id, memory, **{"retry_delays": HASTY} | options)
+        previous = PreviousImports(parts.database, tenant.id)
+        return ImageCopier(desk, tenant.id, previous, **{"retry_delays": HASTY} | options)
 
     yield make
     await client.close()

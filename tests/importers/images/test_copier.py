@@ -158,7 +158,7 @@ async def test_pictures_inside_of_an_address(make_copier: MakeCopier, tenant: Te
     assert reasons(copier) == [
         ("1", "The picture in the address is not base64."),
         ("1", "The picture in the address is cut off."),
-        ("1", "What is there is not a picture."),
+        ("1", "The file at this address is not a picture."),
     ]
 
 
@@ -189,7 +189,7 @@ async def test_pictures_that_came_with_the_export(
     assert reasons(copier) == [
         ("2", "The file in the archive can't be read: cut off"),
         ("2", "It can't be copied (KeyError)."),
-        ("2", "The address is relative, and the export does not tell to what."),
+        ("2", "The address is relative, and the export has no site address."),
     ]
 
 
@@ -230,8 +230,8 @@ async def test_failures_that_pass(
     ("behaviour", "reason"),
     [
         (answer(404), "The server answered 404."),
-        (answer(200, HTML_PAGE), "What is there is not a picture."),
-        (answer(200), "What is there is not a picture."),
+        (answer(200, HTML_PAGE), "The file at this address is not a picture."),
+        (answer(200), "The file at this address is not a picture."),
         (flood(), "The file has more than 52428800 bytes."),
         (
             redirect("http://169.254.169.254/latest/meta-data/"),

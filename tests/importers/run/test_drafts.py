@@ -9,9 +9,9 @@ import pytest
 from msgspec.structs import replace
 from tests.importers.run.exports import post
 
-from masthead.importers.opening import family_of, open_export
+from masthead.importers.opening import id_namespace, open_export
 from masthead.importers.run.drafts import Body, draft_of, fingerprint
-from masthead.importers.run.memory import LONGEST_KEY, key_of
+from masthead.importers.run.previous_imports import LONGEST_KEY, key_of
 from masthead.importers.run.queued import safe_name
 from masthead.importers.run.redirects import CannotWrite, RedirectRows, guarded, write_whole
 from masthead.importers.source import BadFile, Options, Overview, SourceMember
@@ -101,7 +101,7 @@ def test_an_id_of_any_length_is_a_key() -> None:
     ],
 )
 def test_what_ids_are_unique_in(platform: Any, site_url: str, expected: str) -> None:
-    assert family_of(Overview(platform, site_url)) == expected
+    assert id_namespace(Overview(platform, site_url)) == expected
 
 
 @pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", "\n"])

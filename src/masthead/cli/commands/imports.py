@@ -1,19 +1,19 @@
-"""`masthead import`: brings posts, members and pictures over from another platform.
+"""`masthead import`: imports posts, members and pictures from another platform.
 
-Here are the flags. The work is in `import_work`, which is loaded when an import begins: help and
-wrong usage answer without it.
+This module has the flags only. `cli.importing.work` does the import and is loaded when one starts,
+so that help and usage errors are quick.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from masthead.cli.importing.options import Outputs, Wish
+from masthead.cli.importing.options import ImportOptions
 from masthead.cli.invocation import Invocation, Shown, command, new_group
 from masthead.cli.tenant_option import tenant_option
 from masthead.importers.run.batch_sizes import DEFAULT_BATCH, MAX_BATCH
@@ -27,26 +27,27 @@ Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
 def _with(*options: Callable[[Any], Any]) -> Callable[[Decorated], Decorated]:
-    """All of the options, in this order."""
+    """Adds the options, in this order."""
 
-    def decorate(work: Decorated) -> Decorated:
+    def decorate(function: Decorated) -> Decorated:
         for each in reversed(options):
-            work = each(work)
-        return work
+            function = each(function)
+        return function
 
     return decorate
 
 
-_what = _with(
+_required = _with(
     click.option(
         "--file", metavar="PATH", type=PATH, required=True, help="The export: file or folder."
     ),
     tenant_option,
 )
-_how = _with(
+_shared = _with(
     click.option("--include-pages", is_flag=True, help="Pages, too."),
     click.option(
         "--output-redirects",
+        "redirects",
         metavar="PATH",
         type=PATH,
         help="Instead of ./redirects-<timestamp>.csv.",
@@ -65,122 +66,71 @@ _how = _with(
         "--site-url",
         metavar="URL",
         default="",
-        help="The old address, if the export does not tell it.",
+        help="The old address, if it is not in the export.",
     ),
     click.option("--report", metavar="PATH", type=PATH, help="Write the whole report as JSON."),
 )
-
-_authors = _with(
-    click.option(
-        "--include-authors", is_flag=True, help="Authors, too, as staff without a password."
-    )
+_include_authors = click.option(
+    "--include-authors", is_flag=True, help="Authors, too, as staff without a password."
+)
+_skips = _with(
+    click.option("--skip-members", is_flag=True, help="Posts only."),
+    click.option("--skip-posts", is_flag=True, help="Members only."),
 )
 
 
 @command("wordpress", app)
-@_what
+@_required
 @click.option("--images-only", is_flag=True, help="Only copy pictures that are still missing.")
 @click.option(
     "--retry-errors", metavar="PATH", type=PATH, help="Only those of an import-errors.json."
 )
 @click.option("--include-products", is_flag=True, help="Products, too.")
 @click.option("--include-comments", is_flag=True, help="Comments, too, with their threads.")
-@_authors
-@_how
+@_include_authors
+@_shared
 async def wordpress(
-    invocation: Invocation,
-    file: Path,
-    tenant: str,
-    images_only: bool,
-    retry_errors: Path | None,
-    include_products: bool,
-    include_comments: bool,
-    include_authors: bool,
-    include_pages: bool,
-    output_redirects: Path | None,
-    dry_run: bool,
-    batch_size: int,
-    emit_events: bool,
-    site_url: str,
-    report: Path | None,
+    invocation: Invocation, images_only: bool, retry_errors: Path | None, **flags: Any
 ) -> Shown:
     """Imports a WordPress export (WXR), as a file, a folder, a zip or gz."""
-    options = Options(
-        site_url=_address(site_url),
-        include_pages=include_pages,
-        include_products=include_products,
-        include_comments=include_comments,
-        include_authors=include_authors,
-    )
-    wish = Wish("wordpress", file, tenant, options, batch_size, dry_run, emit_events)
     if images_only or retry_errors is not None:
         from masthead.cli.importing.work import repair_images
 
-        return await repair_images(invocation, wish, retry_errors, report)
-    return await _import(invocation, wish, Outputs(output_redirects, report))
+        return await repair_images(invocation, _options("wordpress", flags), retry_errors)
+    return await _import(invocation, "wordpress", flags)
 
 
-def _register(platform: str, help_text: str, *more: Callable[[Any], Any]) -> None:
-    """The command for a platform whose exports have posts and members; `more` are its own flags."""
-
-    @_what
-    @click.option("--skip-members", is_flag=True, help="Posts only.")
-    @click.option("--skip-posts", is_flag=True, help="Members only.")
-    @_with(*more)
-    @_how
-    async def work(
-        invocation: Invocation,
-        file: Path,
-        tenant: str,
-        skip_members: bool,
-        skip_posts: bool,
-        include_pages: bool,
-        output_redirects: Path | None,
-        dry_run: bool,
-        batch_size: int,
-        emit_events: bool,
-        site_url: str,
-        report: Path | None,
-        include_authors: bool = False,
-    ) -> Shown:
-        options = _both(site_url, include_pages, skip_posts, skip_members)
-        options = replace(options, include_authors=include_authors)
-        wish = Wish(platform, file, tenant, options, batch_size, dry_run, emit_events)
-        return await _import(invocation, wish, Outputs(output_redirects, report))
-
-    work.__doc__ = help_text
-    command(platform, app)(work)
+@command("substack", app)
+@_required
+@_skips
+@_shared
+async def substack(invocation: Invocation, **flags: Any) -> Shown:
+    """Imports a Substack export: the zip or folder, or a list of subscribers alone."""
+    return await _import(invocation, "substack", flags)
 
 
-_register(
-    "substack", "Imports a Substack export: the zip or folder, or a list of subscribers alone."
-)
-_register(
-    "ghost",
-    "Imports a Ghost export: the JSON, a zip or folder with it, or a list of members alone.",
-    _authors,
-)
+@command("ghost", app)
+@_required
+@_skips
+@_include_authors
+@_shared
+async def ghost(invocation: Invocation, **flags: Any) -> Shown:
+    """Imports a Ghost export: the JSON, a zip or folder with it, or a list of members alone."""
+    return await _import(invocation, "ghost", flags)
 
 
-def _both(site_url: str, include_pages: bool, skip_posts: bool, skip_members: bool) -> Options:
-    if skip_posts and skip_members:
-        raise click.BadParameter("--skip-posts and --skip-members leave nothing to import.")
-    return Options(
-        site_url=_address(site_url),
-        include_pages=include_pages,
-        skip_posts=skip_posts,
-        skip_members=skip_members,
-    )
-
-
-def _address(site_url: str) -> str:
-    address = site_url.strip().rstrip("/")
-    if address and not address.startswith(("http://", "https://")):
-        raise click.BadParameter("--site-url starts with http:// or https://.")
-    return address
-
-
-async def _import(invocation: Invocation, wish: Wish, outputs: Outputs) -> Shown:
+async def _import(invocation: Invocation, platform: str, flags: dict[str, Any]) -> Shown:
     from masthead.cli.importing.work import run_import
 
-    return await run_import(invocation, wish, outputs)
+    return await run_import(invocation, _options(platform, flags))
+
+
+def _options(platform: str, flags: dict[str, Any]) -> ImportOptions:
+    if flags.get("skip_posts") and flags.get("skip_members"):
+        raise click.BadParameter("--skip-posts and --skip-members leave nothing to import.")
+    flags["site_url"] = flags["site_url"].strip().rstrip("/")
+    if flags["site_url"] and not flags["site_url"].startswith(("http://", "https://")):
+        raise click.BadParameter("--site-url starts with http:// or https://.")
+    names = {each.name for each in fields(Options)} & flags.keys()
+    reader = Options(**{name: flags.pop(name) for name in names})
+    return ImportOptions(platform=platform, reader=reader, **flags)

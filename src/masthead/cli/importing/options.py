@@ -1,4 +1,4 @@
-"""What the flags of `masthead import` ask for."""
+"""The flags of `masthead import`, parsed."""
 
 from __future__ import annotations
 
@@ -9,19 +9,14 @@ from masthead.importers.source import Options
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class ImportOptions:
     platform: str
     file: Path
     tenant: str
-    options: Options
+    reader: Options
     batch_size: int
     dry_run: bool
     emit_events: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Outputs:
-    """Files to be written, where they are not to be left where they always are."""
-
     redirects: Path | None
+    """Where to write the redirects, instead of the default file name."""
     report: Path | None

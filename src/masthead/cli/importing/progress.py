@@ -1,5 +1,7 @@
-"""What a person sees of an import: a bar with its rate and the time that is left, and in the end a
-table. The bar goes to standard error; whoever calls for it has seen that it is a terminal."""
+"""The progress bar of an import, on standard error, and the table of its results.
+
+The caller checks that standard error is a terminal.
+"""
 
 from __future__ import annotations
 
@@ -60,8 +62,8 @@ def progress_bar(overview: Overview) -> Iterator[ProgressBar]:
 
 @contextmanager
 def reading() -> Iterator[None]:
-    """While the export is looked through for the first time."""
-    with Console(stderr=True).status("Looking at the export …"):
+    """Shown during the first pass over the export."""
+    with Console(stderr=True).status("Reading the export …"):
         yield
 
 

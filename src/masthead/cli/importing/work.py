@@ -1,5 +1,4 @@
-"""The work of `masthead import`: the export and the installation opened, the run, and the files
-that it leaves."""
+"""Runs `masthead import`: opens the export and the installation, imports, and writes the files."""
 
 from __future__ import annotations
 
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from masthead import clock
-from masthead.cli.importing.options import Outputs, Wish
+from masthead.cli.importing.options import ImportOptions
 from masthead.cli.invocation import Invocation, Shown
 from masthead.cli.opened_installation import opened
 from masthead.errors import MastheadError
@@ -21,7 +20,7 @@ from masthead.identity.tenant_lookup import tenant_named
 from masthead.ids import TenantId
 from masthead.importers.opening import open_export
 from masthead.importers.report import Report, errors_file, read_errors
-from masthead.importers.run.pipeline import Import, Request, Watch
+from masthead.importers.run.pipeline import Import, OnProgress, Request
 from masthead.importers.run.redirects import CannotWrite, RedirectRows, write_whole
 from masthead.importers.run.run_record import NewRun, RunLog, open_shell_run
 from masthead.importers.source import BadFile, Overview, Source
@@ -32,71 +31,64 @@ if TYPE_CHECKING:
 ERRORS_FILE = "import-errors.json"
 
 
-async def run_import(invocation: Invocation, wish: Wish, outputs: Outputs) -> Shown:
-    for path in (outputs.redirects, outputs.report):
+async def run_import(invocation: Invocation, options: ImportOptions) -> Shown:
+    for path in (options.redirects, options.report):
         _check_folder(path)
-    async with _begun(invocation, wish) as begun:
-        report = await _run(begun, wish, outputs)
-    _save_report(report, outputs.report)
+    async with _opened(invocation, options) as parts:
+        report = await _run(parts, options)
+    _save_report(report, options.report)
     return _shown(report, invocation)
 
 
 async def repair_images(
-    invocation: Invocation,
-    wish: Wish,
-    retry_errors: Path | None,
-    report_path: Path | None,
+    invocation: Invocation, options: ImportOptions, retry_errors: Path | None
 ) -> Shown:
-    # An import without pictures has no use for what copies them.
+    # Imported here, because it loads all that stores uploads.
     from masthead.importers.images.repair import ImageRepair
 
-    _check_folder(report_path)
-    retried = _retried(retry_errors)
-    async with _begun(invocation, wish) as begun:
+    _check_folder(options.report)
+    source_ids = _failed_posts(retry_errors)
+    async with _opened(invocation, options) as parts:
         repair = ImageRepair(
-            begun.services,
-            begun.source,
-            begun.request,
-            retried,
-            begun.watch,
+            parts.services, parts.source, parts.request, source_ids, parts.on_progress
         )
         report = await repair.run()
     _save_errors(report)
-    _save_report(report, report_path)
+    _save_report(report, options.report)
     return _shown(report, invocation)
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
+class OpenedImport:
     services: ImportServices
     source: Source
     request: Request
-    watch: Watch
+    on_progress: OnProgress
 
 
 @asynccontextmanager
-async def _begun(invocation: Invocation, wish: Wish) -> AsyncIterator[Begun]:
-    # Before the database is touched: a bad file must leave no trace.
-    with _told_of_reading(invocation):
-        source = open_export(wish.platform, wish.file, wish.options)
+async def _opened(invocation: Invocation, options: ImportOptions) -> AsyncIterator[OpenedImport]:
+    # The export first: a bad file must not create a database.
+    with _reading_shown(invocation):
+        source = open_export(options.platform, options.file, options.reader)
     with closing(source):
         async with opened(invocation) as installation:
-            tenant = await tenant_named(installation.records, wish.tenant)
+            tenant = await tenant_named(installation.records, options.tenant)
             request = Request(
-                TenantId(tenant["id"]), wish.batch_size, wish.dry_run, wish.emit_events
+                TenantId(tenant["id"]), options.batch_size, options.dry_run, options.emit_events
             )
-            with _watched(invocation, source.overview) as watch:
-                yield Begun(installation, source, request, watch)
+            with _progress_shown(invocation, source.overview) as on_progress:
+                yield OpenedImport(installation, source, request, on_progress)
 
 
-def _has_watcher(invocation: Invocation) -> bool:
-    """Somebody at a terminal; what draws for them is loaded for nobody else."""
+def _is_interactive(invocation: Invocation) -> bool:
+    """On a terminal. `cli.importing.progress` is loaded only then, because Rich is slow to load."""
     return not invocation.as_json and sys.stderr.isatty()
 
 
 @contextmanager
-def _told_of_reading(invocation: Invocation) -> Iterator[None]:
-    if not _has_watcher(invocation):
+def _reading_shown(invocation: Invocation) -> Iterator[None]:
+    if not _is_interactive(invocation):
         yield
         return
     from masthead.cli.importing.progress import reading
@@ -106,8 +98,8 @@ def _told_of_reading(invocation: Invocation) -> Iterator[None]:
 
 
 @contextmanager
-def _watched(invocation: Invocation, overview: Overview) -> Iterator[Watch]:
-    if not _has_watcher(invocation):
+def _progress_shown(invocation: Invocation, overview: Overview) -> Iterator[OnProgress]:
+    if not _is_interactive(invocation):
         yield lambda _: None
         return
     from masthead.cli.importing.progress import progress_bar
@@ -124,29 +116,29 @@ def _shown(report: Report, invocation: Invocation) -> Shown:
     return Shown(report.summary(), summary_table(report))
 
 
-async def _run(begun: Begun, wish: Wish, outputs: Outputs) -> Report:
-    records, request = begun.services.records, begun.request
+async def _run(parts: OpenedImport, options: ImportOptions) -> Report:
+    records, request = parts.services.records, parts.request
     log = RunLog(records, request.tenant_id)
-    if not wish.dry_run:
-        options = {**asdict(wish.options), "emit_events": wish.emit_events}
-        new = NewRun(wish.platform, wish.file.name, options=options)
+    if not options.dry_run:
+        stored = {**asdict(options.reader), "emit_events": options.emit_events}
+        new = NewRun(options.platform, options.file.name, options=stored)
         log = await open_shell_run(records, request.tenant_id, new)
-    work = Import(begun.services, begun.source, request, log, begun.watch)
+    work = Import(parts.services, parts.source, request, log, parts.on_progress)
     with closing(work.redirects):
         try:
             report = await work.run()
         except MastheadError as error:
             await log.fail(str(error))
             raise
-        if not wish.dry_run:
-            _save_redirects(report, work.redirects, outputs.redirects, records.clock)
+        if not options.dry_run:
+            _save_redirects(report, work.redirects, options.redirects, records.clock)
             _save_errors(report)
     await log.finish(report)
     return report
 
 
-def _retried(path: Path | None) -> frozenset[str] | None:
-    """The posts that an errors file names; without one, all of them."""
+def _failed_posts(path: Path | None) -> frozenset[str] | None:
+    """The source ids in an errors file; None, for all posts, without one."""
     if path is None:
         return None
     try:
@@ -159,7 +151,7 @@ def _retried(path: Path | None) -> frozenset[str] | None:
 
 
 def _check_folder(path: Path | None) -> None:
-    """Known before the work, not after it."""
+    """Checked before the import, so that its result is not lost."""
     if path is not None and not path.resolve().parent.is_dir():
         raise CannotWrite(f"There is no folder {path.resolve().parent}.")
 

@@ -1,7 +1,7 @@
 """Copies the pictures of imported posts into the site's own media, each once.
 
-What was copied before is remembered and found again without asking the old site. Nothing here
-fails: what can't be had is listed, and the post keeps the old address.
+A picture that was copied before is not fetched again. A picture that can't be copied is listed in
+the report, and the post keeps its old address.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ from masthead.caller import system
 from masthead.errors import Invalid, MastheadError
 from masthead.ids import TenantId
 from masthead.importers.files.archived import Archive
+from masthead.importers.images.previous_copies import previous_copies
 from masthead.importers.images.urls import ImageRef, file_name, picture_key
-from masthead.importers.run.memory import IMAGES, Item, Memory
+from masthead.importers.run.previous_imports import IMAGES, Item, PreviousImports
 from masthead.media.collection import media
 from masthead.media.sniff import sniff
 from masthead.media.upload import UploadServices, media_path, stored_file
@@ -51,9 +52,9 @@ class ImportServices(UploadServices, Protocol):
 @dataclass(frozen=True, slots=True)
 class ImageFailure:
     source_id: str
-    """The post that keeps the address."""
+    """Of the post."""
     url: str
-    """As it stands in the post."""
+    """As written in the post."""
     reason: str
 
 
@@ -62,13 +63,13 @@ class _NotCopied(Exception):
 
 
 class ImageCopier:
-    """One for a whole run: what one batch has copied, the next need not."""
+    """One per run, because batches share pictures."""
 
     def __init__(
         self,
         services: ImportServices,
         tenant_id: TenantId,
-        memory: Memory,
+        previous: PreviousImports,
         *,
         archive: Archive | None = None,
         emit_events: bool = False,
@@ -76,21 +77,22 @@ class ImageCopier:
     ) -> None:
         self.failures: list[ImageFailure] = []
         self.copied = 0
-        """Pictures that were stored by this run; those that it found are not among them."""
+        """Pictures that this run has stored."""
         self._services = services
         self._tenant_id = tenant_id
-        self._memory = memory
+        self._previous = previous
         self._archive = archive
-        self._archive_turn = asyncio.Lock()
+        self._archive_lock = asyncio.Lock()
         self._emit_events = emit_events
         self._retry_delays = retry_delays
         self._same_content = HostSlots(1)
-        self._places: dict[str, str] = {}
+        self._new_urls: dict[str, str] = {}
+        """By picture key, as are `_reasons`, why a picture was not copied."""
         self._reasons: dict[str, str] = {}
 
     @cached_property
     def _downloads(self) -> Downloads:
-        """Made for the first picture: many an import has none to fetch."""
+        """Created with the first picture: many imports fetch none."""
         return Downloads(
             self._services.outbound,
             max_bytes=self._services.settings.max_upload,
@@ -99,139 +101,135 @@ class ImageCopier:
         )
 
     async def copy(self, refs: Iterable[ImageRef]) -> dict[str, str]:
-        """From addresses as they stand in the posts to where the pictures are now."""
+        """Maps the addresses as written in the posts to the new ones."""
         pictures: dict[str, list[ImageRef]] = {}
         for ref in refs:
             pictures.setdefault(picture_key(ref.original_url), []).append(ref)
-        unknown = [key for key in pictures if key not in self._places and key not in self._reasons]
-        await self._recall(unknown)
+        unknown = [
+            key for key in pictures if key not in self._new_urls and key not in self._reasons
+        ]
+        await self._find_previous(unknown)
         async with asyncio.TaskGroup() as group:
             for key in unknown:
-                if key not in self._places:
+                if key not in self._new_urls:
                     group.create_task(self._copy_one(key, pictures[key]))
-        return dict(self._outcome(pictures))
+        return dict(self._results(pictures))
 
-    def _outcome(self, pictures: Mapping[str, list[ImageRef]]) -> Iterable[tuple[str, str]]:
+    def _results(self, pictures: Mapping[str, list[ImageRef]]) -> Iterable[tuple[str, str]]:
         for key, refs in pictures.items():
             for ref in refs:
-                if key in self._places:
-                    yield from ((url, self._places[key]) for url in ref.urls)
+                if key in self._new_urls:
+                    yield from ((url, self._new_urls[key]) for url in ref.urls)
                 else:
                     shown = ref.urls[0][:MAX_SHOWN]
                     self.failures.append(ImageFailure(ref.source_id, shown, self._reasons[key]))
 
-    async def _recall(self, keys: Sequence[str]) -> None:
-        """What an earlier run has copied and nobody has deleted since."""
-        if not keys:
-            return
-        tenant_id, memory = self._tenant_id, self._memory
-        known = await memory.items(memory.outside(tenant_id), tenant_id, IMAGES, keys)
-        media_ids = list({item.record_id for item in known.values()})
-        found = await self._services.records.related(
-            system(tenant_id), media, "id", media_ids, len(media_ids)
-        )
-        places = {record["id"]: _place(record) for record in found}
-        self._places |= {
-            key: places[item.record_id] for key, item in known.items() if item.record_id in places
-        }
+    async def _find_previous(self, keys: Sequence[str]) -> None:
+        if keys:
+            found = await previous_copies(
+                self._services.records, self._previous, self._tenant_id, keys
+            )
+            self._new_urls |= {key: _url_of(record) for key, record in found.items()}
 
     async def _copy_one(self, key: str, refs: Sequence[ImageRef]) -> None:
         try:
-            self._places[key] = await self._copied(key, refs)
+            self._new_urls[key] = await self._copy_from_anywhere(key, refs)
         except _NotCopied as error:
             self._reasons[key] = str(error)
-        # An importer's row: whatever one picture stumbles over, the others come over.
+        # One of the three broad edges, an importer's row: one picture that fails does not stop
+        # the others.
         except Exception as error:
             log.warning("image_not_copied", url=refs[0].urls[0][:MAX_SHOWN], exc_info=True)
             self._reasons[key] = f"It can't be copied ({type(error).__name__})."
 
-    async def _copied(self, key: str, refs: Sequence[ImageRef]) -> str:
+    async def _copy_from_anywhere(self, key: str, refs: Sequence[ImageRef]) -> str:
         original = refs[0].original_url
         if self._archive is not None:
-            # The original first: a smaller size may be packed beside it.
+            # The original first: the archive may hold smaller sizes, too.
             urls = (original, *(url for ref in refs for url in (*ref.candidates, *ref.urls)))
             if entry := self._archive.entry_of(urls):
-                return await self._from_archive(self._archive, key, original, entry)
+                return await self._copy_from_archive(self._archive, key, original, entry)
         if original[:5].lower() == "data:":
-            return await self._keep(key, "image", _once(_decoded(original)))
+            return await self._store_upload(key, "image", _once(_decoded(original)))
         candidates = dict.fromkeys(url for ref in refs for url in ref.candidates)
         if not candidates:
-            raise _NotCopied("The address is relative, and the export does not tell to what.")
-        return await self._downloaded(key, file_name(original), list(candidates))
+            raise _NotCopied("The address is relative, and the export has no site address.")
+        return await self._download(key, file_name(original), list(candidates))
 
-    async def _downloaded(self, key: str, name: str, candidates: Sequence[str]) -> str:
-        """The first candidate that is a picture; the reason is that of the best one."""
+    async def _download(self, key: str, name: str, candidates: Sequence[str]) -> str:
+        """The first candidate that is a picture. An error names the reason of the first one."""
         reasons: list[str] = []
 
-        async def take(download: Download) -> str:
-            return await self._keep(key, name, download.chunks)
+        async def store(download: Download) -> str:
+            return await self._store_upload(key, name, download.chunks)
 
         for url in candidates:
             try:
-                return await self._downloads.fetch(url, take)
+                return await self._downloads.fetch(url, store)
             except OutboundError as error:
                 reasons.append(error.message)
             except _NotCopied as error:
                 reasons.append(str(error))
         raise _NotCopied(reasons[0])
 
-    async def _from_archive(self, archive: Archive, key: str, original: str, entry: str) -> str:
-        """A file of any kind, as an upload may be."""
+    async def _copy_from_archive(
+        self, archive: Archive, key: str, original: str, entry: str
+    ) -> str:
+        """A file of any type that may be uploaded."""
         try:
-            async with self._archive_turn:
+            async with self._archive_lock:
                 content = await asyncio.to_thread(archive.read, entry)
         except (OSError, ValueError, MastheadError) as error:
             raise _NotCopied(f"The file in the archive can't be read: {error}") from error
         name = file_name(original) or file_name(entry)
-        return await self._keep(key, name, _once(content), is_picture=False)
+        return await self._store_upload(key, name, _once(content), is_picture=False)
 
-    async def _keep(
+    async def _store_upload(
         self, key: str, name: str, chunks: AsyncIterator[bytes], *, is_picture: bool = True
     ) -> str:
         upload = _Fetched("file", name or "image", "")
         try:
             await upload.fill(chunks)
             if is_picture and not sniff(upload.head, upload.filename).startswith("image/"):
-                raise _NotCopied("What is there is not a picture.")
-            # The same picture may be on its way under another address.
+                raise _NotCopied("The file at this address is not a picture.")
+            # Another task may store the same picture from another address.
             async with self._same_content.slot(upload.sha256):
-                return await self._stored(key, upload)
+                return await self._store_media(key, upload)
         except MastheadError as error:
-            raise _NotCopied(_words(error)) from error
+            raise _NotCopied(_message(error)) from error
         except OSError as error:
             raise _NotCopied(f"It could not be stored: {error.strerror}.") from error
         finally:
             upload.close()
 
-    async def _stored(self, key: str, upload: Upload) -> str:
+    async def _store_media(self, key: str, upload: Upload) -> str:
         records, tenant_id = self._services.records, self._tenant_id
         same = await records.find(media, {"sha256": upload.sha256}, tenant_id=tenant_id)
         if same:
             async with records.unit(system(tenant_id)) as unit:
-                await self._remember(unit, key, same[0])
-            return _place(same[0])
+                await self._save_item(unit, key, same[0])
+            return _url_of(same[0])
         async with (
             stored_file(self._services, tenant_id, media, upload) as kept,
             records.unit(system(tenant_id), emit_events=self._emit_events) as unit,
         ):
             record = await unit.create(media, kept.values, stamped=kept.stamped)
-            await self._remember(unit, key, record)
+            await self._save_item(unit, key, record)
         self.copied += 1
-        return _place(record)
+        return _url_of(record)
 
-    async def _remember(self, unit: Unit, key: str, record: Record) -> None:
+    async def _save_item(self, unit: Unit, key: str, record: Record) -> None:
         item = Item(media.name, record["id"], record["sha256"])
-        await self._memory.remember(unit, IMAGES, {key: item})
+        await self._previous.save(unit, IMAGES, {key: item})
 
 
-def _place(record: Record) -> str:
-    """Without a host: the process that imports need not know under which one the site is served,
-    and a site may change it."""
+def _url_of(record: Record) -> str:
+    """Without a host, because a site may change its host."""
     return media_path(record["id"], record["file"])
 
 
 class _Fetched(Upload):
-    """A file that came by another way than a form; from here on it is one like any other."""
+    """An upload whose content does not come from a form."""
 
     async def fill(self, chunks: AsyncIterator[bytes]) -> None:
         async for chunk in chunks:
@@ -256,7 +254,7 @@ async def _once(content: bytes) -> AsyncIterator[bytes]:
     yield content
 
 
-def _words(error: MastheadError) -> str:
+def _message(error: MastheadError) -> str:
     if isinstance(error, Invalid):
         return " ".join(problem.message for problem in error.problems.values())
     return str(error)

@@ -1,5 +1,5 @@
-"""Writes a batch of authors: staff of the site by their e-mail addresses, without a way to sign in
-where they are new."""
+"""Writes authors as staff accounts, found by e-mail address. A new account can't sign in until it
+gets a password."""
 
 from __future__ import annotations
 
@@ -10,108 +10,81 @@ from typing import Final
 from masthead.errors import Invalid
 from masthead.identity.tenants import Role, superusers
 from masthead.importers.report import Outcome, Result
+from masthead.importers.run.batches import DELETED, Batches, BatchState, reason_of
 from masthead.importers.run.destination import Destination
-from masthead.importers.run.memory import Fetch, Item
-from masthead.importers.run.post_batches import DELETED, Progress, outcome_of_skipped, reason_of
-from masthead.importers.source import Skipped, SourceAuthor
+from masthead.importers.run.previous_imports import CurrentRecord, Item
+from masthead.importers.source import SourceAuthor
 from masthead.records.accounts import new_token_key
 from masthead.records.write.unit import Unit
 
 KNOWN: Final = "on the staff already"
 
-Entry = SourceAuthor | Skipped
+
+class _State(BatchState, frozen=True):
+    account_ids: dict[str, str]
+    """By key, of authors that were imported before; '' where the account was deleted."""
+    by_email: dict[str, CurrentRecord]
 
 
-class AuthorBatches:
-    def __init__(self, into: Destination) -> None:
-        self._into = into
+class AuthorBatches(Batches[SourceAuthor, _State]):
+    # Posts need the account ids of all authors.
+    is_repeated = True
 
-    async def judge(self, entries: Sequence[Entry]) -> list[Outcome]:
-        """What `write` would answer, without writing."""
-        into = self._into
-        fetch = into.memory.outside(into.tenant_id)
-        known = await self._known(fetch, entries)
-        outcomes = []
-        for entry in entries:
-            if isinstance(entry, Skipped):
-                outcomes.append(outcome_of_skipped(entry))
-                continue
-            record_id = known.get(_key(entry))
-            by_address = {"email": entry.email}
-            if record_id is None and await into.records.find(
-                superusers, by_address, tenant_id=into.tenant_id
-            ):
-                record_id = entry.source_id
-            outcomes.append(_judged(entry, record_id))
-        return outcomes
+    def __init__(self, destination: Destination) -> None:
+        super().__init__(destination)
+        self.account_ids: dict[str, str] = {}
+        """By source id, of the authors written so far."""
 
-    async def write(
-        self, entries: Sequence[Entry], progress: Progress, ids: dict[str, str]
-    ) -> list[Outcome]:
-        """Adds to `ids` which account each author is."""
-        outcomes: list[Outcome] = []
-        new: dict[str, Item] = {}
-        found: dict[str, str] = {}
-        async with self._into.unit() as unit:
-            known = await self._known(unit.fetch, entries)
-            for entry in entries:
-                if isinstance(entry, Skipped):
-                    outcomes.append(outcome_of_skipped(entry))
-                else:
-                    outcomes.append(await self._write(unit, entry, known, new))
-                    if record_id := known.get(_key(entry)):
-                        found[entry.source_id] = record_id
-            await self._into.memory.remember(unit, self._into.family, new)
-            await progress(unit, outcomes)
-        ids.update(found)
-        return outcomes
-
-    async def _known(self, fetch: Fetch, entries: Sequence[Entry]) -> dict[str, str]:
-        """The account that an author has become, by key; '' where it is gone."""
-        into = self._into
-        keys = [_key(each) for each in entries if isinstance(each, SourceAuthor)]
-        items = await into.memory.items(fetch, into.tenant_id, into.family, keys)
-        here = await into.memory.standing(
-            fetch, into.tenant_id, superusers.name, [each.record_id for each in items.values()]
+    async def _load(self, items: Sequence[SourceAuthor], unit: Unit | None) -> _State:
+        previous = self._destination.previous
+        known = await previous.items(
+            self._destination.namespace, [_key(each) for each in items], unit
         )
-        return {
-            key: item.record_id if item.record_id in here else "" for key, item in items.items()
+        existing = await previous.records(
+            superusers.name, [each.record_id for each in known.values()], unit
+        )
+        ids = {
+            key: item.record_id if item.record_id in existing else "" for key, item in known.items()
         }
+        return _State(ids, await previous.accounts([each.email for each in items], unit))
 
-    async def _write(
-        self, unit: Unit, author: SourceAuthor, known: dict[str, str], new: dict[str, Item]
-    ) -> Outcome:
-        key = _key(author)
-        if key in known:
-            return _judged(author, known[key])
-        found = await unit.find(superusers, {"email": author.email}, limit=1)
-        if found:
-            record = found[0]
-        else:
-            values = {"email": author.email, "role": Role.AUTHOR}
-            values |= {"name": author.name, "bio": author.bio}
+    def _preview(self, item: SourceAuthor, state: _State) -> Outcome:
+        account_id = state.account_ids.get(_key(item))
+        if account_id == "":
+            return _outcome(item, "skipped", DELETED)
+        if account_id or item.email in state.by_email:
+            return _outcome(item, "skipped", KNOWN)
+        return _outcome(item, "imported")
+
+    async def _write(self, unit: Unit, item: SourceAuthor, state: _State) -> Outcome:
+        outcome = self._preview(item, state)
+        if outcome.reason == DELETED:
+            return outcome
+        key = _key(item)
+        if key not in state.account_ids:
             try:
-                stamped = {"token_key": new_token_key()}
-                record = await unit.create(superusers, values, stamped=stamped)
+                account = state.by_email.get(item.email) or await _create(unit, item)
             except Invalid as error:
-                return _outcome(author, "failed", reason_of(error))
-        known[key] = record["id"]
-        new[key] = Item(superusers.name, record["id"], "", record["version"])
-        return _outcome(author, "skipped", KNOWN) if found else _outcome(author, "imported")
+                return _outcome(item, "failed", reason_of(error))
+            state.by_email[item.email] = account
+            state.account_ids[key] = account.id
+            state.new_items[key] = Item(superusers.name, account.id, "", account.version)
+        self.account_ids[item.source_id] = state.account_ids[key]
+        return outcome
+
+
+async def _create(unit: Unit, author: SourceAuthor) -> CurrentRecord:
+    values = {"email": author.email, "role": Role.AUTHOR, "name": author.name, "bio": author.bio}
+    record = await unit.create(superusers, values, stamped={"token_key": new_token_key()})
+    return CurrentRecord(record["id"], record["version"])
 
 
 def _key(author: SourceAuthor) -> str:
-    """A digest: a login elsewhere is often an address, and none is to be stored a second time."""
+    """A digest, because a login is often an e-mail address, which must not be stored twice."""
     return "author:" + hashlib.sha256(author.source_id.encode("utf-8", "replace")).hexdigest()
 
 
-def _judged(author: SourceAuthor, record_id: str | None) -> Outcome:
-    if record_id is None:
-        return _outcome(author, "imported")
-    return _outcome(author, "skipped", KNOWN if record_id else DELETED)
-
-
 def _outcome(author: SourceAuthor, result: Result, reason: str = "") -> Outcome:
-    """Without a name or an address: the report is stored."""
+    """Without a name or an address, because the report is stored."""
     shown = "" if "@" in author.source_id else author.source_id
     return Outcome("author", shown, result, reason=reason)

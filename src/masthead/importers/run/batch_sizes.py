@@ -1,4 +1,4 @@
-"""How much of an export is written at a time."""
+"""How much of an export is written in one transaction."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ MAX_BATCH: Final = 1_000
 MEMBERS_PER_BATCH: Final = 200
 COMMENTS_PER_BATCH: Final = 200
 AUTHORS_PER_BATCH: Final = 200
-AHEAD: Final = 3
-"""Batches that are being made ready while one is written."""
-MOST_CHARACTERS: Final = 4_000_000
-"""Of text in one batch, however many posts that are: a few novels must not fill the memory."""
-MOST_ENTRIES: Final = 1_000
+PREPARED_AHEAD: Final = 3
+"""Batches that are prepared while one is written."""
+MAX_CHARACTERS: Final = 4_000_000
+"""Of text in one batch, to bound memory when posts are long."""
+MAX_ENTRIES: Final = 1_000

@@ -1,4 +1,4 @@
-"""Where an import writes, and what it remembers it by: the same for posts and members."""
+"""Where an import writes: the tenant's records, and the list of what was imported."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from masthead.caller import Caller, system
 from masthead.ids import TenantId
-from masthead.importers.run.memory import Memory
+from masthead.importers.run.previous_imports import PreviousImports
 from masthead.records.engine import Records
 from masthead.records.write.unit import Unit
 
@@ -15,9 +15,10 @@ from masthead.records.write.unit import Unit
 @dataclass(frozen=True, slots=True)
 class Destination:
     records: Records
-    memory: Memory
+    previous: PreviousImports
     tenant_id: TenantId
-    family: str
+    namespace: str
+    """`opening.id_namespace` of the export."""
     emit_events: bool = False
 
     @property

@@ -1,7 +1,7 @@
-"""One import, from an opened export to the report: the same for the command line and the worker.
+"""One import, from an opened export to the report, for the command line and the worker.
 
-Reading, preparing, copying pictures and writing overlap, each batch in its order. Every batch is
-one transaction, so a run that is cut off at any moment can be started again and ends the same.
+Reading, preparing, copying pictures and writing run at the same time; batches are written in
+order. Each batch is one transaction, so an interrupted run can be repeated with the same result.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing, closing
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from msgspec import Struct, field
 
@@ -20,24 +20,24 @@ from masthead.errors import Forbidden
 from masthead.ids import TenantId
 from masthead.importers.files.archived import Archive
 from masthead.importers.html.content import Prepared, rewrite
-from masthead.importers.images.wanted import WantedImages
-from masthead.importers.opening import family_of
-from masthead.importers.report import Note, Outcome, Report, Tally
+from masthead.importers.images.previous_copies import CopyCounter
+from masthead.importers.opening import id_namespace
+from masthead.importers.report import Note, Outcome, Position, Report, Tally
 from masthead.importers.run.author_batches import AuthorBatches
 from masthead.importers.run.batch_sizes import (
-    AHEAD,
     AUTHORS_PER_BATCH,
     COMMENTS_PER_BATCH,
     DEFAULT_BATCH,
+    MAX_CHARACTERS,
+    MAX_ENTRIES,
     MEMBERS_PER_BATCH,
-    MOST_CHARACTERS,
-    MOST_ENTRIES,
+    PREPARED_AHEAD,
 )
+from masthead.importers.run.batches import Batches, Given, SaveProgress, State
 from masthead.importers.run.comment_batches import CommentBatches
 from masthead.importers.run.destination import Destination
 from masthead.importers.run.drafts import Body, draft_of, fingerprint, key_of_post
 from masthead.importers.run.member_batches import MemberBatches
-from masthead.importers.run.memory import Memory
 from masthead.importers.run.post_batches import (
     CREATE,
     UPDATE,
@@ -47,9 +47,10 @@ from masthead.importers.run.post_batches import (
     Written,
 )
 from masthead.importers.run.preparing import Preparing
+from masthead.importers.run.previous_imports import PreviousImports
 from masthead.importers.run.redirects import RedirectRows
 from masthead.importers.run.run_record import RunLog
-from masthead.importers.source import Skipped, Source, SourceComment, SourceMember, SourcePost
+from masthead.importers.source import Skipped, Source, SourcePost
 from masthead.outbound.downloads import RETRY_DELAYS, RetryDelays
 from masthead.records.write.unit import Unit
 
@@ -62,7 +63,7 @@ NOT_ASKED_FOR: Final = {
     "authors": "not asked for (--include-authors)",
 }
 
-Given = TypeVar("Given")
+Value = TypeVar("Value")
 Made = TypeVar("Made")
 
 
@@ -74,9 +75,8 @@ class Request(Struct, frozen=True):
 
 
 class Batch(Struct):
-    """Entries as they were read, and how many came before them."""
-
     start: int
+    """The number of entries before this batch."""
     entries: list[SourcePost | Skipped]
 
 
@@ -88,11 +88,11 @@ class ReadyBatch(Struct):
 
 
 class Stopped(Exception):
-    """The process is about to end; the run is to be taken up by another."""
+    """The process is ending; another one has to resume the run."""
 
 
-Watch = Callable[[Report], None]
-"""Told after every batch how far the run is."""
+OnProgress = Callable[[Report], None]
+"""Called after every batch."""
 
 
 class Import:
@@ -102,7 +102,7 @@ class Import:
         source: Source,
         request: Request,
         log: RunLog,
-        watch: Watch = lambda _: None,
+        on_progress: OnProgress = lambda _: None,
         *,
         retry_delays: RetryDelays = RETRY_DELAYS,
         is_stopping: Callable[[], bool] = lambda: False,
@@ -112,99 +112,107 @@ class Import:
         self._source = source
         self._request = request
         self._log = log
-        self._watch = watch
+        self._on_progress = on_progress
         self._is_stopping = is_stopping
         self._preparing = Preparing(source.overview.posts)
         self._report = Report(source.overview.platform, dry_run=request.dry_run)
-        family = family_of(source.overview)
-        self._counted_posts = 0
-        self._counted_members = 0
-        self._counted_comments = 0
-        self._counted_authors = 0
-        self._author_ids: dict[str, str] = {}
-        self._memory = memory = Memory(services.records.database)
+        self._done_before = Position()
+        self._previous = PreviousImports(services.records.database, request.tenant_id)
         self._retry_delays = retry_delays
         self._archive = Archive(source.overview.files, source.read_file)
-        into = Destination(services.records, memory, request.tenant_id, family, request.emit_events)
-        self._posts = PostBatches(into)
-        self._members = MemberBatches(into)
-        self._comments = CommentBatches(into)
-        self._authors = AuthorBatches(into)
-        self._wanted_images = WantedImages(services.records, memory, request.tenant_id)
+        destination = Destination(
+            services.records,
+            self._previous,
+            request.tenant_id,
+            id_namespace(source.overview),
+            request.emit_events,
+        )
+        self._posts = PostBatches(destination)
+        self._members = MemberBatches(destination)
+        self._comments = CommentBatches(destination)
+        self._authors = AuthorBatches(destination)
+        self._copy_counter = CopyCounter(services.records, self._previous, request.tenant_id)
         self._copying = asyncio.Lock()
-        # One thread for all of it: some parsers are tied to theirs.
+        # One thread, because some parsers must stay in the thread that created them.
         self._reading = ThreadPoolExecutor(1, thread_name_prefix="import")
 
     @cached_property
     def _copier(self) -> ImageCopier:
-        """Loaded with the first picture, as is all that takes files in."""
+        """Imported with the first picture, because it loads all that stores uploads."""
         from masthead.importers.images.copying import ImageCopier
 
         request = self._request
         return ImageCopier(
             self._services,
             request.tenant_id,
-            self._memory,
+            self._previous,
             archive=self._archive,
             emit_events=request.emit_events,
             retry_delays=self._retry_delays,
         )
 
     async def run(self) -> Report:
-        """Raises `BadFile` where the export turns out to be damaged after all, and `Stopped`."""
-        await refuse_if_read_only(self._services, self._request.tenant_id)
-        if self._source.overview.comments:
-            await refuse_if_comments_are_off(self._services, self._request.tenant_id)
+        """Raises `BadFile` where the export is damaged further on, and `Stopped`."""
+        source = self._source
+        await require_writable_site(
+            self._services, self._request.tenant_id, comments=bool(source.overview.comments)
+        )
         earlier = await self._log.start()
         if earlier is not None:
-            self._report = earlier
-            self._counted_posts = earlier.done.posts
-            self._counted_members = earlier.done.members
-            self._counted_comments = earlier.done.comments
-            self._counted_authors = earlier.done.authors
-        for name, count in self._source.overview.left_out.items():
+            self._report, self._done_before = earlier, earlier.done
+        for name, count in source.overview.left_out.items():
             setattr(self._report, name, Tally(skipped={NOT_ASKED_FOR[name]: count}))
+        done = self._done_before
         with self._reading:
-            await self._import_authors()
+            # Authors before the posts that name them, comments after the posts they belong to.
+            await self._import(self._authors, source.authors(), AUTHORS_PER_BATCH, done.authors)
             await self._import_posts()
-            await self._import_members()
-            await self._import_comments()
+            await self._import(self._members, source.members(), MEMBERS_PER_BATCH, done.members)
+            await self._import(self._comments, source.comments(), COMMENTS_PER_BATCH, done.comments)
         return self._report
 
     async def _read(self, work: Callable[[], Made]) -> Made:
         return await asyncio.get_running_loop().run_in_executor(self._reading, work)
 
-    async def _import_authors(self) -> None:
-        """Before the posts, which name them: also those that were counted before."""
-        entries = self._source.authors()
+    async def _import(
+        self,
+        batches: Batches[Given, State],
+        entries: Iterator[Given | Skipped],
+        size: int,
+        done_before: int,
+    ) -> None:
         start = 0
-        while batch := await self._read(partial(_take, entries, AUTHORS_PER_BATCH)):
-            is_counted = start < self._counted_authors
+        while batch := await self._read(partial(_take, entries, size)):
+            is_counted = start < done_before
+            start += len(batch)
+            if is_counted and not batches.is_repeated:
+                continue
             after = (lambda _: self._report) if is_counted else self._report.after
             if self._request.dry_run:
-                outcomes = await self._authors.judge(batch)
+                outcomes = await batches.preview(batch)
             else:
-                outcomes = await self._authors.write(batch, self._progress(after), self._author_ids)
+                outcomes = await batches.write(batch, self._save_progress(after))
             self._report = after(outcomes)
-            start += len(batch)
+            self._on_progress(self._report)
+            self._raise_if_stopping()
 
     async def _import_posts(self) -> None:
-        batches = in_order(self._batches_of_posts(), self._made_ready)
+        batches = map_in_order(self._prepare_batch, self._batches_of_posts())
         with closing(self._preparing):
             async with aclosing(batches) as ready_batches:
                 async for ready in ready_batches:
                     await self._write_posts(ready)
-                    self._end_if_stopping()
+                    self._raise_if_stopping()
 
     async def _batches_of_posts(self) -> AsyncIterator[Batch]:
         reader = PostReader(self._source.posts(), self._request.batch_size)
-        while batch := await self._read(partial(reader.next, self._counted_posts)):
+        while batch := await self._read(partial(reader.next, self._done_before.posts)):
             yield batch
 
-    async def _made_ready(self, batch: Batch) -> ReadyBatch:
+    async def _prepare_batch(self, batch: Batch) -> ReadyBatch:
         posts = [each for each in batch.entries if isinstance(each, SourcePost)]
         fingerprints = {key_of_post(post): fingerprint(post) for post in posts}
-        state = await self._posts.look(posts)
+        state = await self._posts.load(posts)
         wanted = [
             post
             for post in posts
@@ -213,13 +221,13 @@ class Import:
         prepared = await self._preparing.prepare(wanted, self._source.overview.site_url)
         made = {key_of_post(post): each for post, each in zip(wanted, prepared, strict=True)}
         ready = ReadyBatch(batch.start, [])
-        places = await self._copy_images([e for e in prepared if isinstance(e, Prepared)], ready)
+        new_urls = await self._copy_images([e for e in prepared if isinstance(e, Prepared)], ready)
         for entry in batch.entries:
             if isinstance(entry, Skipped):
                 ready.entries.append(entry)
             else:
                 key = key_of_post(entry)
-                ready.entries.append(self._ready(entry, fingerprints[key], made.get(key), places))
+                ready.entries.append(self._ready(entry, fingerprints[key], made.get(key), new_urls))
         return ready
 
     def _ready(
@@ -227,38 +235,40 @@ class Import:
         post: SourcePost,
         fingerprint: str,
         prepared: Prepared | str | None,
-        places: dict[str, str],
+        new_urls: dict[str, str],
     ) -> ReadyPost:
         if prepared is None:
             return ReadyPost(post, fingerprint, None)
         if isinstance(prepared, str):
             return ReadyPost(post, fingerprint, None, problem=prepared)
-        html, document = _at_new_places(prepared, places)
-        body = Body(html, document, places.get(post.featured_image, post.featured_image))
-        ids = [self._author_ids[each] for each in post.authors if each in self._author_ids]
+        html, document = rewrite(prepared.html, prepared.content_json, new_urls)
+        body = Body(html, document, new_urls.get(post.featured_image, post.featured_image))
+        account_ids = self._authors.account_ids
+        ids = [account_ids[each] for each in post.authors if each in account_ids]
         draft = draft_of(post, body, list(dict.fromkeys(ids)))
         checked = self._posts.checked(draft)
         return ReadyPost(post, fingerprint, draft, checked, prepared.why_html_only)
 
     async def _copy_images(self, prepared: Sequence[Prepared], ready: ReadyBatch) -> dict[str, str]:
-        """From old to new addresses; nothing is fetched in a dry run, only counted."""
+        """Maps old addresses to new ones. A dry run fetches nothing and only counts."""
         refs = [ref for e in prepared for ref in (*e.images, *self._archive.wanted_by(e))]
         if not refs:
             return {}
         if self._request.dry_run:
-            ready.copied = await self._wanted_images.count(refs)
+            ready.copied = await self._copy_counter.count(refs)
             return {}
         copier = self._copier
-        # One batch after another, so that each has its own failures; the downloads of one overlap.
+        # One batch at a time, so that failures are attributed to their batch; the downloads of
+        # one batch run at the same time.
         async with self._copying:
             copied, failed = copier.copied, len(copier.failures)
-            places = await copier.copy(refs)
+            new_urls = await copier.copy(refs)
             ready.copied = copier.copied - copied
             ready.failures = notes_of(copier.failures[failed:])
-        return places
+        return new_urls
 
     async def _write_posts(self, ready: ReadyBatch) -> None:
-        is_counted = ready.start < self._counted_posts
+        is_counted = ready.start < self._done_before.posts
 
         def after(outcomes: Sequence[Outcome]) -> Report:
             if is_counted:
@@ -266,84 +276,38 @@ class Import:
             return self._report.after(outcomes, ready.copied, ready.failures)
 
         if self._request.dry_run:
-            written = Written(await self._posts.judge(ready.entries))
+            written = Written(await self._posts.preview(ready.entries))
         else:
-            written = await self._posts.write(ready.entries, self._progress(after))
+            written = await self._posts.write(ready.entries, self._save_progress(after))
         for old, new in written.redirects:
             self.redirects.add(old, new)
         self._report = after(written.outcomes)
-        self._watch(self._report)
+        self._on_progress(self._report)
 
-    async def _import_members(self) -> None:
-        entries = self._source.members()
-        start = 0
-        while batch := await self._read(partial(_take, entries, MEMBERS_PER_BATCH)):
-            if start >= self._counted_members:
-                await self._write_members(batch)
-                self._end_if_stopping()
-            start += len(batch)
-
-    async def _import_comments(self) -> None:
-        """After the posts, under which they stand."""
-        entries = self._source.comments()
-        start = 0
-        while batch := await self._read(partial(_take, entries, COMMENTS_PER_BATCH)):
-            if start >= self._counted_comments:
-                await self._write_comments(batch)
-                self._end_if_stopping()
-            start += len(batch)
-
-    async def _write_comments(self, batch: Sequence[SourceComment | Skipped]) -> None:
-        if self._request.dry_run:
-            outcomes = await self._comments.judge(batch)
-        else:
-            outcomes = await self._comments.write(batch, self._progress(self._report.after))
-        self._report = self._report.after(outcomes)
-        self._watch(self._report)
-
-    def _end_if_stopping(self) -> None:
+    def _raise_if_stopping(self) -> None:
         if self._is_stopping():
             raise Stopped
 
-    async def _write_members(self, batch: Sequence[SourceMember | Skipped]) -> None:
-        if self._request.dry_run:
-            outcomes = await self._members.judge(batch)
-        else:
-            outcomes = await self._members.write(batch, self._progress(self._report.after))
-        self._report = self._report.after(outcomes)
-        self._watch(self._report)
+    def _save_progress(self, after: Callable[[Sequence[Outcome]], Report]) -> SaveProgress:
+        async def save(unit: Unit, outcomes: Sequence[Outcome]) -> None:
+            await self._log.save(unit, after(outcomes))
 
-    def _progress(
-        self, after: Callable[[Sequence[Outcome]], Report]
-    ) -> Callable[[Unit, Sequence[Outcome]], Awaitable[None]]:
-        async def progress(unit: Unit, outcomes: Sequence[Outcome]) -> None:
-            await self._log.keep(unit, after(outcomes))
-
-        return progress
-
-
-def _at_new_places(prepared: Prepared, places: dict[str, str]) -> tuple[str, dict[str, Any] | None]:
-    if not places:
-        return prepared.html, prepared.content_json
-    return rewrite(prepared.html, prepared.content_json, places)
+        return save
 
 
 def notes_of(failures: Sequence[ImageFailure]) -> list[Note]:
     return [Note("image", each.source_id, url=each.url, reason=each.reason) for each in failures]
 
 
-async def refuse_if_read_only(services: ImportServices, tenant_id: TenantId) -> None:
-    """The engine lets the service itself write anywhere; an import is somebody's wish."""
+async def require_writable_site(
+    services: ImportServices, tenant_id: TenantId, *, comments: bool = False
+) -> None:
+    """Checked here, because the engine lets the system caller write to a read-only site."""
     records = services.records
     found = await records.find(records.registry["site_settings"], {}, tenant_id=tenant_id)
     if found and (found[0]["read_only_mode"] or found[0]["deleted_at"]):
         raise Forbidden("This site is read-only. Nothing can be imported until that is lifted.")
-
-
-async def refuse_if_comments_are_off(services: ImportServices, tenant_id: TenantId) -> None:
-    records = services.records
-    found = await records.find(records.registry["site_settings"], {}, tenant_id=tenant_id)
-    if found and not found[0]["comments_enabled"]:
+    if comments and found and not found[0]["comments_enabled"]:
         raise Forbidden(
             "Comments are disabled on this site. Enable them in its settings, or import without "
             "--include-comments."
@@ -351,7 +315,7 @@ async def refuse_if_comments_are_off(services: ImportServices, tenant_id: Tenant
 
 
 class PostReader:
-    """Takes batches off an export; called from threads, one at a time."""
+    """Reads batches of an export; called from threads, one at a time."""
 
     def __init__(self, entries: Iterator[SourcePost | Skipped], size: int) -> None:
         self._entries = entries
@@ -360,27 +324,27 @@ class PostReader:
         self._seen: set[int] = set()
 
     def next(self, boundary: int = 0) -> Batch | None:
-        """The next batch, None at the end. No batch reaches over the boundary, up to which an
-        earlier attempt at this run has counted."""
+        """The next batch, None at the end. No batch crosses the boundary, up to which an earlier
+        attempt has counted the entries."""
         batch = Batch(self._position, [])
-        room = boundary - self._position if self._position < boundary else MOST_ENTRIES
+        left = boundary - self._position if self._position < boundary else MAX_ENTRIES
         posts = characters = 0
-        while len(batch.entries) < min(room, MOST_ENTRIES):
+        while len(batch.entries) < min(left, MAX_ENTRIES):
             entry = next(self._entries, None)
             if entry is None:
                 break
             if isinstance(entry, SourcePost):
-                entry = self._once(entry)
+                entry = self._without_repeats(entry)
             batch.entries.append(entry)
             if isinstance(entry, SourcePost):
                 posts += 1
                 characters += len(entry.html)
-            if posts >= self._size or characters >= MOST_CHARACTERS:
+            if posts >= self._size or characters >= MAX_CHARACTERS:
                 break
         self._position += len(batch.entries)
         return batch if batch.entries else None
 
-    def _once(self, post: SourcePost) -> SourcePost | Skipped:
+    def _without_repeats(self, post: SourcePost) -> SourcePost | Skipped:
         key = hash(key_of_post(post))
         if key in self._seen:
             return Skipped(post.kind, post.source_id, REPEATED, post.title)
@@ -388,23 +352,23 @@ class PostReader:
         return post
 
 
-async def in_order(
-    given: AsyncIterator[Given], work: Callable[[Given], Awaitable[Made]]
+async def map_in_order(
+    work: Callable[[Value], Awaitable[Made]], values: AsyncIterator[Value]
 ) -> AsyncGenerator[Made]:
-    """The results in the order of what was given, with a few of them being worked on ahead."""
-    ahead: deque[asyncio.Future[Made]] = deque()
+    """The results in the order of the values; a few run ahead."""
+    running: deque[asyncio.Future[Made]] = deque()
     try:
-        async for each in given:
-            ahead.append(asyncio.ensure_future(work(each)))
-            if len(ahead) > AHEAD:
-                yield await ahead.popleft()
-        while ahead:
-            yield await ahead.popleft()
+        async for each in values:
+            running.append(asyncio.ensure_future(work(each)))
+            if len(running) > PREPARED_AHEAD:
+                yield await running.popleft()
+        while running:
+            yield await running.popleft()
     finally:
-        for left in ahead:
-            left.cancel()
-        await asyncio.gather(*ahead, return_exceptions=True)
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
 
 
-def _take(entries: Iterator[Given], size: int) -> list[Given]:
+def _take(entries: Iterator[Value], size: int) -> list[Value]:
     return [entry for _, entry in zip(range(size), entries, strict=False)]

@@ -1,4 +1,4 @@
-"""A run's own record: what was asked, how far it is, and in the end its report."""
+"""The record of a run (`import_runs`): its options, its progress and its report."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from masthead.records.collection import Record
 from masthead.records.engine import Records
 from masthead.records.write.unit import Unit
 
-CUT_OFF: Final = "The run was cut off. Start it again: it goes on where it stopped."
-_MOST_OPEN: Final = 100
+INTERRUPTED: Final = "The run was interrupted. Start it again: it continues where it stopped."
+_MAX_OPEN_RUNS: Final = 100
 
 
 class NewRun(Struct, frozen=True):
@@ -29,7 +29,8 @@ class NewRun(Struct, frozen=True):
 
 
 class RunLog:
-    """Keeps the record of one run. Without one, as in a dry run from a shell, nothing is kept."""
+    """Updates the record of one run. Without a `run_id`, as in a dry run from a shell, it stores
+    nothing."""
 
     def __init__(self, records: Records, tenant_id: TenantId, run_id: str = "") -> None:
         self.run_id = run_id
@@ -37,7 +38,7 @@ class RunLog:
         self._tenant_id = tenant_id
 
     async def start(self) -> Report | None:
-        """Says that the run is at work; the answer is what it had done before it was cut off."""
+        """Marks the run as running; returns the report of the attempt before, if there was one."""
         if not self.run_id:
             return None
         async with self._unit() as unit:
@@ -47,14 +48,14 @@ class RunLog:
             await unit.update(import_runs, self.run_id, {}, stamped=stamped)
         return read_report(run["report"]) if run["report"] else None
 
-    async def keep(self, unit: Unit, report: Report) -> None:
-        """Commits with the batch that the report already counts."""
+    async def save(self, unit: Unit, report: Report) -> None:
+        """Commits together with the batch, which the report counts already."""
         if self.run_id:
-            stamped = {"report": report.kept()}
+            stamped = {"report": report.stored()}
             await unit.update(import_runs, self.run_id, {}, stamped=stamped)
 
     async def finish(self, report: Report) -> None:
-        await self._end(DONE, report=report.kept())
+        await self._end(DONE, report=report.stored())
 
     async def fail(self, error: str) -> None:
         await self._end(FAILED, error=error[:1000])
@@ -86,14 +87,14 @@ async def create_run(unit: Unit, new: NewRun) -> Record:
 
 
 async def open_shell_run(records: Records, tenant_id: TenantId, new: NewRun) -> RunLog:
-    """A run from a shell. Earlier ones that still seem to be at work have been cut off: a shell
-    runs one at a time."""
+    """A run from a shell. Earlier ones in state `running` were interrupted: a shell runs one
+    import at a time."""
     async with records.unit(system(tenant_id), emit_events=False) as unit:
         open_runs = await unit.find(
-            import_runs, {"state": RUNNING, "object_key": ""}, limit=_MOST_OPEN
+            import_runs, {"state": RUNNING, "object_key": ""}, limit=_MAX_OPEN_RUNS
         )
         for run in open_runs:
-            stamped = {"state": FAILED, "error": CUT_OFF}
+            stamped = {"state": FAILED, "error": INTERRUPTED}
             await unit.update(import_runs, run["id"], {}, stamped=stamped)
         run = await create_run(unit, new)
     return RunLog(records, tenant_id, run["id"])

@@ -1,0 +1,193 @@
+"""What earlier imports wrote (table `import_items`), and the current state of those records.
+
+Each method reads or writes a whole batch in one statement. A read runs in the transaction of
+`unit`, or outside of any transaction where `unit` is None.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import sqlalchemy as sa
+from msgspec import Struct
+
+from masthead.ids import TenantId
+from masthead.importers.tables import import_items
+from masthead.records.write.unit import Unit
+from masthead.storage import dialects
+from masthead.storage.database import Database, Row, Statement, scope_of
+from masthead.storage.metadata import metadata
+
+LONGEST_KEY = 300
+"""Bytes. An e-mail address must fit unchanged, because an erasure searches for it."""
+ROWS_PER_INSERT = 50
+IMAGES = "images"
+"""The `source` of copied images, for all platforms."""
+
+_SLUGGED = ("posts", "pages", "products")
+_ACCOUNTS = "_superusers"
+_MEMBER_COLUMNS = ("id", "email", "version", "name", "tier", "payment_customer_id")
+_ITEM_COLUMNS = ("collection", "record_id", "fingerprint", "record_version")
+
+
+class Item(Struct, frozen=True):
+    """The record that an item of an export was imported as."""
+
+    collection: str
+    record_id: str
+    fingerprint: str
+    record_version: int = 1
+
+
+class CurrentRecord(Struct, frozen=True):
+    id: str
+    version: int
+    slug: str = ""
+    status: str = ""
+
+
+class CurrentMember(Struct, frozen=True):
+    id: str
+    email: str
+    version: int
+    name: str
+    tier: str
+    payment_customer_id: str
+
+
+def key_of(source_id: str) -> str:
+    """The id as it is stored; a digest where it is too long for the index."""
+    if len(source_id.encode()) <= LONGEST_KEY:
+        return source_id
+    return "sha256:" + hashlib.sha256(source_id.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class PreviousImports:
+    def __init__(self, database: Database, tenant_id: TenantId) -> None:
+        self._database = database
+        self._tenant_id = tenant_id
+        self._items = database.compile(
+            sa.select(
+                import_items.c.source_id, *(import_items.c[name] for name in _ITEM_COLUMNS)
+            ).where(
+                import_items.c.source == sa.bindparam("source"),
+                *_matching(import_items, "source_id"),
+            )
+        )
+        self._upserts: dict[int, Statement] = {}
+        self._records = {
+            name: database.compile(_select_record(name, "id"))
+            for name in (*_SLUGGED, "comments", _ACCOUNTS)
+        }
+        self._accounts = database.compile(_select_record(_ACCOUNTS, "email"))
+        self._slugs = {
+            name: database.compile(_select(name, ("slug",), "slug")) for name in _SLUGGED
+        }
+        self._members = {
+            by: database.compile(_select("blog_members", _MEMBER_COLUMNS, by))
+            for by in ("id", "email")
+        }
+        self._redirects = database.compile(
+            _select("redirects", ("source", "destination"), "source")
+        )
+
+    async def items(
+        self, source: str, source_ids: Iterable[str], unit: Unit | None = None
+    ) -> dict[str, Item]:
+        """By source id. An id that is missing was never imported."""
+        ids = {key_of(each): each for each in source_ids}
+        rows = await self._fetch(unit, self._items, ids, source=source)
+        return {ids[row[0]]: Item(*row[1:]) for row in rows}
+
+    async def save(self, unit: Unit, source: str, items: Mapping[str, Item]) -> None:
+        """By source id. Commits together with the records that the unit writes."""
+        pending = list(items.items())
+        for start in range(0, len(pending), ROWS_PER_INSERT):
+            rows = pending[start : start + ROWS_PER_INSERT]
+            values: dict[str, object] = {"tenant_id": self._tenant_id, "source": source}
+            for number, (source_id, item) in enumerate(rows):
+                values[f"source_id_{number}"] = key_of(source_id)
+                for name in _ITEM_COLUMNS:
+                    values[f"{name}_{number}"] = getattr(item, name)
+            await unit.execute(self._upsert(len(rows)), values)
+
+    def _upsert(self, count: int) -> Statement:
+        if count not in self._upserts:
+            self._upserts[count] = self._database.compile(_upsert(count))
+        return self._upserts[count]
+
+    async def records(
+        self, collection: str, ids: Iterable[str], unit: Unit | None = None
+    ) -> dict[str, CurrentRecord]:
+        """By id. An id that is missing was deleted."""
+        rows = await self._fetch(unit, self._records[collection], ids)
+        return {row[0]: CurrentRecord(*row[:4]) for row in rows}
+
+    async def accounts(
+        self, emails: Iterable[str], unit: Unit | None = None
+    ) -> dict[str, CurrentRecord]:
+        """The site's staff, by e-mail address."""
+        rows = await self._fetch(unit, self._accounts, emails)
+        return {row[4]: CurrentRecord(*row[:4]) for row in rows}
+
+    async def members(
+        self, by: str, keys: Iterable[str], unit: Unit | None = None
+    ) -> dict[str, CurrentMember]:
+        """`by` is `id` or `email`."""
+        found = [CurrentMember(*row) for row in await self._fetch(unit, self._members[by], keys)]
+        return {getattr(each, by): each for each in found}
+
+    async def taken_slugs(self, collection: str, slugs: Iterable[str], unit: Unit) -> set[str]:
+        return {row[0] for row in await self._fetch(unit, self._slugs[collection], slugs)}
+
+    async def redirects(self, sources: Iterable[str], unit: Unit) -> dict[str, str]:
+        """The destinations of those old paths that have a redirect."""
+        return {row[0]: row[1] for row in await self._fetch(unit, self._redirects, sources)}
+
+    async def _fetch(
+        self, unit: Unit | None, statement: Statement, keys: Iterable[str], **more: str
+    ) -> list[Row]:
+        wanted = list(keys)
+        if not wanted:
+            return []
+        values = {"tenant": self._tenant_id, "keys": self._database.list_value(wanted), **more}
+        if unit is not None:
+            return await unit.fetch(statement, values)
+        return await self._database.fetch(
+            scope_of(self._tenant_id), statement, statement.bind(values)
+        )
+
+
+def _upsert(count: int) -> sa.Insert:
+    """Of `count` rows with different keys."""
+    shared: dict[str, Any] = {name: sa.bindparam(name) for name in ("tenant_id", "source")}
+    names = ("source_id", *_ITEM_COLUMNS)
+    rows = [
+        {**shared, **{name: sa.bindparam(f"{name}_{number}") for name in names}}
+        for number in range(count)
+    ]
+    statement = dialects.insert(import_items).values(rows)
+    return dialects.or_replace(statement, ("tenant_id", "source", "source_id"), _ITEM_COLUMNS)
+
+
+def _select_record(name: str, by: str) -> sa.Select[Any]:
+    table = metadata.tables[name]
+    slug, status = (
+        table.c[each] if each in table.c else sa.literal_column("''") for each in ("slug", "status")
+    )
+    columns = (table.c.id, table.c.version, slug, status, table.c[by])
+    return sa.select(*columns).where(*_matching(table, by))
+
+
+def _select(name: str, columns: Iterable[str], by: str) -> sa.Select[Any]:
+    table = metadata.tables[name]
+    return sa.select(*(table.c[each] for each in columns)).where(*_matching(table, by))
+
+
+def _matching(table: sa.Table, name: str) -> tuple[sa.ColumnElement[bool], ...]:
+    return (
+        table.c.tenant_id == sa.bindparam("tenant"),
+        dialects.any_of(table.c[name], sa.bindparam("keys")),
+    )
