@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -41,15 +42,24 @@ class Masthead:
     data_dir: Path
     capture: pytest.CaptureFixture[str]
 
+    @property
+    def options(self) -> tuple[str, ...]:
+        return ("--data-dir", str(self.data_dir), "--database-url", self.database_url)
+
     def __call__(self, *arguments: str) -> Outcome:
-        return call(
-            self.capture,
-            *arguments,
-            "--data-dir",
-            str(self.data_dir),
-            "--database-url",
-            self.database_url,
+        return call(self.capture, *arguments, *self.options)
+
+    def piped(self, text: str, *arguments: str) -> Outcome:
+        """In a process whose standard input is a pipe with this text."""
+        done = subprocess.run(
+            [COMMAND, *arguments, *self.options],
+            input=text,
+            env=plain_environment(),
+            capture_output=True,
+            text=True,
+            timeout=60,
         )
+        return Outcome(done.returncode, done.stdout, done.stderr)
 
     def json(self, *arguments: str) -> Any:
         return self(*arguments, "--json").json
@@ -66,9 +76,9 @@ class Masthead:
         return self.json("tenant", "create", "--slug", slug, *flags)
 
     def inside(self, work: Callable[[Parts], Awaitable[Any]]) -> Any:
-        """What `work` finds in the database that the commands have written."""
+        """Runs `work` on the installation of the commands."""
 
-        async def look() -> Any:
+        async def run() -> Any:
             settings = Settings.from_environ(
                 {}, data_dir=self.data_dir, database_url=self.database_url
             )
@@ -78,7 +88,7 @@ class Masthead:
             finally:
                 await parts.close()
 
-        return run_apart(look)
+        return run_apart(run)
 
 
 def call(capture: pytest.CaptureFixture[str], *arguments: str) -> Outcome:
@@ -89,6 +99,6 @@ def call(capture: pytest.CaptureFixture[str], *arguments: str) -> Outcome:
 
 
 def plain_environment(**more: str) -> dict[str, str]:
-    """Without any setting of the machine that runs the tests."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("MASTHEAD_")}
-    return {**kept, **more}
+    """Without the settings of the machine that runs the tests."""
+    others = {name: value for name, value in os.environ.items() if not name.startswith("MASTHEAD_")}
+    return {**others, **more}

@@ -1,4 +1,4 @@
-"""A `masthead serve` of its own, started, awaited and ended by its id."""
+"""Runs `masthead serve` in a process for a test."""
 
 from __future__ import annotations
 

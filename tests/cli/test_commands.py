@@ -1,4 +1,4 @@
-"""The commands that set up and change things, each on both databases."""
+"""The commands that create and change records, each on both databases."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class TestTenantCreate:
 
         assert masthead.inside(owners) == []
 
-    def test_refusals_name_the_argument(self, masthead: Masthead) -> None:
+    def test_errors_name_the_option(self, masthead: Masthead) -> None:
         arguments = (
             "--slug acme --name A --plan pro --owner-email nobody --owner-password password1"
         )
@@ -141,7 +141,7 @@ class TestKeys:
         assert masthead("key", "revoke", "nothing").code == 1
 
 
-def test_a_member_is_made_with_what_was_said(masthead: Masthead) -> None:
+def test_a_member_is_created_with_the_given_values(masthead: Masthead) -> None:
     masthead.tenant()
     made = masthead.json(
         *("member", "create", "--tenant", "acme", "--email", "Ann@Example.com"),

@@ -1,4 +1,4 @@
-"""`masthead deliveries`: what was sent, and what is dead, from a shell."""
+"""`masthead deliveries`: lists deliveries and retries dead ones."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Shop:
         return [each["id"] for each in made]
 
     def publish(self, *, dead: bool) -> None:
-        """A post and its deliveries, of which those to the first webhook may be dead already."""
+        """A post and its deliveries; with `dead`, those to the first webhook are dead."""
 
         async def work(parts: Any) -> None:
             await parts.records.create(
@@ -119,7 +119,7 @@ def test_all_dead_ones_of_a_webhook_and_a_time_are_retried(shop: Shop) -> None:
     assert shop.list("--state", "dead") == []
 
 
-def test_another_tenants_are_out_of_reach(shop: Shop) -> None:
+def test_another_tenants_deliveries_are_not_accessible(shop: Shop) -> None:
     shop.publish(dead=True)
     (dead,) = shop.list("--state", "dead")
     shop.masthead.tenant("other")

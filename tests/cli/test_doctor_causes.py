@@ -98,7 +98,7 @@ class TestDatabase:
         # Once: what needs the database does not say it again.
         assert outcome.out.count("MASTHEAD_DATABASE_URL") == 1
         for name in ("stored secrets", "clock", "payments"):
-            assert checks[name] == ("warn", "not looked at: the database comes first")
+            assert checks[name] == ("warn", "not checked: fix the database first")
         return detail
 
     def test_a_database_that_does_not_exist(
@@ -248,5 +248,5 @@ class TestSecrets:
         checks = checks_of(outcome)
         assert checks["root secret"][0] == "fail"
         assert "restore the file" in checks["root secret"][1]
-        assert checks["stored secrets"] == ("warn", "not looked at: the root secret comes first")
+        assert checks["stored secrets"] == ("warn", "not checked: fix the root secret first")
         assert not (masthead.data_dir / "secret.key").exists()

@@ -1,4 +1,4 @@
-"""SIGTERM under load: whoever got a connection gets a full answer, and what was answered stays."""
+"""SIGTERM under load: every accepted request gets a full answer, and its write is durable."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.cli.running import Running, serving
 
 CLIENTS = 12
 BEFORE_THE_SIGNAL = 60
-"""How many posts are to be created before the server is told to stop."""
+"""Posts that are created before the signal."""
 
 
 @dataclass
@@ -34,13 +34,13 @@ class Load:
             except ConnectionError:
                 return
             try:
-                await self._talk(reader, writer, keep_alive=keep_alive)
+                await self._send_requests(reader, writer, keep_alive=keep_alive)
             except (asyncio.IncompleteReadError, ConnectionError) as error:
                 self.lost.append(repr(error))
             finally:
                 writer.close()
 
-    async def _talk(
+    async def _send_requests(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, keep_alive: bool
     ) -> None:
         while True:

@@ -1,4 +1,4 @@
-"""`masthead export-site` from a shell."""
+"""`masthead export-site`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from masthead.posts.collection import posts
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Without the database, which some tests keep in theirs."""
+    """An empty one: `tmp_path` may hold the database."""
     made = tmp_path / "out"
     made.mkdir()
     return made
@@ -35,15 +35,15 @@ def tenant_id(masthead: Masthead) -> str:
 
 
 @pytest.mark.parametrize("form", ["wxr", "ghost", "csv", "html"])
-def test_writes_the_file_and_says_what_is_in_it(
+def test_writes_the_file_and_prints_its_counts(
     masthead: Masthead, tenant_id: str, folder: Path, form: str
 ) -> None:
     path = folder / "site"
-    said = masthead.json(
+    printed = masthead.json(
         "export-site", "--format", form, "--tenant-id", tenant_id, "--output", str(path)
     )
     has_members = form in ("ghost", "csv")
-    assert said == {
+    assert printed == {
         "format": form,
         "output": str(path),
         "posts": 1,
@@ -57,7 +57,7 @@ def test_writes_the_file_and_says_what_is_in_it(
     assert zipfile.is_zipfile(path) == (form != "wxr")
 
 
-def test_takes_the_slug_as_well_and_answers_a_person(
+def test_takes_a_slug_and_prints_a_sentence(
     masthead: Masthead, tenant_id: str, folder: Path
 ) -> None:
     path = folder / "site.xml"
@@ -70,19 +70,19 @@ def test_takes_the_slug_as_well_and_answers_a_person(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["--format", "wxr", "--tenant-id", "nobody", "--output", "{}/x"], "no tenant 'nobody'"),
         (["--format", "wxr", "--tenant-id", "acme", "--output", "{}"], "is a folder"),
         (["--format", "wxr", "--tenant-id", "acme", "--output", "{}/no/x"], "can't be written"),
     ],
 )
-def test_what_can_not_be_done_is_told_and_leaves_nothing(
-    masthead: Masthead, tenant_id: str, folder: Path, arguments: list[str], said: str
+def test_an_error_is_printed_and_leaves_no_file(
+    masthead: Masthead, tenant_id: str, folder: Path, arguments: list[str], message: str
 ) -> None:
     done = masthead("export-site", *(each.format(folder) for each in arguments))
     assert done.code == 1
-    assert said in done.err
+    assert message in done.err
     assert list(folder.iterdir()) == []
 
 

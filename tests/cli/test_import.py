@@ -1,4 +1,4 @@
-"""`masthead import`: its flags, what it prints, the files it leaves, and what a kill leaves."""
+"""`masthead import`: its flags, its output, the files it writes, and a run that is killed."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def ghost_export(posts: int, members: int = 0) -> str:
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where the command is called, and leaves its files."""
+    """The working directory of the command."""
     folder = tmp_path_factory.mktemp("called-in")
     monkeypatch.chdir(folder)
     return folder
@@ -151,7 +151,7 @@ def test_authors_are_counted_and_come_over_when_asked_for(
     assert count(masthead, tenant["tenant_id"], "_superusers") == 2
 
 
-def test_the_summary_is_what_the_contract_says(masthead: Masthead, wxr: Path, folder: Path) -> None:
+def test_the_summary_has_the_documented_shape(masthead: Masthead, wxr: Path, folder: Path) -> None:
     tenant = masthead.tenant()
     given = ("import", "wordpress", "--file", str(wxr), "--tenant-id", tenant["tenant_id"])
     dry = masthead.json(*given, "--dry-run")
@@ -181,7 +181,7 @@ def test_the_summary_is_what_the_contract_says(masthead: Masthead, wxr: Path, fo
     assert report["skipped"]["posts"] == {"page": 1, "unchanged since the last import": 2}
 
 
-def test_a_person_gets_a_table(masthead: Masthead, wxr: Path) -> None:
+def test_without_json_the_summary_is_a_table(masthead: Masthead, wxr: Path) -> None:
     masthead.tenant("acme")
     outcome = masthead(
         "import", "wordpress", "--file", str(wxr), "--tenant-id", "acme", "--include-pages"
@@ -261,7 +261,7 @@ def test_only_members_or_only_posts(masthead: Masthead, tmp_path: Path) -> None:
 
 
 class OldSite:
-    """The old site's web server, whose pictures may be away for a while."""
+    """The old site's web server, which may answer 404."""
 
     def __init__(self) -> None:
         buffer = io.BytesIO()
@@ -333,7 +333,7 @@ def test_pictures_that_failed_are_repaired_later(
         assert any('="/media/' in text for text in masthead.inside(texts))
         again = masthead.json(*given, "--images-only")
         assert again["images"] == {"copied": 0, "failed": 0}
-        # The repair was the import's own edit: the source is still followed.
+        # The repair does not count as an edit: the next import still updates the post.
         path.write_text(WXR.format(items=item(1, picture + "<p>More</p>") + item(2, "<p>No</p>")))
         assert masthead.json(*given)["posts"]["updated"] == 2
         assert any("More" in text for text in masthead.inside(texts))
@@ -357,7 +357,7 @@ def children_of(pid: int) -> list[int]:
 
 
 def is_alive(pid: int) -> bool:
-    """Not ended, and not merely waiting for somebody to notice that it has."""
+    """Neither ended nor a zombie."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
@@ -370,21 +370,20 @@ def test_a_killed_import_started_again_ends_as_a_clean_one(
     killed, clean = masthead.tenant("killed"), masthead.tenant("clean")
     path = tmp_path / "export.json"
     path.write_text(ghost_export(POSTS, MEMBERS))
-    place = ("--data-dir", str(masthead.data_dir), "--database-url", masthead.database_url)
     process = subprocess.Popen(
         [
             *(sys.executable, "-m", "masthead", "import", "ghost", "--file", str(path)),
-            *("--tenant-id", "killed", "--batch-size", "5", *place),
+            *("--tenant-id", "killed", "--batch-size", "5", *masthead.options),
         ],
         env=plain_environment(),
         stdout=subprocess.DEVNULL,
     )
     while count(masthead, killed["tenant_id"], "import_items") < 100:
         assert process.poll() is None, "it was done before it could be killed"
-    helpers = children_of(process.pid)
+    children = children_of(process.pid)
     process.kill()
     process.wait()
-    while any(is_alive(helper) for helper in helpers):
+    while any(is_alive(child) for child in children):
         pass
     assert 100 <= count(masthead, killed["tenant_id"], "import_items") < POSTS
 

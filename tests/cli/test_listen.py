@@ -33,7 +33,7 @@ class Listening:
         self.greeting = self._err.get(timeout=SECONDS)
 
     def _read(self, stream: IO[str], lines: queue.Queue[str]) -> None:
-        # A terminal ends with an error of its own once nobody writes to it any more.
+        # A terminal raises an error once the process has closed its side.
         with stream, suppress(OSError):
             for line in stream:
                 lines.put(line.rstrip("\n"))
@@ -51,10 +51,9 @@ class Listening:
 
 @contextmanager
 def listening(masthead: Masthead, *options: str, terminal: bool = False) -> Iterator[Listening]:
-    where = ("--data-dir", str(masthead.data_dir), "--database-url", masthead.database_url)
     read, write = pty.openpty() if terminal else os.pipe()
     process = subprocess.Popen(
-        [COMMAND, "listen", "--tenant", "acme", *options, *where],
+        [COMMAND, "listen", "--tenant", "acme", *options, *masthead.options],
         env=plain_environment(TERM="xterm-256color", COLUMNS="60"),
         stdout=write,
         stderr=subprocess.PIPE,
@@ -78,7 +77,7 @@ def publish(masthead: Masthead, tenant_id: str, *titles: str) -> None:
     masthead.inside(work)
 
 
-def test_prints_what_happens_from_now_on_and_ends_in_peace(masthead: Masthead) -> None:
+def test_prints_new_events_and_stops_on_sigint_without_an_error(masthead: Masthead) -> None:
     tenant_id = masthead.tenant()["tenant_id"]
     publish(masthead, tenant_id, "Before")
     with listening(masthead) as run:
@@ -112,8 +111,7 @@ def test_a_site_without_any_events_yet(masthead: Masthead) -> None:
         assert run.interrupt()[0] == 0
 
 
-def test_since_goes_back_without_a_gap_however_much_there_was(masthead: Masthead) -> None:
-    """More than one page of the log, and of one name only."""
+def test_since_prints_older_events_across_pages_without_a_gap(masthead: Masthead) -> None:
     tenant_id = masthead.tenant()["tenant_id"]
     titles = [f"Post {number}" for number in range(120)]
     publish(masthead, tenant_id, *titles)
@@ -124,7 +122,7 @@ def test_since_goes_back_without_a_gap_however_much_there_was(masthead: Masthead
     assert found == [*titles, "Now"]
 
 
-def test_words_of_strangers_cannot_steer_the_terminal(masthead: Masthead) -> None:
+def test_event_text_has_no_control_characters(masthead: Masthead) -> None:
     tenant_id = masthead.tenant()["tenant_id"]
     with listening(masthead, "--event", "comment.posted") as run:
 

@@ -1,4 +1,4 @@
-"""What an installation stores is its own user's alone, and its root secret is never replaced."""
+"""The files of an installation are readable by its user only; its root secret is never replaced."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ from masthead.config.private_files import OTHERS_MODE
 
 
 @pytest.fixture(autouse=True)
-def open_to_everybody() -> Iterator[None]:
-    """As a shell would start the service."""
+def default_umask() -> Iterator[None]:
     before = os.umask(0o022)
     yield
     os.umask(before)
@@ -40,7 +39,7 @@ def created(capfd: pytest.CaptureFixture[str], folder: Path) -> Outcome:
 
 
 def open_files(folder: Path) -> list[str]:
-    """Files that others on the machine can read: through every folder on the way, too."""
+    """Files that other users can read, because every folder above them is readable, too."""
     found = []
     for path in folder.iterdir():
         if not path.stat().st_mode & OTHERS_MODE:
@@ -67,7 +66,7 @@ async def test_in_an_open_data_directory_every_file_is_private(folder: Path) -> 
         await world.parts.close()
 
 
-def test_a_start_mends_what_was_open(capfd: pytest.CaptureFixture[str], folder: Path) -> None:
+def test_a_start_corrects_the_permissions(capfd: pytest.CaptureFixture[str], folder: Path) -> None:
     assert created(capfd, folder).code == 0
     (folder / "media").mkdir(exist_ok=True)
     (folder / "demo.json").write_text("{}")
@@ -110,6 +109,6 @@ class TestRootSecret:
         assert masthead("tenant", "list").code == 0
         assert not key.exists()
 
-    def test_a_new_installation_makes_it(self, masthead: Masthead) -> None:
+    def test_a_new_installation_creates_it(self, masthead: Masthead) -> None:
         assert json.loads(masthead("tenant", "list", "--json").out) == []
         assert (masthead.data_dir / "secret.key").stat().st_mode & 0o777 == 0o600

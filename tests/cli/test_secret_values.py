@@ -1,24 +1,17 @@
-"""Passwords and secrets that stand on no command line: from standard input, or from a prompt."""
+"""Passwords and secrets from standard input and from a prompt."""
 
 from __future__ import annotations
 
-import io
 import os
 import pty
-import sys
 from pathlib import Path
 
-import pytest
 from tests.cli.commands import COMMAND, Masthead, plain_environment
 
 from masthead.app import Parts
 from masthead.identity.passwords import verify_password
 from masthead.identity.tenants import superusers
 from masthead.site.collection import site_settings
-
-
-def typed(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
-    monkeypatch.setattr(sys, "stdin", io.StringIO(text))
 
 
 def is_password_of(masthead: Masthead, email: str, password: str) -> bool:
@@ -29,35 +22,30 @@ def is_password_of(masthead: Masthead, email: str, password: str) -> bool:
     return bool(masthead.inside(work))
 
 
-def test_a_password_comes_from_standard_input(
-    masthead: Masthead, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    typed(monkeypatch, "from a pipe\n")
-    masthead.tenant("acme", **{"owner-password": "-"})
-    assert is_password_of(masthead, "owner@acme.example", "from a pipe")
-    typed(monkeypatch, "of the operator\n")
-    masthead.json("operator", "create", "--email", "o@example.com", "--password", "-")
+def test_a_password_comes_from_standard_input(masthead: Masthead) -> None:
+    tenant = "--slug acme --name Acme --plan pro --owner-email o@acme.example --owner-password -"
+    created = masthead.piped("from a pipe\n", "tenant", "create", *tenant.split())
+    assert created.code == 0, created.err
+    assert is_password_of(masthead, "o@acme.example", "from a pipe")
+    operator = ("operator", "create", "--email", "o@example.com", "--password", "-")
+    assert masthead.piped("of the operator\n", *operator).code == 0
     assert is_password_of(masthead, "o@example.com", "of the operator")
 
 
-def test_an_empty_standard_input_is_wrong_usage(
-    masthead: Masthead, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    typed(monkeypatch, "")
-    outcome = masthead("operator", "create", "--email", "o@example.com", "--password", "-")
+def test_an_empty_standard_input_is_wrong_usage(masthead: Masthead) -> None:
+    operator = ("operator", "create", "--email", "o@example.com", "--password", "-")
+    outcome = masthead.piped("", *operator)
     assert (outcome.code, outcome.err) == (
         2,
         "masthead: Standard input has no value for --password.\n",
     )
 
 
-def test_secret_settings_come_from_standard_input_line_by_line(
-    masthead: Masthead, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_secret_settings_come_from_standard_input_line_by_line(masthead: Masthead) -> None:
     masthead.tenant("acme")
-    typed(monkeypatch, "first\nsecond\n")
-    secrets = ("ai_api_key=-", "member_payment_webhook_secret=-")
-    masthead.json("settings", "set", "--tenant", "acme", *secrets, "site_name=-")
+    changes = ("ai_api_key=-", "member_payment_webhook_secret=-", "site_name=-")
+    changed = masthead.piped("first\nsecond\n", "settings", "set", "--tenant", "acme", *changes)
+    assert changed.code == 0, changed.err
 
     async def revealed(parts: Parts) -> list[str]:
         (record,) = await parts.records.find(site_settings, {"slug": "acme"})
@@ -68,21 +56,20 @@ def test_secret_settings_come_from_standard_input_line_by_line(
     assert masthead.inside(revealed) == ["first", "second", "-"]
 
 
-def test_on_a_terminal_a_missing_password_is_asked_for_twice(tmp_path: Path) -> None:
+def test_on_a_terminal_a_missing_password_is_prompted_for_twice(tmp_path: Path) -> None:
     arguments = ("operator", "create", "--email", "o@example.com", "--data-dir", str(tmp_path))
-    code, shown = at_a_terminal(
-        arguments, {"Password:": "long enough", "Once more:": "long enough"}
-    )
+    answers = {"Password:": "long enough", "Repeat the password:": "long enough"}
+    code, shown = at_a_terminal(arguments, answers)
     assert code == 0, shown
     assert "Operator o@example.com is ready" in shown
     assert "long enough" not in shown
-    code, shown = at_a_terminal(arguments, {"Password:": "long enough", "Once more:": "other one"})
+    code, shown = at_a_terminal(arguments, answers | {"Repeat the password:": "other one"})
     assert code == 2
     assert "The two passwords differ" in shown
 
 
 def at_a_terminal(arguments: tuple[str, ...], answers: dict[str, str]) -> tuple[int, str]:
-    """The exit code, and all that a person saw."""
+    """The exit code, and all that the terminal showed."""
     process, terminal = pty.fork()
     if process == 0:
         os.execve(COMMAND, [str(COMMAND), *arguments], plain_environment())
@@ -100,5 +87,5 @@ def _read(terminal: int) -> str:
     try:
         return os.read(terminal, 4096).decode()
     except OSError:
-        # How Linux says that the other side is closed.
+        # Linux raises it when the other side is closed.
         return ""

@@ -1,4 +1,4 @@
-"""`masthead serve` as its own process: what it prints, seeds and keeps, and that it ends well."""
+"""`masthead serve` as a process: its output, its demo data, and its exit code."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_several_processes_share_the_port_and_end_together(tmp_path: Path) -> No
         assert server.terminate() == 0
 
 
-def test_a_taken_port_is_one_sentence(tmp_path: Path) -> None:
+def test_a_taken_port_is_an_error_of_one_sentence(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         ended = subprocess.run(
             [COMMAND, "serve", "--port", str(taken.getsockname()[1]), "--data-dir", tmp_path],
@@ -99,7 +99,7 @@ def test_a_taken_port_is_one_sentence(tmp_path: Path) -> None:
     assert re.fullmatch(r"masthead: Can't listen on 127\.0\.0\.1:\d+ \(.*\)\. .*\n", ended.stderr)
 
 
-def test_a_worker_ends_at_once_when_told_to(tmp_path: Path) -> None:
+def test_a_worker_stops_on_sigterm(tmp_path: Path) -> None:
     with subprocess.Popen(
         [COMMAND, "worker", "--data-dir", tmp_path],
         env=plain_environment(MASTHEAD_LOG="json"),

@@ -1,4 +1,4 @@
-"""What a command does not load, so that it starts soon: a second is much for a person who waits."""
+"""Modules that a command must not load, so that it starts quickly."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_help_and_wrong_usage_load_no_service(arguments: str) -> None:
     assert loaded(run, HEAVY) == set()
 
 
-def test_an_import_loads_nothing_for_pictures_that_it_may_not_have() -> None:
+def test_an_import_without_pictures_loads_no_image_or_http_library() -> None:
     among = ("sqlalchemy", "PIL", "aiohttp", "obstore")
     assert loaded("import masthead.cli.importing.work", among) == {"sqlalchemy"}
 
@@ -37,6 +37,6 @@ def test_a_process_that_prepares_posts_loads_no_service() -> None:
     assert loaded("import masthead.importers.run.preparing", among) == set()
 
 
-def test_what_a_new_process_loads_again_is_not_the_command_line() -> None:
-    """Processes that a command starts begin with the file that the command began with."""
+def test_a_spawned_process_does_not_load_the_command_line() -> None:
+    """A spawned process imports the main module of its parent."""
     assert loaded("import masthead.__main__", ("masthead.cli.main", "click")) == set()

@@ -1,4 +1,4 @@
-"""What every command does alike: exit codes, one sentence on standard error, the global options."""
+"""Common to all commands: exit codes, one sentence on standard error, the global options."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ WRONG = [
     ("key create --tenant a --name n --scope posts:read --expires soon", "is not a date"),
     (
         "key create --tenant a --name n --scope posts:read --expires 2020-01-01",
-        "'2020-01-01' has passed; a key ends at a time to come",
+        "'2020-01-01' has passed; give a time in the future",
     ),
     ("key create --tenant a --name n --scope xyzzy", "'xyzzy' is not a scope; use one of comments"),
     ("settings set --tenant a foo=bar", "'foo' is not a site setting; use one of ai_api_key, "),
@@ -99,7 +99,7 @@ def test_a_database_that_does_not_answer_is_a_failure(
         assert "hush" not in outcome.err
 
 
-def test_an_unforeseen_error_is_a_sentence_too(
+def test_an_unexpected_error_is_one_sentence(
     capfd: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     url = fresh_sqlite_url(tmp_path)
@@ -123,21 +123,21 @@ class TestSchema:
             connection.execute("UPDATE alembic_version SET version_num = ?", (revision,))
         return url
 
-    def test_an_older_database_is_left_alone(
+    def test_an_older_database_is_refused(
         self, capfd: pytest.CaptureFixture[str], tmp_path: Path
     ) -> None:
         outcome = self.list_tenants(capfd, self.with_revision(tmp_path, "0000"), tmp_path)
         assert (outcome.code, outcome.out) == (1, "")
         assert "Run `masthead migrate` first." in outcome.err
 
-    def test_a_newer_database_asks_for_an_upgrade(
+    def test_a_newer_database_is_refused(
         self, capfd: pytest.CaptureFixture[str], tmp_path: Path
     ) -> None:
         outcome = self.list_tenants(capfd, self.with_revision(tmp_path, "9999"), tmp_path)
         assert (outcome.code, outcome.out) == (1, "")
         assert "newer version of Masthead" in outcome.err
 
-    def test_migrate_says_the_revision(
+    def test_migrate_prints_the_revision(
         self, capfd: pytest.CaptureFixture[str], tmp_path: Path
     ) -> None:
         outcome = call(capfd, "migrate", "--json", "--data-dir", str(tmp_path))
@@ -146,7 +146,7 @@ class TestSchema:
 
 
 class TestNoInstallation:
-    """A command in the wrong folder makes no second installation there."""
+    """A command with a wrong data directory does not create an installation there."""
 
     @pytest.mark.parametrize(
         "arguments",
@@ -162,7 +162,7 @@ class TestNoInstallation:
             "worker",
         ],
     )
-    def test_a_command_that_needs_one_says_how_to_name_it(
+    def test_a_command_that_needs_one_says_how_to_configure_it(
         self,
         arguments: str,
         capfd: pytest.CaptureFixture[str],
@@ -186,7 +186,7 @@ class TestNoInstallation:
             ("operator", "create", "--email", "a@b.example", "--password", "password1"),
         ],
     )
-    def test_one_that_begins_an_installation_makes_it(
+    def test_a_command_that_may_be_the_first_creates_it(
         self,
         arguments: tuple[str, ...],
         capfd: pytest.CaptureFixture[str],
@@ -217,7 +217,7 @@ def test_the_version_is_printed(capfd: pytest.CaptureFixture[str]) -> None:
     assert (outcome.code, outcome.out) == (0, f"masthead {masthead.__version__}\n")
 
 
-def test_every_command_about_a_tenant_names_it_alike() -> None:
+def test_every_command_has_the_same_tenant_option() -> None:
     found = 0
     for name in COMMANDS:
         command = load(name)

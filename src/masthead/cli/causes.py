@@ -1,7 +1,5 @@
-"""Why a database, an object store or a mail server can't be used, and what to do about it.
-
-The service itself only needs to know that it can't; `masthead doctor` says the cause.
-"""
+"""Explains for `masthead doctor` why a database, an object store or a mail server can't be used,
+and what to do about it."""
 
 from __future__ import annotations
 
@@ -33,13 +31,13 @@ def _postgres_cause(url: str, cause: BaseException) -> str:
 
     parts = urlsplit(url)
     name, user = parts.path.lstrip("/") or parts.username or "", parts.username or ""
-    # A socket's folder does not fit where the host stands.
-    given = parse_qs(parts.query).get("host", [""])[0]
-    where = given or f"{parts.hostname or 'localhost'}:{parts.port or 5432}"
+    # The folder of a Unix socket is given in the query.
+    socket_folder = parse_qs(parts.query).get("host", [""])[0]
+    where = socket_folder or f"{parts.hostname or 'localhost'}:{parts.port or 5432}"
     remedy = "correct MASTHEAD_DATABASE_URL"
     if isinstance(cause, asyncpg.InvalidCatalogNameError):
         return f"the server has no database {name}; create it (createdb {name}) or {remedy}"
-    # The first is also what a server says of a role that it does not know.
+    # PostgreSQL raises the first for an unknown role, too.
     if isinstance(
         cause, (asyncpg.InvalidPasswordError, asyncpg.InvalidAuthorizationSpecificationError)
     ):
@@ -61,10 +59,10 @@ def storage_cause(settings: Settings, error: BaseException) -> str:
     if code == "NoSuchBucket":
         return f"there is no bucket {parts.netloc}; create it or correct MASTHEAD_STORAGE_URL"
     if code in _REFUSED_KEY or "403 Forbidden" in text or "401 Unauthorized" in text:
-        said = f" ({code})" if code else ""
+        shown = f" ({code})" if code else ""
         return (
-            f"the S3 server refuses the key{said}; "
-            "check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and what the key may do"
+            f"the S3 server refuses the key{shown}; "
+            "check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and the permissions of the key"
         )
     endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
     where = endpoint or "the S3 server"

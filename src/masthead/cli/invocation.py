@@ -1,7 +1,7 @@
 """What every command shares: the global options, the settings, and one way to print a result.
 
-A command is a plain function that takes an `Invocation` first and returns `Shown`, what it has to
-say for a person and for a program.
+A command is a function that takes an `Invocation` first and returns `Shown`, its result as text
+and as JSON.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Shown:
     """What `--json` prints."""
     text: str = ""
     columns: Sequence[str] = ()
-    """A list of objects is shown to a person as a table of these."""
+    """Without `--json`, a list of objects is printed as a table of these columns."""
     exit_code: int = 0
 
 
@@ -38,7 +38,7 @@ class Invocation:
 
     def settings(self) -> Any:
         """The `Settings` of this run."""
-        # Here, so that `--help` and wrong usage answer without loading them.
+        # Imported here, so that `--help` and usage errors are quick.
         from masthead.config.settings import Settings
 
         return Settings.from_environ(
@@ -59,20 +59,20 @@ json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON object or array."
 )
 
-Work = Callable[..., Shown | Coroutine[Any, Any, Shown | None] | None]
+Function = Callable[..., Shown | Coroutine[Any, Any, Shown | None] | None]
 
 
 def command(
     name: str, group: click.Group | None = None, *, prints: bool = True
-) -> Callable[[Work], click.Command]:
-    """A command that takes the global options, which may also stand before it.
+) -> Callable[[Function], click.Command]:
+    """A command with the global options, which may be given before or after its name.
 
     `prints` is whether it has a result, and so `--json`.
     """
 
-    def register(work: Work) -> click.Command:
-        # `wraps` also hands on the options that the function is decorated with.
-        @functools.wraps(work)
+    def register(function: Function) -> click.Command:
+        # `wraps` also copies the options that the function is decorated with.
+        @functools.wraps(function)
         @click.pass_context
         def run(
             context: click.Context,
@@ -82,27 +82,27 @@ def command(
             as_json: bool = False,
             **given: Any,
         ) -> None:
-            before: Invocation = context.obj
+            root: Invocation = context.obj
             _run(
-                work,
+                function,
                 Invocation(
-                    data_dir or before.data_dir,
-                    database_url or before.database_url,
-                    as_json or before.as_json,
+                    data_dir or root.data_dir,
+                    database_url or root.database_url,
+                    as_json or root.as_json,
                 ),
                 given,
             )
 
         with_options = data_dir_option(database_url_option(json_option(run) if prints else run))
-        make = group.command if group else click.command
-        return make(name)(with_options)
+        decorator = group.command if group else click.command
+        return decorator(name)(with_options)
 
     return register
 
 
-def _run(work: Work, invocation: Invocation, given: dict[str, Any]) -> None:
-    collect_from_now_on()
-    shown = work(invocation, **given)
+def _run(function: Function, invocation: Invocation, given: dict[str, Any]) -> None:
+    enable_gc()
+    shown = function(invocation, **given)
     if inspect.iscoroutine(shown):
         shown = asyncio.run(shown)
     if isinstance(shown, Shown):
@@ -114,8 +114,8 @@ def new_group(help_text: str) -> click.Group:
     return click.Group(help=help_text, no_args_is_help=True)
 
 
-def collect_from_now_on() -> None:
-    """What was loaded so far stays, and is not looked through."""
+def enable_gc() -> None:
+    """`main.run` disables it while modules are loaded. Loaded objects are never scanned."""
     if not gc.isenabled():
         gc.freeze()
         gc.enable()
@@ -139,7 +139,7 @@ def _show_table(rows: Sequence[dict[str, Any]], columns: Sequence[str]) -> None:
     table = Table(*columns, box=None, header_style="bold", pad_edge=False)
     for row in rows:
         table.add_row(*(_cell(row[name]) for name in columns))
-    # A pipe has no width of its own, and a wrapped row is of no use to the next program.
+    # A pipe has no width, and another program can't parse a wrapped row.
     Console(width=None if sys.stdout.isatty() else 1_000, markup=False).print(table)
 
 

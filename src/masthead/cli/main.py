@@ -1,6 +1,6 @@
-"""The `masthead` command: which commands there are, and how a failure is told.
+"""The `masthead` command: the list of its commands, and how errors are printed.
 
-A command's module is imported when it is called for, so that help and wrong usage answer at once.
+The module of a command is imported when the command runs, so that help and usage errors are quick.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from masthead.cli.invocation import (
 from masthead.errors import Invalid, MastheadError
 
 COMMANDS = {
-    "serve": "Serves everything: APIs, admin, reader site and background worker.",
-    "worker": "Runs a background worker of its own.",
-    "migrate": "Brings the database to the current schema.",
+    "serve": "Serves the APIs and runs the background worker.",
+    "worker": "Runs a separate background worker.",
+    "migrate": "Upgrades the database to the current schema.",
     "tenant": "Creates and lists tenants, and changes their plan.",
     "operator": "Creates platform operators.",
     "key": "Creates, lists and revokes API keys.",
@@ -38,21 +38,21 @@ COMMANDS = {
     "listen": "Prints a tenant's events as they happen.",
     "asyncapi": "Prints the AsyncAPI description of all events.",
     "import": "Imports posts, members and pictures from another platform.",
-    "export-site": "Writes a tenant's content in formats that others import.",
+    "export-site": "Writes a tenant's content in formats that other platforms import.",
     "backup": "Writes database, media and secrets into one archive.",
     "restore": "Restores a backup into an empty installation.",
     "doctor": "Checks the installation and says what to fix.",
 }
-"""Each is the module of the same name in `commands`, a hyphen being an underscore there."""
+"""Each has a module of the same name in `commands`, with underscores for hyphens."""
 
 MODULES = {"import": "imports"}
-"""Where the name is a keyword of Python."""
+"""For names that are keywords of Python."""
 
 DONE, FAILED, WRONG_USAGE = 0, 1, 2
 
 
 class Commands(click.Group):
-    """Knows every command by name and help text, and loads the one that is called."""
+    """Lists every command by name and help text, and loads the one that is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)
@@ -63,7 +63,7 @@ class Commands(click.Group):
 
 
 def load(name: str) -> click.Command:
-    """A group is its module's `app`; a command without a group has its module's name."""
+    """A group is the module's `app`; a single command has the name of its module."""
     module_name = MODULES.get(name, name.replace("-", "_"))
     module = import_module(f"masthead.cli.commands.{module_name}")
     loaded: click.Command = getattr(module, "app", None) or getattr(module, module_name)
@@ -95,11 +95,11 @@ def build() -> click.Group:
 
 def run(arguments: Sequence[str] | None = None) -> None:
     """The entry point; always ends the process."""
-    # Loading makes a quarter of a million objects and hardly any garbage: looking through them
-    # over and over takes a quarter of the start. The command switches it on again.
+    # Loading creates a quarter of a million objects and hardly any garbage. Scanning them takes a
+    # quarter of the start. The command enables it again.
     gc.disable()
     code = main(sys.argv[1:] if arguments is None else arguments)
-    # Nor at the end, where Python would look for garbage in what goes with the process anyway.
+    # So that Python does not scan all objects at exit.
     gc.freeze()
     sys.exit(code)
 
@@ -112,33 +112,30 @@ def main(arguments: Sequence[str]) -> int:
         sys.stderr.write(error.format_message() + "\n")
         return WRONG_USAGE
     except click.ClickException as error:
-        _tell(error.format_message())
+        _print_error(error.format_message())
         return error.exit_code
     except Invalid as error:
-        _tell(in_words(error))
+        problems = error.problems.items()
+        _print_error(" ".join(f"{name}: {problem.message}" for name, problem in problems))
     except MastheadError as error:
-        _tell(str(error))
+        _print_error(str(error))
     except (KeyboardInterrupt, click.Abort):
-        _tell("Interrupted")
+        _print_error("Interrupted")
     except BrokenPipeError:
         # The reader of the output has closed it.
         sys.stderr.close()
-    # The command line's outermost edge: a person gets a sentence, a developer asks for more.
+    # The edge of the command line: one sentence, and a traceback in Python's development mode.
     except Exception as error:
         if sys.flags.dev_mode:
             raise
-        _tell(
+        _print_error(
             f"This should not have happened ({type(error).__name__}: {error}). Please report it, "
-            "with what `python -X dev -m masthead` says"
+            "with the output of `python -X dev -m masthead`"
         )
     return FAILED
 
 
-def in_words(error: Invalid) -> str:
-    return " ".join(f"{name}: {problem.message}" for name, problem in error.problems.items())
-
-
-def _tell(sentence: str) -> None:
+def _print_error(sentence: str) -> None:
     one_line = " ".join(sentence.split())
     if not one_line.endswith((".", "?", "!")):
         one_line += "."

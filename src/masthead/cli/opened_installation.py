@@ -1,4 +1,4 @@
-"""The opened installation that a command works on, which has a current schema."""
+"""Opens the installation for a command, after checking that its schema is current."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class UnreachableDatabase(MastheadError):
 
 @asynccontextmanager
 async def opened(invocation: Invocation, *, creates: bool = False) -> AsyncIterator[Installation]:
-    """As `prepared_settings` leaves it."""
+    """Checks as `prepared_settings` does."""
     installation = await open_installation(await prepared_settings(invocation, creates=creates))
     try:
         yield installation
@@ -37,10 +37,10 @@ async def opened(invocation: Invocation, *, creates: bool = False) -> AsyncItera
 
 
 async def prepared_settings(invocation: Invocation, *, creates: bool = False) -> Settings:
-    """An empty database gets its schema; an older one is left alone until someone says so.
+    """Creates the schema in an empty database; refuses a database with an older schema.
 
-    A command that `creates` may be the first on an installation. Any other needs its folder: in
-    the wrong one it would make a new database and a new root secret.
+    A command that `creates` may be the first on an installation. Any other needs an existing data
+    directory: with a wrong one it would create a new database and a new root secret.
     """
     settings: Settings = invocation.settings()
     configure_logs(settings)
@@ -61,7 +61,7 @@ def _require_data_dir(settings: Settings) -> None:
 
 def configure_logs(settings: Settings) -> None:
     logs.configure(settings.log)
-    # It tells at length what went as it should.
+    # It logs every step of a migration at INFO.
     logging.getLogger("alembic").setLevel(logging.WARNING)
 
 
@@ -74,12 +74,12 @@ async def require_schema(settings: Settings) -> None:
     except Unavailable as error:
         raise UnreachableDatabase from error
     if revision is not None and revision != HEAD:
-        # Revisions are numbered with leading zeros: text order is their order.
+        # Revisions have leading zeros, so they compare as text.
         raise NewerDatabase() if revision > HEAD else OutdatedDatabase()
 
 
 async def migrated(settings: Settings) -> str:
-    """Brings the schema up to date whatever it was; returns its revision."""
+    """Upgrades the schema, whatever its revision; returns the new revision."""
     make_data_dir(settings)
     try:
         return await migrate(settings.database_url)

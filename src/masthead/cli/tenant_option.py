@@ -1,4 +1,4 @@
-"""`--tenant`, the one way in which every command names a tenant."""
+"""`--tenant`, the same option for every command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Moments as arguments of commands."""
+"""Times as arguments of commands."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import click
 from masthead.records.fields.values import read_moment
 
 
-def moment(written: str, option: str) -> str:
-    """Our own text of the moment; empty stays empty. Wrong usage names the option."""
-    if not written:
+def parse_time(value: str, option: str) -> str:
+    """The time in the format of stored records; '' for ''."""
+    if not value:
         return ""
-    read = read_moment(written)
-    if read is None:
+    parsed = read_moment(value)
+    if parsed is None:
         raise click.BadParameter(
-            f"{written!r} is not a date such as 2027-01-31T09:30:00Z", param_hint=option
+            f"{value!r} is not a date such as 2027-01-31T09:30:00Z", param_hint=option
         )
-    return read
+    return parsed

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from masthead.backup.take import Taken, take_backup
-from masthead.cli.counting import counting
+from masthead.cli.counters import counters
 from masthead.cli.invocation import Invocation, Shown, command
 from masthead.cli.opened_installation import opened
 
@@ -18,11 +18,11 @@ from masthead.cli.opened_installation import opened
 async def backup(invocation: Invocation, file: Path) -> Shown:
     """Writes database, media and secrets into one archive, while the service runs.
 
-    The file is there when it is whole. It holds the root secret: store it as you would a password.
+    The file appears when it is complete. It holds the root secret: store it like a password.
     """
     async with opened(invocation) as installation:
-        with counting("records", "media") as tell:
-            taken = await take_backup(installation.settings, installation.objects, file, tell)
+        with counters("records", "media") as count:
+            taken = await take_backup(installation.settings, installation.objects, file, count)
     if taken.missing:
         sys.stderr.write(f"masthead: {_missing(taken)}\n")
     data = {

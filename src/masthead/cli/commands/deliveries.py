@@ -13,7 +13,7 @@ from masthead import clock
 from masthead.cli.invocation import Invocation, Shown, command, new_group
 from masthead.cli.opened_installation import opened
 from masthead.cli.tenant_option import tenant_option
-from masthead.cli.time_argument import moment
+from masthead.cli.time_argument import parse_time
 from masthead.identity.tenant_lookup import tenant_named
 from masthead.ids import TenantId
 from masthead.installation import Installation
@@ -29,13 +29,13 @@ PAGE = 1_000
 STATES = (DEAD, PENDING, DELIVERED, DROPPED)
 
 webhook_option = click.option(
-    "--webhook", metavar="ID", default="", help="Only those of this subscription."
+    "--webhook", metavar="ID", default="", help="Only deliveries of this subscription."
 )
 
 
 @command("list", app)
 @tenant_option
-@click.option("--state", type=click.Choice(STATES), help="Only those in this state.")
+@click.option("--state", type=click.Choice(STATES), help="Only deliveries in this state.")
 @webhook_option
 async def list_deliveries(
     invocation: Invocation, tenant: str, state: str | None, webhook: str
@@ -46,7 +46,7 @@ async def list_deliveries(
         which = DeliveryFilter(state=state or "", webhook_id=webhook)
         deliveries = await _all(_log(installation), TenantId(found["id"]), which)
     columns = ("id", "event", "state", "attempts", "last_status", "next_attempt_at", "webhook_id")
-    return Shown([_shown(each) for each in deliveries], "There are none.", columns)
+    return Shown([_shown(each) for each in deliveries], "There are no deliveries.", columns)
 
 
 @command("retry", app)
@@ -54,8 +54,8 @@ async def list_deliveries(
 @click.argument("delivery_id", metavar="[ID …]", nargs=-1)
 @click.option("--all-dead", is_flag=True, help="All that the other options select.")
 @webhook_option
-@click.option("--since", metavar="ISO", default="", help="Of events from then on.")
-@click.option("--until", metavar="ISO", default="", help="Of events before.")
+@click.option("--since", metavar="ISO", default="", help="Of events at or after this time.")
+@click.option("--until", metavar="ISO", default="", help="Of events before this time.")
 async def retry(
     invocation: Invocation,
     tenant: str,
@@ -65,19 +65,19 @@ async def retry(
     since: str,
     until: str,
 ) -> Shown:
-    """Sends dead deliveries again, with a fresh set of attempts.
+    """Sends dead deliveries again, with all attempts.
 
-    Those of a deleted or disabled subscription stay dead.
+    Deliveries of a deleted or disabled subscription stay dead.
     """
     if bool(delivery_id) == all_dead:
-        raise click.BadParameter("say which deliveries: either their ids or --all-dead")
+        raise click.BadParameter("name the deliveries: either their ids or --all-dead")
     if delivery_id and (webhook or since or until):
         raise click.BadParameter("--webhook, --since and --until go with --all-dead")
     which = DeliveryFilter(
         ids=list(delivery_id) or None,
         webhook_id=webhook,
-        since=_moment(since, "--since"),
-        until=_moment(until, "--until"),
+        since=_parse_time(since, "--since"),
+        until=_parse_time(until, "--until"),
     )
     async with opened(invocation) as installation:
         found = await tenant_named(installation.records, tenant)
@@ -105,6 +105,6 @@ def _shown(delivery: LoggedDelivery) -> dict[str, Any]:
     return dataclasses.asdict(delivery) | {"next_attempt_at": delivery.next_attempt_at or None}
 
 
-def _moment(written: str, option: str) -> datetime | None:
-    read = moment(written, option)
-    return clock.from_text(read) if read else None
+def _parse_time(value: str, option: str) -> datetime | None:
+    parsed = parse_time(value, option)
+    return clock.from_text(parsed) if parsed else None

@@ -1,7 +1,7 @@
-"""`masthead doctor`: looks at everything an install depends on and says what to fix.
+"""`masthead doctor`: checks everything that an installation depends on and says what to fix.
 
-Each check is a function that returns what it found; a check that can't be made at all says so and
-the others go on.
+Each check is a function that returns a state and a sentence. An error in one check is reported as
+its result; the others still run.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ from masthead.storage.objects import open_object_store
 from masthead.storage.open import open_database
 from masthead.storage.postgres.row_security import ROLE
 
-NEEDS = {
+REQUIRES = {
     "stored secrets": ("root secret", "database"),
     "clock": ("database",),
     "payments": ("database",),
 }
-"""What has to be well before a check can be made."""
-FREE_BYTES = 1024**3
-SMTP_SECONDS = 5
-CLOCK_SLACK = timedelta(minutes=1)
+"""Checks that must not have failed before a check can run."""
+MIN_FREE_BYTES = 1024**3
+SMTP_TIMEOUT_SECONDS = 5
+CLOCK_TOLERANCE = timedelta(minutes=1)
 
 
 class State(StrEnum):
@@ -66,36 +66,36 @@ class Check:
     detail: str
 
 
-Finding = tuple[State, str]
+Result = tuple[State, str]
 
 
 @command("doctor")
 async def doctor(invocation: Invocation) -> Shown:
     """Checks configuration, database, storage, mail and clock, and says what to fix."""
-    checks = await examine(invocation)
-    is_well = all(each.state is not State.FAIL for each in checks)
+    checks = await run_checks(invocation)
+    is_ok = all(each.state is not State.FAIL for each in checks)
     text = "\n".join(f"{each.state:<5}{each.name}: {each.detail}" for each in checks)
     return Shown(
-        {"ok": is_well, "checks": [asdict(each) for each in checks]},
+        {"ok": is_ok, "checks": [asdict(each) for each in checks]},
         text,
-        exit_code=0 if is_well else 1,
+        exit_code=0 if is_ok else 1,
     )
 
 
-async def examine(invocation: Invocation) -> list[Check]:
+async def run_checks(invocation: Invocation) -> list[Check]:
     try:
         settings: Settings = invocation.settings()
     except SettingsError as error:
         return [Check("settings", State.FAIL, str(error))]
-    checks = [Check("settings", State.OK, "every variable is known and reads well")]
-    for name, look in CHECKS.items():
-        broken = [each for each in NEEDS.get(name, ()) if _has_failed(checks, each)]
-        if broken:
-            # The cause and its remedy are said once.
-            checks.append(Check(name, State.WARN, f"not looked at: the {broken[0]} comes first"))
+    checks = [Check("settings", State.OK, "every variable is known and valid")]
+    for name, check in CHECKS.items():
+        failed = [each for each in REQUIRES.get(name, ()) if _has_failed(checks, each)]
+        if failed:
+            # Without the cause, which the failed check has reported.
+            checks.append(Check(name, State.WARN, f"not checked: fix the {failed[0]} first"))
             continue
         try:
-            state, detail = await look(settings)
+            state, detail = await check(settings)
         except (MastheadError, OSError) as error:
             state, detail = State.FAIL, str(error)
         checks.append(Check(name, state, detail))
@@ -106,22 +106,22 @@ def _has_failed(checks: list[Check], name: str) -> bool:
     return any(each.name == name and each.state is State.FAIL for each in checks)
 
 
-async def data_dir(settings: Settings) -> Finding:
+async def data_dir(settings: Settings) -> Result:
     return await asyncio.to_thread(_data_dir, settings.data_dir)
 
 
-def _data_dir(folder: Path) -> Finding:
+def _data_dir(folder: Path) -> Result:
     if not folder.is_dir():
-        return State.WARN, f"{folder} does not exist yet; the first start makes it"
+        return State.WARN, f"{folder} does not exist yet; the first start creates it"
     if not os.access(folder, os.W_OK | os.X_OK):
         return State.FAIL, f"{folder} is not writable; give the service's user write access"
     free = shutil.disk_usage(folder).free
-    if free < FREE_BYTES:
+    if free < MIN_FREE_BYTES:
         return State.WARN, f"only {free // 1024**2} MiB are free on the disk of {folder}"
     return State.OK, f"{folder} is writable, {free // 1024**3} GiB free"
 
 
-async def secret_key(settings: Settings) -> Finding:
+async def secret_key(settings: Settings) -> Result:
     if settings.secret_key is not None:
         return State.OK, f"{len(settings.secret_key)} from MASTHEAD_SECRET_KEY"
     if settings.lacks_root_secret:
@@ -129,16 +129,16 @@ async def secret_key(settings: Settings) -> Finding:
     return await asyncio.to_thread(_secret_file, settings.data_dir / "secret.key")
 
 
-async def _missing_secret(settings: Settings) -> Finding:
+async def _missing_secret(settings: Settings) -> Result:
     try:
         is_new = not await _is_used(settings)
     except Unavailable:
         is_new = True
     if is_new:
-        return State.WARN, "not made yet; the first start writes secret.key"
+        return State.WARN, "not created yet; the first start writes secret.key"
     return State.FAIL, (
         "secret.key is missing although the database is in use, so the service does not start; "
-        "restore the file from a backup, or set MASTHEAD_SECRET_KEY to what it held"
+        "restore the file from a backup, or set MASTHEAD_SECRET_KEY to its content"
     )
 
 
@@ -152,29 +152,29 @@ async def _is_used(settings: Settings) -> bool:
         await opened.close()
 
 
-async def files(settings: Settings) -> Finding:
-    """The root secret has a check of its own."""
+async def files(settings: Settings) -> Result:
+    """All but the root secret, which has its own check."""
     found = await asyncio.to_thread(private_files.exposed, settings)
     names = [str(path) for path in found if path.name != "secret.key"]
     if names:
         return State.FAIL, f"others may read {', '.join(names)}; run chmod go= on each"
-    return State.OK, "database, media and mails are readable by their owner alone"
+    return State.OK, "database, media and emails are readable by their owner only"
 
 
-def _secret_file(path: Path) -> Finding:
+def _secret_file(path: Path) -> Result:
     mode = path.stat().st_mode & 0o777
     if mode & 0o077:
-        return State.FAIL, f"secret.key is open to others ({mode:04o}); run chmod 600 {path}"
-    return State.OK, "secret.key is readable by its owner alone"
+        return State.FAIL, f"others may read secret.key ({mode:04o}); run chmod 600 {path}"
+    return State.OK, "secret.key is readable by its owner only"
 
 
-async def database(settings: Settings) -> Finding:
+async def database(settings: Settings) -> Result:
     try:
         revision = await revision_of(settings.database_url)
     except Unavailable as error:
         return State.FAIL, database_cause(settings, error)
     if revision is None:
-        return State.WARN, "no schema yet; `masthead migrate` or the first start makes it"
+        return State.WARN, "no schema yet; `masthead migrate` or the first start creates it"
     if revision != HEAD:
         return State.FAIL, f"revision {revision} instead of {HEAD}; run `masthead migrate`"
     path = settings.sqlite_path
@@ -183,52 +183,54 @@ async def database(settings: Settings) -> Finding:
     return await _postgres(settings.database_url)
 
 
-def _sqlite(path: Path) -> Finding:
+def _sqlite(path: Path) -> Result:
     try:
         with closing(sqlite3.connect(path)) as connection:
             (mode,) = connection.execute("PRAGMA journal_mode").fetchone()
-            (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+            (problem,) = connection.execute("PRAGMA quick_check(1)").fetchone()
     except sqlite3.DatabaseError as error:
         return State.FAIL, f"{path} is damaged ({error}); restore a backup"
-    if verdict != "ok":
-        return State.FAIL, f"{path} is damaged ({verdict}); restore a backup"
+    if problem != "ok":
+        return State.FAIL, f"{path} is damaged ({problem}); restore a backup"
     if mode != "wal":
         return State.FAIL, f"{path} is in {mode} mode; run PRAGMA journal_mode = WAL on it"
     return State.OK, f"SQLite {sqlite3.sqlite_version}, revision {HEAD}, write-ahead log on"
 
 
-async def _postgres(url: str) -> Finding:
+async def _postgres(url: str) -> Result:
     import asyncpg
 
     connection = await asyncpg.connect(url)
     try:
         version = connection.get_server_version()
-        passes = await connection.fetchval(
+        bypasses = await connection.fetchval(
             "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
         )
-        if passes:
+        if bypasses:
             await connection.execute(f"SET ROLE {ROLE}")
-        leaked = await connection.fetchval("SELECT count(*) FROM tenants")
+        visible = await connection.fetchval("SELECT count(*) FROM tenants")
     except asyncpg.PostgresError as error:
         return State.FAIL, f"row-level security is not set up ({error}); run `masthead migrate`"
     finally:
         await connection.close()
-    if leaked:
-        return State.FAIL, "row-level security lets rows through; run `masthead migrate`"
-    about = f"PostgreSQL {version.major}.{version.minor}, revision {HEAD}, row-level security holds"
-    if passes:
-        return State.WARN, f"{about} through a second role; connect as a role that is no superuser"
-    return State.OK, about
+    if visible:
+        return State.FAIL, "row-level security does not filter rows; run `masthead migrate`"
+    detail = (
+        f"PostgreSQL {version.major}.{version.minor}, revision {HEAD}, row-level security holds"
+    )
+    if bypasses:
+        return State.WARN, f"{detail} through a second role; connect as a role that is no superuser"
+    return State.OK, detail
 
 
-async def storage(settings: Settings) -> Finding:
+async def storage(settings: Settings) -> Result:
     if urlsplit(settings.storage_url).scheme == "file" and not settings.data_dir.exists():
         return State.OK, "nothing is stored yet"
     key = f"doctor/{ids.new_id()}"
     sent = b"masthead doctor"
     try:
         store = open_object_store(settings.storage_url)
-        # First, since some servers make a bucket for whatever is put into it.
+        # Before the write, because some servers create a missing bucket.
         await store.ping()
         await store.put(key, sent)
         received = b"".join([bytes(part) async for part in (await store.get(key)).chunks])
@@ -236,16 +238,19 @@ async def storage(settings: Settings) -> Finding:
     except (Unavailable, NotFound) as error:
         return State.FAIL, storage_cause(settings, error)
     if received != sent:
-        return State.FAIL, "an object came back changed; check MASTHEAD_STORAGE_URL"
+        return State.FAIL, "an object was read with other content; check MASTHEAD_STORAGE_URL"
     return State.OK, "an object was written, read and deleted"
 
 
-async def mail(settings: Settings) -> Finding:
+async def mail(settings: Settings) -> Result:
     if settings.smtp_url is None:
-        return State.WARN, "MASTHEAD_SMTP_URL is not set: mails are written to files, not sent"
+        return State.WARN, "MASTHEAD_SMTP_URL is not set: emails are written to files, not sent"
     server = settings.smtp_url
     transport = SmtpTransport(
-        server, settings.outbound_ca_file, settings.base_domain, timeout_seconds=SMTP_SECONDS
+        server,
+        settings.outbound_ca_file,
+        settings.base_domain,
+        timeout_seconds=SMTP_TIMEOUT_SECONDS,
     )
     try:
         await transport.check()
@@ -254,8 +259,8 @@ async def mail(settings: Settings) -> Finding:
     return State.OK, f"{server.host}:{server.port} answers"
 
 
-async def stored_secrets(settings: Settings) -> Finding:
-    """API keys of AI providers, webhook and payment secrets: all that a root secret encrypts."""
+async def stored_secrets(settings: Settings) -> Result:
+    """API keys of AI providers, webhook and payment secrets, which the root secret encrypts."""
     if settings.lacks_root_secret or await revision_of(settings.database_url) != HEAD:
         return State.OK, "nothing is stored yet"
     opened = await open_database(settings.database_url)
@@ -267,13 +272,13 @@ async def stored_secrets(settings: Settings) -> Finding:
     if count:
         return State.FAIL, (
             f"{count} can't be read with the present root secret; restore the secret.key or "
-            "MASTHEAD_SECRET_KEY that wrote them, or set them anew"
+            "MASTHEAD_SECRET_KEY that encrypted them, or set them again"
         )
     return State.OK, "all can be read with the present root secret"
 
 
-async def clock_sanity(settings: Settings) -> Finding:
-    """A clock that went back would sign, expire and order things wrongly."""
+async def clock_sanity(settings: Settings) -> Result:
+    """With a clock that is behind, signatures, expiry times and sort orders are wrong."""
     if await revision_of(settings.database_url) != HEAD:
         return State.OK, "nothing to compare with yet"
     opened = await open_database(settings.database_url)
@@ -282,13 +287,13 @@ async def clock_sanity(settings: Settings) -> Finding:
         ((latest,),) = await opened.fetch(EVERY_TENANT, newest, newest.bind({}), slow=True)
     finally:
         await opened.close()
-    if latest and clock.from_text(latest) > clock.now() + CLOCK_SLACK:
-        return State.FAIL, f"the newest change is of {latest}, in the future; set the clock right"
+    if latest and clock.from_text(latest) > clock.now() + CLOCK_TOLERANCE:
+        return State.FAIL, f"the newest change is at {latest}, in the future; correct the clock"
     return State.OK, f"{clock.to_text(clock.now())}, not before the newest change"
 
 
 def _newest_event() -> sa.Select[Any]:
-    """By a look at each tenant's last: no index knows the newest of all."""
+    """Per tenant, because no index spans all tenants."""
     last = (
         sa.select(events.c.created)
         .where(events.c.tenant_id == tenant_states.c.tenant_id)
@@ -299,7 +304,7 @@ def _newest_event() -> sa.Select[Any]:
     return sa.select(sa.func.max(last)).select_from(tenant_states)
 
 
-async def base_url(settings: Settings) -> Finding:
+async def base_url(settings: Settings) -> Result:
     parts = urlsplit(settings.base_url)
     host = parts.hostname or ""
     is_local = host == "localhost" or host.startswith("127.")
@@ -312,10 +317,10 @@ async def base_url(settings: Settings) -> Finding:
     return State.OK, f"{settings.base_url}, tenants under {settings.base_domain}"
 
 
-async def payments(settings: Settings) -> Finding:
-    """What the worker's nightly look at payments has written down."""
+async def payments(settings: Settings) -> Result:
+    """The reports of the worker's nightly reconciliation."""
     if await revision_of(settings.database_url) != HEAD:
-        return State.OK, "nothing to look at yet"
+        return State.OK, "nothing to reconcile yet"
     opened = await open_database(settings.database_url)
     try:
         t = tables["tenants"].c
@@ -327,15 +332,15 @@ async def payments(settings: Settings) -> Finding:
     slugs = {str(row[0]): str(row[1]) for row in rows}
     found = [(slugs[tenant], report) for tenant, _, report in reports if tenant in slugs]
     if not found:
-        return State.OK, "nothing to reconcile yet; the worker looks once a day"
-    odd = [f"{slug}: {_oddities(report)}" for slug, report in found if not report.is_clean]
-    if odd:
-        return State.WARN, "; ".join(odd)
-    return State.OK, f"{max(at for _, at, _ in reports)}: nothing disagrees"
+        return State.OK, "nothing to reconcile yet; the worker checks once a day"
+    unclean = [f"{slug}: {_differences(report)}" for slug, report in found if not report.is_clean]
+    if unclean:
+        return State.WARN, "; ".join(unclean)
+    return State.OK, f"{max(at for _, at, _ in reports)}: no differences"
 
 
-def _oddities(report: Report) -> str:
-    """How many of each kind, and the first of them."""
+def _differences(report: Report) -> str:
+    """The count of each kind, with its first example."""
     return ", ".join(
         f"{kind.count} {name} ({kind.first[0].id} {kind.first[0].why})"
         for name, kind in report.kinds().items()
@@ -343,7 +348,7 @@ def _oddities(report: Report) -> str:
     )
 
 
-CHECKS: dict[str, Callable[[Settings], Awaitable[Finding]]] = {
+CHECKS: dict[str, Callable[[Settings], Awaitable[Result]]] = {
     "data directory": data_dir,
     "root secret": secret_key,
     "files": files,

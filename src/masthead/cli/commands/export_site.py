@@ -16,14 +16,14 @@ from masthead.cli.tenant_option import tenant_option
 from masthead.identity.tenant_lookup import tenant_named
 from masthead.ids import TenantId
 from masthead.site_export import run
-from masthead.site_export.content import Tell, totals
+from masthead.site_export.content import Count, totals
 from masthead.site_export.run import KINDS, Exported, Format
 
 FORMAT = click.Choice([each.value for each in Format])
 
 
 @command("export-site")
-@click.option("--format", "wanted", type=FORMAT, required=True, help="What others import.")
+@click.option("--format", "wanted", type=FORMAT, required=True, help="The format to write.")
 @tenant_option
 @click.option(
     "--output",
@@ -35,18 +35,19 @@ FORMAT = click.Choice([each.value for each in Format])
 async def export_site(invocation: Invocation, wanted: str, tenant: str, output: Path) -> Shown:
     """Writes a tenant's posts, pages, members and media in a format that other platforms import.
 
-    Drafts and posts for members only are part of it. The file is there when it is whole.
+    Drafts and posts for members are included. The file appears when it is complete.
     """
-    form = Format(wanted)
+    export_format = Format(wanted)
     async with opened(invocation) as installation:
         found = await tenant_named(installation.records, tenant)
-        with _progress(await totals(installation, TenantId(found["id"])), form) as tell:
-            exported = await run.export_site(installation, found, form, output, tell)
-    return Shown(_shown(exported), _in_words(exported))
+        expected = await totals(installation, TenantId(found["id"]))
+        with _progress(expected, export_format) as count:
+            exported = await run.export_site(installation, found, export_format, output, count)
+    return Shown(_shown(exported), _summary(exported))
 
 
 @contextmanager
-def _progress(expected: dict[str, int], form: Format) -> Iterator[Tell]:
+def _progress(expected: dict[str, int], export_format: Format) -> Iterator[Count]:
     if not sys.stderr.isatty():
         yield lambda _kind, _count: None
         return
@@ -59,7 +60,7 @@ def _progress(expected: dict[str, int], form: Format) -> Iterator[Tell]:
         TimeRemainingColumn,
     )
 
-    shown = Progress(
+    progress = Progress(
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
@@ -67,16 +68,18 @@ def _progress(expected: dict[str, int], form: Format) -> Iterator[Tell]:
         console=Console(stderr=True),
         transient=True,
     )
-    with shown:
-        bars = {kind: shown.add_task(kind, total=expected[kind]) for kind in KINDS[form]}
-        yield lambda kind, count: shown.advance(bars[kind], count)
+    with progress:
+        bars = {
+            kind: progress.add_task(kind, total=expected[kind]) for kind in KINDS[export_format]
+        }
+        yield lambda kind, count: progress.advance(bars[kind], count)
 
 
 def _shown(exported: Exported) -> dict[str, object]:
     return dataclasses.asdict(exported) | {"output": str(exported.output)}
 
 
-def _in_words(exported: Exported) -> str:
+def _summary(exported: Exported) -> str:
     counts = (f"{getattr(exported, kind):,} {kind}" for kind in KINDS[exported.format])
     missing = (
         f" {exported.missing_files:,} media files are missing." if exported.missing_files else ""

@@ -11,20 +11,20 @@ from masthead import clock
 from masthead.cli.invocation import Invocation, Shown, command, new_group
 from masthead.cli.opened_installation import opened
 from masthead.cli.tenant_option import tenant_option
+from masthead.cli.time_argument import parse_time
 from masthead.identity.api_keys import api_keys, create_key, revoke_key
 from masthead.identity.scopes import ALIASES, SCOPES, is_scope
 from masthead.identity.tenant_lookup import tenant_named
 from masthead.ids import TenantId
 from masthead.records.collection import Record
-from masthead.records.fields.values import read_moment
 from masthead.suggestions import suggestion
 
 app = new_group("Creates, lists and revokes API keys.")
 
-MOST_KEYS = 10_000
+MAX_KEYS = 10_000
 
 
-def known_scope(name: str) -> str:
+def check_scope(name: str) -> str:
     if not is_scope(name):
         raise click.BadParameter(
             f"{name!r} is not a scope; {suggestion(name, [*SCOPES, *ALIASES])}",
@@ -33,17 +33,13 @@ def known_scope(name: str) -> str:
     return name
 
 
-def moment(written: str) -> str:
-    read = read_moment(written)
-    if read is None:
+def parse_expiry(value: str) -> str:
+    parsed = parse_time(value, "--expires")
+    if parsed and parsed <= clock.to_text(clock.now()):
         raise click.BadParameter(
-            f"{written!r} is not a date such as 2027-01-31T09:30:00Z", param_hint="--expires"
+            f"{value!r} has passed; give a time in the future", param_hint="--expires"
         )
-    if read <= clock.to_text(clock.now()):
-        raise click.BadParameter(
-            f"{written!r} has passed; a key ends at a time to come", param_hint="--expires"
-        )
-    return read
+    return parsed
 
 
 @command("create", app)
@@ -52,13 +48,13 @@ def moment(written: str) -> str:
 @click.option(
     "--scope", metavar="S", multiple=True, required=True, help="May be given several times."
 )
-@click.option("--expires", metavar="ISO", default="", help="When the key ends.")
+@click.option("--expires", metavar="ISO", default="", help="When the key expires.")
 async def create(
     invocation: Invocation, tenant: str, name: str, scope: Sequence[str], expires: str
 ) -> Shown:
-    """Makes an API key and prints it this once."""
-    scopes = [known_scope(each) for each in scope]
-    expires_at = moment(expires) if expires else ""
+    """Creates an API key and prints it once."""
+    scopes = [check_scope(each) for each in scope]
+    expires_at = parse_expiry(expires)
     async with opened(invocation) as parts:
         found = await tenant_named(parts.records, tenant)
         record, key = await create_key(
@@ -73,11 +69,11 @@ async def create(
 @command("list", app)
 @tenant_option
 async def list_keys(invocation: Invocation, tenant: str) -> Shown:
-    """Lists a tenant's keys, without the keys themselves."""
+    """Lists a tenant's keys, without their secret part."""
     async with opened(invocation) as parts:
         found = await tenant_named(parts.records, tenant)
         keys = await parts.records.find(
-            api_keys, {}, tenant_id=TenantId(found["id"]), limit=MOST_KEYS
+            api_keys, {}, tenant_id=TenantId(found["id"]), limit=MAX_KEYS
         )
     shown = [_shown(each) for each in sorted(keys, key=lambda each: each["created"])]
     columns = ("id", "prefix", "name", "scopes", "expires_at", "revoked_at", "last_used_at")

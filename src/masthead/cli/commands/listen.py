@@ -1,4 +1,4 @@
-"""`masthead listen`: prints a tenant's events as they happen, for those who build on them."""
+"""`masthead listen`: prints a tenant's events as they happen, for developers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rich.text import Text
 from masthead.cli.invocation import Invocation, command
 from masthead.cli.opened_installation import opened
 from masthead.cli.tenant_option import tenant_option
-from masthead.cli.time_argument import moment
+from masthead.cli.time_argument import parse_time
 from masthead.events.catalog import CATALOG, Category
 from masthead.events.log import EventLog, LoggedEvent
 from masthead.events.names import EVENT_NAMES
@@ -26,7 +26,7 @@ from masthead.ids import TenantId
 from masthead.suggestions import suggestion
 
 POLL_SECONDS = 0.5
-WIDEST_NAME = max(map(len, EVENT_NAMES))
+LONGEST_NAME = max(map(len, EVENT_NAMES))
 
 COLOURS = {
     Category.CONTENT: "green",
@@ -42,27 +42,25 @@ _COLOUR_OF = {kind.name: COLOURS[kind.category] for kind in CATALOG}
 @command("listen")
 @tenant_option
 @click.option("--event", metavar="NAME", default="", help="Only events of this name.")
-@click.option(
-    "--since", metavar="ISO", default="", help="First those that happened after this moment."
-)
+@click.option("--since", metavar="ISO", default="", help="Print the events after this time first.")
 async def listen(invocation: Invocation, tenant: str, event: str, since: str) -> None:
     """Prints a tenant's events as they happen, until Ctrl-C; with --json one object per line."""
-    name = known_event(event) if event else None
-    from_moment = moment(since, "--since")
+    name = check_event(event) if event else None
+    since = parse_time(since, "--since")
     stopping = asyncio.Event()
     for each in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(each, stopping.set)
     async with opened(invocation) as parts:
         found = await tenant_named(parts.records, tenant)
         follower = Follower(EventLog(parts.database), TenantId(found["id"]), name)
-        await follower.start(from_moment)
-        sys.stderr.write(f"Listening to the events of {tenant}. Ctrl-C ends it.\n")
+        await follower.start(since)
+        sys.stderr.write(f"Listening to the events of {tenant}. Press Ctrl-C to stop.\n")
         show = _print_json if invocation.as_json else _line_printer()
-        async for happened in follower.events(stopping):
-            show(happened)
+        async for logged in follower.events(stopping):
+            show(logged)
 
 
-def known_event(name: str) -> str:
+def check_event(name: str) -> str:
     if name not in EVENT_NAMES:
         raise click.BadParameter(
             f"{name!r} is not an event; {suggestion(name, EVENT_NAMES)}", param_hint="--event"
@@ -71,7 +69,7 @@ def known_event(name: str) -> str:
 
 
 class Follower:
-    """Reads on in a tenant's log from where it stands; nothing is passed over."""
+    """Reads a tenant's event log by cursor, without gaps."""
 
     def __init__(self, log: EventLog, tenant_id: TenantId, name: str | None) -> None:
         self._log = log
@@ -81,17 +79,17 @@ class Follower:
         self._since = ""
 
     async def start(self, since: str) -> None:
-        """Behind the newest event there is, or at the moment."""
+        """After the newest event, or at `since`."""
         self._since = since
         newest = await self._log.newest(self._tenant_id)
         if newest and (not since or newest[0].created <= since):
-            self._stand_at(newest[0])
+            self._move_to(newest[0])
 
     async def events(self, stopping: asyncio.Event) -> AsyncIterator[LoggedEvent]:
         while not stopping.is_set():
             found = await self._next()
             for event in found:
-                self._stand_at(event)
+                self._move_to(event)
                 yield event
             if not found:
                 with contextlib.suppress(TimeoutError):
@@ -102,10 +100,10 @@ class Follower:
             found = await self._log.after(self._tenant_id, self._last_id, name=self._name)
             if found is not None:
                 return found
-        # There is no event yet to go on from, or it has been erased since.
+        # There is no event at the cursor yet, or it was erased.
         return await self._log.oldest(self._tenant_id, name=self._name, since=self._since)
 
-    def _stand_at(self, event: LoggedEvent) -> None:
+    def _move_to(self, event: LoggedEvent) -> None:
         self._last_id, self._since = event.id, event.created
 
 
@@ -127,23 +125,23 @@ def _line_printer() -> Callable[[LoggedEvent], None]:
         line = Text.assemble(
             (event.created[11:19], "dim"),
             "  ",
-            (event.name.ljust(WIDEST_NAME), _COLOUR_OF.get(event.name, "")),
+            (event.name.ljust(LONGEST_NAME), _COLOUR_OF.get(event.name, "")),
             "  ",
-            _facts(event),
+            _payload_text(event),
         )
-        # A terminal gets one row per event; a pipe has no width, so it gets all of it.
-        is_cut = console.is_terminal
-        console.print(line, no_wrap=True, overflow="ellipsis" if is_cut else "ignore", crop=is_cut)
+        # One row per event on a terminal; a pipe has no width, so nothing is cut there.
+        crop = console.is_terminal
+        console.print(line, no_wrap=True, overflow="ellipsis" if crop else "ignore", crop=crop)
         console.file.flush()
 
     return show
 
 
-def _facts(event: LoggedEvent) -> str:
-    facts = json.loads(event.payload)
-    facts.pop("tenant_id", None)
+def _payload_text(event: LoggedEvent) -> str:
+    payload = json.loads(event.payload)
+    payload.pop("tenant_id", None)
     text = " ".join(
-        f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in facts.items()
+        f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in payload.items()
     )
-    # Anybody may have written these words; a terminal must not take them for orders.
+    # Guests may have written this text, so it must not hold control sequences.
     return "".join(each if each.isprintable() else "·" for each in text)

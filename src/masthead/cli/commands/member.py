@@ -36,7 +36,7 @@ async def create(
     tier: str,
     newsletter: bool,
 ) -> Shown:
-    """Makes a member. Without a password the member can't sign in until there is one."""
+    """Creates a member. Without a password the member can't sign in until one is set."""
     password = new_password(password, "--password", required=False)
     async with opened(invocation) as parts:
         found = await tenant_named(parts.records, tenant)

@@ -1,4 +1,4 @@
-"""`masthead migrate`: brings the database to the current schema."""
+"""`masthead migrate`: upgrades the database to the current schema."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from masthead.cli.opened_installation import configure_logs, migrated
 
 @command("migrate")
 async def migrate(invocation: Invocation) -> Shown:
-    """Brings the database to the current schema."""
+    """Upgrades the database to the current schema."""
     settings = invocation.settings()
     configure_logs(settings)
     revision = await migrated(settings)

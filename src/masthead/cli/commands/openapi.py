@@ -1,4 +1,4 @@
-"""`masthead openapi`: prints the descriptions that this installation serves."""
+"""`masthead openapi`: prints the OpenAPI documents that this installation serves."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from masthead.web.openapi.service import build_service_document
 
 
 @command("openapi")
-@click.option("--service", is_flag=True, help="Of everything outside the public API.")
+@click.option("--service", is_flag=True, help="The document of all other endpoints.")
 def openapi(invocation: Invocation, service: bool) -> Shown:
-    """Prints the OpenAPI document of the public API, or that of the service's other addresses."""
+    """Prints the OpenAPI document of the public API, or of all other endpoints."""
     settings = invocation.settings()
     document = (
         build_service_document(registry, settings)

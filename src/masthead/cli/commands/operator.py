@@ -1,4 +1,4 @@
-"""`masthead operator`: creates the people who run the platform."""
+"""`masthead operator`: creates platform operators."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ app = new_group("Creates platform operators.")
 @click.option("--email", metavar="E", required=True)
 @password_option("--password")
 async def create(invocation: Invocation, email: str, password: str | None) -> Shown:
-    """Makes a platform operator, who sees every tenant."""
+    """Creates a platform operator, who has access to every tenant."""
     password = new_password(password, "--password")
     async with opened(invocation, creates=True) as parts:
         operator_id = await create_operator(parts.records, email, password)

@@ -1,4 +1,4 @@
-"""`masthead restore`: brings a backup back into an empty installation."""
+"""`masthead restore`: restores a backup into an empty installation."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from masthead.backup.restore import restore_backup
-from masthead.cli.counting import counting
+from masthead.cli.counters import counters
 from masthead.cli.invocation import Invocation, Shown, command
 from masthead.cli.opened_installation import UnreachableDatabase, configure_logs
 from masthead.errors import Unavailable
@@ -22,9 +22,9 @@ async def restore(invocation: Invocation, file: Path) -> Shown:
     """
     settings = invocation.settings()
     configure_logs(settings)
-    with counting("checked", "records", "media") as tell:
+    with counters("checked", "records", "media") as count:
         try:
-            restored = await restore_backup(settings, file, tell)
+            restored = await restore_backup(settings, file, count)
         except Unavailable as error:
             raise UnreachableDatabase from error
     data = {"bytes": restored.bytes, "records": restored.records, "media": restored.media}

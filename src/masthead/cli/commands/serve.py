@@ -1,4 +1,4 @@
-"""`masthead serve`: the whole service, in one process or several."""
+"""`masthead serve`: runs the HTTP server and the background worker, in one process or several."""
 
 from __future__ import annotations
 
@@ -33,27 +33,27 @@ from masthead.serve.listener import address_of, base_url_for, listen
     show_default=True,
     help="Server processes.",
 )
-@click.option("--no-worker", is_flag=True, help="Without the background worker.")
+@click.option("--no-worker", is_flag=True, help="Do not run the background worker.")
 @click.option("--demo/--no-demo", help="Seed a demo tenant into an empty database.")
 def serve(
     invocation: Invocation, host: str, port: int, workers: int, no_worker: bool, demo: bool
 ) -> None:
-    """Migrates the database if needed, then serves. SIGTERM drains and ends it."""
+    """Migrates the database if needed, then serves. SIGTERM finishes open requests and stops."""
     settings: Settings = invocation.settings()
     configure_logs(settings)
     listener = listen(host, port)
     if not os.environ.get("MASTHEAD_BASE_URL", "").strip():
-        own = base_url_for(host, listener.getsockname()[1], _scheme(settings))
-        settings = dataclasses.replace(settings, base_url=Url(own))
+        base_url = base_url_for(host, listener.getsockname()[1], _scheme(settings))
+        settings = dataclasses.replace(settings, base_url=Url(base_url))
     if workers == 1:
-        uvloop.run(_serve_alone(settings, listener, with_worker=not no_worker, demo=demo))
+        uvloop.run(_serve_in_process(settings, listener, with_worker=not no_worker, demo=demo))
     else:
         uvloop.run(
-            _serve_together(settings, listener, workers, with_worker=not no_worker, demo=demo)
+            _serve_with_workers(settings, listener, workers, with_worker=not no_worker, demo=demo)
         )
 
 
-async def _serve_alone(
+async def _serve_in_process(
     settings: Settings, listener: socket.socket, *, with_worker: bool, demo: bool
 ) -> None:
     from masthead.serve.process import ServerProcess
@@ -63,28 +63,28 @@ async def _serve_alone(
     _on_signals(server.stop)
     address = address_of(listener, _scheme(settings))
 
-    async def say(parts: Parts) -> None:
-        _say_ready(address, await demo_access(parts) if demo else None)
+    async def print_ready(parts: Parts) -> None:
+        _print_ready(address, await demo_access(parts) if demo else None)
 
-    await server.run(say)
+    await server.run(print_ready)
 
 
-async def _serve_together(
+async def _serve_with_workers(
     settings: Settings, listener: socket.socket, count: int, *, with_worker: bool, demo: bool
 ) -> None:
     from masthead.serve.supervisor import Supervisor
 
     await migrated(settings)
-    access = await _demo_beforehand(settings) if demo else None
+    access = await _seed_demo(settings) if demo else None
     supervisor = Supervisor(settings, listener, count, with_worker=with_worker)
     _on_signals(supervisor.stop)
     address = address_of(listener, _scheme(settings))
     ready = asyncio.get_running_loop().create_future()
-    ready.add_done_callback(lambda _: _say_ready(address, access))
+    ready.add_done_callback(lambda _: _print_ready(address, access))
     await supervisor.run(ready)
 
 
-async def _demo_beforehand(settings: Settings) -> DemoAccess | None:
+async def _seed_demo(settings: Settings) -> DemoAccess | None:
     parts = await build(settings)
     try:
         return await demo_access(parts)
@@ -102,7 +102,7 @@ def _on_signals(stop: Callable[[], None]) -> None:
         loop.add_signal_handler(each, stop)
 
 
-def _say_ready(address: str, access: DemoAccess | None) -> None:
+def _print_ready(address: str, access: DemoAccess | None) -> None:
     lines = [f"listening on {address}", *(access.lines() if access else ())]
     sys.stdout.write("".join(f"{line}\n" for line in lines))
     sys.stdout.flush()

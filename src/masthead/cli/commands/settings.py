@@ -10,7 +10,7 @@ import click
 from masthead.caller import system
 from masthead.cli.invocation import Invocation, Shown, command, new_group
 from masthead.cli.opened_installation import opened
-from masthead.cli.secret_values import ask_secret, read_secret
+from masthead.cli.secret_values import prompt_secret, read_secret
 from masthead.cli.tenant_option import tenant_option
 from masthead.errors import NotFound
 from masthead.identity.tenant_lookup import tenant_named
@@ -32,12 +32,12 @@ SETTABLE = {each.name: each for each in site_settings.fields if not each.immutab
 async def set_settings(invocation: Invocation, tenant: str, changes: Sequence[str]) -> Shown:
     """Changes site settings. An empty value clears one.
 
-    A secret may be `-`, which reads it from standard input, or have no value, to be asked for it.
+    For a secret, `-` reads the value from standard input, and no value prompts for it.
     """
     given = parse_changes(changes)
     async with opened(invocation) as parts:
         current = await _settings_of(parts.records, tenant)
-        # The one that also knows what the operator allows.
+        # From the registry, because its validators include the operator's rules.
         collection = parts.records.registry[site_settings.name]
         changed = await parts.records.update(
             system(TenantId(current["tenant_id"])), collection, current["id"], given
@@ -48,7 +48,7 @@ async def set_settings(invocation: Invocation, tenant: str, changes: Sequence[st
 @command("get", app)
 @tenant_option
 async def get_settings(invocation: Invocation, tenant: str) -> Shown:
-    """Prints the site settings. Of a secret it only says whether it is set."""
+    """Prints the site settings. For a secret it prints only whether it is set."""
     async with opened(invocation) as parts:
         current = _shown(await _settings_of(parts.records, tenant))
     text = "\n".join(f"{name}={_plain(value)}" for name, value in current.items())
@@ -65,7 +65,7 @@ def parse_changes(changes: Sequence[str]) -> dict[str, Any]:
             )
         field = SETTABLE[name]
         if isinstance(field, Secret):
-            value = read_secret(value, name) if equals else ask_secret(name)
+            value = read_secret(value, name) if equals else prompt_secret(name)
         elif not equals:
             raise click.BadParameter("write each setting as KEY=VALUE")
         given[name] = field.coerce(value)
@@ -76,20 +76,14 @@ async def _settings_of(records: Records, slug: str) -> Record:
     tenant = await tenant_named(records, slug)
     found = await records.find(site_settings, {}, tenant_id=TenantId(tenant["id"]))
     if not found:
-        raise NotFound(f"The tenant {slug} has no settings record any more.")
+        raise NotFound(f"The settings record of the tenant {slug} was deleted.")
     return found[0]
 
 
 def _shown(settings: Record) -> dict[str, Any]:
-    """Whether a secret is there is worth knowing; what it is, is not for printing."""
-    return {
-        each.name: _secret(settings[each.name]) if isinstance(each, Secret) else settings[each.name]
-        for each in site_settings.fields
-    }
-
-
-def _secret(stored: str) -> str:
-    return "set" if stored else ""
+    shown = {each.name: settings[each.name] for each in site_settings.fields}
+    secrets = [each.name for each in site_settings.fields if isinstance(each, Secret)]
+    return shown | {name: "set" if shown[name] else "" for name in secrets}
 
 
 def _plain(value: Any) -> str:

@@ -24,7 +24,7 @@ app = new_group("Creates and lists tenants, and changes their plan.")
 
 F = TypeVar("F", bound=Callable[..., Any])
 LIMITS = ("per_minute", "per_hour", "per_day")
-_ARGUMENT_OF = {"email": "--owner-email", "password": "--owner-password", "site_name": "--name"}
+_OPTIONS = {"email": "--owner-email", "password": "--owner-password", "site_name": "--name"}
 
 PLAN = click.Choice([each.value for each in Plan])
 
@@ -51,7 +51,7 @@ async def create(
     owner_password: str | None,
     custom_domain: str,
 ) -> Shown:
-    """Makes a tenant, its site settings and its owner."""
+    """Creates a tenant, its site settings and its owner."""
     password = new_password(owner_password, "--owner-password")
     async with opened(invocation, creates=True) as parts:
         new = NewTenant(
@@ -65,7 +65,7 @@ async def create(
         try:
             made = await create_tenant(parts.records, new)
         except Invalid as error:
-            raise _by_argument(error) from error
+            raise _with_option_names(error) from error
     data = {"tenant_id": made.tenant_id, "slug": made.slug, "owner_id": made.owner_id}
     return Shown(data, f"Tenant {made.slug} is ready (id {made.tenant_id}).")
 
@@ -101,10 +101,10 @@ async def set_plan(
     per_hour: int | None,
     per_day: int | None,
 ) -> Shown:
-    """Changes a tenant's plan. Limits of its own are those given now; without any it has none."""
+    """Changes a tenant's plan and its own rate limits. A limit that is not given is removed."""
     limits = dict(zip(LIMITS, (per_minute, per_hour, per_day), strict=True))
     if plan != Plan.ENTERPRISE and any(limit is not None for limit in limits.values()):
-        raise click.BadParameter("limits of its own are for the enterprise plan only")
+        raise click.BadParameter("own rate limits are for the enterprise plan only")
     async with opened(invocation) as parts:
         tenant = await tenant_named(parts.records, slug)
         caller = system(TenantId(tenant["id"]))
@@ -119,6 +119,5 @@ def _shown(tenant: Record) -> dict[str, Any]:
     return {name: tenant[name] for name in names}
 
 
-def _by_argument(error: Invalid) -> Invalid:
-    problems = {_ARGUMENT_OF.get(name, f"--{name}"): each for name, each in error.problems.items()}
-    return Invalid(problems)
+def _with_option_names(error: Invalid) -> Invalid:
+    return Invalid({_OPTIONS.get(name, f"--{name}"): each for name, each in error.problems.items()})

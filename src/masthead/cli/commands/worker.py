@@ -1,4 +1,4 @@
-"""`masthead worker`: a background worker of its own."""
+"""`masthead worker`: runs a separate background worker."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ log = structlog.get_logger()
 
 @command("worker", prints=False)
 async def worker(invocation: Invocation) -> None:
-    """Runs deliveries, exports, erasures and mail until it is told to stop."""
+    """Runs deliveries, exports, erasures and emails until SIGTERM or Ctrl-C."""
     parts = await build(await prepared_settings(invocation))
     try:
         runner = Background(parts)
