@@ -1,12 +1,12 @@
-"""The archive of a backup: a tar file that any tar can unpack, and that shows when it is damaged.
+"""The archive of a backup: a tar file with checksums.
 
-    masthead.json                  what the archive is: format, schema, tables with their columns
-    secret.key                     the root secrets, the one that writes first
+    masthead.json                  format, schema revision, tables with their columns
+    secret.key                     the root secrets, the active one first
     tables/posts/000001.jsonl.gz   rows, one JSON array per line
     objects/…                      stored files under their keys
-    SHA256SUMS                     the SHA-256 of every entry above, as `sha256sum -c` reads it
+    SHA256SUMS                     the SHA-256 of every entry above, in the format of `sha256sum -c`
 
-`SHA256SUMS` is the last entry: an archive without it is not whole.
+`SHA256SUMS` is the last entry: an archive without it is not complete.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ CHUNK_BYTES: Final = 1024 * 1024
 _BLOCK: Final = tarfile.BLOCKSIZE
 _END: Final = bytes(2 * _BLOCK)
 
-Read = Callable[[int], None]
-"""Is called with the number of bytes that were read since the last call."""
+CountBytes = Callable[[int], None]
+"""Called with the number of bytes that were read since the last call."""
 
 
 class DamagedArchive(MastheadError):
@@ -51,7 +51,7 @@ class NotAnArchive(MastheadError):
 class TableLayout(msgspec.Struct, frozen=True):
     columns: list[str]
     binary: list[str]
-    """Those whose values are bytes, written as Base64."""
+    """Columns of bytes, which are written as Base64."""
 
 
 class Header(msgspec.Struct, frozen=True):
@@ -66,12 +66,12 @@ class Header(msgspec.Struct, frozen=True):
 
 
 class ArchiveWriter:
-    """Entries one after the other. A size has to be known before the bytes, as tar wants it."""
+    """Writes entries in sequence. A tar header precedes the content, so sizes must be known."""
 
     def __init__(self, file: BinaryIO, modified: float) -> None:
         self._file = file
         self._modified = int(modified)
-        # On disk, because a site may have a million files.
+        # On disk, because there may be a million entries.
         self._sums = TemporaryFile()  # noqa: SIM115 - closed by `close`
 
     def add(self, name: str, content: bytes) -> None:
@@ -124,29 +124,27 @@ def _sum_line(name: str, digest: str) -> bytes:
 
 @dataclass
 class Contents:
-    """What an undamaged archive holds."""
-
     header: Header
     secrets: str
     bytes: int
 
 
-def read_contents(path: Path, tell: Read = lambda _: None) -> Contents:
-    """Reads all of the archive once; raises `DamagedArchive` unless every checksum is right."""
+def read_contents(path: Path, count: CountBytes = lambda _: None) -> Contents:
+    """Reads the whole archive; raises `DamagedArchive` unless every checksum is right."""
     try:
-        return _read_contents(path, tell)
+        return _read_contents(path, count)
     except (tarfile.TarError, UnicodeError, ValueError) as error:
-        raise (DamagedArchive if _starts_right(path) else NotAnArchive) from error
+        raise (DamagedArchive if _has_header(path) else NotAnArchive) from error
 
 
-def _read_contents(path: Path, tell: Read) -> Contents:
+def _read_contents(path: Path, count: CountBytes) -> Contents:
     size = path.stat().st_size
     sums = hashlib.sha256()
     small: dict[str, bytes] = {}
     for name, file, end in _entries(path):
         if name == SUMS:
-            is_whole = _digest_of(file, tell) == sums.hexdigest() and end + len(_END) == size
-            if not is_whole:
+            is_valid = _digest_of(file, count) == sums.hexdigest() and end + len(_END) == size
+            if not is_valid:
                 raise DamagedArchive
             header = msgspec.json.decode(small[HEADER], type=Header)
             return Contents(header, small[SECRETS].decode().strip(), size)
@@ -155,22 +153,22 @@ def _read_contents(path: Path, tell: Read) -> Contents:
         if name in (HEADER, SECRETS):
             small[name] = file.read()
             file.seek(0)
-        sums.update(_sum_line(name, _digest_of(file, tell)))
+        sums.update(_sum_line(name, _digest_of(file, count)))
     raise DamagedArchive if small else NotAnArchive
 
 
 def entries(path: Path) -> Iterator[tuple[str, IO[bytes]]]:
-    """The rows and stored files of an archive that `read_contents` has read."""
+    """The rows and stored files of an archive that `read_contents` has checked."""
     for name, file, _ in _entries(path):
         if name.startswith((TABLES, OBJECTS)):
             yield name, file
 
 
 def _entries(path: Path) -> Iterator[tuple[str, IO[bytes], int]]:
-    """Each entry with its content and the place where it ends, padding included."""
+    """Each entry with its content and the offset of its end, with padding."""
     with tarfile.open(path, "r:") as tar:
         while (entry := tar.next()) is not None:
-            # Else it would remember every one of them.
+            # Otherwise `tarfile` holds every entry in memory.
             tar.members.clear()  # type: ignore[attr-defined]
             file = tar.extractfile(entry)
             if file is None:
@@ -178,21 +176,21 @@ def _entries(path: Path) -> Iterator[tuple[str, IO[bytes], int]]:
             yield entry.name, file, entry.offset_data + entry.size + -entry.size % _BLOCK
 
 
-def _starts_right(path: Path) -> bool:
+def _has_header(path: Path) -> bool:
     with open(path, "rb") as file:
         return file.read(len(HEADER)) == HEADER.encode()
 
 
-def _digest_of(file: IO[bytes], tell: Read) -> str:
+def _digest_of(file: IO[bytes], count: CountBytes) -> str:
     digest = hashlib.sha256()
     while chunk := file.read(CHUNK_BYTES):
         digest.update(chunk)
-        tell(len(chunk))
+        count(len(chunk))
     return digest.hexdigest()
 
 
 class RowChunks:
-    """Gathers the rows of one table and writes them in entries of bounded size."""
+    """Buffers the rows of one table and writes them in entries of bounded size."""
 
     def __init__(self, archive: ArchiveWriter, table: str) -> None:
         self._archive = archive
@@ -215,12 +213,12 @@ class RowChunks:
 
 
 def read_rows(file: IO[bytes], layout: TableLayout) -> list[list[Any]]:
-    places = [layout.columns.index(name) for name in layout.binary]
+    positions = [layout.columns.index(name) for name in layout.binary]
     rows: list[list[Any]] = _ROWS.decode_lines(gzip.decompress(file.read()))
     for row in rows:
-        for place in places:
-            if row[place] is not None:
-                row[place] = base64.b64decode(row[place])
+        for position in positions:
+            if row[position] is not None:
+                row[position] = base64.b64decode(row[position])
     return rows
 
 

@@ -1,6 +1,6 @@
-"""Restores a backup into an empty installation, of the same database or of the other one.
+"""Restores a backup into an empty installation, on the same database engine or on the other one.
 
-The archive is read to its end before anything is written, so a damaged one leaves no trace.
+The whole archive is checked before anything is written.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from masthead.storage.load import Loading, NotEmpty, open_loading, require_empty
 from masthead.storage.migrate import HEAD
 from masthead.storage.objects import ObjectStore, open_object_store
 
-Tell = Callable[[str, int], None]
-"""Is called with `checked` and bytes, or with `records` or `media` and how many more there are."""
+Count = Callable[[str, int], None]
+"""Called with `checked` and bytes, or with `records` or `media` and the number of new ones."""
 
-_NOT_OURS: Final = frozenset({"lost+found"})
-"""A file system of its own has it from the start."""
+_IGNORED: Final = frozenset({"lost+found"})
+"""A newly created file system has it."""
 
 
 class NewerArchive(MastheadError):
@@ -54,7 +54,7 @@ class OtherSecret(MastheadError):
 
 
 class Unfinished(MastheadError):
-    """The message says what stopped it, and what to empty."""
+    """The message names the cause and what to empty."""
 
 
 @dataclass
@@ -65,17 +65,17 @@ class Restored:
 
 
 async def restore_backup(
-    settings: Settings, path: Path, tell: Tell = lambda _kind, _count: None
+    settings: Settings, path: Path, count: Count = lambda _kind, _count: None
 ) -> Restored:
     await _require_empty(settings)
-    contents = await _checked(path, tell)
+    contents = await _check_archive(path, count)
     _check_versions(contents)
     _check_secrets(settings, contents)
     settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     objects = open_object_store(settings.storage_url)
     await _require_empty_storage(objects)
     try:
-        return await _restore(settings, path, contents, objects, tell)
+        return await _restore(settings, path, contents, objects, count)
     except NotEmpty:
         raise
     except (MastheadError, OSError) as error:
@@ -87,11 +87,10 @@ async def restore_backup(
 
 async def _require_empty(settings: Settings) -> None:
     folder = settings.data_dir
-    found = sorted(each.name for each in folder.iterdir()) if folder.is_dir() else []
-    held = [name for name in found if name not in _NOT_OURS]
-    if held:
+    names = {each.name for each in folder.iterdir()} if folder.is_dir() else set()
+    if found := sorted(names - _IGNORED):
         raise NotEmpty(
-            f"The data directory {folder} is not empty (it holds {held[0]}). "
+            f"The data directory {folder} is not empty (it holds {found[0]}). "
             "Restore into an empty one."
         )
     await require_empty(settings.database_url)
@@ -105,15 +104,15 @@ async def _require_empty_storage(objects: ObjectStore) -> None:
         raise UnreachableStorage from error
 
 
-async def _checked(path: Path, tell: Tell) -> Contents:
+async def _check_archive(path: Path, count: Count) -> Contents:
     try:
-        return await asyncio.to_thread(read_contents, path, lambda count: tell("checked", count))
+        return await asyncio.to_thread(read_contents, path, lambda size: count("checked", size))
     except OSError as error:
         raise CannotRead(f"{path} can't be read ({error.strerror}).") from error
 
 
 def _check_versions(contents: Contents) -> None:
-    # Revisions are numbered with leading zeros: text order is their order.
+    # Revisions have leading zeros, so they compare as text.
     if contents.header.format > FORMAT or contents.header.revision > HEAD:
         raise NewerArchive
 
@@ -127,20 +126,20 @@ def _check_secrets(settings: Settings, contents: Contents) -> None:
 
 
 async def _restore(
-    settings: Settings, path: Path, contents: Contents, objects: ObjectStore, tell: Tell
+    settings: Settings, path: Path, contents: Contents, objects: ObjectStore, count: Count
 ) -> Restored:
     restored = Restored(contents.bytes)
-    # The database comes last: until then nothing can start on half an installation.
+    # The database is committed last, so that no service can start on an incomplete installation.
     async with open_loading(settings.database_url, contents.header.revision) as loading:
         for name, file in entries(path):
             if name.startswith(OBJECTS):
                 await objects.put(name.removeprefix(OBJECTS), _chunks(file))
                 restored.media += 1
-                tell("media", 1)
+                count("media", 1)
             else:
                 records = await _load_rows(loading, contents, name, file)
                 restored.records += records
-                tell("records", records)
+                count("records", records)
         await loading.bring_up_to_date()
         for collection in registry.collections:
             if collection.searchable:
@@ -151,7 +150,7 @@ async def _restore(
 
 
 async def _load_rows(loading: Loading, contents: Contents, name: str, file: IO[bytes]) -> int:
-    """Returns how many records they were: rows of a collection."""
+    """Returns the number of records, which are rows of a collection."""
     table = name.split("/")[1]
     layout = contents.header.tables[table]
     rows = read_rows(file, layout)

@@ -1,6 +1,6 @@
-"""Which objects of the store belong to the rows of a snapshot.
+"""The keys of the stored files that the rows of a snapshot refer to.
 
-Thumbs are not among them: they are made again at the first request.
+Thumbnails are not included: the first request creates them again.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from masthead.storage.snapshot import Snapshot
 
 async def stored_keys(snapshot: Snapshot) -> AsyncIterator[str]:
     for collection in registry.collections:
-        keys_of = _reader_of(collection)
+        keys_of = _key_reader(collection)
         if keys_of is None:
             continue
         columns = list(tables[collection.name].columns)
@@ -33,29 +33,29 @@ async def stored_keys(snapshot: Snapshot) -> AsyncIterator[str]:
                     yield key
 
 
-def _reader_of(collection: Collection) -> Callable[[Record], list[str]] | None:
+def _key_reader(collection: Collection) -> Callable[[Record], list[str]] | None:
     if collection.name == gdpr_requests.name:
-        return _of_request
+        return _request_keys
     if collection.name == import_runs.name:
-        return _of_import
+        return _import_keys
     fields = [each.name for each in collection.fields if isinstance(each, File)]
     if not fields:
         return None
 
-    def of_record(record: Record) -> list[str]:
+    def record_keys(record: Record) -> list[str]:
         tenant_id, record_id = record["tenant_id"], record["id"]
         return [file_key(tenant_id, collection, record_id, record[name]) for name in fields]
 
-    return of_record
+    return record_keys
 
 
-def _of_request(request: Record) -> list[str]:
+def _request_keys(request: Record) -> list[str]:
     is_export = request["type"] == "export" and request["status"] == "ready"
     return [archive_key(request)] if is_export else []
 
 
-def _of_import(run: Record) -> list[str]:
-    """The uploaded export, and what the run has left; a run from a shell names files elsewhere."""
+def _import_keys(run: Record) -> list[str]:
+    """The uploaded export and the files of the run. Other paths are those of a run from a shell."""
     report: dict[str, Any] = msgspec.json.decode(run["report"] or "null") or {}
     named = [run["object_key"], report.get("redirects"), report.get("errors")]
     own = file_key(run["tenant_id"], import_runs, run["id"], "")

@@ -1,7 +1,7 @@
-"""Takes a backup: one archive of the database as it is at one moment, its files and its secrets.
+"""Takes a backup: one archive of a snapshot of the database, its files and its secrets.
 
-The service goes on meanwhile. Which files belong to the backup is decided by the rows of that
-moment: a file that came later is left out, and one that was deleted since is reported.
+The service may run meanwhile. The rows of the snapshot decide which files belong to the backup: a
+later file is left out, and a file that was deleted since is reported.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ from masthead.storage.objects import ObjectStore, StoredObject
 from masthead.storage.snapshot import Snapshot, open_snapshot
 from masthead.storage.urls import engine_of
 
-Tell = Callable[[str, int], None]
-"""Is called with `records` or `media` and how many more there are."""
+Count = Callable[[str, int], None]
+"""Called with `records` or `media` and the number of new ones."""
 
 REBUILT: Final = (documents.name, search_queue.name)
-"""The search index differs from database to database; a restore has it made anew."""
+"""The search index differs between database engines; a restore rebuilds it."""
 _SHOWN_MISSING: Final = 10
 
 
@@ -62,16 +62,16 @@ class Taken:
     bytes: int = 0
     missing: int = 0
     first_missing: list[str] = field(default_factory=list)
-    """Keys of stored files that rows name and the store does not have."""
+    """Keys of stored files that rows refer to and the store does not have."""
 
-    def miss(self, key: str) -> None:
+    def add_missing(self, key: str) -> None:
         self.missing += 1
         if self.missing <= _SHOWN_MISSING:
             self.first_missing.append(key)
 
 
 async def take_backup(
-    settings: Settings, objects: ObjectStore, path: Path, tell: Tell = lambda _kind, _count: None
+    settings: Settings, objects: ObjectStore, path: Path, count: Count = lambda _kind, _count: None
 ) -> Taken:
     """The database must have the current schema."""
     _refuse_existing(path)
@@ -83,12 +83,12 @@ async def take_backup(
             async with open_snapshot(settings.database_url) as snapshot:
                 archive.add(HEADER, msgspec.json.encode(_header(settings)))
                 archive.add(SECRETS, f"{secrets}\n".encode())
-                await _add_rows(archive, snapshot, taken, tell)
-                await _add_objects(archive, snapshot, objects, taken, tell)
+                await _add_rows(archive, snapshot, taken, count)
+                await _add_objects(archive, snapshot, objects, taken, count)
             taken.bytes = archive.finish()
         finally:
             archive.close()
-        # It may have come meanwhile, from another backup with the same name.
+        # Again, because another backup may have created the file meanwhile.
         _refuse_existing(path)
     return taken
 
@@ -120,7 +120,7 @@ def _layout(table: sa.Table) -> TableLayout:
     )
 
 
-async def _add_rows(archive: ArchiveWriter, snapshot: Snapshot, taken: Taken, tell: Tell) -> None:
+async def _add_rows(archive: ArchiveWriter, snapshot: Snapshot, taken: Taken, count: Count) -> None:
     for table in _tables():
         are_records = table.name in tables
         chunks = RowChunks(archive, table.name)
@@ -129,24 +129,24 @@ async def _add_rows(archive: ArchiveWriter, snapshot: Snapshot, taken: Taken, te
                 chunks.add(row)
             if are_records:
                 taken.records += len(rows)
-                tell("records", len(rows))
+                count("records", len(rows))
         chunks.flush()
 
 
 async def _add_objects(
-    archive: ArchiveWriter, snapshot: Snapshot, objects: ObjectStore, taken: Taken, tell: Tell
+    archive: ArchiveWriter, snapshot: Snapshot, objects: ObjectStore, taken: Taken, count: Count
 ) -> None:
     async for key in stored_keys(snapshot):
         try:
             stored = await _get(objects, key)
             if stored is None:
-                taken.miss(key)
+                taken.add_missing(key)
                 continue
             await archive.add_stream(OBJECTS + key, stored.size, stored.chunks)
         except Unavailable as error:
             raise UnreachableStorage from error
         taken.media += 1
-        tell("media", 1)
+        count("media", 1)
 
 
 async def _get(objects: ObjectStore, key: str) -> StoredObject | None:

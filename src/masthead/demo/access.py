@@ -1,4 +1,4 @@
-"""How to get into the demo tenant: made with it, kept in `demo.json`, printed at each start."""
+"""The credentials of the demo tenant: stored in `demo.json` and printed at each start."""
 
 from __future__ import annotations
 
@@ -44,20 +44,20 @@ class DemoAccess(msgspec.Struct, frozen=True):
     credentials: Credentials
 
     def lines(self) -> tuple[str, str, str]:
-        mine = self.credentials
+        own = self.credentials
         return (
             f"blog: {self.site}",
-            f"admin: {self.site}/admin login: {mine.email} password: {mine.password}",
-            f"api key: {mine.api_key}",
+            f"admin: {self.site}/admin login: {own.email} password: {own.password}",
+            f"api key: {own.api_key}",
         )
 
 
 async def demo_access(parts: Parts) -> DemoAccess | None:
-    """Seeds an empty database. None when there is no demo tenant, or none that was made here."""
+    """Seeds an empty database. None where there is no demo tenant, or no `demo.json` for it."""
     path = parts.settings.data_dir / FILE
     found = await parts.records.find(tenants, {"slug": SLUG})
     if found:
-        credentials = await _known(parts, TenantId(found[0]["id"]), path)
+        credentials = await _stored(parts, TenantId(found[0]["id"]), path)
     elif await parts.records.find(tenants, {}):
         log.warning("demo.not_seeded", reason="the database has tenants already")
         return None
@@ -85,13 +85,13 @@ async def _seed(parts: Parts, path: Path) -> Credentials:
     return credentials
 
 
-async def _known(parts: Parts, tenant_id: TenantId, path: Path) -> Credentials | None:
+async def _stored(parts: Parts, tenant_id: TenantId, path: Path) -> Credentials | None:
     credentials = _read(path)
     if credentials is None:
-        # Somebody's real tenant may have this name: nothing of it is reset.
+        # It may be a real tenant with this slug, so nothing is reset.
         log.warning("demo.unknown", reason=f"{FILE} is not in the data directory")
         return None
-    if await _is_alive(parts, credentials.api_key):
+    if await _is_valid(parts, credentials.api_key):
         return credentials
     _, key = await create_key(parts.records, tenant_id, "Demo", list(SCOPES))
     credentials = msgspec.structs.replace(credentials, api_key=key)
@@ -99,7 +99,7 @@ async def _known(parts: Parts, tenant_id: TenantId, path: Path) -> Credentials |
     return credentials
 
 
-async def _is_alive(parts: Parts, key: str) -> bool:
+async def _is_valid(parts: Parts, key: str) -> bool:
     found = await parts.records.find(api_keys, {"key_hash": hash_key(key)})
     return bool(found) and not found[0]["revoked_at"]
 

@@ -1,4 +1,4 @@
-"""Who reads the demo magazine, and what they say under its posts."""
+"""The members and comments of the demo magazine."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class DemoComment:
     author: str
     body: str
     replies_to: int | None = None
-    """Which comment of this list it answers."""
+    """The index in `COMMENTS` of the comment that it replies to."""
     status: str = "approved"
 
 

@@ -1,4 +1,4 @@
-"""What the demo magazine has published, is keeping for its members, and is still writing."""
+"""The posts of the demo magazine: public ones, ones for members, and drafts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 @dataclass(frozen=True, slots=True)
 class DemoPost:
     key: str
-    """What the demo's comments call it."""
+    """The name that `DemoComment.post` refers to."""
     days_ago: int
     title: str
     tags: tuple[str, ...]

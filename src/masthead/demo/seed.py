@@ -1,4 +1,4 @@
-"""Writes the demo tenant through the engine, each thing at its own moment of the past months."""
+"""Writes the demo tenant through the engine, with dates in the past months."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FOUNDED_DAYS_AGO = 120
 
 @dataclass(slots=True)
 class StoryClock:
-    """The time of the story; the engine stamps what is written with it."""
+    """A clock that is set by hand; the engine stamps records with it."""
 
     moment: datetime
 
@@ -56,7 +56,7 @@ async def create_demo_tenant(records: Records, password: str) -> TenantId:
 async def fill_demo_tenant(
     records: Records, story: StoryClock, tenant_id: TenantId, now: datetime
 ) -> None:
-    """`records` must read its time from `story`, which is moved from one thing to the next."""
+    """`records` must use `story` as its clock, which is set before each record."""
     caller = system(tenant_id)
     for position, member in enumerate(MEMBERS):
         story.moment = now - timedelta(days=FOUNDED_DAYS_AGO - 4 * position, hours=5)
@@ -98,7 +98,7 @@ async def _write_comments(
     published = {post.key: _published(post, now) for post in POSTS}
     ids: list[str] = []
     for position, comment in enumerate(COMMENTS):
-        # Hours apart and in order: a reply comes after what it answers.
+        # Hours apart and in order: a reply is later than its parent.
         story.moment = published[comment.post] + timedelta(hours=1 + 1.5 * position)
         ids.append(await _create(records, caller, comments, _comment(comment, post_ids, ids)))
 

@@ -1,1 +1,1 @@
-"""The way out: a tenant's posts, pages, members and media in formats others import."""
+"""Exports a tenant's posts, pages, members and media in formats that other platforms import."""

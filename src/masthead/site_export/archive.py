@@ -1,4 +1,4 @@
-"""A zip that is written entry by entry, and the names that may stand in one."""
+"""A zip that is written entry by entry, and safe file names for its entries."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from masthead.records.write.slugs import slugify
 LONGEST_NAME = 100
 _LEVEL = 3
 _PLAIN = re.compile(rf"[a-z0-9][a-z0-9_-]{{0,{LONGEST_NAME - 1}}}")
-# Windows takes these for devices, whatever ending follows.
+# Windows treats these as devices, with any extension.
 _DEVICES = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])")
-_ENDS_LIKE_OURS = re.compile(r"-[a-z0-9]{15}\Z")
+_ENDS_WITH_ID = re.compile(r"-[a-z0-9]{15}\Z")
 
 
 def file_stem(slug: str, record_id: str) -> str:
-    """A file name without ending for a slug, which may hold anything but slashes and blanks.
+    """A file name, without extension, for a slug, which may hold anything but slashes and blanks.
 
-    The slug itself where any system can keep it, else what is left of it with the record's id. Two
-    slugs of a collection never share one, not even where case does not count.
+    The slug itself where every file system can store it, else a simplified slug with the record's
+    id. It is unique in a collection, also on file systems that ignore case.
     """
     if is_plain(slug):
         return slug
@@ -33,7 +33,7 @@ def file_stem(slug: str, record_id: str) -> str:
 
 def is_plain(slug: str) -> bool:
     return bool(
-        _PLAIN.fullmatch(slug) and not _DEVICES.fullmatch(slug) and not _ENDS_LIKE_OURS.search(slug)
+        _PLAIN.fullmatch(slug) and not _DEVICES.fullmatch(slug) and not _ENDS_WITH_ID.search(slug)
     )
 
 
@@ -54,19 +54,19 @@ class Archive:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        # What failed half-way is thrown away, and what went wrong first is what is told.
+        # After an error the file is discarded, and that error must not be replaced by another.
         with suppress(OSError, ValueError) if error else nullcontext():
             self._zip.close()
 
     def entry(self, name: str, *, compress: bool = True) -> AbstractContextManager[IO[bytes]]:
-        """One at a time, to be written piece by piece, however much it becomes."""
+        """A stream for one entry. Only one may be open at a time."""
         return self._zip.open(self._info(name, compress), "w", force_zip64=True)
 
     def add(self, name: str, data: bytes) -> None:
         self._zip.writestr(self._info(name, compress=True), data)
 
     async def add_stored(self, name: str, chunks: AsyncIterator[bytes]) -> None:
-        """Uncompressed: pictures, sound and film are compressed already."""
+        """Uncompressed, because media files are compressed already."""
         with self.entry(name, compress=False) as entry:
             async for chunk in chunks:
                 entry.write(chunk)
@@ -74,7 +74,7 @@ class Archive:
     def _info(self, name: str, compress: bool) -> zipfile.ZipInfo:
         info = zipfile.ZipInfo(name, self._moment)
         info.compress_type = zipfile.ZIP_DEFLATED if compress else zipfile.ZIP_STORED
-        # The archive's own level counts only where it makes the entry's description itself.
+        # `ZipFile` ignores its own level for entries that are given as `ZipInfo`.
         info._compresslevel = _LEVEL  # type: ignore[attr-defined]
         info.external_attr = 0o644 << 16
         return info

@@ -1,4 +1,4 @@
-"""What one tenant has, read a page at a time for whoever writes it down."""
+"""Reads the content of one tenant, a page at a time, for the writers of the formats."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from masthead.site_export.media_links import MediaLinks
 from masthead.storage.objects import ObjectStore, StoredObject
 
 TEXTS_PER_PAGE = 20
-"""Posts and pages in memory at a time; one may hold megabytes."""
+"""Posts or pages in memory at a time; each may hold megabytes."""
 ROWS_PER_PAGE = 500
 
 _ALWAYS = ("id", "created", "updated")
@@ -39,8 +39,8 @@ _MEDIA = (*_ALWAYS, "file", "url", "filename", "mime_type", "size", "alt")
 _OF_A_POST = {"excerpt": "", "visibility": "public", "featured_image": ""}
 _OF_A_POST |= {"seo_title": "", "seo_description": ""}
 
-Tell = Callable[[str, int], None]
-"""Told of each page that was handed out: 'posts', 'pages', 'members' or 'media', and how many."""
+Count = Callable[[str, int], None]
+"""Called after each page with 'posts', 'pages', 'members' or 'media', and the number of records."""
 
 
 class ExportServices(Protocol):
@@ -56,26 +56,24 @@ class ExportServices(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Blog:
-    """The site itself."""
-
     slug: str
     name: str
     description: str
     url: str
-    """Without a slash at its end."""
+    """Without a trailing slash."""
     hosts: frozenset[str]
-    """Every host, with its port, that may stand in the address of one of its files."""
+    """Hosts, with their port, that addresses of its files may have."""
     owner_email: str
     now: str
-    """The moment of the export: what is published later than that is scheduled."""
+    """The time of the export. A post that is published later is scheduled."""
 
 
 class Content:
-    """Reads in the engine's default order by cursor. A record that is there all the while is handed
-    out exactly once, whatever others write meanwhile; hashes and secrets stay inside."""
+    """Reads by cursor in the engine's default order, so that concurrent writes neither repeat nor
+    hide a record. Hashes and secrets are not read."""
 
     def __init__(
-        self, services: ExportServices, tenant_id: TenantId, blog: Blog, tell: Tell
+        self, services: ExportServices, tenant_id: TenantId, blog: Blog, count: Count
     ) -> None:
         self.blog = blog
         self.links = MediaLinks(blog.hosts)
@@ -84,15 +82,15 @@ class Content:
         self._records = services.records
         self._objects = services.objects
         self._tenant_id = tenant_id
-        self._tell = tell
+        self._count = count
 
     async def posts(self) -> AsyncIterator[list[Record]]:
         async for found in self._all("posts", posts, _POST, TEXTS_PER_PAGE):
-            # Lists come as the JSON they are stored in, for answers that pass it on.
+            # A page returns lists as stored JSON.
             yield [{**each, "tags": msgspec.json.decode(each["tags"])} for each in found]
 
     async def pages(self) -> AsyncIterator[list[Record]]:
-        """With a post's fields that a page does not have as well, all of them empty."""
+        """With empty values for the fields that only posts have."""
         async for found in self._all("pages", pages, _TEXT, TEXTS_PER_PAGE):
             yield [{**_OF_A_POST, "tags": [], **each} for each in found]
 
@@ -103,7 +101,7 @@ class Content:
         return self._all("media", media, _MEDIA, ROWS_PER_PAGE)
 
     async def media_in(self, texts: Iterable[Record]) -> Mapping[str, Record]:
-        """The media that posts or pages link to or have as their picture, by id."""
+        """By id: the media that posts or pages link to or use as featured image."""
         keys = sorted(
             {
                 link.media_id
@@ -120,7 +118,7 @@ class Content:
         return {each["id"]: each for each in found}
 
     async def file_of(self, item: Record) -> StoredObject | None:
-        """The bytes of a media record as a stream; None, and counted, when they are gone."""
+        """The file of a media record; None, and counted, where it is missing."""
         key = file_key(self._tenant_id, media, item["id"], item["file"])
         try:
             return await self._objects.get(key)
@@ -140,14 +138,14 @@ class Content:
             if found:
                 yield found
                 self.counts[kind] += len(found)
-                self._tell(kind, len(found))
+                self._count(kind, len(found))
             if len(found) < per_page:
                 return
             after = (found[-1]["created"], found[-1]["id"])
 
 
 async def totals(services: ExportServices, tenant_id: TenantId) -> dict[str, int]:
-    """How many there are of each kind right now, for a progress bar."""
+    """The number of records of each kind, for a progress bar."""
     found = {}
     for kind, each in _KINDS.items():
         wanted = ListRequest(per_page=1, names=frozenset({"id"}))

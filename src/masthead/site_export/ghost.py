@@ -1,7 +1,7 @@
-"""Ghost's own export: a JSON file of tables with the media beside it, and its CSV of members.
+"""Ghost's export format: a JSON file of tables, a CSV of members, and the media files.
 
-The body goes out as HTML alone: Ghost's importer turns it into its editor's own form, and puts its
-own addresses in place of those of the files that come along.
+Bodies are HTML, which Ghost's importer converts for its editor. It also replaces the addresses of
+the media files in the archive.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from masthead.site_export.tables import write_row
 from masthead.site_export.tag_slugs import TagSlugs
 
 VERSION = "5.130.2"
-"""Of Ghost, whose tables these are; 5.x and 6.x import them."""
+"""Of Ghost, with these tables; 5.x and 6.x import them."""
 PLACEHOLDER = "__GHOST_URL__"
 LONGEST_EXCERPT = 300
 LONGEST_ALT = 125
@@ -90,18 +90,18 @@ async def _post_rows(content: Content, tables: _Tables) -> AsyncIterator[Row]:
         async for page in texts:
             known = await content.media_in(page)
             for each in page:
-                picture = links.replace(each["featured_image"], known, _in_ghost)
-                html = links.replace(each["content_html"], known, _in_ghost)
+                picture = links.replace(each["featured_image"], known, _ghost_url)
+                html = links.replace(each["content_html"], known, _ghost_url)
                 tables.add(each, _alt_of(each, links, known))
                 yield _post(kind, each, html, picture, content.blog)
 
 
-def _in_ghost(_link: MediaLink, item: Record) -> str:
+def _ghost_url(_link: MediaLink, item: Record) -> str:
     return f"{PLACEHOLDER}/{_path(item)}"
 
 
 def _path(item: Record) -> str:
-    """Where Ghost keeps a file of its kind; ids and stored names are safe as they are."""
+    """Where Ghost stores a file of this type. Ids and stored names are safe in a path."""
     family = item["mime_type"].partition("/")[0]
     folder = {"image": "images", "video": "media", "audio": "media"}.get(family, "files")
     return f"content/{folder}/{item['id']}/{item['file']}"
@@ -150,14 +150,14 @@ def _status(record: Record, blog: Blog) -> str:
 
 
 def _shortened(excerpt: str) -> str:
-    """Ghost refuses a post whose excerpt is longer than its editor allows."""
+    """Ghost refuses a post with a longer excerpt."""
     if len(excerpt) <= LONGEST_EXCERPT:
         return excerpt
     return excerpt[: LONGEST_EXCERPT - 1].rsplit(None, 1)[0] + "…"
 
 
 class _Tables:
-    """What stands behind the posts in the file, kept on disk until those are written."""
+    """The tables after the posts, spooled to disk until the posts are written."""
 
     def __init__(self, blog: Blog, files: Mapping[str, IO[bytes]]) -> None:
         self._blog = blog
@@ -168,13 +168,13 @@ class _Tables:
     def add(self, record: Record, picture_alt: str) -> None:
         post_id = record["id"]
         author = {"post_id": post_id, "author_id": _OWNER_ID, "sort_order": 0}
-        self._keep("posts_authors", _key(post_id, "author"), author)
+        self._spool("posts_authors", _key(post_id, "author"), author)
         for position, name in enumerate(record["tags"]):
             tag = {"post_id": post_id, "tag_id": self._tag(name)["id"], "sort_order": position}
-            self._keep("posts_tags", _key(post_id, name), tag)
+            self._spool("posts_tags", _key(post_id, name), tag)
         if record["seo_title"] or record["seo_description"] or picture_alt:
             meta = _meta(post_id, record["seo_title"], record["seo_description"], picture_alt)
-            self._keep("posts_meta", _key(post_id, "meta"), meta)
+            self._spool("posts_meta", _key(post_id, "meta"), meta)
 
     def all(self) -> Iterable[tuple[str, Iterable[bytes]]]:
         for name, file in self._files.items():
@@ -191,7 +191,7 @@ class _Tables:
         for name, rows in fixed.items():
             yield name, [b",\n".join(map(_encode, rows))]
 
-    def _keep(self, table: str, row_id: str, row: Row) -> None:
+    def _spool(self, table: str, row_id: str, row: Row) -> None:
         self._files[table].write(b",\n" + _encode({"id": row_id, **row}))
 
     def _tag(self, name: str) -> Row:
@@ -202,14 +202,14 @@ class _Tables:
 
 def _rows_in(file: IO[bytes]) -> Iterator[bytes]:
     file.seek(0)
-    # The first row starts with the comma that parts it from none.
+    # Without the comma before the first row.
     file.read(1)
     while piece := file.read(65_536):
         yield piece
 
 
 def _key(*parts: str) -> str:
-    """An id in Ghost's form that is the same in every export."""
+    """An id in Ghost's format, the same in every export."""
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
 
 
@@ -280,7 +280,7 @@ def _owner(blog: Blog) -> Row:
 
 def _member(member: Record) -> tuple[object, ...]:
     is_paid = member["tier"] == "paid"
-    # To Ghost, and to us, a customer at the payment processor is one who pays.
+    # Ghost's importer, and ours, treats every member with a customer id as paying.
     customer = member["payment_customer_id"] if is_paid else ""
     label = "" if member["status"] == "active" else member["status"]
     return (

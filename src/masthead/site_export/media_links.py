@@ -1,4 +1,4 @@
-"""The addresses of a tenant's own media files: finding them in a text and putting others there."""
+"""Finds and replaces the addresses of a tenant's own media files in a text."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from masthead.records.collection import Record
 @dataclass(frozen=True, slots=True)
 class MediaLink:
     written: str
-    """As it stands in the text."""
+    """As written in the text."""
     path: str
-    """Path and query, as the site serves them."""
+    """Path and query."""
     media_id: str
     name: str
     is_relative: bool
 
 
 class MediaLinks:
-    """A link is what stands at the start of a text, behind a quote, a blank or a comma: the same
-    letters in the middle of another address are not ours."""
+    """A link starts at the start of the text or after a quote, a blank, a comma or such. The same
+    characters inside another address are no link."""
 
     def __init__(self, hosts: Iterable[str]) -> None:
         own = "|".join(re.escape(host) for host in sorted(hosts))
@@ -34,23 +34,23 @@ class MediaLinks:
         )
 
     def find(self, text: str) -> Iterator[MediaLink]:
-        # Most texts have none, and the pattern starts anywhere.
+        # A quick check, because most texts have none.
         if "/media/" in text:
             yield from map(_link, self._pattern.finditer(text))
 
     def replace(
         self, text: str, found: Mapping[str, Record], address: Callable[[MediaLink, Record], str]
     ) -> str:
-        """A link to what is not among `found` stays as it is."""
+        """Leaves links to media that are not in `found` unchanged."""
 
-        def put(match: re.Match[str]) -> str:
+        def replaced(match: re.Match[str]) -> str:
             link = _link(match)
             item = found.get(link.media_id)
             if item is None or item["file"] != link.name:
                 return link.written
             return address(link, item)
 
-        return self._pattern.sub(put, text) if "/media/" in text else text
+        return self._pattern.sub(replaced, text) if "/media/" in text else text
 
 
 def _link(match: re.Match[str]) -> MediaLink:

@@ -1,4 +1,4 @@
-"""The file that an export ends up in: there when it is whole, and not before."""
+"""Writes a file atomically: it appears when it is complete."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from masthead.errors import MastheadError
 
 
 class CannotWrite(MastheadError):
-    """The message is one sentence for the person who named the file."""
+    """The message names the file."""
 
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[BinaryIO]:
-    """A file beside `path` that takes its name, and the place of what had it, once all is written.
+    """A temporary file in the same folder, renamed to `path` once it is complete.
 
-    Only its owner may read it: an export has the members' addresses and the drafts.
+    Only its owner may read it, because an export has the addresses of members and the drafts.
     """
     if path.is_dir():
         raise CannotWrite(f"{path} is a folder; name a file to write.")

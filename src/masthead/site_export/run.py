@@ -1,4 +1,4 @@
-"""One export from beginning to end: which format, into which file, and what there was."""
+"""Runs an export: picks the writer of the format and writes the file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import BinaryIO
 from masthead import clock
 from masthead.ids import TenantId
 from masthead.records.collection import Record
-from masthead.site_export.content import Content, ExportServices, Tell, blog_of
+from masthead.site_export.content import Content, Count, ExportServices, blog_of
 from masthead.site_export.ghost import write_ghost
 from masthead.site_export.output import whole_file
 from masthead.site_export.static_pages import write_static_pages
@@ -41,7 +41,7 @@ KINDS: dict[Format, tuple[str, ...]] = {
     Format.CSV: ("members", "posts", "pages"),
     Format.HTML: ("posts", "pages", "media"),
 }
-"""What each carries, in the order of writing. Members' addresses only where others import them."""
+"""What each format has, in the order of writing. Members are in formats that others import."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,22 +53,23 @@ class Exported:
     members: int
     media: int
     missing_files: int
-    """Media whose bytes the object store no longer has; they are left out."""
+    """Media whose file is missing in the object store; they are left out."""
     bytes: int
 
 
-def _quietly(_kind: str, _count: int) -> None:
-    pass
-
-
 async def export_site(
-    services: ExportServices, tenant: Record, form: Format, output: Path, tell: Tell = _quietly
+    services: ExportServices,
+    tenant: Record,
+    export_format: Format,
+    output: Path,
+    count: Count = lambda _kind, _count: None,
 ) -> Exported:
-    """Writes everything of the tenant that the format carries, drafts and what only members may
-    read included: it is the owner's own. Raises `CannotWrite`; then nothing is left behind."""
+    """Writes all content of the tenant, with drafts and posts for members. Raises `CannotWrite` and
+    leaves no file then."""
     blog = await blog_of(services, tenant, clock.to_text(services.records.clock()))
-    content = Content(services, TenantId(tenant["id"]), blog, tell)
+    content = Content(services, TenantId(tenant["id"]), blog, count)
     with whole_file(output) as file:
-        await WRITERS[form](content, file)
+        await WRITERS[export_format](content, file)
         size = file.tell()
-    return Exported(form, output, **content.counts, missing_files=content.missing_files, bytes=size)
+    missing = content.missing_files
+    return Exported(export_format, output, **content.counts, missing_files=missing, bytes=size)

@@ -1,6 +1,6 @@
-"""A tenant's texts as a folder of plain pages in a zip: unpack it, open `index.html`, read.
+"""A tenant's posts and pages as static HTML files in a zip, with an `index.html`.
 
-Nothing on a page asks the network but what its author linked to from elsewhere.
+A page loads nothing from the network except files of other sites that its author embedded.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _ROOTED = re.compile(r"(?<![^\s,])/(?!/)")
 
 
 class _Line(msgspec.Struct):
-    """A text in the table of contents."""
+    """A post or page in the table of contents."""
 
     kind: str
     path: str
@@ -89,7 +89,7 @@ def _line(kind: str, record: Record, blog: Blog) -> _Line:
 
 
 def _note(record: Record, blog: Blog) -> str:
-    """What a reader of the site would not see as it stands here."""
+    """Why a visitor of the site would not see the text."""
     if record["status"] != PUBLISHED:
         return "draft"
     if record["published_at"] > blog.now:
@@ -110,7 +110,7 @@ def _page(content: Content, record: Record, line: _Line, known: Mapping[str, Rec
 
 
 def _index(blog: Blog, lines: IO[bytes]) -> Iterator[str]:
-    """In pieces: a table of contents may have a hundred thousand lines."""
+    """Streamed, because it may have a hundred thousand lines."""
     lines.seek(0)
     read = (msgspec.json.decode(line, type=_Line) for line in lines)
     groups = itertools.groupby(read, key=lambda line: line.kind)
@@ -120,7 +120,7 @@ def _index(blog: Blog, lines: IO[bytes]) -> Iterator[str]:
 
 
 class _Addresses:
-    """Makes addresses work in a file that lies one folder deep in the unpacked archive."""
+    """Rewrites addresses for a file that is one folder deep in the unpacked archive."""
 
     def __init__(self, content: Content, known: Mapping[str, Record]) -> None:
         self._url = content.blog.url
@@ -140,14 +140,14 @@ class _Addresses:
         )
 
     def changed(self, attribute: str, value: str) -> str | None:
-        """None takes the attribute away."""
+        """None removes the attribute."""
         safe = _SAFE.get(attribute)
         if safe is None:
             return value
         value = safe(value)
         if not value:
             return None
-        value = self._links.replace(value, self._known, _beside)
+        value = self._links.replace(value, self._known, _relative_path)
         if attribute in _FOLLOWED:
             return self._link(value)
         return _ROOTED.sub(f"{self._url}/", value)
@@ -167,10 +167,10 @@ _SAFE = {
 }
 
 
-def _beside(_link: MediaLink, item: Record) -> str:
+def _relative_path(_link: MediaLink, item: Record) -> str:
     return f"../{_media_path(item)}"
 
 
 def _media_path(item: Record) -> str:
-    """Ids and stored names are safe as they are."""
+    """Ids and stored names are safe in a path."""
     return f"media/{item['id']}/{item['file']}"

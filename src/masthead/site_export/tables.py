@@ -1,4 +1,4 @@
-"""Posts and members as tables: CSV that spreadsheet programs open and can't be tricked with."""
+"""Posts and members as CSV, with cells that a spreadsheet program does not run as formulas."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _TEXTS = (
     *("content_html", "featured_image", "seo_title", "seo_description", "created", "updated", "id"),
 )
 
-# What a spreadsheet takes for a formula, also behind quotes that are in the text itself: then
-# taking one quote away brings back what was there.
+# What a spreadsheet reads as a formula, also after quotes of the text itself, so that removing one
+# quote restores every text.
 _FORMULA = re.compile(r"'*[=+\-@\t\r\n]")
 
 
@@ -40,7 +40,7 @@ def write_row(entry: IO[bytes], cells: Iterable[object]) -> None:
 
 
 def guarded(text: str) -> str:
-    """`=1+1` becomes `'=1+1`, which is shown and never computed."""
+    """`=1+1` becomes `'=1+1`, which a spreadsheet does not compute."""
     return f"'{text}" if _FORMULA.match(text) else text
 
 
@@ -59,7 +59,7 @@ def _cell(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, list):
-        # A row of its own inside the cell: a tag may have a comma.
+        # CSV inside the cell, because a tag may have a comma.
         return guarded(_line(value).rstrip("\r\n"))
     return guarded(str(value))
 

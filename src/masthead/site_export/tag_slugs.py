@@ -1,4 +1,4 @@
-"""The names that tags have in addresses elsewhere: another one for every tag."""
+"""Slugs for tags on other platforms, a different one for every tag."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ LONGEST = 180
 
 
 class TagSlugs:
-    """Of `C` and `C++` the first to be asked for is `c`, the other `c-2`: elsewhere two tags of one
-    slug are one tag."""
+    """`C` and `C++` become `c` and `c-2`: other platforms merge tags that have the same slug."""
 
     def __init__(self) -> None:
         self._by_name: dict[str, str] = {}

@@ -1,7 +1,7 @@
-"""WXR 1.2, the format of WordPress: what its importer reads, and with it most other platforms.
+"""WXR 1.2, the export format of WordPress, which most other platforms import, too.
 
-Laid out line by line as WordPress writes it, because some readers are not XML parsers. What
-WordPress has no field for stands in `_masthead_…` post meta: others ignore it, we read it again.
+The line breaks are those of WordPress, because some importers are not XML parsers. Values that
+WordPress has no field for are in `_masthead_…` post meta, which our own importer reads.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class _Writer:
         self._tag_slugs = TagSlugs()
         self._last_number = 0
         self._attachments: dict[str, int] = {}
-        """The number of each attachment by its address: a post names its picture by number."""
+        """Numbers by address: a post refers to its picture by number."""
 
     def head(self) -> str:
         blog = self._blog
@@ -130,13 +130,13 @@ class _Writer:
         return self._attachment(address, item, item["alt"])
 
     def text(self, kind: str, record: Record, known: Mapping[str, Record]) -> Iterator[str]:
-        """The post or page, and its picture if that is none of the tenant's media."""
+        """The post or page, and its picture if that is not one of the tenant's media."""
         picture = self._picture(record, known)
         is_foreign = bool(picture) and picture not in self._attachments
         if is_foreign:
             self._attachments[picture] = self._next_number()
         number = self._next_number()
-        text = self._links.replace(record["content_html"], known, self._from_anywhere)
+        text = self._links.replace(record["content_html"], known, self._absolute)
         more = [self._tag(name) for name in record["tags"]]
         more += self._meta_of(record, self._attachments.get(picture))
         yield self._item(
@@ -157,7 +157,7 @@ class _Writer:
             yield self._attachment(picture, record, "")
 
     def _picture(self, record: Record, known: Mapping[str, Record]) -> str:
-        """The featured image's address for somebody who is not on the site."""
+        """The absolute address of the featured image."""
         address = record["featured_image"]
         for link in self._links.find(address):
             item = known.get(link.media_id)
@@ -168,7 +168,7 @@ class _Writer:
     def _media_address(self, item: Record) -> str:
         return self._blog.url + media_path(item["id"], item["file"])
 
-    def _from_anywhere(self, link: MediaLink, _item: Record) -> str:
+    def _absolute(self, link: MediaLink, _item: Record) -> str:
         return f"{self._blog.url}{link.path}" if link.is_relative else link.written
 
     def _address(self, kind: str, record: Record, number: int) -> str:
@@ -188,7 +188,7 @@ class _Writer:
             "_yoast_wpseo_metadesc": record["seo_description"],
             "_masthead_id": record["id"],
             "_masthead_visibility": record["visibility"],
-            # WordPress counts in whole seconds.
+            # WordPress has no milliseconds.
             "_masthead_published_at": record["published_at"],
         }
         return (_META.format(key=key, value=_cdata(value)) for key, value in meta.items() if value)
@@ -222,7 +222,7 @@ class _Writer:
         return _ITEM.format(
             author=self._author,
             published=_rfc822(clock.from_text(date)) if date else "",
-            # A draft has no date; WordPress shows when it was last worked on.
+            # A draft has no date; WordPress shows when it was last modified.
             date=_moment(date) if date else modified,
             date_gmt=_moment(date) if date else NO_DATE,
             modified=modified,
@@ -240,8 +240,8 @@ def _cdata(text: str) -> str:
 
 
 def _text(plain: str) -> str:
-    """Titles, excerpts and names of tags are HTML to WordPress. Not every reader knows that, so
-    what can stand as it is does."""
+    """Titles, excerpts and tag names are HTML in WordPress. Only the necessary characters are
+    escaped, because some importers do not decode them."""
     return _cdata(_ENTITY.sub("&amp;", plain).replace("<", "&lt;").replace(">", "&gt;"))
 
 
@@ -250,12 +250,12 @@ def _escaped(text: str) -> str:
 
 
 def _as_block(html: str) -> str:
-    """Without the block's marks WordPress would make paragraphs and line breaks of its own."""
+    """Without block comments WordPress would insert paragraphs and line breaks."""
     return f"<!-- wp:html -->\n{html}\n<!-- /wp:html -->" if html else ""
 
 
 def _percent(slug: str) -> str:
-    """As WordPress stores names in other scripts: percent signs and small letters."""
+    """As WordPress stores non-ASCII names: percent-encoded in lower case."""
     return _ESCAPED.sub(lambda found: found[0].lower(), quote(slug, safe="!$&'()*+,;=:@"))
 
 
