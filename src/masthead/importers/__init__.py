@@ -1,2 +1,2 @@
-"""Moving in from other platforms: each source is read into the same few shapes, and one run
+"""Imports from other platforms: a reader per platform yields the types of `source`, and `run`
 writes them."""

@@ -1,5 +1,4 @@
-"""What importing leaves behind for people to see: the runs with their reports, and the redirects
-from old addresses to new ones."""
+"""The collections of imports: runs with their reports, and redirects from old addresses."""
 
 from __future__ import annotations
 
@@ -44,7 +43,7 @@ import_runs = Collection(
             write=Access.ENGINE,
         ),
         Text(name="file_name", max=255, write=Access.ENGINE),
-        # Where the uploaded file lies; '' for a file on the disk of whoever ran the command.
+        # Of the uploaded file; '' for a run from a shell.
         Text(name="object_key", max=1024, read=Access.ENGINE, write=Access.ENGINE),
         Json(name="options", write=Access.ENGINE),
         Flag(name="dry_run", write=Access.ENGINE),

@@ -1,7 +1,6 @@
-"""Imports that somebody started in the admin: queued with their uploaded file, run by the worker.
+"""Imports of an uploaded file: queued, and run by the worker.
 
-Every batch commits with how far the run has come, so a worker that dies leaves a run that the next
-one takes up where it stopped.
+Every batch commits with the progress of the run, so another worker can resume it after a crash.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ CONCURRENCY: Final = {RUN_JOB: 1}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueuedImport:
-    """`object_key` is where the uploaded file lies; it goes when the run is over."""
+    """`object_key` is that of the uploaded file, which is deleted after the run."""
 
     platform: str
     file_name: str
@@ -40,16 +39,16 @@ class QueuedImport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeptOptions(Options):
-    """What is kept with the run, so that whoever takes it up does the same."""
+class StoredOptions(Options):
+    """The field `options` of the run, from which a worker resumes it."""
 
     batch_size: int = DEFAULT_BATCH
     emit_events: bool = False
 
 
 async def queue_import(records: Records, tenant_id: TenantId, wanted: QueuedImport) -> Record:
-    """The run's record, whose state and report tell how it goes."""
-    options = KeptOptions(
+    """Returns the run's record, which has its state and report."""
+    options = StoredOptions(
         **asdict(wanted.options), batch_size=wanted.batch_size, emit_events=wanted.emit_events
     )
     new = NewRun(
@@ -62,19 +61,18 @@ async def queue_import(records: Records, tenant_id: TenantId, wanted: QueuedImpo
 
 
 class ImportWork:
-    """The worker's side of it. An import may take longer than a process is given to end."""
+    """Runs imports in the worker, and stops them between two batches."""
 
     def __init__(self) -> None:
         self._is_stopping = False
 
     def stop(self) -> None:
-        """A run in hand ends after its batch, and is queued again for whoever comes next."""
+        """The current run stops after its batch and is queued again."""
         self._is_stopping = True
 
     def handlers(self, services: ImportServices) -> Mapping[str, Handler]:
         async def run(job: Job) -> None:
-            # Loaded with the first import: its parsers are a noticeable part of a start that may
-            # never see one.
+            # Imported with the first job, because its parsers are slow to load.
             from masthead.importers.run.queued import ImportJob
 
             await ImportJob(services, job, lambda: self._is_stopping).run()

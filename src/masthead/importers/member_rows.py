@@ -1,4 +1,4 @@
-"""What all lists of members have in common: addresses are checked, and repeated ones become one."""
+"""Common to all lists of members: checks addresses and merges repeated ones."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ INVALID: Final = "invalid e-mail"
 REPEATED: Final = "same e-mail as an earlier row"
 MAX_MEMBERS: Final = 1_000_000
 MAX_LINES: Final = 2 * MAX_MEMBERS
-"""Some lists name everybody twice, and a cell may have lines of its own."""
+"""Some lists have every member twice, and a cell may contain line breaks."""
 TOO_MANY: Final = f"The list has more than {MAX_MEMBERS:,} members. Split it into several."
 MAX_NAME: Final = 255
-"""Characters of a name or a payment id; members have no longer ones."""
+"""Characters of a name or a payment id, as in the fields of a member."""
 _SHOWN: Final = 100
 
 Entry = SourceMember | Skipped
 
 
 def checked_email(given: str) -> str | None:
-    """As members are stored; None for what the service can't write to."""
+    """As it is stored; None for an invalid address."""
     email = normal_email(given)
-    # Without a dot it is a machine's name, not a place on the internet.
-    is_on_the_internet = "." in email.rpartition("@")[2]
-    return email if is_on_the_internet and is_email(email) else None
+    # A host without a dot is a local machine.
+    is_public_host = "." in email.rpartition("@")[2]
+    return email if is_public_host and is_email(email) else None
 
 
 def refused(number: int, email: str) -> Skipped:
@@ -42,16 +42,16 @@ def refuse_if_too_many(lists: Iterable[CsvTable]) -> None:
 
 
 class MergedMembers:
-    """One member per address: the first row's profile, paid if any row is.
+    """One member per address: the profile of the first row, paid if any row is.
 
-    Two readings, so that little is kept: the first collects what later rows tell of payment, the
-    second gives the members. Where a later row pays, it also fills what the first leaves empty:
-    the list of payments has no dates, the other one no customers.
+    Reads twice to save memory: the first pass collects later rows with a payment, the second
+    yields the members. A later row with a payment also fills empty values of the first, because
+    lists of payments have no dates, and other lists have no customers.
     """
 
     def __init__(self, read: Callable[[], Iterator[Entry]]) -> None:
         self._read = read
-        # Hashes instead of addresses: half a million take 40 MB less.
+        # Hashes instead of addresses save 40 MB for half a million.
         seen: set[int] = set()
         self._later: dict[int, SourceMember | None] = {}
         for entry in read():

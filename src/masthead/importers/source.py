@@ -1,7 +1,7 @@
-"""What an export file holds, in the words of Masthead: every reader yields these shapes and
-nothing else, so that one run writes posts, members and images of all platforms alike.
+"""The content of an export as types that every reader yields, so that one pipeline writes posts,
+members and images of all platforms.
 
-What is made by the thousand and goes from process to process is a `Struct`."""
+Items are `Struct`s, because thousands of them are sent between processes."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from masthead.errors import MastheadError
 
 
 class BadFile(MastheadError):
-    """The file can't be imported at all; the message is one sentence for the person who gave it."""
+    """The file can't be imported; the message is one sentence for the user."""
 
 
 Kind = Literal["post", "page", "product"]
 
 PAYWALL = '<hr class="paywall">'
-"""Stands in a text where the part begins that only those see whom its visibility lets in."""
+"""Marks where the part of a text begins that only members of its visibility may read."""
 
 
 def post_key(kind: Kind, source_id: str) -> str:
-    """What an import remembers an item by."""
+    """The `source_id` of an item in `import_items`."""
     return f"{kind}:{source_id}"
 
 
 class SourcePost(Struct, frozen=True):
-    """A post, page or product as the other platform had it, with the body already HTML.
+    """A post, page or product of the other platform.
 
-    The HTML is as the source wrote or rendered it: not sanitized, images still at the old place.
+    Its HTML is not sanitized and has the old addresses of pictures.
     """
 
     source_id: str
-    """Stable in the source's own words; with the tenant and the platform it names the item."""
+    """The id in the source, the same in every export."""
     kind: Kind
     title: str
     slug: str = ""
@@ -45,24 +45,22 @@ class SourcePost(Struct, frozen=True):
     status: Literal["draft", "published"] = "draft"
     visibility: Literal["public", "members", "paid"] = "public"
     published_at: str = ""
-    """UTC, in the service's own form (`masthead.clock`); '' when the source has no usable date."""
+    """UTC, in the format of `masthead.clock`; '' where the source has no usable date."""
     tags: tuple[str, ...] = ()
     featured_image: str = ""
     featured_image_alt: str = ""
     seo_title: str = ""
     seo_description: str = ""
     old_path: str = ""
-    """Path and query of the old permalink, for the redirects; '' when there was none."""
+    """Path and query of the old permalink, for redirects; '' for none."""
     price_cents: int | None = None
     currency: str = ""
     warnings: tuple[str, ...] = ()
     authors: tuple[str, ...] = ()
-    """The source ids of those who wrote it, where authors are asked for."""
+    """Source ids, if authors are imported."""
 
 
 class SourceAuthor(Struct, frozen=True):
-    """One of those who wrote posts. Known here by the e-mail address."""
-
     source_id: str
     email: str
     name: str = ""
@@ -76,42 +74,42 @@ class SourceMember(Struct, frozen=True):
     newsletter: bool = True
     payment_customer_id: str = ""
     created: str = ""
-    """UTC, in the service's own form; '' when unknown."""
+    """UTC, in the format of `masthead.clock`; '' if unknown."""
 
 
 class SourceComment(Struct, frozen=True):
-    """A comment as text. A reader yields it after the one that it answers."""
+    """A comment as text. A reader yields it after its parent."""
 
     source_id: str
     post_key: str
-    """What the import remembers its post by."""
+    """`post_key` of its post."""
     parent_id: str = ""
-    """The source id of the comment that it answers; '' for none."""
+    """The source id of the comment that it replies to; '' for none."""
     author_name: str = ""
     author_email: str = ""
     body: str = ""
     status: Literal["approved", "pending", "spam"] = "pending"
     created: str = ""
-    """UTC, in the service's own form; '' when unknown."""
+    """UTC, in the format of `masthead.clock`; '' if unknown."""
     warnings: tuple[str, ...] = ()
 
 
 class Skipped(Struct, frozen=True):
-    """Something in the file that is left out on purpose, with a reason to count and show."""
+    """An item that is not imported, with the reason."""
 
     what: Literal["post", "page", "product", "member", "comment", "author"]
     source_id: str
     reason: str
-    """Short and the same for all of its kind: 'scheduled', 'page', 'password protected'."""
+    """Short and without details, because reports count by reason: 'scheduled', 'page'."""
     title: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the flags ask of a reader."""
+    """The options of a reader."""
 
     site_url: str = ""
-    """The old address, for exports that do not tell it; without a trailing slash."""
+    """The old address, for exports that do not have it; without a trailing slash."""
     include_pages: bool = False
     include_products: bool = False
     include_comments: bool = False
@@ -122,23 +120,23 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """What a first, cheap pass knows: for the progress bar and for resolving images."""
+    """The result of a first pass, for the progress bar and for resolving images."""
 
     platform: Literal["wordpress", "substack", "ghost"]
     site_url: str = ""
     posts: int | None = None
     members: int | None = None
     comments: int = 0
-    """Those that are to be imported."""
+    """To be imported."""
     left_out: Mapping[str, int] = field(default_factory=dict)
-    """How many `comments` and `authors` there are that nobody has asked for."""
+    """Counts of `comments` and `authors` that the options leave out."""
     files: Mapping[str, str] = field(default_factory=dict)
-    """Images that lie in the archive itself: their old URL or path, and the name of the entry."""
+    """Images in the archive: from their old URL or path to the name of the entry."""
 
 
 class Source(Protocol):
-    """An opened export. Opening refuses what is not the format (`BadFile`) before anything is
-    written; reading streams, so that memory does not grow with the file."""
+    """An opened export. Opening raises `BadFile` for another format, before anything is written.
+    Items are streamed, so that memory does not grow with the file."""
 
     overview: Overview
 
@@ -151,7 +149,7 @@ class Source(Protocol):
     def comments(self) -> Iterator[SourceComment | Skipped]: ...
 
     def read_file(self, entry: str) -> bytes:
-        """An image of `overview.files`; at most the limit of an upload."""
+        """An image of `overview.files`, at most as large as an upload."""
         ...
 
     def close(self) -> None: ...

@@ -1,4 +1,5 @@
-"""The memory of what was imported: by it a second run changes nothing and a cut-off one goes on."""
+"""The table of imported items, by which a second run changes nothing and an interrupted one
+resumes."""
 
 from __future__ import annotations
 
@@ -12,14 +13,14 @@ import_items = Table(
     "import_items",
     metadata,
     Column("tenant_id", dialects.Text(), nullable=False),
-    # The platform, or what else names a family of ids (copied images have one of their own).
+    # The namespace of the ids: `opening.id_namespace`, or `images` for copied images.
     Column("source", dialects.Text(), nullable=False),
     Column("source_id", dialects.Text(), nullable=False),
     Column("collection", dialects.Text(), nullable=False),
     Column("record_id", dialects.Text(), nullable=False),
-    # Of the item as the source had it: another one means that the source has changed.
+    # Of the item in the source; another fingerprint means that the source has changed.
     Column("fingerprint", dialects.Text(), nullable=False),
-    # As the import left the record: another one means that somebody has edited it here.
+    # After the import; another version means that the record was edited since.
     Column("record_version", dialects.Integer(), nullable=False, server_default=text("1")),
     PrimaryKeyConstraint("tenant_id", "source", "source_id"),
 )

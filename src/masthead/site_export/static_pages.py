@@ -19,7 +19,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from masthead import clock
-from masthead.importers.html.foreign_html import tamed
+from masthead.importers.html.foreign_html import presanitized
 from masthead.importers.images.srcset import safe_srcset
 from masthead.records.collection import Record
 from masthead.records.safe_addresses import LINK_SCHEMES, safe_link, safe_picture
@@ -132,7 +132,7 @@ class _Addresses:
 
     def cleaned(self, html: str) -> str:
         return nh3.clean(
-            tamed(html),
+            presanitized(html),
             tags=_TAGS,
             attributes=_ATTRIBUTES,
             attribute_filter=lambda _tag, name, value: self.changed(name, value),

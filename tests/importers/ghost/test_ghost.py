@@ -13,7 +13,7 @@ import pytest
 
 from masthead.importers.ghost import links
 from masthead.importers.ghost.bodies import NO_ADDRESS, UNREADABLE
-from masthead.importers.ghost.posts import UNDATED, WALLED
+from masthead.importers.ghost.posts import HAS_PREVIEW, UNDATED
 from masthead.importers.ghost.reader import GhostSource, open_ghost
 from masthead.importers.source import (
     PAYWALL,
@@ -191,7 +191,7 @@ def test_the_end_of_a_public_preview_is_marked_where_there_is_one(
         assert (post.html, post.warnings) == ("<p>Teaser</p><p>More</p>", ())
     else:
         assert post.html == f"<p>Teaser</p>{PAYWALL}<p>More</p>"
-        assert post.warnings == (WALLED,)
+        assert post.warnings == (HAS_PREVIEW,)
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,10 @@ from msgspec.structs import replace
 from tests.importers.run.exports import post
 
 from masthead.importers.run.preparing import (
-    MOST_PICTURES,
-    MOST_REFERENCES,
-    MOST_TAGS,
-    WORTH_A_PROCESS,
+    MAX_PICTURES,
+    MAX_REFERENCES,
+    MAX_TAGS,
+    POSTS_FOR_ONE_PROCESS,
     Preparing,
     prepare_all,
 )
@@ -33,7 +33,7 @@ def posts() -> list[SourcePost]:
 
 @pytest.mark.parametrize(
     ("piece", "most"),
-    [("<b>", MOST_TAGS), ("a & ", MOST_REFERENCES), ('<IMG src="a.png">', MOST_PICTURES)],
+    [("<b>", MAX_TAGS), ("a & ", MAX_REFERENCES), ('<IMG src="a.png">', MAX_PICTURES)],
     ids=["tags", "references", "pictures"],
 )
 def test_a_text_that_nobody_wrote_fails_alone(
@@ -48,7 +48,7 @@ def test_a_text_that_nobody_wrote_fails_alone(
 
 
 async def test_a_small_export_starts_no_process(posts: list[SourcePost]) -> None:
-    small = Preparing(WORTH_A_PROCESS - 1)
+    small = Preparing(POSTS_FOR_ONE_PROCESS - 1)
     assert await small.prepare(posts, "") == prepare_all(posts, "")
     assert multiprocessing.active_children() == []
     small.close()
@@ -56,7 +56,7 @@ async def test_a_small_export_starts_no_process(posts: list[SourcePost]) -> None
 
 async def test_a_large_export_is_prepared_by_a_process(posts: list[SourcePost]) -> None:
     expected = prepare_all(posts, "")
-    large = Preparing(WORTH_A_PROCESS)
+    large = Preparing(POSTS_FOR_ONE_PROCESS)
     while not multiprocessing.active_children():
         assert await large.prepare(posts, "") == expected
     for child in multiprocessing.active_children():

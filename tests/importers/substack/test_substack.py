@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from masthead.importers.source import PAYWALL, BadFile, Options, Skipped, SourceMember, SourcePost
-from masthead.importers.substack.posts import RECORDING, SCHEDULED, UNDATED, WALLED
+from masthead.importers.substack.posts import HAS_PAYWALL, RECORDING, SCHEDULED, UNDATED
 from masthead.importers.substack.reader import MAX_HTML, NO_HTML, NO_ROW, open_substack
 
 HEADER = "post_id,post_date,is_published,email_sent_at,type,audience,title,subtitle,podcast_url\n"
@@ -85,7 +85,7 @@ def test_a_paywall_in_a_text_is_told_and_makes_the_post_paid(audience: str, fold
     add(folder, f"1.a,{DATE},TRUE,,newsletter,{audience},A,,", html)
     (post,) = posts(folder)
     assert post.html == f"<p>Teaser.</p>{PAYWALL}<p>Paid part.</p>"
-    assert (post.visibility, post.warnings) == ("paid", (WALLED,))
+    assert (post.visibility, post.warnings) == ("paid", (HAS_PAYWALL,))
 
 
 def test_drafts_have_no_date_and_maybe_no_address(folder: Path) -> None:

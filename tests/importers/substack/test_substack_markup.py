@@ -11,7 +11,7 @@ import pytest
 from masthead.importers.html.markup import cleaned as sanitized
 from masthead.importers.substack.markup import LEFT_OUT, cleaned
 
-WALLED = '<p>a</p><hr class="paywall"><p>b</p>'
+HAS_PAYWALL = '<p>a</p><hr class="paywall"><p>b</p>'
 
 
 def embed(name: str, data: dict[str, Any], inside: str = "", tag: str = "div") -> str:
@@ -45,7 +45,7 @@ def captioned(target: str | None = None) -> str:
     [
         ("", ""),
         ("<p>Words</p>", "<p>Words</p>"),
-        ('<p>a</p><div class="paywall-jump"></div><p>b</p>', WALLED),
+        ('<p>a</p><div class="paywall-jump"></div><p>b</p>', HAS_PAYWALL),
         ('<p>a</p><div class="subscription-widget-wrap"><form>Join</form></div>', "<p>a</p>"),
         ("<div><hr></div>", "<hr>"),
         ("<div>Loose <b>words</b></div>", "<p>Loose <b>words</b></p>"),

@@ -10,7 +10,7 @@ import pytest
 from tests.importers.wordpress.wxr import cdata, item, write
 
 from masthead.importers.source import Options, Overview, Skipped, SourceComment
-from masthead.importers.wordpress.comments import MAX_BODY, UNDER_OTHERS
+from masthead.importers.wordpress.comments import MAX_BODY, NO_POST
 from masthead.importers.wordpress.source import open_wordpress
 
 ASKED = Options(include_comments=True, include_pages=True)
@@ -103,7 +103,7 @@ def test_states(written: str, status: str, tmp_path: Path) -> None:
     ("fields", "reason"),
     [
         ({"comment_approved": "trash"}, "trashed"),
-        ({"comment_type": "pingback"}, "pingback, trackback or other note of a program"),
+        ({"comment_type": "pingback"}, "pingback, trackback or other automatic comment"),
         ({"comment_content": " <br> "}, "empty"),
         ({"comment_id": ""}, "without an id"),
     ],
@@ -150,7 +150,7 @@ def test_comments_under_anything_but_an_imported_post_are_counted(tmp_path: Path
         item(post_id=4, link="https://old.example.com/b/", raw=comment(5)),
     )
     _, found = read(write(tmp_path / "a.xml", *items))
-    assert [each.reason for each in found[:3]] == [UNDER_OTHERS] * 3
+    assert [each.reason for each in found[:3]] == [NO_POST] * 3
     assert [each.post_key for each in found[3:]] == [
         "post:4",
         "post:4 https://old.example.com/b/",

@@ -191,7 +191,7 @@ class TestFields:
     def test_more_tags_than_a_post_has(self, tmp_path: Path) -> None:
         post = only_post(tmp_path, item(terms=[("post_tag", f"t{n}") for n in range(150)]))
         assert len(post.tags) == 100
-        assert post.warnings == ("only the first 100 tags are kept",)
+        assert post.warnings == ("only the first 100 tags are imported",)
 
     @pytest.mark.parametrize(
         ("number", "warnings"),

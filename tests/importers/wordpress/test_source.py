@@ -63,7 +63,7 @@ class TestPackings:
     def test_one_bad_part_refuses_all(self, tmp_path: Path) -> None:
         write(tmp_path / "a.xml", item())
         (tmp_path / "b.xml").write_text(wxr(item()).replace(TAIL, ""))
-        with pytest.raises(BadFile, match="cut off"):
+        with pytest.raises(BadFile, match="truncated"):
             open_wordpress(tmp_path, Options())
 
 
@@ -108,7 +108,7 @@ def test_blocks_that_are_kept_once_stand_where_posts_name_them(tmp_path: Path) -
     post = read(path)[0]
     assert isinstance(post, SourcePost)
     assert post.html == "<p>Kept once</p>"
-    assert post.warnings == ("left out blocks that have no content of their own: block",)
+    assert post.warnings == ("left out blocks without content: block",)
 
 
 class TestXml:
@@ -186,8 +186,8 @@ def without_version(text: str) -> str:
         (without_version(wxr(item())), "not a WordPress export"),
         (wxr(item(), version="abc"), "version"),
         (wxr(item(), version="2.0"), "version"),
-        (wxr(item()).replace(TAIL, ""), "cut off"),
-        (wxr(item())[:900], "cut off"),
+        (wxr(item()).replace(TAIL, ""), "truncated"),
+        (wxr(item())[:900], "truncated"),
         (wxr(item()).replace("</item>", "</itme>"), "not well-formed at line 28"),
         (wxr(item()).replace("<item>", "<item <b>>"), "not well-formed"),
         (wxr("<a>" * 100 + "</a>" * 100), "nested deeper"),

@@ -1,4 +1,4 @@
-"""Files that came with the export, found by the addresses that a text has for them."""
+"""Finds files of an export by the addresses that posts use for them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from masthead.importers.images.urls import ImageRef
 @dataclass(frozen=True)
 class Archive:
     files: Mapping[str, str]
-    """`Overview.files`: old addresses or paths, and names of entries."""
+    """`Overview.files`: from old addresses or paths to names of entries."""
     read: Callable[[str], bytes]
     """`Source.read_file`."""
 
@@ -26,7 +26,7 @@ class Archive:
         return ""
 
     def wanted_by(self, prepared: Prepared) -> list[ImageRef]:
-        """What else the text needs of the archive: recordings, and files that it leads to."""
+        """Files of the archive that the text plays or links to, apart from its pictures."""
         shown = {url for ref in prepared.images for url in ref.urls}
         return [
             ImageRef(url, (url,), (), prepared.source_id)

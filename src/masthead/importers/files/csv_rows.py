@@ -1,4 +1,4 @@
-"""Lists in CSV, as people and spreadsheet programs leave them behind; rows are read as a stream."""
+"""Reads CSV files of any spreadsheet program as a stream of rows."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from masthead.importers.html.densities import LINES, Density
 from masthead.importers.source import BadFile
 
 MAX_CELL: Final = 1_000_000
-"""Characters. A quote that is never closed would else take the rest of the file as one cell."""
+"""Characters. Without a limit, an unclosed quote would read the rest of the file into one cell."""
 _MAX_COLUMNS: Final = 500
-# Text may have as many commas in it; no row has.
+# Only text in quotes has so many commas in a line.
 _MAX_CELLS: Final = 50_000
 _DELIMITERS: Final = ",;\t|"
 _END: Final = "\x00"
-"""A line that no list can hold, because NULs are taken out while it is read."""
+"""Marks the end of the file. No file can hold it, because NULs are removed while reading."""
 _SEPARATOR_LINE: Final = re.compile(r'"?sep=(.)"?', re.IGNORECASE)
 _BLANKS: Final = re.compile(r"[\s_-]+")
-# What spreadsheet programs take for a formula: careful exporters put a quote before it, and before
-# what would look guarded.
+# A cell that a spreadsheet program would run as a formula: exporters put a quote before it, and
+# before text that looks like such a cell.
 _GUARDED: Final = re.compile(r"'(?='*[=+\-@\t\r\n])")
 _YES: Final = frozenset({"true", "1", "yes", "y", "t", "on"})
 _NO: Final = frozenset({"", "false", "0", "no", "n", "f", "off", "null", "none"})
@@ -32,7 +32,7 @@ Row = Mapping[str, str]
 
 
 class CsvTable:
-    """A CSV file whose first line names the columns; those are known when it is opened."""
+    """A CSV file whose first line names the columns, which opening reads."""
 
     def __init__(self, open_stream: Callable[[], BinaryIO]) -> None:
         self._open = open_stream
@@ -43,13 +43,13 @@ class CsvTable:
         self._backwards = self.columns[::-1]
 
     def count_lines(self) -> int:
-        """Without reading them: what a list has no room for is known at once."""
+        """Without parsing rows, for a quick check of limits."""
         with self._open() as stream:
             return sum(piece.count(b"\n") for piece in iter(lambda: stream.read(CHUNK), b""))
 
     def rows(self, density: Density = LINES) -> Iterator[Row]:
-        """Cells by their column; a cell that a short row lacks is ''. Raises `BadFile`."""
-        # One setting for the whole process; it is only ever raised, to a bound that is harmless.
+        """Cells by column; '' for the missing cells of a short row. Raises `BadFile`."""
+        # A setting of the whole process, which this only ever raises.
         csv.field_size_limit(max(MAX_CELL, csv.field_size_limit()))
         with self._open() as stream:
             lines = _lines(decoded(stream), density)
@@ -76,7 +76,7 @@ class CsvTable:
     def _row(self, cells: list[str]) -> Row:
         width = len(self.columns)
         cells = cells[:width] + [""] * (width - len(cells))
-        # From the last to the first: of two columns with one name, the first is the exporter's.
+        # Reversed, so that the first of two columns with the same name wins.
         row = dict(zip(self._backwards, reversed(cells), strict=True))
         for name, cell in row.items():
             if cell[:1] == "'" and _GUARDED.match(cell):
@@ -89,7 +89,7 @@ def is_yes(cell: str) -> bool:
 
 
 def is_no(cell: str) -> bool:
-    """Not the opposite of `is_yes`: a word that is neither is neither."""
+    """Not the opposite of `is_yes`: a word may be neither."""
     return cell.strip().lower() in _NO
 
 
@@ -99,7 +99,7 @@ def _check_end(cells: list[str]) -> None:
 
 
 def _lines(pieces: Iterator[str], density: Density = LINES) -> Iterator[str]:
-    """Ended by any of the three line ends, which all become one; last of all the end mark."""
+    """Lines with `\\n` for every kind of line end, then `_END`."""
     newlines = io.IncrementalNewlineDecoder(None, translate=True)
     rest = ""
     count = size = 0
@@ -119,31 +119,31 @@ def _lines(pieces: Iterator[str], density: Density = LINES) -> Iterator[str]:
 
 
 def _header(lines: Iterator[str]) -> tuple[int, list[str], str]:
-    """How many lines go before the first row, the names of the columns, and the delimiter."""
+    """The number of lines before the first row, the names of the columns, and the delimiter."""
     delimiters = _DELIMITERS
     for number, line in enumerate(lines, start=1):
         if line == _END:
             break
-        said = _SEPARATOR_LINE.fullmatch(line.strip("\n"))
-        if said:
-            delimiters = said[1]
+        separator = _SEPARATOR_LINE.fullmatch(line.strip("\n"))
+        if separator:
+            delimiters = separator[1]
         elif line.strip():
-            return number, *_divided(line, delimiters)
+            return number, *_split_header(line, delimiters)
     raise BadFile("The list is empty.")
 
 
-def _divided(line: str, delimiters: str) -> tuple[list[str], str]:
-    """By the delimiter that makes the most columns."""
+def _split_header(line: str, delimiters: str) -> tuple[list[str], str]:
+    """By the delimiter that occurs most often."""
     if len(line) > MAX_CELL:
         raise BadFile("The first line of the list does not name columns.")
-    most = max(delimiters, key=line.count)
+    delimiter = max(delimiters, key=line.count)
     try:
-        names = next(csv.reader([line], delimiter=most))
+        names = next(csv.reader([line], delimiter=delimiter))
     except csv.Error:
         names = []
     if not 0 < len(names) <= _MAX_COLUMNS:
         raise BadFile("The first line of the list does not name columns.")
-    return names, most
+    return names, delimiter
 
 
 def _column(name: str) -> str:

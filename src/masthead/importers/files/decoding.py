@@ -1,4 +1,4 @@
-"""Bytes of an export as text that can be stored, whatever program wrote them."""
+"""Decodes the bytes of an export, in mixed encodings, to text that can be stored."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import re
 from collections.abc import Iterator
 from typing import BinaryIO, Final
 
-from masthead.importers.html.densities import FOREIGN
+from masthead.importers.html.densities import NOT_UTF8
 
 CHUNK: Final = 256 * 1024
 ESCAPED: Final = "surrogateescape"
 _ESCAPES: Final = re.compile("[\udc80-\udcff]+")
 _UNSTORABLE: Final = re.compile("[\x00\ud800-\udfff]")
-_MARKS: Final = (
+_BYTE_ORDER_MARKS: Final = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
@@ -23,44 +23,45 @@ _MARKS: Final = (
 def decoded(stream: BinaryIO) -> Iterator[str]:
     """Pieces of the text, as they are read.
 
-    UTF-8, or UTF-16 where the first bytes say so. Single bytes that are no UTF-8 are read as the
-    Windows code page, one by one: spreadsheet programs save in it, and lists that were pasted
-    together have both.
+    UTF-8, or UTF-16 where the first bytes show it. Single bytes that are not UTF-8 are read as
+    Windows-1252: spreadsheet programs write it, and some files mix both.
     """
     start = stream.read(CHUNK)
-    mark, encoding = next((each for each in _MARKS if start.startswith(each[0])), (b"", ""))
-    encoding = encoding or _guessed(start)
+    mark, encoding = next(
+        (each for each in _BYTE_ORDER_MARKS if start.startswith(each[0])), (b"", "")
+    )
+    encoding = encoding or _guess_encoding(start)
     decoder = codecs.getincrementaldecoder(encoding)(ESCAPED if encoding == "utf-8" else "replace")
-    foreign = ForeignLetters()
+    fallback = WindowsFallback()
     piece = start[len(mark) :]
     while piece:
-        yield foreign.read(decoder.decode(piece))
+        yield fallback.decode(decoder.decode(piece))
         piece = stream.read(CHUNK)
-    yield foreign.read(decoder.decode(b"", final=True))
+    yield fallback.decode(decoder.decode(b"", final=True))
 
 
-class ForeignLetters:
-    """Single bytes that are no UTF-8 become letters of the Windows code page. What gives them is a
-    decoder that handles errors as `ESCAPED`."""
+class WindowsFallback:
+    """Decodes single bytes that are not UTF-8 as Windows-1252. Its input is the output of a decoder
+    with the error handler `ESCAPED`."""
 
     def __init__(self) -> None:
         self._count = 0
         self._size = 0
 
-    def read(self, text: str) -> str:
+    def decode(self, text: str) -> str:
         self._size += len(text)
         if _has_escapes(text):
-            text = _ESCAPES.sub(self._letters, text)
-            FOREIGN.check(self._count, self._size)
+            text = _ESCAPES.sub(self._characters, text)
+            NOT_UTF8.check(self._count, self._size)
         return text
 
-    def _letters(self, found: re.Match[str]) -> str:
+    def _characters(self, found: re.Match[str]) -> str:
         self._count += len(found[0])
         return found[0].translate(_WINDOWS)
 
 
 def _has_escapes(text: str) -> bool:
-    """Asked by encoding, which is ten times as quick as looking at every character."""
+    """By encoding, which is ten times as quick as searching."""
     if text.isascii():
         return False
     try:
@@ -74,15 +75,15 @@ def _windows(byte: int) -> str:
     try:
         return bytes([byte]).decode("windows-1252")
     except UnicodeDecodeError:
-        # Five bytes are left out there; browsers read them as control characters.
+        # Five bytes are undefined; browsers read them as control characters.
         return chr(byte)
 
 
 _WINDOWS: Final = {0xDC00 + byte: _windows(byte) for byte in range(0x80, 0x100)}
 
 
-def _guessed(start: bytes) -> str:
-    """UTF-16 without a mark shows as a zero beside every Latin letter."""
+def _guess_encoding(start: bytes) -> str:
+    """In UTF-16 without a byte order mark, every second byte of Latin text is zero."""
     sample = start[:400]
     high, low = sample[0::2].count(0), sample[1::2].count(0)
     enough = max(2, len(sample) * 0.3)
@@ -94,7 +95,7 @@ def _guessed(start: bytes) -> str:
 
 
 def storable(text: str) -> str:
-    """Without what a database can't hold: no NUL, and no half of a surrogate pair."""
+    """Without characters that a database can't store: NUL and single surrogates."""
     if text.isascii() and "\x00" not in text:
         return text
     return _UNSTORABLE.sub(lambda found: "" if found[0] == "\x00" else "\ufffd", text)

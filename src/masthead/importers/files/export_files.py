@@ -1,7 +1,7 @@
-"""The file, folder, zip or gz that somebody hands to an importer, as names to open.
+"""Opens the file, folder, zip or gz of an export, for the readers of all platforms.
 
-The readers of all platforms stand on this. Everything here may come from a stranger's upload, so
-the tricks of archives are refused before an entry is read, and nothing is ever unpacked to disk.
+An upload may be hostile, so archives are checked before an entry is read, and nothing is unpacked
+to disk.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from typing import IO, BinaryIO, Final, Self, TypeVar
 from masthead.importers.source import BadFile
 
 MAX_ENTRIES: Final = 50_000
-# A site's uploads have every picture in many sizes.
+# The uploads of a site have every picture in many sizes.
 MAX_IN_FOLDER: Final = 300_000
 MAX_CANDIDATES: Final = 200
 MAX_UNPACKED: Final = 32 * 1024**3
-# Text of real exports packs 5 to 30 times; deflate's own limit, which bombs sit at, is 1032.
+# Real exports compress 5 to 30 times. The limit of deflate, which bombs use, is 1032.
 MAX_RATIO: Final = 100
 FREE_OF_RATIO: Final = 16 * 1024**2
-# The standard library makes an object of half a kilobyte for each entry of a directory before
-# anybody can count them, so what bounds the memory is the size of the directory.
+# `zipfile` creates an object of half a kilobyte for each entry of a directory before they can be
+# counted, so memory is bounded by the size of the directory.
 _MAX_DIRECTORY: Final = 6 * 1024**2
 _CHUNK: Final = 256 * 1024
 
@@ -47,33 +47,37 @@ _TOO_MANY: Final = f"The export has more than {MAX_ENTRIES:,} files."
 
 
 class Files(ABC):
-    """Names with their sizes, sorted; every name opens as often as asked, always as a stream."""
+    """The files of an export. Each can be opened as a stream, several times."""
 
     sizes: Mapping[str, int | None]
-    """Without clutter, and below the one top folder if there is but one; the size is None where
-    only unpacking tells it."""
+    """By name, sorted, without clutter and without a single top folder. The size of a gz is
+    None."""
     is_single: bool = False
-    """One file was given, not a collection of them."""
+    """Whether the export is one file, not an archive or a folder."""
 
     @abstractmethod
     def open(self, name: str) -> BinaryIO:
-        """Bytes as they are read, never all at once; reading raises `BadFile` on damage."""
+        """Reading raises `BadFile` where the file is damaged."""
 
     @abstractmethod
     def close(self) -> None: ...
 
     def find(self, name: str) -> str | None:
-        """The name as the export spells it: archives made elsewhere change the case."""
+        """The name in the export, which may differ in case."""
         if name in self.sizes:
             return name
         wanted = name.casefold()
         return next((each for each in self.sizes if each.casefold() == wanted), None)
 
-    def candidates(self, ending: str, but: Callable[[str], bool]) -> list[str]:
-        """Names that end so, but for some: those to look into for what they are."""
-        found = [name for name in self.sizes if name.lower().endswith(ending) and not but(name)]
+    def candidates(self, extension: str, exclude: Callable[[str], bool]) -> list[str]:
+        """The names of files that may be the export itself."""
+        found = [
+            name for name in self.sizes if name.lower().endswith(extension) and not exclude(name)
+        ]
         if len(found) > MAX_CANDIDATES:
-            raise BadFile(f"There are {len(found):,} {ending} files in it; give the one to import.")
+            raise BadFile(
+                f"There are {len(found):,} {extension} files in it; give the one to import."
+            )
         return found
 
     def read(self, name: str, limit: int) -> bytes:
@@ -84,7 +88,7 @@ class Files(ABC):
         return content
 
     def check(self, names: Iterable[str]) -> None:
-        """Reads to the end, so that damage is known before anything is written."""
+        """Reads the files to their end, to find damage before anything is written."""
         for name in names:
             with self.open(name) as stream:
                 while stream.read(_CHUNK):
@@ -107,7 +111,7 @@ def open_files(path: Path) -> Files:
         mode = path.stat().st_mode
         if stat.S_ISDIR(mode):
             return _Folder(path)
-        # A pipe or a device could keep a reader waiting for ever.
+        # Reading a pipe or a device could block for ever.
         if not stat.S_ISREG(mode):
             raise BadFile("This is neither a file nor a folder.")
         start = _start_of(path)
@@ -118,7 +122,7 @@ def open_files(path: Path) -> Files:
     if start.startswith(_ZIP_STARTS):
         return _Zip(path)
     if path.suffix.lower() == ".zip":
-        raise BadFile("The file is named .zip, but it is no zip archive.")
+        raise BadFile("The file is named .zip, but is no zip archive.")
     return _Single(path)
 
 
@@ -140,7 +144,7 @@ class _Single(Files):
         return _unpacked(self._path.open("rb"))
 
     def close(self) -> None:
-        """Nothing is kept open between two readings."""
+        """Nothing stays open."""
 
 
 class _Folder(Files):
@@ -161,11 +165,11 @@ class _Folder(Files):
         return _unpacked(os.fdopen(opened, "rb"))
 
     def close(self) -> None:
-        """Nothing is kept open between two readings."""
+        """Nothing stays open."""
 
 
 def _walk(root: Path) -> dict[str, int]:
-    """Regular files only, with their sizes: what a link names may lie anywhere."""
+    """Regular files with their sizes. Links are ignored, because they may lead anywhere."""
     found: dict[str, int] = {}
     for folder, _, files in os.walk(root, followlinks=False):
         for file in files:
@@ -205,7 +209,7 @@ class _Zip(Files):
 
 
 class _ArchiveFile(io.FileIO):
-    """A file that does not hand out a huge directory at one go."""
+    """Refuses to read a huge directory of a zip."""
 
     limit = _MAX_DIRECTORY
 
@@ -220,7 +224,7 @@ class _ArchiveFile(io.FileIO):
 def _open_archive(file: _ArchiveFile) -> zipfile.ZipFile:
     try:
         archive = zipfile.ZipFile(file)
-    # The directory's numbers are the file's own claims: a lie shows as any of these.
+    # False numbers in the directory raise any of these.
     except (*_BROKEN, OverflowError, UnicodeError) as error:
         raise BadFile(_DAMAGED) from error
     file.limit = MAX_UNPACKED
@@ -241,7 +245,7 @@ def _checked_entries(archive: zipfile.ZipFile, archive_size: int) -> dict[str, z
         entries[name] = entry
         if len(entries) > MAX_ENTRIES:
             raise BadFile(_TOO_MANY)
-    # Entries that share their packed bytes are each within the ratio; together they are not.
+    # Entries may share their packed bytes, so the sum is checked, too.
     if unpacked > min(MAX_UNPACKED, FREE_OF_RATIO + MAX_RATIO * archive_size):
         raise BadFile(_BOMB)
     if not entries:
@@ -274,7 +278,7 @@ def _check_entry(entry: zipfile.ZipInfo, archive_size: int) -> None:
 
 
 def _below_one_top(files: dict[str, Found]) -> dict[str, Found]:
-    """Many tools pack a folder rather than what is in it."""
+    """Many tools pack a folder instead of its content."""
     tops = {name.split("/", 1)[0] for name in files}
     if len(tops) != 1 or not all("/" in name for name in files):
         return files
@@ -292,14 +296,14 @@ _BROKEN: Final = (
     zlib.error,
     EOFError,
     ValueError,
-    # What `zipfile` says to a way of packing that it does not know.
+    # `zipfile` raises it for an unknown compression method.
     NotImplementedError,
     OSError,
 )
 
 
 def _unpacked(file: IO[bytes]) -> BinaryIO:
-    """A gz is known by its first bytes; its name may say anything."""
+    """A gz is recognized by its first bytes, not by its name."""
     packed = file.read(2) == _GZIP_START
     file.seek(0)
     if not packed:
@@ -308,9 +312,9 @@ def _unpacked(file: IO[bytes]) -> BinaryIO:
 
 
 class _Guarded(io.RawIOBase):
-    """Says damage in one way, and stops a stream that grows beyond what its packed bytes allow.
+    """Raises `BadFile` for damage, and for a gz that grows beyond the allowed ratio.
 
-    An entry of a zip needs no such stop: it never gives more than the size that was checked.
+    An entry of a zip has a checked size, so it has no ratio check here.
     """
 
     def __init__(self, stream: IO[bytes] | gzip.GzipFile, packed: IO[bytes] | None = None) -> None:

@@ -1,1 +1,1 @@
-"""Ghost: one JSON document of database tables, with the members in a CSV beside it."""
+"""Ghost: one JSON document of database tables, and the members in a CSV file."""

@@ -1,4 +1,4 @@
-"""The text of a Ghost post: the HTML that Ghost made of it, else the editor's document rendered."""
+"""The HTML of a Ghost post: rendered by Ghost, or rendered here from the editor's document."""
 
 from __future__ import annotations
 
@@ -21,9 +21,7 @@ NO_ADDRESS: Final = (
     "give it with --site-url to fetch the images."
 )
 UNREADABLE: Final = "The editor's document can't be read; the plain text was taken instead."
-# Where a card begins and ends.
-_MARKERS: Final = re.compile(r"<!--\s*kg-card-(?:begin|end):[^<>]{0,60}\s*-->")
-# Where the part for members begins.
+_CARD_COMMENTS: Final = re.compile(r"<!--\s*kg-card-(?:begin|end):[^<>]{0,60}\s*-->")
 _MEMBERS_ONLY: Final = re.compile(r"<!--\s*members-only\s*-->")
 _BLANK_LINES: Final = re.compile(r"\n\s*\n")
 
@@ -31,14 +29,14 @@ Render = Callable[[object], tuple[str, frozenset[str]]]
 
 
 class Unreadable(Exception):
-    """A document that can't be rendered; the next form of the text is asked."""
+    """A document that can't be rendered; the next field is tried."""
 
 
 def body_of(row: Mapping[str, Any]) -> tuple[str, list[str]]:
-    """The HTML, and what was lost on the way to it."""
+    """The HTML, and warnings about lost content."""
     warnings: list[str] = []
-    for form, render in _FORMS.items():
-        given = row.get(form)
+    for name, render in _RENDERERS.items():
+        given = row.get(name)
         if not isinstance(given, str) or not given.strip():
             continue
         try:
@@ -49,14 +47,14 @@ def body_of(row: Mapping[str, Any]) -> tuple[str, list[str]]:
 
 
 def at_address(text: str, site_url: str) -> str:
-    """With the site's address where the export has a stand-in; a path without one."""
+    """Replaces the placeholder for the site's address; without an address, by a path."""
     if ADDRESS not in text:
         return text
     return text.replace(f"{ADDRESS}/", f"{site_url}/").replace(ADDRESS, site_url or "/")
 
 
 def _of_html(html: str, _: list[str]) -> str:
-    return simplified(_MEMBERS_ONLY.sub(PAYWALL, _MARKERS.sub("", html))).strip()
+    return simplified(_MEMBERS_ONLY.sub(PAYWALL, _CARD_COMMENTS.sub("", html))).strip()
 
 
 def _of_document(render: Render) -> Callable[[str, list[str]], str]:
@@ -89,8 +87,8 @@ def _of_plain_text(text: str, _: list[str]) -> str:
     )
 
 
-# In the order of trust.
-_FORMS: Final[Mapping[str, Callable[[str, list[str]], str]]] = {
+# By column, the most reliable first.
+_RENDERERS: Final[Mapping[str, Callable[[str, list[str]], str]]] = {
     "html": _of_html,
     "lexical": _of_document(render_lexical),
     "mobiledoc": _of_document(render_mobiledoc),

@@ -1,4 +1,4 @@
-"""Cards that Ghost has already drawn, for its own styles and scripts, drawn plainly again."""
+"""Converts cards that Ghost has rendered for its own styles and scripts to plain HTML."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ _STARS: Final = 5
 
 
 def simplified(html: str) -> str:
-    """Without players' controls, forms and icons. HTML without such cards stays as it is."""
+    """Without player controls, forms and icons. HTML without such cards is unchanged."""
     if "kg-" not in html or not any(f"kg-{kind}-card" in html for kind in _CARDS):
         return html
     root = parsed(html)
     if root is None:
         return html
-    gone: set[HtmlElement] = set()
+    replaced: set[HtmlElement] = set()
     for kind, read in _CARDS.items():
         for element in root.xpath(_with_class(f"kg-{kind}-card")):
-            # No card of Ghost's stands in another.
-            if element not in gone:
+            # Ghost never nests cards.
+            if element not in replaced:
                 replace(element, render_card(kind, read(element)) or "")
-                gone.update(element.iter())
+                replaced.update(element.iter())
     return inner_html(root)
 
 
@@ -71,7 +71,7 @@ def _audio(card: HtmlElement) -> dict[str, Any]:
 def _video(card: HtmlElement) -> dict[str, Any]:
     return {
         "src": _value(card, "src", "video"),
-        # The poster of the player itself is an empty picture that keeps the place open.
+        # The player's own poster is an empty placeholder.
         "thumbnailSrc": card.get("data-kg-custom-thumbnail") or card.get("data-kg-thumbnail"),
         "width": _number(card, "width", "video"),
         "height": _number(card, "height", "video"),

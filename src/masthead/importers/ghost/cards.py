@@ -1,8 +1,6 @@
-"""The cards of Ghost's editor as plain HTML, the same for both of the formats that hold them.
+"""Renders the cards of Ghost's editor as plain HTML, for both formats that have them.
 
-A card is drawn by Ghost with its own styles and scripts; here it becomes what it says. Players of
-other sites become links to them, and what only asks for an address or was written for a mail is
-left out.
+Players of other sites become links. Signup forms and parts for emails are left out.
 """
 
 from __future__ import annotations
@@ -17,20 +15,20 @@ from masthead.importers.source import PAYWALL
 
 Card = Mapping[str, Any]
 
-# The editor wraps every run of a caption in a span for its blanks.
+# The editor wraps the text of a caption in spans for white space.
 _SPANS: Final = re.compile(r"</?span[^<>]*>", re.IGNORECASE)
 _ENCLOSED: Final = re.compile(r"<p(?:\s[^>]*)?>(.*)</p>", re.IGNORECASE | re.DOTALL)
 _LANGUAGE: Final = re.compile(r"[\w.+#-]{1,40}", re.ASCII)
 
 
 def render_card(name: str, card: Card) -> str | None:
-    """None for a card that nobody knows here."""
+    """None for an unknown card."""
     render = _CARDS.get(name)
     return render(card) if render else None
 
 
 def attribute(name: str, value: object) -> str:
-    """With the blank before it; nothing without a value."""
+    """With a leading space; '' without a value."""
     if isinstance(value, bool) or not isinstance(value, str | int | float) or value == "":
         return ""
     return f' {name}="{escape(str(value))}"'
@@ -42,12 +40,12 @@ def _text(card: Card, name: str) -> str:
 
 
 def _markup(card: Card, name: str) -> str:
-    """A property that holds HTML of its own."""
+    """A property that holds HTML."""
     return _SPANS.sub("", _text(card, name)).strip()
 
 
 def _inline(card: Card, name: str) -> str:
-    """Without the one paragraph around it, where the text stands in something else."""
+    """Without a single enclosing paragraph, for text inside another element."""
     markup = _markup(card, name)
     enclosed = _ENCLOSED.fullmatch(markup)
     return enclosed[1] if enclosed and "<p" not in enclosed[1].lower() else markup
@@ -71,7 +69,7 @@ def _picture(card: Card) -> str:
         return ""
     sizes = attribute("width", card.get("width")) + attribute("height", card.get("height"))
     title = attribute("title", _text(card, "title"))
-    # An empty text is a statement too: the picture is an ornament.
+    # An empty alternative text means that the picture is decorative.
     return f'<img{attribute("src", source)} alt="{escape(_text(card, "alt"))}"{title}{sizes}>'
 
 
@@ -114,8 +112,8 @@ def _paragraph(inside: str) -> str:
 
 def _callout(card: Card) -> str:
     emoji = escape(_text(card, "calloutEmoji"))
-    said = _inline(card, "calloutText")
-    inside = f"{emoji} {said}".strip() if said else ""
+    text = _inline(card, "calloutText")
+    inside = f"{emoji} {text}".strip() if text else ""
     return f"<blockquote>{_paragraph(inside)}</blockquote>" if inside else ""
 
 
@@ -130,11 +128,11 @@ def _embed(card: Card) -> str:
     url = _text(card, "url")
     given = card.get("metadata")
     metadata: Card = given if isinstance(given, dict) else {}
-    # A quoted post has its words in the page; a player has none.
-    said = _quoted(_text(card, "html"))
-    if url not in said or not said:
-        said += _link(url, escape(_text(metadata, "title") or url))
-    return said + _paragraph(_inline(card, "caption"))
+    # An embedded post of a social network has its text in a blockquote; a player has no text.
+    html = _quoted(_text(card, "html"))
+    if url not in html or not html:
+        html += _link(url, escape(_text(metadata, "title") or url))
+    return html + _paragraph(_inline(card, "caption"))
 
 
 def _quoted(html: str) -> str:
@@ -186,33 +184,33 @@ def _video(card: Card) -> str:
 
 def _product(card: Card) -> str:
     title, about = _inline(card, "productTitle"), _markup(card, "productDescription")
-    said = [_image({"src": card.get("productImageSrc"), "alt": ""})]
-    said.append(f"<h4>{title}</h4>" if title else "")
+    parts = [_image({"src": card.get("productImageSrc"), "alt": ""})]
+    parts.append(f"<h4>{title}</h4>" if title else "")
     stars = card.get("productStarRating")
     if card.get("productRatingEnabled") is True and isinstance(stars, int) and 0 <= stars <= 5:
-        said.append(f"<p>{'★' * stars}{'☆' * (5 - stars)}</p>")
-    said.append(about if about.startswith("<") else _paragraph(about))
+        parts.append(f"<p>{'★' * stars}{'☆' * (5 - stars)}</p>")
+    parts.append(about if about.startswith("<") else _paragraph(about))
     if card.get("productButtonEnabled") is True:
-        said.append(_link(_text(card, "productUrl"), escape(_text(card, "productButton"))))
-    return "".join(said)
+        parts.append(_link(_text(card, "productUrl"), escape(_text(card, "productButton"))))
+    return "".join(parts)
 
 
 def _header(card: Card) -> str:
     header, subheader = _inline(card, "header"), _inline(card, "subheader")
-    said = [_image({"src": card.get("backgroundImageSrc"), "alt": ""})]
-    said.append(f"<h2>{header}</h2>" if header else "")
-    said.append(_paragraph(subheader))
-    said.append(_button(card) if card.get("buttonEnabled") is True else "")
-    return "".join(said)
+    parts = [_image({"src": card.get("backgroundImageSrc"), "alt": ""})]
+    parts.append(f"<h2>{header}</h2>" if header else "")
+    parts.append(_paragraph(subheader))
+    parts.append(_button(card) if card.get("buttonEnabled") is True else "")
+    return "".join(parts)
 
 
 def _call_to_action(card: Card) -> str:
     label = _inline(card, "sponsorLabel") if card.get("hasSponsorLabel") is True else ""
-    said = _markup(card, "textValue")
+    text = _markup(card, "textValue")
     button = _button(card) if card.get("showButton") is not False else ""
     picture = _image({"src": card.get("imageUrl"), "alt": ""})
     return (
-        _paragraph(label) + picture + (said if said.startswith("<") else _paragraph(said)) + button
+        _paragraph(label) + picture + (text if text.startswith("<") else _paragraph(text)) + button
     )
 
 

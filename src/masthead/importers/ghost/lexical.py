@@ -1,4 +1,4 @@
-"""Lexical, the document of Ghost's editor since 5.x, as HTML."""
+"""Renders Lexical, the document format of Ghost's editor since 5.x, as HTML."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Final
 from masthead.importers.ghost.cards import attribute, render_card
 
 MAX_DEPTH: Final = 100
-# One bit for each; from the outermost to the innermost.
+# Bit and tag, the outermost tag first.
 _FORMATS: Final = (
     (1, "strong"),
     (2, "em"),
@@ -26,7 +26,7 @@ Node = Mapping[str, Any]
 
 
 def render_lexical(document: object) -> tuple[str, frozenset[str]]:
-    """The HTML, and the names of the cards that nobody knows here. ValueError for other JSON."""
+    """The HTML, and the names of unknown cards. Raises ValueError for other JSON."""
     root = document.get("root") if isinstance(document, dict) else None
     if not isinstance(root, dict) or not isinstance(root.get("children"), list):
         raise ValueError("no root with children")
@@ -59,22 +59,22 @@ class _Renderer:
 
     def text(self, node: Node, _: int) -> str:
         text, bits = node.get("text"), node.get("format")
-        said = escape(text, quote=False) if isinstance(text, str) else ""
-        if said and isinstance(bits, int):
+        html = escape(text, quote=False) if isinstance(text, str) else ""
+        if html and isinstance(bits, int):
             for bit, tag in reversed(_FORMATS):
                 if bits & bit:
-                    said = f"<{tag}>{said}</{tag}>"
-        return said
+                    html = f"<{tag}>{html}</{tag}>"
+        return html
 
     def link(self, node: Node, depth: int) -> str:
         inside = self.children(node, depth)
         url = node.get("url")
         if not inside or not isinstance(url, str) or not url:
             return inside
-        about = attribute("href", url) + "".join(
+        attributes = attribute("href", url) + "".join(
             attribute(name, node.get(name)) for name in ("title", "target", "rel")
         )
-        return f"<a{about}>{inside}</a>"
+        return f"<a{attributes}>{inside}</a>"
 
     def heading(self, node: Node, depth: int) -> str:
         tag = node.get("tag")
@@ -93,8 +93,8 @@ class _Renderer:
         return f"<{tag}{first}>{items}</{tag}>" if items else ""
 
     def _items(self, node: Node, depth: int) -> Iterator[str]:
-        """A list inside a list is an item of its own that holds nothing else: HTML has it at the
-        end of the item before."""
+        """Lexical has a nested list in an item of its own; HTML has it at the end of the item
+        before."""
         item = ""
         for child in _children(node):
             if _holds_list(child):
@@ -135,7 +135,7 @@ def _always(html: str) -> Callable[[_Renderer, Node, int], str]:
     return lambda _renderer, _node, _depth: html
 
 
-# Where nothing is in it, nothing is missed.
+# Nodes that may be empty without a warning.
 _EMPTY: Final = frozenset({"listitem", "root", "zwnj", "at-link", "at-link-search"})
 
 _ELEMENTS: Final[Mapping[str, Callable[[_Renderer, Node, int], str]]] = {

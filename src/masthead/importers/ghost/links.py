@@ -1,4 +1,4 @@
-"""What an export says of its posts and members outside of their own rows, by their ids."""
+"""Related rows of posts and members, by id: tags, authors, meta data, payment customers."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from masthead.importers.source import BadFile, Skipped, SourceAuthor
 INTERNAL: Final = "#"
 MAX_POSTS: Final = 500_000
 MAX_HELD: Final = 120_000_000
-"""Bytes, by estimate: half a million members and a hundred thousand posts need a third of it."""
+"""Estimated bytes. Half a million members and a hundred thousand posts need a third of it."""
 _MAX_TEXT: Final = 500
 _ENTRY: Final = 100
 _LONGEST_KEY: Final = 100
 _MAX_NAME: Final = 255
 MAX_AUTHORS: Final = 10_000
-"""Of those that are held; all are counted."""
+"""Held in memory; all are counted."""
 NO_EMAIL: Final = "without a usable e-mail address"
 MAX_TAGS: Final = 100_000
-UNKNOWN_YET: Final = 100_000
-"""Links that may stand before the table that they belong to."""
-FEW: Final = 20_000
-TAGS_EACH: Final = 30
-"""Links for every post on the average, beyond the few; the same for a member's newsletters."""
+MAX_BEFORE_OWNERS: Final = 100_000
+"""Links that may precede the table that they belong to."""
+ALWAYS_ALLOWED: Final = 20_000
+LINKS_PER_OWNER: Final = 30
+"""On average, beyond `ALWAYS_ALLOWED`: tags of a post or newsletters of a member."""
 _TOO_MUCH: Final = "The export links far more tags and members than it has room for."
 _SPLIT: Final = "If it is meant so, export the site again in several parts."
 _PAYING: Final = frozenset({"active", "trialing", "past_due", "unpaid"})
@@ -46,8 +46,8 @@ def text(value: object) -> str:
 
 
 def key(value: object) -> str:
-    """An id: text since 1.0, a number before. '' for anything else, and shortened to a digest where
-    it is longer than any id."""
+    """An id: text since 1.0, a number before. '' for anything else; a digest where it is longer
+    than any id."""
     given = str(value) if isinstance(value, int) and not isinstance(value, bool) else text(value)
     if len(given) <= _LONGEST_KEY:
         return given
@@ -55,7 +55,7 @@ def key(value: object) -> str:
 
 
 class Links:
-    """Filled by a first reading of all tables; grows with their rows, but holds no text of them."""
+    """Filled by a first pass over all tables. Holds no bodies of posts."""
 
     def __init__(self) -> None:
         self.posts = 0
@@ -68,8 +68,8 @@ class Links:
         self._metas: dict[str, Meta] = {}
         self._customers: dict[str, str] = {}
         self._paying: set[str] = set()
-        # Hashes, because there may be a row for every member.
-        self._readers: set[int] | None = None
+        # Hashes, to save memory: there may be a row for every member.
+        self._newsletter_members: set[int] | None = None
         self._held = 0
         self._linked: Counter[str] = Counter()
 
@@ -89,26 +89,27 @@ class Links:
             _TABLES[table](self, row)
 
     def _count(self, table: str) -> None:
-        """Refuses more than there can be for the posts or members that have come."""
+        """Refuses more links than the posts or members read so far can have."""
         self._linked[table] += 1
         count = self._linked[table]
-        if count <= FEW:
+        if count <= ALWAYS_ALLOWED:
             return
         if table == "tags":
             limit = MAX_TAGS
         else:
             owners = self.members if table.startswith("members") else self.posts
-            limit = max(FEW, owners * TAGS_EACH) if owners else UNKNOWN_YET
+            by_owners = max(ALWAYS_ALLOWED, owners * LINKS_PER_OWNER)
+            limit = by_owners if owners else MAX_BEFORE_OWNERS
         if count > limit:
             raise BadFile(f"The export has more than {limit:,} rows in {table}. {_SPLIT}")
 
     def tags(self, post_id: str) -> tuple[str, ...]:
-        """Names in the post's own order, each once, without those for the site's insides."""
+        """Names in the order of the post, each once, without internal tags."""
         ordered = sorted(self._post_tags.get(post_id, ()), key=lambda each: each[0])
         return tuple(dict.fromkeys(self._tags[tag] for _, tag in ordered if tag in self._tags))
 
     def authors_of(self, row: Mapping[str, Any]) -> tuple[str, ...]:
-        """In the post's own order; before 1.22 a post had one, in its own row."""
+        """In the order of the post. Before 1.22 a post had one author, in its own row."""
         ordered = sorted(self._post_authors.get(key(row.get("id")), ()), key=lambda each: each[0])
         ids = [author for _, author in ordered] or [key(row.get("author_id"))]
         return tuple(dict.fromkeys(each for each in ids if each in self.authors))
@@ -123,18 +124,19 @@ class Links:
         return customer in self._paying
 
     def gets_newsletter(self, member_id: str) -> bool | None:
-        """None where the export does not list who gets it."""
-        return None if self._readers is None else hash(member_id) in self._readers
+        """None where the export has no such list."""
+        members = self._newsletter_members
+        return None if members is None else hash(member_id) in members
 
     def _add_tag(self, row: dict[str, Any]) -> None:
         name = text(row.get("name"))
         if name and not name.startswith(INTERNAL) and row.get("visibility") != "internal":
-            self._tags[key(row.get("id"))] = self._kept(name)
+            self._tags[key(row.get("id"))] = self._limited(name)
 
     def _add_author(self, row: dict[str, Any]) -> None:
         source_id, address = key(row.get("id")), normal_email(text(row.get("email")))
         if source_id and is_email(address):
-            name, bio = (self._kept(text(row.get(each))) for each in ("name", "bio"))
+            name, bio = (self._limited(text(row.get(each))) for each in ("name", "bio"))
             self.authors[source_id] = SourceAuthor(source_id, address, name[:_MAX_NAME], bio)
         else:
             self.authors[source_id] = Skipped("author", source_id, NO_EMAIL)
@@ -142,37 +144,37 @@ class Links:
     def _add_post_author(self, row: dict[str, Any]) -> None:
         order = row.get("sort_order")
         authors = self._post_authors.setdefault(key(row.get("post_id")), [])
-        author = self._kept(key(row.get("author_id")))
+        author = self._limited(key(row.get("author_id")))
         authors.append((order if isinstance(order, int) else len(authors), author))
 
     def _add_post_tag(self, row: dict[str, Any]) -> None:
         order = row.get("sort_order")
         tags = self._post_tags.setdefault(key(row.get("post_id")), [])
-        tag = self._kept(key(row.get("tag_id")))
+        tag = self._limited(key(row.get("tag_id")))
         tags.append((order if isinstance(order, int) else len(tags), tag))
 
     def _add_meta(self, row: dict[str, Any]) -> None:
         names = ("meta_title", "meta_description", "feature_image_alt")
         texts = [text(row.get(name)) for name in names]
         if any(texts):
-            self._metas[key(row.get("post_id"))] = Meta(*map(self._kept, texts))
+            self._metas[key(row.get("post_id"))] = Meta(*map(self._limited, texts))
 
     def _add_customer(self, row: dict[str, Any]) -> None:
-        customer = self._kept(text(row.get("customer_id")))
+        customer = self._limited(text(row.get("customer_id")))
         self._customers.setdefault(key(row.get("member_id")), customer)
 
     def _add_subscription(self, row: dict[str, Any]) -> None:
         if row.get("status") in _PAYING:
-            self._paying.add(self._kept(text(row.get("customer_id"))))
+            self._paying.add(self._limited(text(row.get("customer_id"))))
 
-    def _add_reader(self, row: dict[str, Any]) -> None:
-        self._readers = self._readers or set()
-        self._readers.add(hash(key(row.get("member_id"))))
-        if len(self._readers) * _ENTRY > MAX_HELD:
+    def _add_newsletter_member(self, row: dict[str, Any]) -> None:
+        self._newsletter_members = self._newsletter_members or set()
+        self._newsletter_members.add(hash(key(row.get("member_id"))))
+        if len(self._newsletter_members) * _ENTRY > MAX_HELD:
             raise BadFile(_TOO_MUCH)
 
-    def _kept(self, given: str) -> str:
-        """Within the limit of one text, and of all that is held."""
+    def _limited(self, given: str) -> str:
+        """Cut to the limit of one text. Raises `BadFile` beyond the limit of all texts."""
         self._held += _ENTRY + min(len(given), _MAX_TEXT)
         if self._held > MAX_HELD:
             raise BadFile(_TOO_MUCH)
@@ -186,5 +188,5 @@ _TABLES: Final = {
     "posts_meta": Links._add_meta,
     "members_stripe_customers": Links._add_customer,
     "members_stripe_customers_subscriptions": Links._add_subscription,
-    "members_newsletters": Links._add_reader,
+    "members_newsletters": Links._add_newsletter_member,
 }

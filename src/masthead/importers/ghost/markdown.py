@@ -1,4 +1,4 @@
-"""Markdown as Ghost has understood it since its first version."""
+"""Renders Markdown in the dialect of Ghost."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
 
 MAX_LENGTH: Final = 100_000
-"""Characters, forty printed pages; the parser takes seconds for ten times as many that are meant to
-hold it up. What is longer is shown as it was written."""
-# `#Heading` without a blank was one in the editor's early years.
+"""Characters, forty printed pages. The parser takes seconds for hostile text of ten times that
+length. Longer text is shown unrendered."""
+# `#Heading` without a blank was a heading in early versions.
 _TIGHT_HEADING: Final = re.compile(r"^(#{1,6})(?=[^#\s])")
 _DEFINITION: Final = re.compile(r"^[ >]{0,20}\[[^\n]*", re.MULTILINE)
 _MARKS: Final = "[*_`~!<&|#"
-_FEW: Final = 1_000
+_ALWAYS_ALLOWED: Final = 1_000
 _MAX_REFERRED: Final = 20_000_000
 _FENCE: Final = re.compile(r"^ {0,3}(```|~~~)")
 
@@ -31,9 +31,9 @@ def render_markdown(text: str) -> str:
 
 
 def _could_explode(text: str) -> bool:
-    """An address that is written once may be referred to by every other letter, and a text of marks
-    alone takes the parser seconds."""
-    if sum(text.count(mark) for mark in _MARKS) > max(_FEW, len(text) // 3):
+    """A long address that is defined once may be referenced thousands of times, and text of
+    special characters only takes the parser seconds."""
+    if sum(text.count(mark) for mark in _MARKS) > max(_ALWAYS_ALLOWED, len(text) // 3):
         return True
     longest = max(map(len, _DEFINITION.findall(text)), default=0)
     return longest * text.count("[") > _MAX_REFERRED
@@ -41,7 +41,7 @@ def _could_explode(text: str) -> bool:
 
 @cache
 def _renderer() -> MarkdownIt:
-    # Here, because only the posts of old versions need it.
+    # Imported here, because only posts of old versions need it.
     from markdown_it import MarkdownIt
 
     return MarkdownIt("commonmark", {"breaks": True}).enable(["table", "strikethrough"])

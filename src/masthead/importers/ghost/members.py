@@ -1,4 +1,4 @@
-"""The members of a Ghost site: rows of a full backup's table, or the CSV that the admin exports."""
+"""The members of a Ghost site: from the table of a full backup, or from the CSV of the admin."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _of_csv(email: str, row: Row) -> SourceMember:
         email=email,
         name=row.get("name", "").strip()[:MAX_NAME],
         tier="paid" if is_paid else "free",
-        # Nobody gets mail because of a word that nobody understands; an empty cell says nothing.
+        # An unknown word means no newsletter; an empty cell means the default.
         newsletter=subscribed is None or not subscribed.strip() or is_yes(subscribed),
         payment_customer_id=customer[:MAX_NAME],
         created=utc_text(row.get("created_at", "")),
@@ -62,7 +62,7 @@ def _of_row(email: str, row: Mapping[str, Any], links: Links) -> SourceMember:
 
 
 def _is_paid(row: Mapping[str, Any], customer: str, links: Links) -> bool:
-    """Told by the status since 4.0; before that, complimentary members had a subscription too."""
+    """By the status since 4.0. Before that, complimentary members had a subscription, too."""
     status = text(row.get("status"))
     return status in _PAID if status else links.is_paying(customer)
 

@@ -1,4 +1,4 @@
-"""Mobiledoc 0.3, the document of Ghost's editor from 1.x to 4.x, as HTML."""
+"""Renders Mobiledoc 0.3, the document format of Ghost's editor from 1.x to 4.x, as HTML."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Final
 from masthead.importers.ghost.cards import attribute, render_card
 
 MAX_LENGTH: Final = 5_000_000
-"""Characters of HTML. Cards and tags are named by their number, as often as a file likes."""
+"""Characters of HTML. A file may refer to the same card any number of times."""
 _QUOTE: Final = ("<blockquote><p>", "</p></blockquote>")
 _SECTIONS: Final = {
     **{tag: (f"<{tag}>", f"</{tag}>") for tag in ("h1", "h2", "h3", "h4", "h5", "h6")},
@@ -21,7 +21,7 @@ _MARKUPS: Final = frozenset(
 
 
 def render_mobiledoc(document: object) -> tuple[str, frozenset[str]]:
-    """The HTML, and the names of the cards that nobody knows here. ValueError for other JSON."""
+    """The HTML, and the names of unknown cards. Raises ValueError for other JSON."""
     if not isinstance(document, dict) or not isinstance(document.get("sections"), list):
         raise ValueError("no sections")
     if not str(document.get("version", "")).startswith("0.3"):
@@ -38,8 +38,8 @@ class _Renderer:
         self._left = MAX_LENGTH
 
     def render(self, sections: list[Any]) -> tuple[str, frozenset[str]]:
-        said = "".join(self._section(each) for each in sections if isinstance(each, list) and each)
-        return said, frozenset(self._unknown)
+        html = "".join(self._section(each) for each in sections if isinstance(each, list) and each)
+        return html, frozenset(self._unknown)
 
     def _section(self, section: list[Any]) -> str:
         match section:
@@ -61,31 +61,31 @@ class _Renderer:
         if not isinstance(card, list) or not card or not isinstance(card[0], str):
             return ""
         payload = card[1] if len(card) > 1 and isinstance(card[1], dict) else {}
-        said = render_card(card[0], payload)
-        if said is None:
+        html = render_card(card[0], payload)
+        if html is None:
             self._unknown.add(card[0][:40])
-        return self._within_limit(said or "")
+        return self._within_limit(html or "")
 
-    def _within_limit(self, said: str) -> str:
-        self._left -= len(said)
+    def _within_limit(self, html: str) -> str:
+        self._left -= len(html)
         if self._left < 0:
             raise ValueError("more text than a post can have")
-        return said
+        return html
 
     def _markers(self, markers: list[Any]) -> str:
-        """Each marker opens some tags, says something and closes some of the open ones."""
-        said: list[str] = []
+        """Each marker opens tags, has text and closes some of the open tags."""
+        done: list[str] = []
         closing: list[str] = []
         for marker in markers:
             match marker:
                 case [int(kind), list(opened), int(closed), value, *_]:
                     for index in opened:
                         start, end = _at(self._markups, index) or ("", "")
-                        said.append(self._within_limit(start))
+                        done.append(self._within_limit(start))
                         closing.append(end)
-                    said.append(self._atom(value) if kind == 1 else _plain(value))
-                    said += [closing.pop() for _ in range(min(closed, len(closing)))]
-        return "".join(said + closing[::-1])
+                    done.append(self._atom(value) if kind == 1 else _plain(value))
+                    done += [closing.pop() for _ in range(min(closed, len(closing)))]
+        return "".join(done + closing[::-1])
 
     def _atom(self, index: object) -> str:
         atom = _at(self._atoms, index)
@@ -100,10 +100,10 @@ def _tags(markup: object) -> tuple[str, str]:
     match markup:
         case [str(tag), *rest] if tag.lower() in _MARKUPS:
             tag = tag.lower()
-            about = _list(rest[0]) if rest and tag == "a" else []
-            named = dict(zip(about[0::2], about[1::2], strict=False)) if _all_text(about) else {}
-            shown = "".join(attribute(name, named.get(name)) for name in ("href", "title", "rel"))
-            return f"<{tag}{shown}>", f"</{tag}>"
+            pairs = _list(rest[0]) if rest and tag == "a" else []
+            named = dict(zip(pairs[0::2], pairs[1::2], strict=False)) if _all_text(pairs) else {}
+            written = "".join(attribute(name, named.get(name)) for name in ("href", "title", "rel"))
+            return f"<{tag}{written}>", f"</{tag}>"
     return "", ""
 
 

@@ -1,4 +1,4 @@
-"""A row of Ghost's `posts`, of any version since 0.x, as a post or a page."""
+"""Converts a row of Ghost's table `posts`, of any version since 0.x, to a post or a page."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from masthead.importers.ghost.links import Links, key, text
 from masthead.importers.source import PAYWALL, Kind, Options, Skipped, SourcePost
 
 UNTITLED: Final = "(Untitled)"
-SHOWN: Final = 200
-"""Characters of a title in a report."""
-WALLED: Final = "It has a public preview: the place where that ends is marked in its text."
+SHOWN_CHARACTERS: Final = 200
+"""Of a title in a report."""
+HAS_PREVIEW: Final = "It has a public preview, whose end is marked in its text."
 UNDATED: Final = "The date of publication is missing or can't be read."
 _STATUS: Final[Mapping[str, Any]] = {"published": "published", "draft": "draft"}
 _NOT_IMPORTED: Final = {"scheduled": "scheduled", "sent": "sent by e-mail only"}
@@ -31,9 +31,10 @@ def post_of(row: object, links: Links, options: Options) -> SourcePost | Skipped
     title = text(row.get("title")) or UNTITLED
     status = text(row.get("status"))
     if kind == "page" and not options.include_pages:
-        return Skipped(kind, source_id, "page", title[:SHOWN])
+        return Skipped(kind, source_id, "page", title[:SHOWN_CHARACTERS])
     if status not in _STATUS:
-        return Skipped(kind, source_id, _NOT_IMPORTED.get(status, "unknown status"), title[:SHOWN])
+        reason = _NOT_IMPORTED.get(status, "unknown status")
+        return Skipped(kind, source_id, reason, title[:SHOWN_CHARACTERS])
     return _post(row, kind, source_id, title, links, options)
 
 
@@ -46,14 +47,14 @@ def _post(
     html, warnings = body_of(row)
     visibility = _VISIBILITY.get(text(row.get("visibility")), "paid")
     if visibility == "public":
-        # Ghost shows all of a public post, whatever was marked in it before.
+        # Ghost ignores the paywall of a public post.
         html = html.replace(PAYWALL, "")
     elif PAYWALL in html:
-        warnings.append(WALLED)
+        warnings.append(HAS_PREVIEW)
     image = text(row.get("feature_image")) or text(row.get("image"))
     if not options.site_url and ADDRESS in html + image:
         warnings.append(NO_ADDRESS)
-    # Ghost keeps the date of a post that was taken back; here a draft has none.
+    # Ghost stores the date of an unpublished post; here a draft has none.
     published_at = utc_text(row.get("published_at")) if status == "published" else ""
     if status == "published" and not published_at:
         warnings.append(UNDATED)
@@ -80,7 +81,7 @@ def _post(
 
 
 def _kind(row: Row) -> Kind:
-    """Told by the type since 3.0, before that by a flag."""
+    """By the type since 3.0, before that by a flag."""
     is_page = row.get("type") == "page" or row.get("page") in (1, True, "1", "true")
     return "page" if is_page else "post"
 

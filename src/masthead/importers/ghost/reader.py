@@ -1,5 +1,5 @@
-"""Opening a Ghost export: the JSON alone, a folder or an archive with its images, or the members'
-CSV alone."""
+"""Opens a Ghost export: the JSON, a folder or archive with it and its images, or the CSV of
+members."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from masthead.importers.source import (
 )
 
 MAX_FILE: Final = 50 * 1024**2
-"""Of an image in the archive; as large as an upload may be unless it is set otherwise."""
+"""Of an image in the archive; the default limit of an upload."""
 _ASSET: Final = re.compile(r"(?:\A|/)((?:images|media|files)/.+)")
 
 
@@ -43,7 +43,7 @@ def open_ghost(path: Path, options: Options) -> GhostSource:
 
 
 class GhostSource:
-    """Read twice: once for what belongs to the posts, which may stand after them, once for them."""
+    """Reads the JSON twice, because the tables that posts refer to may follow them."""
 
     def __init__(self, files: Files, options: Options) -> None:
         self._files = files
@@ -76,7 +76,7 @@ class GhostSource:
         return iter(self._members or ())
 
     def comments(self) -> Iterator[SourceComment | Skipped]:
-        """Ghost keeps them out of its exports."""
+        """Ghost does not export them."""
         return iter(())
 
     def read_file(self, entry: str) -> bytes:
@@ -91,11 +91,11 @@ class GhostSource:
                 yield from rows(stream)
 
     def _table(self, name: str, count: int) -> Iterator[Any]:
-        """As many rows as the first reading found, so that what follows them is not read again."""
+        """Stops after the rows that the first pass counted."""
         return islice((row for table, row in self._rows() if table == name), count)
 
     def _each_member(self) -> Iterator[Entry]:
-        # The CSV first: it is what Ghost itself calls the list of members.
+        # The CSV first, because the first row of a member wins.
         for table in self._lists:
             yield from members_of_csv(table.rows())
         members = self._table("members", self._links.members)
@@ -124,7 +124,7 @@ def _is_export(files: Files, name: str) -> bool:
 
 
 def _lists(files: Files) -> list[CsvTable]:
-    """Lists of members are known by their column of addresses."""
+    """Lists of members, recognized by a column `email`."""
     found: list[CsvTable] = []
     for name in _outside_assets(files, ".csv"):
         table = _list(files, name)
@@ -143,17 +143,17 @@ def _list(files: Files, name: str) -> CsvTable | None:
     if "email" in table.columns:
         return table
     if files.is_single:
-        raise BadFile("This is no list of members: no column is called email.")
+        raise BadFile("This is not a list of members: it has no column named email.")
     return None
 
 
-def _outside_assets(files: Files, ending: str) -> list[str]:
-    """Below files and media, a JSON or CSV is somebody's download."""
-    return files.candidates(ending, but=lambda name: bool(_ASSET.search(name)))
+def _outside_assets(files: Files, extension: str) -> list[str]:
+    """A JSON or CSV below `files` or `media` is a download of the site."""
+    return files.candidates(extension, exclude=lambda name: bool(_ASSET.search(name)))
 
 
 def _assets(files: Files, site_url: str) -> dict[str, str]:
-    """By their path, and by their whole address where that is known."""
+    """By path, and by address where the site's address is known."""
     found: dict[str, str] = {}
     for name in files.sizes:
         asset = _ASSET.search(name)

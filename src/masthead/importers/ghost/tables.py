@@ -1,4 +1,4 @@
-"""The tables of a Ghost export, row by row: one JSON document that is never held as a whole."""
+"""Streams the rows of a Ghost export, one JSON document, without loading it into memory."""
 
 from __future__ import annotations
 
@@ -13,42 +13,42 @@ from masthead.importers.html.densities import BRACKETS, GHOST_MEMBERS, GHOST_POS
 from masthead.importers.source import BadFile
 
 MAX_VALUE: Final = 10_000_000
-"""Characters of one row; a post of the longest text we store needs half of it."""
+"""Characters of one row; the longest post that can be stored needs half of it."""
 _LONG: Final = 2_000_000
-_MANY: Final = 300_000
-# Not those of a document that is a string in a row.
+_MAX_PARTS: Final = 300_000
+# Not the keys of a document that is a string in a row.
 _KEY: Final = re.compile(r'[^\\]"\s*:')
 NOT_AN_EXPORT: Final = "This is not a Ghost export: it has no tables of posts."
 _BROKEN: Final = "The JSON is damaged or cut off."
 _TOO_DEEP: Final = "The JSON is nested deeper than any export."
 _BLANKS: Final = re.compile(r"[ \t\n\r]*")
-# Any of these makes it Ghost's: a site without posts may well be moved for its members.
-_TELLING: Final = frozenset({"posts", "tags", "users", "settings", "members"})
+# One of these is enough: a site without posts may be imported for its members.
+_KNOWN_TABLES: Final = frozenset({"posts", "tags", "users", "settings", "members"})
 _DENSITIES: Final = {"posts": GHOST_POSTS, "members": GHOST_MEMBERS}
-# Far enough down that what is read as one value is a row, wherever the tables stand.
+# Deep enough that a value read as a whole is at most a row.
 _SKIP_LEVELS: Final = 6
-_OFTEN: Final = 500
+_ROWS_PER_CHECK: Final = 500
 _LONGEST_NUMBER: Final = 1_000
 
 _Rows = Generator[tuple[str, Any], None, bool]
 
 
 def _number(digits: str) -> int:
-    """Reading a number of thousands of digits takes longer than reading a post."""
+    """Parsing a number of thousands of digits takes longer than parsing a post."""
     if len(digits) > _LONGEST_NUMBER:
         raise BadFile(_BROKEN)
     return int(digits)
 
 
-# Control characters inside strings are the work of other tools, and harmless.
+# Other tools write control characters into strings, which is harmless.
 _decode: Final = json.JSONDecoder(strict=False, parse_int=_number).raw_decode
 
 
 def rows(stream: BinaryIO) -> Iterator[tuple[str, Any]]:
-    """The name of the table and the row, for every row of the export's first database.
+    """Table name and row, for every row of the export's first database.
 
-    An export is `{db: [{meta, data}]}`, `{meta, data}` or `{data}`. The rest of the document is
-    read too, so that a file which was cut off is known. Raises `BadFile`.
+    An export is `{db: [{meta, data}]}`, `{meta, data}` or `{data}`. The document is read to its
+    end, to find a truncated file. Raises `BadFile`.
     """
     cursor = _Cursor(decoded(stream))
     if cursor.peek() != "{":
@@ -61,7 +61,7 @@ def rows(stream: BinaryIO) -> Iterator[tuple[str, Any]]:
 
 
 def is_export(stream: BinaryIO) -> bool:
-    """Told by the beginning, up to the first row of a table."""
+    """Reads up to the first row of a table."""
     try:
         next(rows(stream), None)
     except BadFile:
@@ -90,7 +90,7 @@ def _database(cursor: _Cursor) -> _Rows:
 def _tables(cursor: _Cursor) -> _Rows:
     found = False
     for name in cursor.each_key():
-        found = found or name in _TELLING
+        found = found or name in _KNOWN_TABLES
         if cursor.peek() == "[":
             yield from _rows_of(cursor, name)
         elif name == "posts":
@@ -103,20 +103,20 @@ def _tables(cursor: _Cursor) -> _Rows:
 def _rows_of(cursor: _Cursor, name: str) -> Iterator[tuple[str, Any]]:
     density: Density | None = _DENSITIES.get(name)
     for number in cursor.each_item():
-        if density is not None and number % _OFTEN == 0:
+        if density is not None and number % _ROWS_PER_CHECK == 0:
             density.check(number, cursor.read)
         yield name, cursor.value()
 
 
-def _is_crowded(text: str) -> bool:
-    """A long text takes little more room when it is read; millions of small values do."""
-    if text.count("{") + text.count("[") > _MANY:
+def _has_too_many_parts(text: str) -> bool:
+    """Millions of small values need far more memory when parsed than one long text."""
+    if text.count("{") + text.count("[") > _MAX_PARTS:
         return True
-    return sum(1 for _ in _KEY.finditer(text)) > _MANY
+    return sum(1 for _ in _KEY.finditer(text)) > _MAX_PARTS
 
 
 class _Cursor:
-    """A place in the document. Containers are walked through, and only single values are built."""
+    """A position in the document. Iterates over containers and parses single values only."""
 
     def __init__(self, pieces: Iterator[str]) -> None:
         self._pieces = pieces
@@ -129,10 +129,10 @@ class _Cursor:
 
     def peek(self) -> str:
         """The next character that is no blank; '' at the end."""
-        here = self._text[self._at : self._at + 1]
-        # Asked several times for every value of the document, and as a rule no blank is there.
-        if here > " ":
-            return here
+        character = self._text[self._at : self._at + 1]
+        # The fast path: called several times for every value, and blanks are rare.
+        if character > " ":
+            return character
         while True:
             blanks = _BLANKS.match(self._text, self._at)
             self._at = blanks.end() if blanks else self._at
@@ -142,7 +142,7 @@ class _Cursor:
                 return ""
 
     def each_key(self) -> Iterator[str]:
-        """The keys of an object; for each, the value must be taken before the next is asked for."""
+        """The keys of an object. The caller must read each value before the next key."""
         self._expect("{")
         if self._accept("}"):
             return
@@ -155,7 +155,7 @@ class _Cursor:
             self._expect(",")
 
     def each_item(self) -> Iterator[int]:
-        """The numbers of an array's values; each must be taken before the next is asked for."""
+        """The indexes of an array. The caller must read each value before the next index."""
         self._expect("[")
         if self._accept("]"):
             return
@@ -185,7 +185,7 @@ class _Cursor:
             try:
                 value, end = _decode(self._text, self._at)
             except JSONDecodeError as error:
-                # Broken, or not read far enough: only more text can tell.
+                # The document is broken, or the value is not read to its end yet.
                 if not self._read_on():
                     raise BadFile(_BROKEN) from error
                 continue
@@ -207,11 +207,11 @@ class _Cursor:
             raise BadFile(_BROKEN)
 
     def _read_on(self) -> bool:
-        """Twice as much as is waiting, so that a long value is not begun over and over."""
+        """Doubles the buffer, so that a long value is parsed a few times only."""
         waiting = [self._text[self._at :]]
         if len(waiting[0]) > MAX_VALUE:
             raise BadFile("The export has an entry of more than ten million characters.")
-        if len(waiting[0]) > _LONG and _is_crowded(waiting[0]):
+        if len(waiting[0]) > _LONG and _has_too_many_parts(waiting[0]):
             raise BadFile("The export has an entry with far more parts than a post.")
         wanted = max(CHUNK, len(waiting[0]))
         VALUES.check(self._values, self.read)

@@ -1,5 +1,5 @@
-"""A post of an export made ready to be stored: safe HTML, the editor's document where it loses
-nothing, and the pictures to copy. Pure, so that several processes can share the work."""
+"""Prepares a post of an export for storing: safe HTML, the editor's document where that loses
+nothing, and the pictures to copy. Pure functions, so that a process pool can run them."""
 
 from __future__ import annotations
 
@@ -30,28 +30,28 @@ from masthead.importers.images.urls import (
 from masthead.importers.source import SourcePost
 
 LARGE = 200_000
-"""Characters of HTML; the document of a shorter text is not even measured."""
+"""Characters of HTML. The document of a shorter text always fits."""
 MAX_DOCUMENT = 1_800_000
-"""Bytes; a tenth less than the field takes, because new addresses of pictures may be longer than
-the old ones. A number here, so that the processes which prepare posts need not load fields."""
+"""Bytes; a tenth less than the limit of the field, because the new addresses of pictures may be
+longer. Repeated here, so that the processes which prepare posts need not load the fields."""
 
 
 class Prepared(Struct, frozen=True):
-    """A post of an export, ready to be stored but for its pictures."""
+    """A post of an export whose pictures are not copied yet."""
 
     source_id: str
     html: str
     content_json: dict[str, Any] | None
     why_html_only: str
-    """What the editor has no place for; '' where it can open the post, or there is no text."""
+    """What the editor can't represent; '' where it can open the post, or there is no text."""
     images: tuple[ImageRef, ...]
-    """Of the text and the featured image, whose own address is among their `urls`."""
+    """Of the text, and the featured image."""
     mentioned: tuple[str, ...] = ()
-    """What players play, and where links lead: to be copied if it came with the export."""
+    """The addresses of players and links, which are copied if the export has the files."""
 
 
 def prepare(post: SourcePost, site_url: str) -> Prepared:
-    """`site_url` is the old address, which relative addresses are relative to; '' if unknown."""
+    """`site_url` is the base of relative addresses; '' if unknown."""
     html, tokens = cleaned(post.html)
     document, reason = to_document(tokens, site_url) if tokens else (None, "")
     if document is not None and len(html) > LARGE and len(encode(document)) > MAX_DOCUMENT:
@@ -64,7 +64,7 @@ def prepare(post: SourcePost, site_url: str) -> Prepared:
 
 
 def _addresses(tokens: Sequence[Token]) -> tuple[list[str], list[str]]:
-    """Those of pictures, and those of what is played or linked."""
+    """The addresses of pictures, and those of players and links."""
     shown: list[str] = []
     mentioned: list[str] = []
     for kind, name, attributes in tokens:
@@ -89,7 +89,7 @@ _PLAYERS = frozenset({"audio", "video", "source", "track"})
 
 
 def _full_sizes(linked: Sequence[str], shown: Sequence[str], site_url: str) -> Iterator[str]:
-    """Links to pictures of this blog; those of others stay links."""
+    """Links to pictures of this blog. Links to other sites are not copied."""
     originals = {original_of(url, site_url) for url in shown} if linked else set()
     hosts = {host_of(original) for original in originals} | {host_of(site_url)}
     for url in linked:
@@ -102,8 +102,8 @@ def _full_sizes(linked: Sequence[str], shown: Sequence[str], site_url: str) -> I
 def rewrite(
     html: str, content_json: dict[str, Any] | None, mapping: Mapping[str, str]
 ) -> tuple[str, dict[str, Any] | None]:
-    """Both forms with their pictures at the new addresses. `mapping` has the old ones as they stand
-    in the post; the HTML may have been edited since it was prepared."""
+    """Replaces addresses in the HTML and in the document. `mapping` has the old addresses as
+    written in the post; the HTML may have been edited since it was imported."""
     if not mapping:
         return html, content_json
     html = _TAG.sub(lambda tag: _rewritten_tag(tag[0], mapping), html)
@@ -133,7 +133,7 @@ def _new_address(old: str, mapping: Mapping[str, str]) -> str:
 
 
 def _new_srcset(old: str, mapping: Mapping[str, str]) -> str:
-    """Sizes of one picture have one address now, which need not be said for each of them."""
+    """All sizes of a picture have the same new address, which is listed once."""
     candidates = parse_srcset(old)
     if not any(url in mapping for url, _ in candidates):
         return old
@@ -155,7 +155,7 @@ _CHANGES: dict[str, Callable[[str, Mapping[str, str]], str]] = {
 
 
 def _rewritten_json(value: Any, mapping: Mapping[str, str]) -> Any:
-    """A copy with new addresses in `attrs`, wherever an editor's extension keeps one."""
+    """A copy with new addresses in the `attrs` of all nodes and marks."""
     if isinstance(value, list):
         return [_rewritten_json(each, mapping) for each in value]
     if not isinstance(value, dict):

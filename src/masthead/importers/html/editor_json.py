@@ -1,8 +1,8 @@
-"""HTML as a document of the rich-text editor, where the editor can hold all that the HTML says.
+"""Converts HTML to a document of the rich-text editor, where that loses nothing.
 
-Strict where an editor's own parser is lenient: what the schema of `masthead.posts.editor` has no
-place for makes the answer None, with the reason, so that opening and saving a post loses nothing.
-Written over tokens because a DOM and the editor's parser cost twenty times as much.
+The editor's own parser drops what its schema (`masthead.posts.editor`) can't represent. This one
+returns None and the reason instead, so that opening and saving a post loses nothing. It works on
+tokens, because a DOM and the editor's parser take twenty times as long.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 from urllib.parse import unquote
 
-from masthead.importers.html.editor_parts import (
+from masthead.importers.html.editor_nodes import (
     Figure,
     Json,
-    NotHeld,
+    Unsupported,
+    allow,
     captioned,
     collapsed,
     ends_blank,
-    known,
     language_of,
     span_of,
 )
@@ -29,14 +29,14 @@ from masthead.importers.images.urls import original_of
 
 MAX_DEPTH = 100
 MAX_NODES = 20_000
-"""Both as `masthead.posts.editor` has them."""
+"""Both as in `masthead.posts.editor`."""
 
 
 def to_document(tokens: Sequence[Token], site_url: str = "") -> tuple[Json | None, str]:
-    """The document, or None and what stands in its way."""
+    """The document, or None and the reason."""
     try:
         return _Converter(_anchors(tokens), site_url).run(tokens), ""
-    except NotHeld as reason:
+    except Unsupported as reason:
         return None, str(reason)
 
 
@@ -55,8 +55,8 @@ _MARKS = {
     "code": "code",
 }
 _MARK_ORDER = {
-    name: place
-    for place, name in enumerate(
+    name: position
+    for position, name in enumerate(
         (
             "link",
             "bold",
@@ -71,7 +71,7 @@ _MARK_ORDER = {
     )
 }
 _FLOW, _TEXT, _CODE, _LIST, _TASKS, _TABLE, _ROW = range(7)
-"""What may stand where the walk is: blocks and text, only text, only items …"""
+"""What may come next: blocks and text, only text, only items …"""
 
 _DATA_PICTURE = re.compile(r"data:image/(?:png|jpeg|gif|webp|avif);base64,[A-Za-z0-9+/=\s]+")
 _SIDE = re.compile(r"text-align: ([a-z]+)")
@@ -80,13 +80,13 @@ Ending = Callable[[], None] | None
 
 
 def _anchors(tokens: Sequence[Token]) -> frozenset[str]:
-    """What the document's own links point at."""
+    """The targets of links within the document."""
     found = (each.attributes.get("href", "") for each in tokens if each.attributes)
     return frozenset(unquote(href[1:]) for href in found if href[:1] == "#")
 
 
 class _Converter:
-    """Walks the tokens with the nodes that are open; each open tag knows how it ends."""
+    """Walks over the tokens with a stack of open nodes and of functions that close them."""
 
     def __init__(self, anchors: frozenset[str], site_url: str) -> None:
         self._anchors = anchors
@@ -111,7 +111,7 @@ class _Converter:
             elif kind == "start":
                 opening = _OPENINGS.get(name)
                 if opening is None:
-                    raise NotHeld(f"<{name}>")
+                    raise Unsupported(f"<{name}>")
                 ending = opening(self, name, attributes)
                 if name not in VOID:
                     self._endings.append(ending)
@@ -123,7 +123,7 @@ class _Converter:
     def _node(self, kind: str, **attributes: Any) -> Json:
         self._nodes += 1
         if self._nodes > MAX_NODES:
-            raise NotHeld(f"more than {MAX_NODES:,} parts")
+            raise Unsupported(f"more than {MAX_NODES:,} parts")
         node: Json = {"type": kind}
         shown = {name: value for name, value in attributes.items() if value is not None}
         if shown:
@@ -155,10 +155,10 @@ class _Converter:
         return node
 
     def _paragraph(self) -> list[Json]:
-        """The open text, or a paragraph for text that stands for itself."""
+        """The open text, or a new paragraph for text outside of blocks."""
         if self._inline is None:
             if self._room != _FLOW:
-                raise NotHeld("text between the parts of a list or table")
+                raise Unsupported("text between the parts of a list or table")
             node = self._node("paragraph")
             self._inline = node["content"] = []
             self._blocks.append(node)
@@ -176,15 +176,15 @@ class _Converter:
             del self._blocks[-1]["content"]
 
     def _block(self, name: str) -> None:
-        """Room for a block, or none."""
+        """Ends the open paragraph before a block; refuses a block where none may be."""
         if self._room != _FLOW:
-            raise NotHeld(f"<{name}> inside another text")
+            raise Unsupported(f"<{name}> inside another text")
         self._end_paragraph()
 
     def _enter(self, node: Json, room: int) -> Ending:
         self._depth += 1
         if self._depth >= MAX_DEPTH:
-            raise NotHeld(f"nesting deeper than {MAX_DEPTH} levels")
+            raise Unsupported(f"nesting deeper than {MAX_DEPTH} levels")
         outer, was = self._blocks, (self._room, self._container)
         outer.append(node)
         self._blocks = node["content"] = []
@@ -200,25 +200,25 @@ class _Converter:
         return leave
 
     def _check(self, node: Json) -> None:
-        """Nodes that the editor never leaves empty."""
+        """Fills or refuses empty nodes, which the editor does not have."""
         kind, content = node["type"], node["content"]
         if not content:
             if kind in _NEVER_EMPTY:
-                raise NotHeld(f"a {kind} without content")
+                raise Unsupported(f"a {kind} without content")
             content.append(self._node("paragraph"))
         if kind in ("listItem", "taskItem") and content[0]["type"] != "paragraph":
-            raise NotHeld("a list item that does not begin with text")
+            raise Unsupported("a list item that does not begin with text")
 
     def _open_text(self, name: str, attributes: Attributes) -> Ending:
         self._block(name)
         align = _SIDE.fullmatch(attributes.get("style", ""))
         side = align[1] if align else None
         if name == "p":
-            known(name, attributes, ("style",) if side else ())
+            allow(name, attributes, ("style",) if side else ())
             node = self._node("paragraph", textAlign=side)
         else:
             is_pointed_at = attributes.get("id") in self._anchors
-            known(name, attributes, ("style",) if side else (), () if is_pointed_at else ("id",))
+            allow(name, attributes, ("style",) if side else (), () if is_pointed_at else ("id",))
             node = self._node("heading", level=int(name[1]), textAlign=side)
         self._inline = node["content"] = []
         self._blocks.append(node)
@@ -231,37 +231,37 @@ class _Converter:
 
     def _open_quote(self, name: str, attributes: Attributes) -> Ending:
         self._block(name)
-        known(name, attributes)
+        allow(name, attributes)
         return self._enter(self._node("blockquote"), _FLOW)
 
     def _open_wrapper(self, name: str, attributes: Attributes) -> Ending:
-        """What groups blocks without saying anything about them."""
+        """An element that only groups blocks."""
         self._block(name)
-        known(name, attributes)
+        allow(name, attributes)
         return self._end_paragraph
 
     def _open_figure(self, name: str, attributes: Attributes) -> Ending:
-        """Without a caption it says nothing about what is in it."""
+        """Without a caption it is a wrapper."""
         self._block(name)
-        known(name, attributes)
+        allow(name, attributes)
         outer = self._figure
         self._figure = figure = Figure(self._blocks, len(self._blocks))
 
         def leave() -> None:
             self._end_paragraph()
             if figure.has_caption and not figure.holds_one:
-                raise NotHeld("a caption of several things")
+                raise Unsupported("a caption of several things")
             self._figure = outer
 
         return leave
 
     def _open_caption(self, name: str, attributes: Attributes) -> Ending:
-        """What was a paragraph with a picture becomes a picture with a caption."""
+        """The paragraph with the picture becomes a figure node."""
         self._block(name)
-        known(name, attributes)
+        allow(name, attributes)
         figure = self._figure
         if figure is None or figure.blocks is not self._blocks or not figure.holds_one:
-            raise NotHeld("a caption of something else than a picture")
+            raise Unsupported("a caption of something else than a picture")
         node = self._node("figure", **captioned(self._blocks[-1]))
         self._inline = node["content"] = []
         self._blocks[-1] = node
@@ -271,16 +271,16 @@ class _Converter:
 
     def _rule(self, name: str, attributes: Attributes) -> Ending:
         self._block(name)
-        known(name, attributes, ("class",))
+        allow(name, attributes, ("class",))
         is_paywall = attributes.get("class") == PAYWALL_CLASS
         self._blocks.append(self._node("paywall" if is_paywall else "horizontalRule"))
         return None
 
     def _open_code(self, name: str, attributes: Attributes) -> Ending:
         self._block(name)
-        known(name, attributes, ("class",))
+        allow(name, attributes, ("class",))
         if self._marks:
-            raise NotHeld("a code block inside a link or other mark")
+            raise Unsupported("a code block inside a link or other mark")
         node = self._node("codeBlock", language=language_of(attributes))
         self._blocks.append(node)
         self._code, self._room = [], _CODE
@@ -295,40 +295,40 @@ class _Converter:
     def _open_list(self, name: str, attributes: Attributes) -> Ending:
         self._block(name)
         if attributes.get("data-type"):
-            known(name, attributes, ("data-type",))
+            allow(name, attributes, ("data-type",))
             return self._enter(self._node("taskList"), _TASKS)
         if name == "ul":
-            known(name, attributes)
+            allow(name, attributes)
             return self._enter(self._node("bulletList"), _LIST)
-        known(name, attributes, ("start",), ("type",) if attributes.get("type") == "1" else ())
+        allow(name, attributes, ("start",), ("type",) if attributes.get("type") == "1" else ())
         start = int(attributes.get("start", 1))
         return self._enter(self._node("orderedList", start=start if start != 1 else None), _LIST)
 
     def _open_item(self, name: str, attributes: Attributes) -> Ending:
         is_task = attributes.get("data-type") == "taskItem"
         if self._room != (_TASKS if is_task else _LIST):
-            raise NotHeld("a list item outside of its list")
-        known(name, attributes, ("data-type", "data-checked") if is_task else ())
+            raise Unsupported("a list item outside of its list")
+        allow(name, attributes, ("data-type", "data-checked") if is_task else ())
         if not is_task:
             return self._enter(self._node("listItem"), _FLOW)
         is_done = attributes.get("data-checked") == "true"
         return self._enter(self._node("taskItem", checked=is_done), _FLOW)
 
     def _task_box(self, name: str, attributes: Attributes) -> Ending:
-        """The editor draws the box itself; that it is ticked stands on the item."""
+        """The editor draws the box itself; the item has whether it is checked."""
         if self._container != "taskItem" or self._blocks:
-            raise NotHeld(f"<{name}>")
+            raise Unsupported(f"<{name}>")
         return None
 
     def _open_table(self, name: str, attributes: Attributes) -> Ending:
         self._block(name)
-        known(name, attributes)
+        allow(name, attributes)
         return self._enter(self._node("table"), _TABLE)
 
     def _open_rows(self, name: str, attributes: Attributes) -> Ending:
         if self._room != _TABLE:
-            raise NotHeld(f"<{name}> outside of a table")
-        known(name, attributes)
+            raise Unsupported(f"<{name}> outside of a table")
+        allow(name, attributes)
         if name == "tbody":
             return None
         rows = self._blocks
@@ -336,20 +336,20 @@ class _Converter:
         def leave() -> None:
             cells = (cell for row in rows for cell in row["content"])
             if any(cell["type"] != "tableHeader" for cell in cells):
-                raise NotHeld("a table's head with plain cells")
+                raise Unsupported("a table's head with plain cells")
 
         return leave
 
     def _open_row(self, name: str, attributes: Attributes) -> Ending:
         if self._room != _TABLE:
-            raise NotHeld("<tr> outside of a table")
-        known(name, attributes)
+            raise Unsupported("<tr> outside of a table")
+        allow(name, attributes)
         return self._enter(self._node("tableRow"), _ROW)
 
     def _open_cell(self, name: str, attributes: Attributes) -> Ending:
         if self._room != _ROW:
-            raise NotHeld(f"<{name}> outside of a table")
-        known(name, attributes, ("colspan", "rowspan"))
+            raise Unsupported(f"<{name}> outside of a table")
+        allow(name, attributes, ("colspan", "rowspan"))
         spans = {key: span_of(value) for key, value in attributes.items()}
         kind = "tableHeader" if name == "th" else "tableCell"
         return self._enter(self._node(kind, **spans), _FLOW)
@@ -357,13 +357,13 @@ class _Converter:
     def _open_mark(self, name: str, attributes: Attributes) -> Ending:
         if self._room == _CODE:
             return self._in_code(name, attributes)
-        known(name, attributes)
+        allow(name, attributes)
         return self._mark({"type": _MARKS[name]})
 
     def _in_code(self, name: str, attributes: Attributes) -> Ending:
         if name != "code":
-            raise NotHeld(f"<{name}> inside code")
-        known(name, attributes, ("class",))
+            raise Unsupported(f"<{name}> inside code")
+        allow(name, attributes, ("class",))
         node = self._blocks[-1]
         language = language_of(attributes)
         if language and "attrs" not in node:
@@ -372,13 +372,13 @@ class _Converter:
 
     def _open_link(self, name: str, attributes: Attributes) -> Ending:
         if self._room == _CODE:
-            raise NotHeld("<a> inside code")
-        known(name, attributes, ("href", "title", "target", "rel"))
+            raise Unsupported("<a> inside code")
+        allow(name, attributes, ("href", "title", "target", "rel"))
         if not attributes.get("href"):
             return None
         if any(mark["type"] == "link" for mark in self._marks):
-            # HTML has them only where a table stands between the two.
-            raise NotHeld("a link inside a link")
+            # In HTML this is possible only with a table between the two.
+            raise Unsupported("a link inside a link")
         return self._mark({"type": "link", "attrs": dict(attributes)})
 
     def _mark(self, mark: Json) -> Ending:
@@ -393,11 +393,11 @@ class _Converter:
         return leave
 
     def _open_plain(self, name: str, attributes: Attributes) -> Ending:
-        known(name, attributes)
+        allow(name, attributes)
         return None
 
     def _break(self, name: str, attributes: Attributes) -> Ending:
-        known(name, attributes)
+        allow(name, attributes)
         if self._room == _CODE:
             self._code.append("\n")
         else:
@@ -405,7 +405,7 @@ class _Converter:
         return None
 
     def _open_picture(self, name: str, attributes: Attributes) -> Ending:
-        known(name, attributes)
+        allow(name, attributes)
         self._sources = []
 
         def leave() -> None:
@@ -419,11 +419,11 @@ class _Converter:
 
     def _image(self, name: str, attributes: Attributes) -> Ending:
         if self._room == _CODE:
-            raise NotHeld("<img> inside code")
-        known(name, attributes, ("src", "alt", "title", "width", "height", "srcset", "sizes"))
+            raise Unsupported("<img> inside code")
+        allow(name, attributes, ("src", "alt", "title", "width", "height", "srcset", "sizes"))
         source = attributes.get("src", "")
         if source[:5].lower() == "data:" and not _DATA_PICTURE.fullmatch(source):
-            raise NotHeld("a picture inside its own address")
+            raise Unsupported("a picture inside its own address")
         sizes = [url for url, _ in parse_srcset(attributes.get("srcset", ""))]
         self._check_one_picture(source, [*self._sources, *sizes])
         shown: dict[str, Any] = {
@@ -436,11 +436,11 @@ class _Converter:
         return None
 
     def _check_one_picture(self, source: str, others: Sequence[str]) -> None:
-        """The editor keeps one address, so all that are mentioned must be sizes of that picture."""
+        """The editor stores one address, so all addresses must be sizes of the same picture."""
         if others:
             original = original_of(source, self._site_url)
             if any(original_of(each, self._site_url) != original for each in others):
-                raise NotHeld("a picture in several versions")
+                raise Unsupported("a picture in several versions")
 
 
 _NEVER_EMPTY = frozenset({"bulletList", "orderedList", "taskList", "table", "tableRow"})

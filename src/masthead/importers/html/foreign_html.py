@@ -1,5 +1,5 @@
-"""Foreign HTML before it is sanitized: what a sanitizer could only drop is turned into something
-that it keeps, and what would keep it busy for minutes is cut down."""
+"""Prepares imported HTML for the sanitizer: players become links, lazy images get their address,
+and HTML that would take the sanitizer minutes is cut."""
 
 from __future__ import annotations
 
@@ -8,32 +8,32 @@ from collections import Counter
 from html import escape, unescape
 
 MAX_DEPTH = 100
-"""As deep as the editor's documents go. Deeper tags are left out, their text stays: the sanitizer's
-time grows with the square of the depth."""
+"""As deep as the editor's documents. Deeper tags are removed, without their text: the time of the
+sanitizer grows with the square of the depth."""
 MAX_TAGS = 120_000
-"""A long novel has a few thousand, a table of many thousand rows this many. What has more keeps its
-text alone: two seconds of work are enough for any post."""
+"""A table of many thousand rows has this many. Of a post with more, only the text is left, so that
+sanitizing takes at most two seconds."""
 
 
-def tamed(html: str) -> str:
+def presanitized(html: str) -> str:
     html = _storable(html)
     if html.count("<") > MAX_DEPTH:
         html = _flattened(html)
     if html.count("<") > MAX_TAGS:
         html = _TAG.sub(" ", html)
     lower = html.lower()
-    if any(sign in lower for sign in _NEEDS_WORK):
+    if any(part in lower for part in _REPLACED):
         html = _IMAGE.sub(_unlazy, html)
         html = _PLAYER.sub(_link, html)
         html = _without_noscript(html)
     return html
 
 
-_NEEDS_WORK = ("<iframe", "<embed", "<noscript", "data-src", "data-lazy-src", "data-original")
+_REPLACED = ("<iframe", "<embed", "<noscript", "data-src", "data-lazy-src", "data-original")
 
 
 def _storable(html: str) -> str:
-    """Without what no database takes: NUL, and halves of characters."""
+    """Without characters that a database can't store: NUL and single surrogates."""
     html = html.replace("\0", "") if "\0" in html else html
     try:
         html.encode()
@@ -42,14 +42,13 @@ def _storable(html: str) -> str:
     return html
 
 
-# The attributes of a tag. No part of it is tried twice, and it ends at the next tag, so that text
-# made of beginnings costs no more than other text.
+# The attributes of a tag. Possessive, and it stops at the next tag, so that hostile text can't
+# cause backtracking.
 _INSIDE = r"""(?:[^<>"']++|"[^"]*+"|'[^']*+'){0,64}+"""
 _TAG = re.compile(rf"<(/?)([A-Za-z][A-Za-z0-9]*)(?=[\s/>]){_INSIDE}>")
-# They end by themselves, where another one begins or what they stand in ends.
-_SELF_ENDING = "p li dt dd tr td th thead tbody tfoot colgroup option rp rt"
+_OPTIONAL_END = "p li dt dd tr td th thead tbody tfoot colgroup option rp rt"
 _VOID = "area base br col embed hr img input link meta param source track wbr"
-_UNCOUNTED = frozenset(f"{_SELF_ENDING} {_VOID}".split())
+_UNCOUNTED = frozenset(f"{_OPTIONAL_END} {_VOID}".split())
 
 
 def _flattened(html: str) -> str:
@@ -79,7 +78,7 @@ def _flattened(html: str) -> str:
 
 
 def _depth(html: str) -> int:
-    """At most so deep: what closes without having been opened closes nothing."""
+    """An upper bound: an end tag without a start tag is ignored."""
     depth = deepest = 0
     unclosed = Counter[str]()
     for slash, name in _NAMES.findall(html):
@@ -103,7 +102,7 @@ _PLAYER = re.compile(rf"<(?:iframe|embed)(?=[\s/]){_INSIDE}>", re.IGNORECASE)
 
 
 def _value(tag: str, names: str) -> str:
-    """Of an attribute, with its quotes."""
+    """The value of an attribute, with its quotes."""
     found = re.search(
         rf"""\s(?:{names})\s*=\s*("[^"]*"|'[^']*'|[^\s"'>]+)""", tag, flags=re.IGNORECASE
     )
@@ -111,20 +110,20 @@ def _value(tag: str, names: str) -> str:
 
 
 def _unlazy(image: re.Match[str]) -> str:
-    """Themes that load pictures late keep the address aside and show a placeholder."""
+    """Themes with lazy loading have the address in another attribute."""
     tag = image[0]
     source = _value(tag, "src")
     if source and not source.lstrip("\"'").lower().startswith("data:"):
         return tag
     late = _value(tag, "data-src|data-lazy-src|data-original")
     sizes = _value(tag, "data-srcset|data-lazy-srcset")
-    # The first of two attributes of one name is the one that counts.
+    # Of two attributes with the same name, the first wins.
     first = (f" src={late}" if late else "") + (f" srcset={sizes}" if sizes else "")
     return f"<img{first} {tag[4:]}"
 
 
 def _link(player: re.Match[str]) -> str:
-    """This service shows no foreign frames: a player becomes a link to what it would play."""
+    """Frames are not allowed: a player becomes a link."""
     source = unescape(_value(player[0], "src|data-src|data-lazy-src").strip("\"'")).strip()
     if source.startswith("//"):
         source = f"https:{source}"
@@ -135,7 +134,7 @@ def _link(player: re.Match[str]) -> str:
 
 
 def _watch_address(source: str) -> str:
-    """The page of a video rather than its player, which shows nothing on its own."""
+    """The page of a video instead of its player, which works inside a frame only."""
     for pattern, page in _PLAYERS:
         if found := pattern.match(source):
             return page.format(found[1])
@@ -154,7 +153,7 @@ _PLAYERS = (
 
 
 def _without_noscript(html: str) -> str:
-    """What stands in for a script is what is left of it, except for a second copy of a picture."""
+    """Without the tags. The content stays, unless it is a second copy of a lazy picture."""
     pieces: list[str] = []
     lower, at = html.lower(), 0
     while (start := lower.find("<noscript", at)) >= 0:

@@ -1,4 +1,4 @@
-"""Pieces of HTML as trees to change, and back."""
+"""Parses fragments of HTML to trees, changes them and serializes them."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ if TYPE_CHECKING:
     from lxml.html import HtmlElement
 
 MAX_ELEMENTS: Final = 20_000
-"""As many as the editor takes. Moving one costs a walk along those beside it."""
+"""As many as the editor allows. The time of moving an element grows with its siblings."""
 _DROPPED: Final = "ERR_RESOURCE_LIMIT"
 
 
 def parsed(html: str) -> HtmlElement | None:
-    """Everything below one `div`; None for what is too much, or too deep for the parser."""
-    # Many an export has nothing to be changed, and a start takes longer for it.
+    """A `div` with the fragment; None where it is too large, or too deep for the parser."""
+    # Imported here, because many exports do not need it.
     from lxml.html import HTMLParser, document_fromstring
 
     parser = HTMLParser(encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True)
-    # As bytes, because the parser refuses text that claims an encoding of its own.
+    # As bytes, because the parser refuses text with an encoding declaration.
     whole = f"<div>{html}</div>".encode("utf-8", "replace")
     body = document_fromstring(whole, parser=parser).find("body")
     if body is None or any(entry.type_name == _DROPPED for entry in parser.error_log):
@@ -28,7 +28,7 @@ def parsed(html: str) -> HtmlElement | None:
         return None
     if len(body) == 1 and body[0].tag == "div":
         return body[0]
-    # A stray end tag closed ours.
+    # An unmatched end tag has closed the `div`.
     body.tag = "div"
     return body
 
@@ -41,7 +41,7 @@ def inner_html(element: HtmlElement) -> str:
 
 
 def replace(element: HtmlElement, html: str) -> None:
-    """Puts other HTML in its place; what follows the element stays."""
+    """Replaces the element by other HTML. Its tail stays."""
     parent = element.getparent()
     new = parsed(html)
     if parent is None or new is None:
@@ -58,7 +58,7 @@ def replace(element: HtmlElement, html: str) -> None:
 
 
 def _add_text(parent: HtmlElement, at: int, text: str) -> None:
-    """Before the child at that place: text belongs to what stands before it."""
+    """Before the child at that index: in lxml, text belongs to the node before it."""
     if not text:
         return
     if at:

@@ -1,8 +1,8 @@
-"""Foreign HTML made safe and simple: sanitized, its players turned into links, as a list of tags
-and texts that the finder of pictures and the editor's converter walk.
+"""Sanitizes imported HTML and returns it with its tokens, for the search of pictures and for the
+editor's converter.
 
-The sanitizer's output is regular enough to be read by an expression: names in lower case, every
-value in double quotes, every tag closed where it must be. What comes after it only takes away.
+The output of the sanitizer is regular, so a regular expression can parse it: names in lower case,
+values in double quotes, tags closed. Later steps only remove.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 import nh3
 
-from masthead.importers.html.foreign_html import tamed
+from masthead.importers.html.foreign_html import presanitized
 from masthead.importers.images.srcset import parse_srcset, safe_srcset
 from masthead.records.safe_addresses import (
     LINK_SCHEMES,
@@ -30,13 +30,13 @@ Attributes = dict[str, str]
 class Token(NamedTuple):
     kind: Literal["start", "end", "text"]
     name: str
-    """Of a tag; of a text the text itself, its entities resolved."""
+    """Of a tag. Of a text it is the text, with resolved entities."""
     attributes: Attributes = {}  # noqa: RUF012  (read only, and shared by all that have none)
 
 
 VOID = frozenset({"br", "hr", "img", "input", "source", "track", "col", "wbr"})
 PAYWALL_CLASS = "paywall"
-"""Of the rule at which the part of a text begins that its visibility is about."""
+"""Of the rule that begins the part of a text for members."""
 HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _BLOCKS = (
     "address article aside blockquote dd details div dl dt figcaption figure footer h1 h2 h3 h4 h5"
@@ -76,7 +76,7 @@ _ATTRIBUTES = {
     "ul": {"data-type"},
     "video": {"src", "poster", "controls", "loop", "muted", "playsinline", "width", "height"},
 }
-# What stands inside of these is no text to read.
+# Removed with their content.
 _DROPPED = {"script", "style", "svg", "template", "select", "textarea", "button", "title"}
 
 _cleaner = nh3.Cleaner(
@@ -94,8 +94,8 @@ _ATTRIBUTE = re.compile(r' ([^ =>"]+)="([^"]*)"')
 
 
 def cleaned(html: str) -> tuple[str, list[Token]]:
-    """Safe HTML, and the same as tokens."""
-    return _Reading(_cleaner.clean(tamed(html))).run()
+    """Safe HTML, and its tokens."""
+    return _Tokenizer(_cleaner.clean(presanitized(html))).run()
 
 
 def written(name: str, attributes: Attributes) -> str:
@@ -122,15 +122,15 @@ _ENTITIES = (
 )
 
 
-class _Reading:
-    """One walk over the sanitizer's output, which narrows attributes to what they may say."""
+class _Tokenizer:
+    """One pass over the sanitizer's output, which also restricts the values of attributes."""
 
     def __init__(self, safe: str) -> None:
         self._safe = safe
         self._tokens: list[Token] = []
         self._pieces: list[str] = []
         self._in_tasks = False
-        # What the text itself points at is no leftover of the old theme.
+        # Ids that the text links to are kept; others are leftovers of the theme.
         self._targets = frozenset(
             target for found in _FRAGMENT.findall(safe) for target in (found, unquote(found))
         )
@@ -153,7 +153,7 @@ class _Reading:
 
     def _text(self, text: str) -> None:
         if text[0] == "\n" and self._tokens and self._tokens[-1][:2] == ("start", "pre"):
-            # Whoever reads it next passes over one line end here, as the sanitizer did.
+            # HTML parsers ignore one line end here, as the sanitizer did.
             self._pieces.append("\n")
         self._pieces.append(text)
         self._tokens.append(Token("text", _resolved(text)))
@@ -166,57 +166,57 @@ class _Reading:
                 self._pieces.append(whole)
             return
         given = {key: _resolved(value) for key, value in _ATTRIBUTE.findall(attributes)}
-        kept = self._narrowed(name, given)
-        if self._is_idle(name, kept):
+        allowed = self._restricted(name, given)
+        if self._shows_nothing(name, allowed):
             return
-        self._tokens.append(Token("start", name, kept))
-        self._pieces.append(written(name, kept))
+        self._tokens.append(Token("start", name, allowed))
+        self._pieces.append(written(name, allowed))
 
-    def _narrowed(self, name: str, given: Attributes) -> Attributes:
+    def _restricted(self, name: str, given: Attributes) -> Attributes:
         align = _alignment(name, given)
-        kept: Attributes = {}
+        allowed: Attributes = {}
         for key, value in given.items():
-            narrow = _paywall if name == "hr" and key == "class" else _NARROWED.get(key)
-            if narrow is not None:
-                value = narrow(value)
+            restrict = _paywall if name == "hr" and key == "class" else _RESTRICTED.get(key)
+            if restrict is not None:
+                value = restrict(value)
             elif key in ("id", "name"):
-                # A link within the text, such as a note's number, is one end of a pair.
+                # A link within the text, such as a footnote, which another link may point back to.
                 is_pair = name == "a" and given.get("href", "")[:1] == "#"
                 value = self._anchor(name, value, is_pair=is_pair)
             elif key in _ADDRESSES:
                 value = _address(name, key, value)
             if value or key in _MAY_BE_EMPTY:
-                kept[key] = value
+                allowed[key] = value
         if align:
-            kept["style"] = f"text-align: {align}"
-        if name == "img" and "src" not in kept and "srcset" in kept:
-            kept["src"] = parse_srcset(kept["srcset"])[-1][0]
+            allowed["style"] = f"text-align: {align}"
+        if name == "img" and "src" not in allowed and "srcset" in allowed:
+            allowed["src"] = parse_srcset(allowed["srcset"])[-1][0]
         if name == "input":
-            # The sanitizer adds what is set in an order of its own, another one in each process.
-            return {key: kept[key] for key in ("type", "disabled", "checked") if key in kept}
+            # The sanitizer adds attributes in an order that differs between processes.
+            return {key: allowed[key] for key in ("type", "disabled", "checked") if key in allowed}
         if name in ("audio", "video"):
-            # Nothing plays by itself here, so there must be something to press.
-            kept.setdefault("controls", "")
-        return kept
+            # Autoplay is removed, so the player needs controls.
+            allowed.setdefault("controls", "")
+        return allowed
 
     def _anchor(self, name: str, value: str, *, is_pair: bool) -> str:
-        """Headings keep theirs, because others may link to a chapter."""
+        """Headings keep theirs, because other sites may link to them."""
         is_wanted = is_pair or value in self._targets or name in HEADINGS
         return value if is_wanted and len(value) <= 200 else ""
 
-    def _is_idle(self, name: str, kept: Attributes) -> bool:
-        """An element that can't show anything, or a field of a form that isn't here any more."""
+    def _shows_nothing(self, name: str, allowed: Attributes) -> bool:
+        """An element without a source, or a field of a removed form."""
         if name in _LISTS:
-            self._in_tasks = "data-type" in kept
+            self._in_tasks = "data-type" in allowed
         if name in _NEED_A_SOURCE:
-            return not kept.keys() & {"src", "srcset"}
+            return not allowed.keys() & {"src", "srcset"}
         return name == "input" and not self._in_tasks
 
 
 def _resolved(text: str) -> str:
-    """Of the sanitizer, which writes these references and no others."""
+    """Resolves the references that the sanitizer writes."""
     if "&" in text:
-        # The ampersand last: what it gives is text, even where it looks like one more reference.
+        # The ampersand last, so that its result is not resolved again.
         for character, entity in reversed(_ENTITIES):
             text = text.replace(entity, character)
     return text
@@ -232,15 +232,15 @@ _MAY_BE_EMPTY = frozenset(
 
 
 def _alignment(name: str, given: Attributes) -> str:
-    """From whichever of the three ways of old: a class, an attribute, a style."""
+    """From a class, an attribute or a style."""
     if name not in _ALIGNED or given.keys().isdisjoint(("class", "align", "style")):
         return ""
     if name == "div" and _BACKGROUND.search(given.get("style", "")):
         return ""
-    said = _ALIGN_CLASS.search(given.pop("class", "")) or _ALIGN_STYLE.search(
+    found = _ALIGN_CLASS.search(given.pop("class", "")) or _ALIGN_STYLE.search(
         given.pop("style", "")
     )
-    side = said[1] if said else given.get("align", "")
+    side = found[1] if found else given.get("align", "")
     given.pop("align", None)
     return side.lower() if side.lower() in _SIDES else ""
 
@@ -255,18 +255,18 @@ _BACKGROUND = re.compile(
 
 
 def background_of(style: str) -> str:
-    """The address of the picture behind an element; '' for none."""
+    """The address of a background image; '' for none."""
     found = _BACKGROUND.search(style)
     return (found[1] or found[2] or found[3] or "") if found else ""
 
 
 def with_background(style: str, url: str) -> str:
-    """The same with another picture."""
+    """The style with another background image."""
     found = _BACKGROUND.search(style)
     if found is None:
         return style
     start, end = next(found.span(group) for group in (1, 2, 3) if found[group] is not None)
-    # Percent signs are what both CSS and addresses understand.
+    # Percent-encoded, which is valid in CSS and in addresses.
     quoted = "".join(f"%{ord(each):02X}" if each in "\"'()\\ \n" else each for each in url)
     return style[:start] + quoted + style[end:]
 
@@ -304,7 +304,7 @@ def _one_of(*values: str) -> Callable[[str], str]:
     return lambda value: value if value in values else ""
 
 
-_NARROWED: dict[str, Callable[[str], str]] = {
+_RESTRICTED: dict[str, Callable[[str], str]] = {
     "class": _language,
     "style": _style,
     "target": _one_of("_blank"),

@@ -1,4 +1,4 @@
-"""Reading and writing `srcset`, whose addresses may hold commas as its separators do."""
+"""Parses and writes `srcset`, whose addresses may contain commas, which also separate them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _DESCRIPTOR = re.compile(r"\s*+([^,(]*+(?:\([^)]*+\)[^,(]*+)*+)(?:,|\Z)")
 
 
 def parse_srcset(text: str) -> list[Candidate]:
-    """As browsers do: an address ends at a blank, or at a comma with a blank behind it."""
+    """As browsers do: an address ends at a blank, or at a comma before a blank."""
     found: list[Candidate] = []
     at = 0
     while address := _ADDRESS.match(text, at):
@@ -25,7 +25,7 @@ def parse_srcset(text: str) -> list[Candidate]:
             continue
         descriptor = _DESCRIPTOR.match(text, at)
         if descriptor is None:
-            # An opened bracket that never closes.
+            # An unclosed bracket.
             break
         found.append((url, descriptor[1].strip()))
         at = descriptor.end()
@@ -37,18 +37,18 @@ def write_srcset(candidates: Iterable[Candidate]) -> str:
 
 
 def safe_srcset(text: str) -> str:
-    """Without addresses that no picture may have."""
+    """Without addresses that are not allowed for pictures."""
     found = ((safe_picture(url), size) for url, size in parse_srcset(text))
     return write_srcset((url, size) for url, size in found if url)
 
 
 def widest(candidates: Iterable[Candidate]) -> list[Candidate]:
-    """Of candidates with one and the same address, the one that promises the most pixels."""
-    kept: dict[str, str] = {}
+    """Of candidates with the same address, the one with the most pixels."""
+    sizes: dict[str, str] = {}
     for url, size in candidates:
-        if url not in kept or _pixels(size) > _pixels(kept[url]):
-            kept[url] = size
-    return list(kept.items())
+        if url not in sizes or _pixels(size) > _pixels(sizes[url]):
+            sizes[url] = size
+    return list(sizes.items())
 
 
 def _pixels(descriptor: str) -> float:

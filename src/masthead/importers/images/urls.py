@@ -1,5 +1,5 @@
-"""Which picture an address stands for: blogs point at one picture by many sizes and through many
-wrappers, and it is to be copied once, in its original size."""
+"""Finds the original address of a picture, which posts show in many sizes and through CDNs, so that
+it is copied once."""
 
 from __future__ import annotations
 
@@ -24,41 +24,41 @@ from msgspec import Struct
 EXTENSIONS = ("jpg", "jpeg", "png", "gif", "webp", "avif", "svg", "bmp", "tif", "tiff", "heic")
 
 MAX_URL = 8_000
-"""Characters; what is longer and no `data:` image is no address."""
+"""Characters. Longer text is no address, unless it is a `data:` image."""
 MAX_CANDIDATES = 4
 
 
 class ImageRef(Struct, frozen=True):
-    """One picture of a post, whatever the sizes and spellings it is mentioned in."""
+    """One picture of a post, with all its addresses."""
 
     original_url: str
-    """Names the picture: the same in every post and every run."""
+    """Identifies the picture in every post and every run."""
     urls: tuple[str, ...]
-    """As they stand in the post, to be replaced there."""
+    """As written in the post, to be replaced there."""
     candidates: tuple[str, ...] = ()
-    """What to fetch, the best first. None for a relative address of a site that isn't known, and
-    for a `data:` image."""
+    """Addresses to fetch, the best first. Empty for a relative address of an unknown site, and for
+    a `data:` image."""
     source_id: str = ""
-    """The post."""
+    """Of the post."""
 
 
 def find_pictures(urls: Iterable[str], site_url: str, source_id: str = "") -> list[ImageRef]:
-    """The distinct pictures behind addresses as they stand in a post."""
+    """The distinct pictures of the addresses in a post."""
     originals = {url: original_of(url, site_url) for url in dict.fromkeys(urls)}
     known = set(originals.values())
     found: dict[str, list[str]] = {}
     for url, original in originals.items():
         if original:
-            found.setdefault(_sibling(original, known), []).append(url)
+            found.setdefault(_full_size_in_post(original, known), []).append(url)
     return [
         ImageRef(original, tuple(group), _candidates(original, group, site_url), source_id)
         for original, group in found.items()
     ]
 
 
-def _sibling(original: str, known: set[str]) -> str:
-    """The picture in its full size where the same post has that, too: then a size in the name of a
-    file is one, in whatever folder it lies."""
+def _full_size_in_post(original: str, known: set[str]) -> str:
+    """The picture in full size if the same post shows it. This confirms that the numbers in the
+    file name are a size, in any folder."""
     if not _SIZED_FILE.search(original):
         return original
     path = _path_of(original)
@@ -67,14 +67,14 @@ def _sibling(original: str, known: set[str]) -> str:
 
 
 def original_of(url: str, site_url: str = "") -> str:
-    """The address of the picture in its full size; '' where the text is no address of a picture."""
+    """The address of the picture in full size; '' where the text is no address of a picture."""
     if url[:5].lower() == "data:":
         return _absolute(url, site_url)
-    return next(iter(_towards_original(url, site_url)), "")
+    return next(iter(_originals(url, site_url)), "")
 
 
 def picture_key(original_url: str) -> str:
-    """A short name of the picture, for remembering it."""
+    """A short id of the picture, for `import_items`."""
     return hashlib.sha256(original_url.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -83,7 +83,7 @@ def has_image_extension(url: str) -> bool:
 
 
 def file_name(url: str) -> str:
-    """What the file is called, as its owner would write it."""
+    """The last part of the path, decoded."""
     return unquote(_path_of(url).rpartition("/")[2])
 
 
@@ -102,13 +102,13 @@ def _path_of(url: str) -> str:
 
 
 def _candidates(original: str, group: list[str], site_url: str) -> tuple[str, ...]:
-    """The original may be gone while a smaller size, or the copy of a CDN, is still there."""
+    """The original may be missing while a smaller size, or the copy of a CDN, still exists."""
     if not original[:5].lower().startswith("http"):
         return ()
     tried = [original]
     for url in sorted(group, key=_width_in, reverse=True):
-        # The address as it stands is likelier to be there than what lies between the two.
-        tried += reversed(_towards_original(url, site_url))
+        # The address in the post is more likely to exist than those in between.
+        tried += reversed(_originals(url, site_url))
     return tuple(dict.fromkeys(tried))[:MAX_CANDIDATES]
 
 
@@ -119,16 +119,16 @@ def _width_in(url: str) -> int:
 _WIDTH = re.compile(r"(?:-|w_|[?&]w=|size/w)([0-9]{2,5})(?![0-9])")
 
 
-# A post's pictures are looked at from several sides, and a blog's hosts are few.
+# Cached, because each address is resolved several times.
 @lru_cache(maxsize=1024)
-def _towards_original(url: str, site_url: str) -> tuple[str, ...]:
-    """The original first, then what it was found through, down to the address as it stands."""
+def _originals(url: str, site_url: str) -> tuple[str, ...]:
+    """The original, the steps by which it was found, and the address itself."""
     address = _absolute(url, site_url)
     if not host_of(address):
         return (address,) if address else ()
     steps = [address]
     for _ in range(_MAX_WRAPPERS):
-        inner = _written(_unwrapped(steps[-1]), site_url)
+        inner = _normalized(_unwrapped(steps[-1]), site_url)
         if not inner:
             break
         steps.append(inner)
@@ -144,20 +144,20 @@ _MAX_WRAPPERS = 4
 def _absolute(url: str, site_url: str) -> str:
     if url[:5].lower() == "data:":
         return url if url[5:11].lower() == "image/" else ""
-    # Browsers pass over these, wherever in an address they stand.
+    # Browsers ignore these anywhere in an address.
     url = _IGNORED.sub("", url.strip())
     if not url or len(url) > MAX_URL or url.startswith("#"):
         return ""
     scheme = _SCHEME.match(url)
     if scheme is not None:
-        # What can't be read is refused where it is called, and so is told.
-        return _written(url, site_url) or url if scheme[1].lower() in ("http", "https") else ""
+        # An invalid address is returned as it is: fetching it fails, which the report lists.
+        return _normalized(url, site_url) or url if scheme[1].lower() in ("http", "https") else ""
     if url.startswith("//"):
-        return _written(f"{urlsplit(site_url).scheme or 'https'}:{url}", site_url)
+        return _normalized(f"{urlsplit(site_url).scheme or 'https'}:{url}", site_url)
     if not site_url:
         return url
     try:
-        return _written(urljoin(f"{site_url}/", url), site_url)
+        return _normalized(urljoin(f"{site_url}/", url), site_url)
     except ValueError:
         return ""
 
@@ -166,8 +166,8 @@ _IGNORED = re.compile(r"[\t\n\r]+")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 
 
-def _written(url: str, site_url: str) -> str:
-    """One spelling of an address; '' where there is no host in it."""
+def _normalized(url: str, site_url: str) -> str:
+    """'' for an address without a host."""
     try:
         parts = urlsplit(url)
         host, port = (parts.hostname or "").rstrip("."), parts.port
@@ -179,11 +179,11 @@ def _written(url: str, site_url: str) -> str:
     scheme = parts.scheme
     site = urlsplit(site_url)
     if site.scheme and site.hostname == host and site.port == port:
-        # Half of an old blog's pictures were put in before it had a certificate.
+        # Old posts of a site with HTTPS often have HTTP addresses.
         scheme = site.scheme
     shown_port = f":{port}" if port and port != _PORTS[scheme] else ""
     path = _escaped(parts.path) or "/"
-    # A user name in an address is refused where it is called; kept, so that it is.
+    # With the user name, so that the client refuses the address.
     user = f"{parts.netloc.rpartition('@')[0]}@" if "@" in parts.netloc else ""
     return urlunsplit((scheme, f"{user}{host}{shown_port}", path, _escaped(parts.query), ""))
 
@@ -203,7 +203,7 @@ _PLAIN = re.compile(r"[A-Za-z0-9/:@!$&'()*+,;=~._?-]*")
 
 
 def _unwrapped(url: str) -> str:
-    """The address that a CDN was told to fetch; '' where there is none inside."""
+    """The address that a CDN fetches; '' for an address without one inside."""
     parts = urlsplit(url)
     host = parts.hostname or ""
     if _FETCHING_HOSTS.fullmatch(host):
@@ -214,7 +214,7 @@ def _unwrapped(url: str) -> str:
     return ""
 
 
-# The newsletter's CDN in both generations, and the service that the older one was.
+# Substack's CDN in both generations, and the service that the older one used.
 _FETCHING_HOSTS = re.compile(
     r"(?:[\w-]+\.)?substackcdn\.com|cdn\.substack\.com|res\.cloudinary\.com"
 )
@@ -223,7 +223,7 @@ _PHOTON_HOSTS = re.compile(r"i[0-3]\.wp\.com")
 
 
 def _plain_address(text: str, query: str) -> str:
-    # Twice where an address went through two tools that each escaped it.
+    # Twice, because some addresses are escaped twice.
     for _ in range(2):
         if "%" in text[:6]:
             text = unquote(text)
@@ -265,20 +265,20 @@ def _is_blog_upload(host: str, path: str) -> bool:
     return is_usual or _UPLOADS_BY_MONTH.search(path) is not None
 
 
-# The folder may have another name, the months in it stay.
+# The folder may be renamed; the months in it are the same.
 _UPLOADS_BY_MONTH = re.compile(r"/(?:uploads|files)/(?:sites/[0-9]+/)?[0-9]{4}/[0-9]{2}/[^/]+\Z")
 
 
 def _without_size(path: str) -> str:
-    """`a-300x200.jpg`, `a-scaled.jpg` and `a-rotated.jpg` are sizes of `a.jpg`; `a-e1612345678.jpg`
-    is a picture of its own, since somebody has cut it to what the post shows."""
+    """`a-300x200.jpg`, `a-scaled.jpg` and `a-rotated.jpg` are sizes of `a.jpg`. `a-e1612345678.jpg`
+    is another picture, because it was edited."""
     stem, dot, extension = path.rpartition(".")
     if extension.lower() not in EXTENSIONS:
         return path
     return _SCALED.sub("", _SIZED.sub("", stem)) + dot + extension
 
 
-# Widths of one digit don't occur, but boards and tables of 2x4 do.
+# At least one number has two digits, because `2x4` is often part of a name.
 _SIZED = re.compile(r"(?<=[^/])-(?:[1-9][0-9]{1,4}x[1-9][0-9]{0,4}|[1-9]x[1-9][0-9]{1,4})\Z")
 _SIZED_FILE = re.compile(r"-(?:[0-9]{1,5}x[0-9]{1,5}|scaled|rotated)\.[A-Za-z]+(?:\?|\Z)")
 _SCALED = re.compile(r"(?<=[^/])-(?:scaled|rotated)\Z")
@@ -292,6 +292,6 @@ def _without(query: str, names: frozenset[str]) -> str:
 
 
 def _at_screen_width(query: str) -> str:
-    """The photographers' own originals are far too large; the blog's themes went up to this."""
+    """The originals are far too large; the themes of Ghost show at most this width."""
     rest = _without(query, frozenset({"w", "h", "dpr"}))
     return f"{rest}&{_SCREEN_WIDTH}" if rest else _SCREEN_WIDTH

@@ -1,5 +1,5 @@
-"""An item of an export as the values of a record: which collection takes it, what has to be cut to
-fit its fields, and the fingerprint that tells whether the source has changed."""
+"""Converts an item of an export to the values of a record: its collection, values cut to the limits
+of the fields, and the fingerprint that shows whether the source has changed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _COLLECTIONS: Final = {"post": posts, "page": pages, "product": products}
 
 
 class Body(msgspec.Struct, frozen=True):
-    """A prepared text, its pictures at their new addresses."""
+    """A prepared text with the new addresses of its pictures."""
 
     html: str
     content_json: dict[str, Any] | None = None
@@ -35,7 +35,7 @@ class Body(msgspec.Struct, frozen=True):
 
 
 class Draft(msgspec.Struct, frozen=True):
-    """What is going to be a record, but for its slug, which has to be free."""
+    """The values of a record, whose slug may still be taken."""
 
     collection: Collection
     values: dict[str, Any]
@@ -48,7 +48,7 @@ def collection_of(post: SourcePost) -> Collection:
 
 
 def key_of_post(post: SourcePost) -> str:
-    """With its kind: what was a page and is a post now is another thing."""
+    """With the kind, so that a page that became a post is another item."""
     return post_key(post.kind, post.source_id)
 
 
@@ -59,7 +59,7 @@ def key_of_member(member: SourceMember) -> str:
 def fingerprint(item: SourcePost | SourceMember | SourceComment) -> str:
     values = [getattr(item, name) for name in _COUNTED[type(item)]]
     if isinstance(item, SourcePost) and item.authors:
-        # Only then: what was imported without is the same as ever.
+        # Only then, so that the fingerprints of imports without authors stay the same.
         values.append(item.authors)
     return hashlib.blake2b(msgspec.msgpack.encode(values), digest_size=16).hexdigest()
 
@@ -71,7 +71,7 @@ _COUNTED: Final = {
 
 
 def draft_of(post: SourcePost, body: Body, authors: Sequence[str] = ()) -> Draft:
-    """`authors` are ids of our own."""
+    """`authors` are account ids."""
     cut = _Cutter(collection_of(post))
     if post.kind == "product":
         return _product(post, body, cut)
@@ -85,7 +85,7 @@ def draft_of(post: SourcePost, body: Body, authors: Sequence[str] = ()) -> Draft
         values["published_at"] = post.published_at
     if post.kind == "post":
         values |= {
-            # Text already: every reader has taken the tags out of what was HTML.
+            # Plain text: every reader has removed the tags.
             "excerpt": " ".join(post.excerpt.split())[:EXCERPT],
             "visibility": post.visibility,
             "tags": cut.tags("tags", post.tags),
@@ -114,7 +114,7 @@ def _title(post: SourcePost) -> str:
 
 
 def _slug(post: SourcePost) -> str:
-    """The source's own if it can stand in an address here; some write theirs percent-encoded."""
+    """The slug of the source, which may be percent-encoded, if it is valid here."""
     wanted = unquote(post.slug).strip()
     field = collection_of(post).by_name["slug"]
     assert isinstance(field, Slug)
@@ -125,7 +125,7 @@ def _slug(post: SourcePost) -> str:
 
 
 class _Cutter:
-    """Makes values fit, and says what it has cut."""
+    """Cuts values to the limits of their fields, with a warning for each."""
 
     def __init__(self, collection: Collection) -> None:
         self.collection = collection
@@ -139,7 +139,7 @@ class _Cutter:
         field = self.collection.by_name[name]
         assert isinstance(field, Text)
         if len(value) > field.max:
-            self._warnings.append(f"The {_words(name)} was cut to {field.max} characters.")
+            self._warnings.append(f"The {_label(name)} was cut to {field.max} characters.")
         return value[: field.max]
 
     def tags(self, name: str, values: Iterable[str]) -> list[str]:
@@ -148,7 +148,7 @@ class _Cutter:
         whole = [each.strip() for each in values]
         fitting = list(dict.fromkeys(each[: field.max_length].strip() for each in whole if each))
         if len(fitting) > field.max_items or any(len(each) > field.max_length for each in whole):
-            self._warnings.append("Some tags were too long or too many.")
+            self._warnings.append("Some tags were cut or left out: too long or too many.")
         return fitting[: field.max_items]
 
     def address(self, name: str, value: str) -> str:
@@ -157,9 +157,9 @@ class _Cutter:
         if len(value) <= field.max and is_web_address(value):
             return value
         if value:
-            self._warnings.append(f"The {_words(name)} has no usable address.")
+            self._warnings.append(f"The {_label(name)} has no usable address.")
         return ""
 
 
-def _words(name: str) -> str:
+def _label(name: str) -> str:
     return name.replace("_", " ").replace("seo", "SEO")

@@ -1,5 +1,5 @@
-"""Runs a queued import in the worker: fetches the uploaded file, imports it as the command line
-would, and leaves the report with the run."""
+"""Runs a queued import in the worker: fetches the uploaded file, imports it like the command line,
+and stores the report with the run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from masthead.caller import system
 from masthead.errors import MastheadError, NotFound, Unavailable
 from masthead.importers.collection import DONE, FAILED, import_runs
 from masthead.importers.images.copying import ImportServices
-from masthead.importers.jobs import KeptOptions
+from masthead.importers.jobs import StoredOptions
 from masthead.importers.opening import open_export
 from masthead.importers.report import Report, errors_file
 from masthead.importers.run.pipeline import Import, Request, Stopped
@@ -67,14 +67,14 @@ class ImportJob:
                 await self._log.fail("The database or the file store did not answer.")
             raise
         except MastheadError as error:
-            # Another attempt would find the same: the file is no export, or the site read-only.
+            # A retry would fail again: the file is no export, or the site is read-only.
             await self._log.fail(str(error))
         else:
             await self._log.finish(report)
         await self._services.objects.delete(found[0]["object_key"])
 
     async def _import(self, run: Record) -> Report:
-        settings = msgspec.convert(run["options"], KeptOptions)
+        settings = msgspec.convert(run["options"], StoredOptions)
         with tempfile.TemporaryDirectory(prefix="masthead-import-") as folder:
             path = Path(folder) / safe_name(run["file_name"])
             await _fetch(self._services.objects, run["object_key"], path)
@@ -82,7 +82,7 @@ class ImportJob:
             with closing(source):
                 return await self._run(source, settings, run["dry_run"])
 
-    async def _run(self, source: Source, settings: KeptOptions, dry_run: bool) -> Report:
+    async def _run(self, source: Source, settings: StoredOptions, dry_run: bool) -> Report:
         request = Request(self._job.tenant_id, settings.batch_size, dry_run, settings.emit_events)
         work = Import(
             self._services,
@@ -99,7 +99,7 @@ class ImportJob:
         return report
 
     async def _save(self, report: Report, rows: RedirectRows) -> None:
-        """Beside the run's record: what the command line leaves in its folder."""
+        """Stores the files that the command line writes to its working directory."""
         objects = self._services.objects
         if rows.count:
             report.redirects_path = self._key(REDIRECTS_FILE)
@@ -114,7 +114,7 @@ class ImportJob:
 
 
 def safe_name(file_name: str) -> str:
-    """What somebody called their file, as a name in a folder of ours."""
+    """The name of an uploaded file, safe for a temporary folder."""
     name = re.split(r"[/\\]", file_name)[-1][-_LONGEST_NAME:]
     return re.sub(r"[^\w.-]", "_", name).lstrip(".") or "export"
 

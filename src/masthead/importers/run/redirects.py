@@ -1,4 +1,4 @@
-"""The list of old and new addresses as CSV, safe to open in a spreadsheet program."""
+"""Writes the redirects as CSV, safe to open in a spreadsheet program."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def new_path(slug: str) -> str:
 
 
 def guarded(cell: str) -> str:
-    """A quote before what a spreadsheet program would run as a formula."""
+    """With a quote before text that a spreadsheet program would run as a formula."""
     return f"'{cell}" if cell.startswith(_FORMULA_STARTS) else cell
 
 
 class RedirectRows:
-    """Collected while a run goes on, and saved when it is over: a list half written misleads."""
+    """Collected during a run, and saved after it."""
 
     def __init__(self) -> None:
         self._file: IO[str] = tempfile.SpooledTemporaryFile(  # noqa: SIM115 (close() ends it)
@@ -57,7 +57,7 @@ class RedirectRows:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """The whole file or none: whoever looks for it never finds half of one."""
+    """Atomically: the file appears when it is complete."""
     part = path.with_name(f"{path.name}.part")
     try:
         part.write_bytes(content)

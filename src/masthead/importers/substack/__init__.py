@@ -1,1 +1,1 @@
-"""Substack: lists in CSV, and one HTML file for each post."""
+"""Substack: CSV files, and one HTML file per post."""

@@ -1,7 +1,7 @@
-"""The parts of a Substack post that its own scripts fill in, as plain HTML.
+"""Renders the embeds of a Substack post, which Substack's scripts fill in, as plain HTML.
 
-Each stands in the file as an element with a class and its data as JSON. Players become links, and
-what only asks readers for something is left out.
+In the file, each is an element with a class and its data as JSON. Players become links; buttons
+such as "Subscribe" are left out.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from masthead.importers.source import PAYWALL
 Data = Mapping[str, Any]
 Embed = Callable[[HtmlElement, Data], str | None]
 
-# Subscribe, share, comment, gift, refer: none of it leads anywhere after the move.
-_ASKING: Final = re.compile(
+# Subscribe, share, comment, gift, refer: these links do not work outside of Substack.
+_CALLS_TO_ACTION: Final = re.compile(
     r"%%\w+%%|/subscribe\b|/comments\b|[?&]action=share|/leaderboard\b|/account\b|"
     r"substack\.com/(?:chat|refer|app)|/chat\b|[?&]gift=true|/survey/",
     re.IGNORECASE,
@@ -27,7 +27,7 @@ _ASKING: Final = re.compile(
 
 
 def replacement(element: HtmlElement, data: Data) -> str | None:
-    """The HTML in place of the element; None where it stays."""
+    """The HTML that replaces the element; None where it stays."""
     for name in str(element.get("class") or "").split():
         embed = _EMBEDS.get(name)
         if embed is not None:
@@ -57,11 +57,11 @@ def _button(element: HtmlElement, data: Data) -> str:
     inner = element.find(".//a")
     url = _text(data, "url") or ("" if inner is None else str(inner.get("href") or ""))
     text = _text(data, "text") or str(element.text_content()).strip()
-    return "" if _ASKING.search(url) else link(url, text)
+    return "" if _CALLS_TO_ACTION.search(url) else link(url, text)
 
 
 def _picture_link(element: HtmlElement, data: Data) -> str | None:
-    """The picture alone; a link around it stays only where the author set one."""
+    """The picture, with a link only where the author set one."""
     image = element.find(".//img")
     if image is None:
         return None
@@ -87,7 +87,7 @@ def _gallery(_: HtmlElement, data: Data) -> str:
 
 
 def _at(address: str, *names: str) -> Embed:
-    """A link made from the id that the site itself uses."""
+    """A link to a site, from the id that it uses."""
 
     def embed(_: HtmlElement, data: Data) -> str:
         found = _text(data, *names)
@@ -106,9 +106,9 @@ def _linked_if_known(element: HtmlElement, data: Data) -> str | None:
 
 
 def _post_elsewhere(element: HtmlElement, data: Data) -> str:
-    said = _text(data, "full_text", "text") or str(element.text_content()).strip()
-    lines = escape(said, quote=False).replace("\n", "<br>")
-    quote = f"<blockquote><p>{lines}</p></blockquote>" if said else ""
+    text = _text(data, "full_text", "text") or str(element.text_content()).strip()
+    lines = escape(text, quote=False).replace("\n", "<br>")
+    quote = f"<blockquote><p>{lines}</p></blockquote>" if text else ""
     return quote + link(_text(data, "url"), _text(data, "name", "username"))
 
 
@@ -118,7 +118,7 @@ def _formula(element: HtmlElement, data: Data) -> str:
 
 
 def _quote(element: HtmlElement, _: Data) -> None:
-    """Stays, under another name: there may be embeds in it."""
+    """Stays with another tag, because there may be embeds in it."""
     element.tag = "blockquote"
 
 
@@ -134,7 +134,7 @@ def _mention(element: HtmlElement, data: Data) -> str:
 
 
 def _footnote(element: HtmlElement, _: Data) -> None:
-    """The number goes into the note's first line."""
+    """Moves the number into the first line of the note."""
     number, first = element.find("./a"), element.find(".//p")
     if number is not None and first is not None:
         number.tail = f" {first.text or ''}"
@@ -173,7 +173,7 @@ _PLAYERS: Final = (
     "embedded-publication-wrap",
 )
 NATIVE: Final = frozenset({"native-video-embed", "native-audio-embed"})
-"""Recordings that lie at Substack; the export does not have them, nor their addresses."""
+"""Recordings hosted by Substack; the export has neither the files nor their addresses."""
 
 _EMBEDS: Final[Mapping[str, Embed]] = {
     **dict.fromkeys(_DROPPED, _nothing),

@@ -1,4 +1,4 @@
-"""The HTML file of a Substack post, without the widgets and wrappers that its own pages need."""
+"""Cleans the HTML file of a Substack post of Substack's widgets and wrappers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from masthead.importers.substack.embeds import NATIVE, replacement
 
 LEFT_OUT: Final = "A recording that only Substack has was left out."
 _MAX_DATA: Final = 200_000
-_KEPT: Final = frozenset(
+_ALLOWED_ATTRIBUTES: Final = frozenset(
     {"href", "src", "alt", "title", "width", "height", "id", "start", "colspan", "rowspan"}
     | {"controls", "poster", "lang", "dir", "datetime"}
 )
@@ -25,8 +25,8 @@ _BLOCKS: Final = frozenset(
 
 
 def cleaned(html: str, number: str = "", slug: str = "") -> tuple[str, list[str]]:
-    """The HTML, and what was lost on the way to it. The post's number and slug tell its own
-    footnotes from those of other posts."""
+    """The HTML, and warnings about lost content. The number and slug of the post make the ids of
+    its footnotes unique."""
     root = parsed(html)
     if root is None:
         return html, []
@@ -39,16 +39,16 @@ def cleaned(html: str, number: str = "", slug: str = "") -> tuple[str, list[str]
 
 
 def _replace_embeds(root: HtmlElement) -> list[str]:
-    """The outermost first; what stands in a replaced element goes with it."""
+    """The outermost first, with everything inside."""
     warnings: list[str] = []
-    gone: set[HtmlElement] = set()
+    replaced: set[HtmlElement] = set()
     for element in root.xpath(".//*[@class]"):
-        if element.getparent() in gone:
-            gone.add(element)
+        if element.getparent() in replaced:
+            replaced.add(element)
             continue
         new = replacement(element, _data(element))
         if new is not None:
-            gone.update(element.iter())
+            replaced.update(element.iter())
             warnings += [LEFT_OUT] if NATIVE & set(element.get("class").split()) else []
             replace(element, new)
     return list(dict.fromkeys(warnings))
@@ -67,7 +67,7 @@ def _data(element: HtmlElement) -> Mapping[str, Any]:
 
 
 def _keep_one_image(root: HtmlElement) -> None:
-    """Of the many sizes of a picture, the one that every browser shows."""
+    """Of the many sizes of a picture, the `src` that every browser supports."""
     for source in root.xpath(".//picture/source"):
         source.drop_tree()
     for picture in root.xpath(".//picture"):
@@ -79,12 +79,13 @@ def _keep_one_image(root: HtmlElement) -> None:
 def _drop_attributes(root: HtmlElement) -> None:
     for element in root.iterdescendants():
         is_paywall = element.tag == "hr" and element.get("class") == "paywall"
-        for name in set(element.attrib) - (_KEPT | {"class"} if is_paywall else _KEPT):
+        allowed = _ALLOWED_ATTRIBUTES | {"class"} if is_paywall else _ALLOWED_ATTRIBUTES
+        for name in set(element.attrib) - allowed:
             del element.attrib[name]
 
 
 def _pair_footnotes(root: HtmlElement, number: str, slug: str) -> None:
-    """Substack counts the notes of each post from one, but several posts may stand on a page."""
+    """Substack numbers the notes of each post from 1, but a page may show several posts."""
     own_address = re.compile(rf"(?:https?://[^/?#]+)?/p/{re.escape(slug)}/?(?:\?[^#]*)?(?=#)")
     for element in root.iterdescendants():
         if _FOOTNOTE.fullmatch(element.get("id", "")):
@@ -116,7 +117,7 @@ def _drop_wrappers(root: HtmlElement) -> None:
 
 
 def _is_text(element: HtmlElement) -> bool:
-    """Words of its own, and no blocks: a paragraph under another name."""
+    """A `div` with text and without blocks, which should be a paragraph."""
     if any(child.tag in _BLOCKS for child in element):
         return False
     return bool(str(element.text_content()).strip()) and element.getparent().tag not in _TEXT_BLOCKS

@@ -1,4 +1,4 @@
-"""A row of Substack's `posts.csv` with the HTML file that belongs to it."""
+"""Converts a row of Substack's `posts.csv`, with its HTML file, to a post or a page."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from masthead.importers.substack.markup import cleaned
 
 UNTITLED: Final = "Untitled"
 SCHEDULED: Final = "It was scheduled, and is a draft now."
-RECORDING: Final = "The recording stays at its old address."
-WALLED: Final = (
-    "It has a paywall inside: it is for paying members now, and the place is marked in its text."
+RECORDING: Final = "The recording was not copied and keeps its old address."
+HAS_PAYWALL: Final = (
+    "It has a paywall: it is for paying members now, and the paywall is marked in its text."
 )
 UNDATED: Final = "The date of publication is missing or can't be read."
 _LONGEST_ID: Final = 100
-_SHOWN: Final = 200
+_SHOWN_CHARACTERS: Final = 200
 KINDS: Final[Mapping[str, Kind]] = {
     "": "post",
     "newsletter": "post",
@@ -36,7 +36,7 @@ _VISIBILITY: Final[Mapping[str, Any]] = {
 
 
 def number_and_slug(post_id: str) -> tuple[str, str]:
-    """`160000001.hello-readers`; the number alone for a draft that was never given an address."""
+    """Of `160000001.hello-readers`. A draft without a slug has the number only."""
     number, _, slug = post_id.strip().partition(".")
     return number[:_LONGEST_ID], slug
 
@@ -49,9 +49,9 @@ def title_of(row: Row) -> str:
     return _line(row.get("title", "")) or UNTITLED
 
 
-def shown(row: Row) -> str:
-    """The title as a report has it."""
-    return title_of(row)[:_SHOWN]
+def shown_title(row: Row) -> str:
+    """The title for a report."""
+    return title_of(row)[:_SHOWN_CHARACTERS]
 
 
 def post_of(row: Row, kind: Kind, html: str) -> SourcePost:
@@ -61,9 +61,9 @@ def post_of(row: Row, kind: Kind, html: str) -> SourcePost:
     body, warnings = cleaned(html, number, slug)
     visibility = _VISIBILITY.get(row.get("audience", "").strip().lower(), "paid")
     if PAYWALL in body:
-        # The text after it was never for everyone, whatever the list of posts says.
+        # The text after it was never public, also where the list of posts says so.
         visibility = "paid"
-        warnings.append(WALLED)
+        warnings.append(HAS_PAYWALL)
     recording = row.get("podcast_url", "").strip()
     if recording.lower().startswith(("http://", "https://")):
         body = f'<figure><audio controls src="{escape(recording)}"></audio></figure>{body}'
@@ -88,5 +88,5 @@ def post_of(row: Row, kind: Kind, html: str) -> SourcePost:
 
 
 def _line(cell: str) -> str:
-    """Older exports have the entities of HTML in their cells, and cells may have several lines."""
+    """Older exports have HTML entities in their cells, and cells may have several lines."""
     return " ".join(unescape(cell).split())

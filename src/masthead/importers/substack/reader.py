@@ -1,4 +1,4 @@
-"""Opening a Substack export: the archive or folder, its posts.csv, or a list of subscribers."""
+"""Opens a Substack export: the archive or folder, its posts.csv, or a list of subscribers."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from masthead.importers.source import (
     SourceMember,
     SourcePost,
 )
-from masthead.importers.substack.posts import kind_of, number_and_slug, post_of, shown
+from masthead.importers.substack.posts import kind_of, number_and_slug, post_of, shown_title
 from masthead.importers.substack.subscribers import subscribers_of
 
 MAX_HTML: Final = 10 * 1024**2
 NOT_AN_EXPORT: Final = "This is not a Substack export: it has no posts.csv and no subscribers."
-NO_COLUMNS: Final = "This is no list of Substack's: no column is called email or post_id."
+NO_COLUMNS: Final = "This is not a list of Substack: it has no column named email or post_id."
 NO_ROW: Final = "no row in posts.csv"
 NO_HTML: Final = "no HTML file"
 _POSTS: Final = "posts.csv"
-# One row for every reader of a post: who got it, and who opened it.
+# One row per recipient of a post.
 _STATISTICS: Final = (".delivers.csv", ".opens.csv")
 
 
@@ -39,9 +39,9 @@ def open_substack(path: Path, options: Options) -> SubstackSource:
     files = open_files(path)
     texts = files
     try:
-        beside = path.parent / "posts"
-        if files.is_single and files.find(_POSTS) and beside.is_dir():
-            texts = open_files(beside)
+        folder = path.parent / "posts"
+        if files.is_single and files.find(_POSTS) and folder.is_dir():
+            texts = open_files(folder)
         return SubstackSource(files, texts, options)
     except BaseException:
         files.close()
@@ -51,7 +51,7 @@ def open_substack(path: Path, options: Options) -> SubstackSource:
 
 class SubstackSource:
     def __init__(self, files: Files, texts: Files, options: Options) -> None:
-        """`texts` has the HTML files: the same as `files`, unless posts.csv was given alone."""
+        """`texts` has the HTML files. It is `files`, unless the export is a single posts.csv."""
         self._files = files
         self._texts = texts
         self._options = options
@@ -83,7 +83,7 @@ class SubstackSource:
             yield Skipped("post", stem, NO_ROW)
 
     def authors(self) -> Iterator[SourceAuthor | Skipped]:
-        """Substack keeps them out of its exports."""
+        """Substack does not export them."""
         return iter(())
 
     def members(self) -> Iterator[SourceMember | Skipped]:
@@ -100,7 +100,7 @@ class SubstackSource:
         self._texts.close()
 
     def _check_posts(self) -> int:
-        """Everything is read once, so that damage is known before anything is written."""
+        """Reads everything once, to find damage before anything is written."""
         sizes = [self._texts.sizes[name] or 0 for name in self._html.values()]
         HTML_FILES.check(len(sizes), sum(sizes))
         self._texts.check(self._html.values())
@@ -116,7 +116,7 @@ class SubstackSource:
             return _left_out(row, "unknown type")
         if kind == "page" and not self._options.include_pages:
             number, _ = number_and_slug(row["post_id"])
-            return Skipped("page", number, "page", shown(row))
+            return Skipped("page", number, "page", shown_title(row))
         name = self._name_of(row)
         if name is None and not row.get("podcast_url", "").strip():
             return _left_out(row, NO_HTML)
@@ -125,7 +125,7 @@ class SubstackSource:
         return post_of(row, kind, self._text(name))
 
     def _name_of(self, row: Row) -> str | None:
-        """Archives made elsewhere change the case; a draft's file may have the number alone."""
+        """File names may differ in case; the file of a draft may have the number only."""
         post_id = row["post_id"].strip().casefold()
         return self._html.get(post_id) or self._html.get(number_and_slug(post_id)[0])
 
@@ -145,14 +145,14 @@ class SubstackSource:
 
 def _left_out(row: Row, reason: str) -> Skipped:
     number, _ = number_and_slug(row["post_id"])
-    return Skipped("post", number, reason, shown(row))
+    return Skipped("post", number, reason, shown_title(row))
 
 
 def _tables(files: Files) -> tuple[CsvTable | None, list[CsvTable]]:
-    """The posts, and the lists of subscribers; both are known by their columns."""
+    """The posts, and the lists of subscribers; both are recognized by their columns."""
     posts: list[CsvTable] = []
     lists: list[CsvTable] = []
-    names = files.sizes if files.is_single else files.candidates(".csv", but=_is_statistic)
+    names = files.sizes if files.is_single else files.candidates(".csv", exclude=_is_statistic)
     for name in names:
         table = _table(files, name)
         if table is not None:
@@ -168,7 +168,7 @@ def _table(files: Files, name: str) -> CsvTable | None:
     try:
         table = CsvTable(partial(files.open, name))
     except BadFile:
-        # A folder may hold lists of anything; the one that was asked for must be right.
+        # A folder may hold other CSV files; the posts, or a single given file, must be valid.
         if files.is_single or name.lower().endswith(_POSTS):
             raise
         return None

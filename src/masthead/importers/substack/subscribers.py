@@ -1,5 +1,5 @@
-"""Subscribers in Substack's lists: of the three generations of its export, of the dashboard, and
-members as our own export lists them."""
+"""Reads lists of subscribers: of the three versions of Substack's export, of its dashboard, and of
+our own export."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from masthead.importers.source import Skipped, SourceMember
 
 ERASED: Final = "erased at the source"
 _ERASED_DOMAIN: Final = "@deletion-request.substack.com"
-# Also of lists that only call a subscription by what is paid; 'other' and 'free' are free.
+# Also of lists that have the billing period as the type; 'other' and 'free' are free.
 _PAID: Final = frozenset(
     {"paid", "monthly", "month", "yearly", "annual", "year", "founding", "founding_member"}
     | {"comp", "comped", "complimentary", "gift", "gifted", "lifetime", "ios_app", "group"}
@@ -39,7 +39,7 @@ def _member(email: str, row: Row) -> SourceMember:
         email=email,
         name=_first(row, "name")[:MAX_NAME],
         tier="paid" if _is_paid(row) else "free",
-        # Nobody gets mail because of a word that nobody understands.
+        # An unknown word means no newsletter.
         newsletter=is_no(row.get("email_disabled", "")) and is_yes(row.get("newsletter", "yes")),
         payment_customer_id=customer[:MAX_NAME],
         created=utc_text(created),
@@ -50,7 +50,7 @@ def _is_paid(row: Row) -> bool:
     """The flag decides where there is one: it is false for a plan that has ended."""
     if "active_subscription" in row:
         return is_yes(row["active_subscription"])
-    # The dashboard's `type` is the person's part in the publication.
+    # In the dashboard's list, `type` is the role of the person.
     plan = _first(row, "subscription_type") if "subscription_type" in row else _first(row, "type")
     plan = plan or _first(row, "plan", "tier")
     return "_".join(plan.lower().split()) in _PAID

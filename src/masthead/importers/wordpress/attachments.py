@@ -1,6 +1,6 @@
-"""The media library of an export: what bodies name by number is found here.
+"""The media library of an export, by the numbers that posts refer to.
 
-Kept for the whole import, so every entry is one packed value and there is an end to them.
+It is held in memory for the whole import, so entries are packed and limited.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from masthead.records.read.plain_text import plain_text
 
 _MAX_BYTES: Final = 48 * 1024**2
 _MAX_COUNT: Final = 300_000
-# Looked at for every file of a library, so quicker than the check of a field.
+# Quicker than the validation of a field, because it runs for every file of a library.
 _ADDRESS: Final = re.compile(r"https?://[^\s\"<>\\\x00-\x20/?#][^\s\"<>\\\x00-\x20]{0,2000}")
 _MAX_TEXT: Final = 300
 _PICTURES: Final = (".jpg", ".jpeg", ".png", ".gif", ".webp", ".avif", ".svg", ".bmp", ".heic")
@@ -57,7 +57,7 @@ class Attachments:
         return None if packed is None else Attachment(*packed.decode().split("\n"))
 
     def pictures_of(self, parent: int) -> Sequence[int]:
-        """What was uploaded to a post: the gallery of a post that names no pictures."""
+        """Uploaded to a post: the gallery of a post that lists no pictures."""
         return self._pictures_of.get(parent, ())
 
 

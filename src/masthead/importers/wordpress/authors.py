@@ -1,4 +1,4 @@
-"""The authors that an export lists, by the login that its posts name."""
+"""The authors of an export. Posts refer to them by login."""
 
 from __future__ import annotations
 

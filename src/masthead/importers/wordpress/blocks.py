@@ -1,4 +1,4 @@
-"""Block comments: taken away, their content kept; what the server would have made is left out."""
+"""Removes block comments, but not the content of blocks. Dynamic blocks have no content."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _DELIMITER: Final = re.compile(
 _MAX_ATTRIBUTES: Final = 20_000
 _NEAR: Final = 3_000
 _REUSED: Final = re.compile(r'<!-- wp:block \{"ref":([0-9]{1,18})[^<>]{0,200}\} /-->')
-_MOST_REUSED: Final = 500_000
+_MAX_REUSED: Final = 500_000
 
 
 class Segment(NamedTuple):
     html: str
     is_classic: bool
-    """Stands outside of blocks, or in one of the classic editor: paragraphs are to be made."""
+    """Outside of blocks, or in a block of the classic editor: needs paragraphs."""
 
 
 def has_blocks(content: str) -> bool:
@@ -32,25 +32,25 @@ def has_blocks(content: str) -> bool:
 
 
 def with_reusable(content: str, reusable: Mapping[int, str]) -> str:
-    """Blocks that are kept once for many posts, put where a post names them. Those that one of
-    them names in turn are left out like all others without content."""
+    """Inserts reusable blocks where a post refers to them. Reusable blocks inside of them are left
+    out, like all blocks without content."""
     if not reusable or "<!-- wp:block " not in content:
         return content
-    room = _MOST_REUSED
+    left = _MAX_REUSED
 
     def block(found: re.Match[str]) -> str:
-        nonlocal room
+        nonlocal left
         inside = reusable.get(int(found[1]))
-        if inside is None or len(inside) > room:
+        if inside is None or len(inside) > left:
             return found[0]
-        room -= len(inside)
+        left -= len(inside)
         return inside
 
     return _REUSED.sub(block, content)
 
 
 def segments(content: str, left_out: list[str]) -> Iterator[Segment]:
-    """The content at the top level, block by block. All comments are gone from it."""
+    """The top-level blocks, without comments."""
     open_blocks: list[str] = []
     parts: list[str] = []
     position = 0
@@ -63,7 +63,7 @@ def segments(content: str, left_out: list[str]) -> Iterator[Segment]:
         is_end, name = delimiter.groups()
         name = name.removeprefix("core/")
         if is_end:
-            # An end without a beginning means nothing.
+            # An end without a start is ignored.
             if open_blocks and open_blocks[-1] == name:
                 if len(open_blocks) == 1:
                     yield _segment(parts, open_blocks)
@@ -87,8 +87,8 @@ def _segment(parts: list[str], open_blocks: list[str]) -> Segment:
 
 
 def _background(attributes: str, content: str, position: int) -> str:
-    """The picture behind a cover's text: older ones have it in a style only, which no
-    sanitizer leaves in place."""
+    """The background picture of a cover. Older ones have it in a style only, which the sanitizer
+    removes."""
     url = _decoded(attributes).get("url")
     if not isinstance(url, str) or not is_web_address(url):
         return ""

@@ -1,9 +1,9 @@
-"""The bytes of an export as UTF-8 that an XML parser accepts: from `<rss` to `</rss>`.
+"""Converts the bytes of an export to UTF-8 that an XML parser accepts, from `<rss` to `</rss>`.
 
-Real exports have PHP notices before the declaration, caching plugins' comments after the end,
-control characters, bare ampersands and letters of a second encoding. That is repaired here, byte
-by byte and in the stream; whatever else is not well-formed is for the parser to refuse. The part
-before the root never reaches a parser, so no DOCTYPE can mean anything to it.
+Real exports have PHP notices before the declaration, comments of caching plugins after the end,
+control characters, bare ampersands and characters of a second encoding. These are repaired in the
+stream; the parser refuses everything else that is not well-formed. The part before the root never
+reaches the parser, so a DOCTYPE has no effect.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 from typing import BinaryIO, Final
 
-from masthead.importers.files.decoding import ESCAPED, ForeignLetters
+from masthead.importers.files.decoding import ESCAPED, WindowsFallback
 from masthead.importers.html.densities import REPAIRS, SECTIONS
 from masthead.importers.source import BadFile
 
@@ -26,11 +26,11 @@ NOT_WXR: Final = "This is not a WordPress export (WXR)."
 _CDATA: Final = b"<![CDATA["
 _CDATA_END: Final = b"]]>"
 _LONG_TEXT: Final = 2100
-# No post may be as long, and the parser keeps a text until it ends.
+# Longer than any post may be. The parser buffers a text until its end.
 _LONGEST_TEXT: Final = 25_000_000
 _CONTROLS: Final = bytes(code for code in range(0x20) if code not in b"\t\n\r")
 _NOT_CHARACTERS: Final = (b"\xef\xbf\xbe", b"\xef\xbf\xbf")
-# Of those that may be wrong; what can't be is passed over without a call for each.
+# Only references that may be wrong, because each match calls a function.
 _REFERENCE: Final = re.compile(
     rb"&(?!(?:amp|lt|gt|quot|apos);)(?:(#[0-9]{1,7}|#x[0-9A-Fa-f]{1,6});)?",
 )
@@ -38,7 +38,7 @@ _ROOT: Final = re.compile(rb"<rss[\s>]")
 _ROOT_END: Final = re.compile(rb"</rss\s*>")
 _DECLARATIONS: Final = re.compile(rb"<!(?:DOCTYPE|ENTITY|ELEMENT|ATTLIST|NOTATION)", re.IGNORECASE)
 _ENCODING: Final = re.compile(rb"<\?xml[^>]{0,200}?encoding\s*=\s*[\"']([A-Za-z0-9._-]{1,40})[\"']")
-# The encodings that WordPress ever offered to write; `codecs` knows others that are costly to read.
+# The encodings that WordPress could ever write; `codecs` has others that are costly to decode.
 _KNOWN: Final = re.compile(
     r"utf-?8|us-ascii|iso-?8859-?\d{1,2}|windows-?125\d|cp125\d|koi8-[ru]|shift_jis|sjis|euc-jp|"
     r"iso-2022-jp|gb2312|gbk|gb18030|big5|euc-kr",
@@ -53,10 +53,9 @@ _SEVERAL_BYTES: Final = (
 
 
 class CleanXml:
-    """Iterates over the export's XML; afterwards knows what was found on the way.
+    """Iterates over the XML of the export. The attributes are final after the iteration.
 
-    `without_long_texts` empties long CDATA sections: nothing in them can be wrong any more, and
-    a first look at a file needs none of them.
+    `without_long_texts` empties long CDATA sections, which a first pass does not need.
     """
 
     def __init__(self, stream: BinaryIO, *, without_long_texts: bool = False) -> None:
@@ -75,20 +74,20 @@ class CleanXml:
         chunk = self._stream.read(CHUNK)
         name = _encoding_of(chunk)
         decoder = _decoder(name, "strict" if name.startswith("utf-8") else "replace")
-        foreign = ForeignLetters()
+        fallback = WindowsFallback()
         while chunk:
             self.read += len(chunk)
             state = decoder.getstate()
             try:
                 text = decoder.decode(chunk)
             except UnicodeDecodeError:
-                # A database that was filled in two encodings is exported as it is.
+                # WordPress exports a database of mixed encodings unchanged.
                 self.has_mixed_encodings = True
                 decoder = _decoder(name, ESCAPED)
                 decoder.setstate(state)
                 text = decoder.decode(chunk)
             if self.has_mixed_encodings:
-                text = foreign.read(text)
+                text = fallback.decode(text)
             yield _without_controls(text.encode())
             chunk = self._stream.read(CHUNK)
 
@@ -100,7 +99,7 @@ class CleanXml:
             if root:
                 before = head[: root.start()]
                 if _DECLARATIONS.search(before):
-                    raise BadFile("The export declares a DOCTYPE or entities, which none does.")
+                    raise BadFile("The export declares a DOCTYPE or entities, which is not WXR.")
                 self.lines_before = before.count(b"\n")
                 yield head[root.start() :]
                 yield from pieces
@@ -131,12 +130,12 @@ def _encoding_of(head: bytes) -> str:
     if declared is None:
         return "utf-8"
     name = declared[1].decode().lower()
-    # What can be read as ASCII up to here is no UTF-16, whatever it says.
+    # The declaration was read as ASCII, so the file is not UTF-16.
     if name.startswith("utf-16"):
         return "utf-8"
     if not _KNOWN.fullmatch(name):
         raise BadFile("The export is written in an encoding that is not supported.")
-    # As browsers do: the quotes and dashes of Windows are common, what they replace never occurs.
+    # As browsers do: Windows-1252 has quotes and dashes where ISO 8859-1 has control characters.
     return "cp1252" if name in ("iso-8859-1", "iso8859-1", "us-ascii") else name
 
 
@@ -156,10 +155,10 @@ def _without_controls(data: bytes) -> bytes:
 
 
 class _Markup:
-    """Repairs what stands outside of CDATA, and finds the end of the root.
+    """Repairs the markup outside of CDATA, and finds the end of the root.
 
-    Almost every text of an export is CDATA and needs nothing, so the work per section is what
-    the speed of an import's first pass depends on.
+    Almost every text of an export is CDATA and needs no repair, so the time of a first pass
+    depends on the work per section.
     """
 
     def __init__(self, *, without_long_texts: bool) -> None:
@@ -174,7 +173,7 @@ class _Markup:
     def feed(self, data: bytes) -> bytes:
         data = self._held + data
         self._held = b""
-        # In all pieces but the last one there is no need to look for the end everywhere.
+        # A quick check, because only the last piece has the end.
         may_end = b"</rss" in data
         *sections, last = data.split(_CDATA_END)
         self.sections += len(sections)
@@ -190,16 +189,16 @@ class _Markup:
             done.append(self._shortened(section, start) if self._longest else section)
             done.append(_CDATA_END)
             self._in_cdata = False
-        done.append(self._unended(last))
+        done.append(self._incomplete(last))
         if len(self._held) > MAX_TAG:
-            raise BadFile("The export has a tag of a size that none has.")
+            raise BadFile("The export has a tag that is longer than any real one.")
         return b"".join(done)
 
     def rest(self) -> bytes:
         return self._held if self._in_cdata else self._repaired(self._held)
 
     def _repaired_section(self, section: bytes) -> bytes:
-        """Up to a `]]>`, with it: markup and then the CDATA that it ends, as a rule."""
+        """Up to and with a `]]>`: as a rule markup, then the CDATA that it ends."""
         if self._in_cdata:
             self._in_cdata = False
             return self._shortened(section, 0) + _CDATA_END
@@ -213,10 +212,10 @@ class _Markup:
             return markup
         return markup + self._shortened(section[start:], 0) + _CDATA_END
 
-    def _unended(self, last: bytes) -> bytes:
-        """What follows the last `]]>` of a piece; what may go on in the next one is held back."""
+    def _incomplete(self, last: bytes) -> bytes:
+        """After the last `]]>` of a piece. What may continue in the next piece is held back."""
         if self._in_cdata:
-            return self._unended_cdata(last)
+            return self._incomplete_cdata(last)
         start = last.find(_CDATA)
         end = _end_of_complete(last) if start < 0 else start
         markup = self._markup(last[:end])
@@ -228,16 +227,16 @@ class _Markup:
             return markup
         self._in_cdata = True
         self._text_so_far = 0
-        return markup + _CDATA + self._unended_cdata(last[end + len(_CDATA) :])
+        return markup + _CDATA + self._incomplete_cdata(last[end + len(_CDATA) :])
 
-    def _unended_cdata(self, text: bytes) -> bytes:
+    def _incomplete_cdata(self, text: bytes) -> bytes:
         end = max(0, len(text) - 2)
         self._held = text[end:]
         self._text_so_far += end
         return self._shortened(text[:end], 0) if self._text_so_far < _LONGEST_TEXT else b""
 
     def _shortened(self, section: bytes, start: int) -> bytes:
-        """`start` is where the CDATA begins, or the text in it."""
+        """`start` is the offset of the CDATA, or of the text in it."""
         if self._longest is None or len(section) - start <= self._longest:
             return section
         return (
@@ -260,7 +259,7 @@ class _Markup:
 
 
 def _end_of_complete(data: bytes) -> int:
-    """Where the last tag, reference or `]]>` begins that may go on in the next piece."""
+    """The offset of a last tag, reference or `]]>` that may continue in the next piece."""
     tag = data.rfind(b"<")
     if tag >= 0 and data.find(b">", tag) < 0:
         return tag
@@ -285,10 +284,12 @@ def _is_character(code: int) -> bool:
 
 
 def _check_after_root(after: bytes, remaining: Iterator[bytes]) -> None:
-    """A few comments of a caching plugin are no harm; a second export would be left out."""
+    """Comments of a caching plugin are ignored; a second export is an error."""
     for piece in remaining:
         after += piece
         if len(after) > _MAX_AROUND:
             break
     if len(after) > _MAX_AROUND or _ROOT.search(after):
-        raise BadFile("The export goes on after its end; import one file after the other.")
+        raise BadFile(
+            "The file continues after the end of the export; import one file after the other."
+        )

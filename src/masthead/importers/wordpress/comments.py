@@ -1,4 +1,4 @@
-"""The comments of an item as comments of ours, each after the one that it answers."""
+"""Converts the comments of an item, each after its parent."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from masthead.importers.wordpress.titles import title_text
 MAX_NAME: Final = 100
 MAX_BODY: Final = 5_000
 NAMELESS: Final = "Anonymous"
-UNDER_OTHERS: Final = "under something that is no imported post"
-_READ: Final = 4 * MAX_BODY
+NO_POST: Final = "not under an imported post"
+_MAX_HTML: Final = 4 * MAX_BODY
 _STATES: Final[Mapping[str, Literal["approved", "pending", "spam"]]] = {
     "1": "approved",
     "approve": "approved",
@@ -24,7 +24,7 @@ _STATES: Final[Mapping[str, Literal["approved", "pending", "spam"]]] = {
     "hold": "pending",
     "spam": "spam",
 }
-_PARTS_LINES: Final = re.compile(
+_LINE_BREAKS: Final = re.compile(
     r"<br\s*/?>\n?|</?(?:p|div|blockquote|li|ul|ol|pre|h[1-6])(?=[\s/>])[^<>]*>", re.IGNORECASE
 )
 _NO_DATE: Final = "0000"
@@ -33,8 +33,8 @@ Fields = Mapping[str, str]
 
 
 def comments_of(comments: Sequence[Fields], post_key: str) -> Iterator[SourceComment | Skipped]:
-    """`post_key` is what the import remembers the post by; '' where it is none of its posts."""
-    for fields in _answers_last(comments):
+    """`post_key` is '' where the item is not imported as a post."""
+    for fields in _parents_first(comments):
         reason = _reason_to_skip(fields, post_key)
         if reason:
             yield Skipped("comment", _id(fields), reason)
@@ -42,29 +42,29 @@ def comments_of(comments: Sequence[Fields], post_key: str) -> Iterator[SourceCom
             yield _comment(fields, post_key)
 
 
-def _answers_last(comments: Sequence[Fields]) -> list[Fields]:
-    answers: dict[str, list[Fields]] = {}
+def _parents_first(comments: Sequence[Fields]) -> list[Fields]:
+    replies: dict[str, list[Fields]] = {}
     ids = {_id(fields) for fields in comments}
     for fields in comments:
         parent = _parent(fields)
-        answers.setdefault(parent if parent in ids else "", []).append(fields)
+        replies.setdefault(parent if parent in ids else "", []).append(fields)
     done: list[Fields] = []
-    waiting = answers.pop("", [])[::-1]
-    while waiting or answers:
+    waiting = replies.pop("", [])[::-1]
+    while waiting or replies:
         if not waiting:
-            # A circle, which no thread is: it is cut at any place.
-            waiting = answers.pop(next(iter(answers)))[::-1]
+            # A cycle, which is broken anywhere.
+            waiting = replies.pop(next(iter(replies)))[::-1]
         fields = waiting.pop()
         done.append(fields)
-        waiting += answers.pop(_id(fields), [])[::-1]
+        waiting += replies.pop(_id(fields), [])[::-1]
     return done
 
 
 def _reason_to_skip(fields: Fields, post_key: str) -> str:
     if not post_key:
-        return UNDER_OTHERS
+        return NO_POST
     if fields.get("comment_type", "") not in ("", "comment"):
-        return "pingback, trackback or other note of a program"
+        return "pingback, trackback or other automatic comment"
     if fields.get("comment_approved", "") in ("trash", "post-trashed"):
         return "trashed"
     if not _id(fields):
@@ -96,8 +96,8 @@ def _comment(fields: Fields, post_key: str) -> SourceComment:
 
 
 def _body(fields: Fields) -> str:
-    """A comment is HTML in WordPress, with line ends that count; here it is text."""
-    lines = _PARTS_LINES.sub("\n", fields.get("comment_content", "")[:_READ]).split("\n")
+    """As text. In WordPress a comment is HTML with significant line breaks."""
+    lines = _LINE_BREAKS.sub("\n", fields.get("comment_content", "")[:_MAX_HTML]).split("\n")
     text = "\n".join(title_text(line, MAX_BODY) for line in lines)
     return re.sub(r"\n{3,}", "\n\n", text).strip()
 

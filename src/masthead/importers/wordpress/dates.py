@@ -1,4 +1,4 @@
-"""When a post was published, in UTC: from the first of its dates that is one."""
+"""The date of publication in UTC, from the first valid date of an item."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Offsets:
-    """How far the blog's clock was from UTC: exports say it by nothing but their pairs of dates."""
+    """The offset of the blog's time zone, which only the pairs of dates in an export show."""
 
     def __init__(self) -> None:
         self._counts: Counter[int] = Counter()
@@ -31,14 +31,14 @@ class Offsets:
             self._counts[minutes] += 1
 
     def usual(self) -> timedelta | None:
-        """To be added to a local date; the most common one, so summer time may be an hour off."""
+        """The most common offset, to be added to a local date. Summer time may be an hour off."""
         found = self._counts.most_common(1)
         return timedelta(minutes=found[0][0]) if found else None
 
 
 def published_at(item: Item, offset: timedelta | None) -> tuple[str, str]:
-    """The service's own form, or ''; and a warning, or ''."""
-    moment = _stored(item.get("post_date_gmt")) or _announced(item.get("pubDate"))
+    """The date in the format of `masthead.clock`, or ''; and a warning, or ''."""
+    moment = _stored(item.get("post_date_gmt")) or _rfc822(item.get("pubDate"))
     if moment is not None:
         return clock.to_text(moment), ""
     local = _stored(item.get("post_date"))
@@ -53,7 +53,7 @@ def published_at(item: Item, offset: timedelta | None) -> tuple[str, str]:
 
 
 def _stored(text: str) -> datetime | None:
-    """`2023-06-15 10:00:00`; nothing is stored as zeros."""
+    """`2023-06-15 10:00:00`. No date is stored as zeros."""
     if len(text) != len("YYYY-MM-DD hh:mm:ss"):
         return None
     try:
@@ -62,8 +62,8 @@ def _stored(text: str) -> datetime | None:
         return None
 
 
-def _announced(text: str) -> datetime | None:
-    """RFC 822. For a post without a date WordPress writes the year -1, or the epoch."""
+def _rfc822(text: str) -> datetime | None:
+    """For a post without a date WordPress writes the year -1, or the epoch."""
     if not text or len(text) > 100 or any(year in text[:20] for year in _NO_DATES):
         return None
     try:

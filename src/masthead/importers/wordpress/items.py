@@ -1,7 +1,7 @@
-"""The items of an export, one after another: the XML is never a tree, so memory stays flat.
+"""Streams the items of an export, without a tree of the XML, so that memory stays flat.
 
-The parser (libxml2) is told neither to load nor to resolve anything, and its own limits are
-replaced by these: a depth, a number of attributes and of names, and a size of text.
+The parser (libxml2) may not load or resolve anything. Its own limits are replaced by those of
+depth, attributes, names and text size in this module.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from masthead.importers.source import BadFile
 from masthead.importers.wordpress.clean_xml import NOT_WXR, CleanXml
 
 MAX_CONTENT: Final = 6_000_000
-"""Characters; more than a post may have, because images that are written inside may still go."""
+"""Characters; more than a post may have, because inline images may still be removed."""
 _MAX_FIELD: Final = 100_000
 _MAX_DEPTH: Final = 64
 _MAX_ATTRIBUTES: Final = 64
-# libxml2 keeps every name it has seen for as long as the thread lives.
+# libxml2 holds every name in memory as long as the thread lives.
 _MAX_NAMES: Final = 2_000
-# Of a post. What is above the first is left out, above the second no post of anybody's.
+# Of a post: more categories than the first are left out, more parts than the second are an error.
 _MAX_CATEGORIES: Final = 1_000
-_ABSURD: Final = 10_000
-_FEW_ATTRIBUTES: Final = 4
+_MAX_PARTS: Final = 10_000
+_USUAL_ATTRIBUTES: Final = 4
 MAX_ITEMS: Final = 500_000
-MAX_PEOPLE_AND_TERMS: Final = 200_000
-_LONGEST_SILENCE: Final = 4 * 1024**2
+MAX_AUTHORS_AND_TERMS: Final = 200_000
+_MAX_BYTES_WITHOUT_EVENT: Final = 4 * 1024**2
 
 _SPLIT: Final = "Split it into smaller files and import one after the other."
 
@@ -51,7 +51,7 @@ _WP_FIELDS: Final = frozenset(
 _AUTHOR_FIELDS: Final = frozenset({"author_login", "author_email", "author_display_name"})
 _MAX_AUTHOR_FIELD: Final = 500
 MAX_AUTHORS: Final = 10_000
-"""Of those that are held; all are counted."""
+"""Held in memory; all are counted."""
 _COMMENT_FIELDS: Final = frozenset(
     {
         "comment_id",
@@ -65,7 +65,7 @@ _COMMENT_FIELDS: Final = frozenset(
         "comment_parent",
     }
 )
-# Characters of all comments under one post, and what a field costs beside its own.
+# Characters of all comments under one post, and the overhead of a field.
 _MAX_COMMENTS: Final = 50_000_000
 _EACH_FIELD: Final = 100
 _CHANNEL_RSS_FIELDS: Final = frozenset({"title", "link", "description"})
@@ -74,7 +74,7 @@ _CHANNEL_WP_FIELDS: Final = frozenset({"wxr_version", "base_site_url", "base_blo
 
 @dataclass(slots=True)
 class Item:
-    """What an item says, as texts; the first of its kind counts."""
+    """The texts of an item; of repeated elements, the first."""
 
     fields: dict[str, str] = field(default_factory=dict)
     categories: list[tuple[str, str]] = field(default_factory=list)
@@ -83,7 +83,7 @@ class Item:
     is_too_long: bool = False
     comment_count: int = 0
     comments: list[dict[str, str]] = field(default_factory=list)
-    """Their fields by name, where they were asked for."""
+    """Their fields by name, if comments are imported."""
 
     def get(self, name: str) -> str:
         return self.fields.get(name, "").strip()
@@ -94,8 +94,7 @@ class Channel:
     fields: dict[str, str] = field(default_factory=dict)
     has_mixed_encodings: bool = False
     authors: int = 0
-    people: list[dict[str, str]] = field(default_factory=list)
-    """The fields of the authors."""
+    author_fields: list[dict[str, str]] = field(default_factory=list)
 
 
 def read_items(
@@ -106,7 +105,7 @@ def read_items(
     with_content: bool,
     with_comments: bool = False,
 ) -> Iterator[Item]:
-    """Fills `channel` on the way. Raises `BadFile` for what is not well-formed, or cut off."""
+    """Fills `channel` meanwhile. Raises `BadFile` for XML that is not well-formed or truncated."""
     xml = CleanXml(stream, without_long_texts=not with_content)
     target = _Target(channel, meta, with_content, with_comments)
     parser = etree.XMLParser(
@@ -117,7 +116,7 @@ def read_items(
         no_network=True,
         huge_tree=True,
     )
-    silence = heard = 0
+    without_event = events = 0
     for piece in xml:
         try:
             parser.feed(piece)
@@ -127,23 +126,24 @@ def read_items(
                 f"The export is damaged: it is not well-formed at line {line}."
             ) from error
         target.check(xml.read)
-        # The parser keeps a comment, an instruction or an attribute until it ends. Long texts it
-        # keeps, too, but in a first reading there are none.
-        silence = silence + len(piece) if heard == target.events and not with_content else 0
-        heard = target.events
-        if silence > _LONGEST_SILENCE:
-            raise BadFile("The export has a comment or a tag of a size that none has.")
+        # The parser buffers a comment, an instruction or an attribute until its end. It also
+        # buffers long texts, which a first pass does not have.
+        has_event = events != target.events or with_content
+        without_event = 0 if has_event else without_event + len(piece)
+        events = target.events
+        if without_event > _MAX_BYTES_WITHOUT_EVENT:
+            raise BadFile("The export has a comment or a tag that is longer than any real one.")
         yield from target.take()
     try:
         parser.close()
     except etree.XMLSyntaxError as error:
-        raise BadFile("The export is cut off: its end is missing.") from error
+        raise BadFile("The export is truncated: its end is missing.") from error
     channel.has_mixed_encodings |= xml.has_mixed_encodings
 
 
 class _Target:
-    """Takes the parser's events. Elements are known by their depth and their local name:
-    namespaces differ by version, by plugin and by whoever cut the file by hand."""
+    """Handles the parser's events. Elements are recognized by depth and local name, because
+    namespaces differ by version and by plugin."""
 
     def __init__(
         self, channel: Channel, meta: frozenset[str], with_content: bool, with_comments: bool
@@ -154,7 +154,7 @@ class _Target:
         self._with_comments = with_comments
         self._in_comment = False
         self._in_author = False
-        self._comment_room = 0
+        self._comment_characters_left = 0
         self._items: list[Item] = []
         self._item: Item | None = None
         self._depth = 0
@@ -165,7 +165,7 @@ class _Target:
         self._key = ""
         self._key_depth = 0
         self._texts: list[str] = []
-        self._room = 0
+        self._characters_left = 0
         self._elements = 0
         self._data = 0
         self._counted = 0
@@ -177,15 +177,15 @@ class _Target:
         return self._elements + self._data
 
     def check(self, size: int) -> None:
-        """Against what so many bytes of a real export hold."""
+        """Raises `BadFile` where the parts are too many for the bytes read so far."""
         ELEMENTS.check(self._elements, size)
         TEXTS.check(self._data, size)
         ITEMS.check(self._counted, size)
         if self._counted > MAX_ITEMS:
             raise BadFile(f"The export has more than {MAX_ITEMS:,} items. {_SPLIT}")
-        if self._in_channel - self._counted > MAX_PEOPLE_AND_TERMS:
+        if self._in_channel - self._counted > MAX_AUTHORS_AND_TERMS:
             raise BadFile(
-                f"The export has more than {MAX_PEOPLE_AND_TERMS:,} authors and terms. {_SPLIT}"
+                f"The export has more than {MAX_AUTHORS_AND_TERMS:,} authors and terms. {_SPLIT}"
             )
 
     def take(self) -> list[Item]:
@@ -199,7 +199,7 @@ class _Target:
         if attributes:
             self._check_attributes(attributes)
         if depth == 4:
-            # Or a part of a term, of which nothing is taken.
+            # The parts of terms are ignored.
             if self._item is not None:
                 self._start_in_item(name, attributes)
             elif self._in_author and name in _AUTHOR_FIELDS:
@@ -209,25 +209,25 @@ class _Target:
                 self._collect(name)
         elif depth == 5 and self._in_comment:
             if name in _COMMENT_FIELDS:
-                self._collect(name, min(_MAX_FIELD, self._comment_room))
+                self._collect(name, min(_MAX_FIELD, self._comment_characters_left))
         elif depth == 3:
             self._start_in_channel(name)
         elif depth == 1 and name != "rss":
             raise BadFile(NOT_WXR)
         elif depth > _MAX_DEPTH:
-            raise BadFile("The export is nested deeper than any is.")
+            raise BadFile("The export is nested deeper than any real one.")
 
     def data(self, text: str) -> None:
         self._data += 1
         if self._depth != self._key_depth:
             return
-        if len(text) > self._room:
+        if len(text) > self._characters_left:
             if self._key == "content" and self._item is not None:
                 self._item.is_too_long = True
-            if not self._room:
+            if not self._characters_left:
                 return
-            text = text[: self._room]
-        self._room -= len(text)
+            text = text[: self._characters_left]
+        self._characters_left -= len(text)
         self._texts.append(text)
 
     def end(self, tag: str) -> None:
@@ -248,9 +248,9 @@ class _Target:
         """Nothing is built."""
 
     def _new_name(self, tag: str) -> str:
-        """One short name for each meaning: what RSS itself defines has no namespace."""
+        """A short name without a namespace. The elements of RSS have none."""
         if len(self._names) >= _MAX_NAMES:
-            raise BadFile("The export has more kinds of elements than any has.")
+            raise BadFile("The export has more kinds of elements than any real one.")
         namespace, _, local = tag.rpartition("}")
         if local == "encoded":
             name = "excerpt" if "excerpt" in namespace else "content"
@@ -263,8 +263,8 @@ class _Target:
 
     def _check_attributes(self, attributes: Mapping[str, str]) -> None:
         if len(attributes) > _MAX_ATTRIBUTES:
-            raise BadFile("The export has an element with more attributes than any has.")
-        if len(attributes) > _FEW_ATTRIBUTES:
+            raise BadFile("The export has an element with more attributes than any real one.")
+        if len(attributes) > _USUAL_ATTRIBUTES:
             self._elements += len(attributes)
         for name in attributes:
             if name not in self._names:
@@ -275,21 +275,21 @@ class _Target:
         if name == "item":
             self._counted += 1
             self._in_item = 0
-            self._comment_room = _MAX_COMMENTS
+            self._comment_characters_left = _MAX_COMMENTS
             self._item = Item()
         elif name == "author":
             self._channel.authors += 1
             if self._channel.authors <= MAX_AUTHORS:
                 self._in_author = True
-                self._channel.people.append({})
+                self._channel.author_fields.append({})
         elif name in _CHANNEL_RSS_FIELDS or name in _CHANNEL_WP_FIELDS:
             self._collect(name)
 
     def _start_in_item(self, name: str, attributes: Mapping[str, str]) -> None:
         if name == "postmeta" or name == "category":
             self._in_item += 1
-            if self._in_item > _ABSURD:
-                raise BadFile(f"A post of the export has more than {_ABSURD:,} tags or fields.")
+            if self._in_item > _MAX_PARTS:
+                raise BadFile(f"A post of the export has more than {_MAX_PARTS:,} tags or fields.")
         if name == "comment":
             self._start_comment()
         elif name == "postmeta":
@@ -307,24 +307,25 @@ class _Target:
     def _start_comment(self) -> None:
         assert self._item is not None
         self._item.comment_count += 1
-        if self._with_comments and self._comment_room:
+        if self._with_comments and self._comment_characters_left:
             self._in_comment = True
             self._item.comments.append({})
 
-    def _collect(self, key: str, room: int = _MAX_FIELD) -> None:
+    def _collect(self, key: str, max_characters: int = _MAX_FIELD) -> None:
         self._key = key
         self._key_depth = self._depth
         self._texts = []
-        self._room = room
+        self._characters_left = max_characters
 
     def _finish(self, key: str, text: str) -> None:
         item = self._item
         if self._in_author:
-            self._channel.people[-1].setdefault(key, text.strip())
+            self._channel.author_fields[-1].setdefault(key, text.strip())
         elif item is None:
             self._channel.fields.setdefault(key, text.strip())
         elif self._in_comment:
-            self._comment_room = max(0, self._comment_room - len(text) - _EACH_FIELD)
+            left = self._comment_characters_left - len(text) - _EACH_FIELD
+            self._comment_characters_left = max(0, left)
             item.comments[-1].setdefault(key, text.strip())
         elif key == "meta_key":
             self._meta_key = text.strip()

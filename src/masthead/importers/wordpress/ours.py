@@ -1,5 +1,5 @@
-"""What our own exports say beyond WordPress (`site_export/wxr.py` writes it), so that what comes
-back is what was there. It tells the same things as the rest of a file, and is trusted no more."""
+"""Reads the values that our own WXR exports add (`site_export/wxr.py`), so that a round trip loses
+nothing. They are validated like the rest of a file."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _ONE_BLOCK: Final = re.compile(r"<!-- wp:html -->\n(.*)\n<!-- /wp:html -->", re.
 
 
 def own_id(item: Item) -> str:
-    """The record's id, which numbers in the file are made anew beside; '' for none."""
+    """The id of the exported record, because the numbers differ in every export; '' for none."""
     found = item.meta.get(ID, "")
     return found if is_id(found) else ""
 
 
 def own_html(item: Item) -> str | None:
-    """The body as it was stored: nothing in it is WordPress's to interpret. None for any other."""
+    """The stored body, which needs no rendering. None for an item of WordPress."""
     content = item.fields.get("content", "")
     whole = _ONE_BLOCK.fullmatch(content) if own_id(item) else None
     return whole[1] if whole else None
@@ -40,5 +40,5 @@ def visibility(item: Item) -> Literal["public", "members", "paid"]:
 
 
 def own_published_at(item: Item) -> str:
-    """To the millisecond, where WordPress counts in seconds."""
+    """With milliseconds, which WordPress does not have."""
     return utc_text(item.meta.get(PUBLISHED_AT, ""))

@@ -1,7 +1,7 @@
-"""Classic text as HTML: what WordPress does (`wpautop`) when it shows a post of the old editor.
+"""Renders text of the classic editor as HTML, like `wpautop` of WordPress.
 
-A blank line parts paragraphs, a line break stays one, and block elements stand by themselves. It
-differs from WordPress where that writes tags that do not match: here every `<p>` has its end.
+A blank line separates paragraphs, a line break becomes `<br>`, and block elements are not wrapped.
+Unlike WordPress, every `<p>` has an end tag.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _BLOCKS: Final = frozenset({
 })
 _VOID_BLOCKS: Final = frozenset({"hr", "col", "area"})
 _SHOWN_ALONE: Final = frozenset({"img", "input", "embed", "br", "wbr", "source"})
-# No paragraph stands directly in these.
+# Elements without paragraphs as children.
 _NO_PARAGRAPHS: Final = frozenset({
     "p", "h1", "h2", "h3", "h4", "h5", "h6", "dt", "caption", "legend", "summary", "figcaption",
     "ul", "ol", "dl", "table", "thead", "tbody", "tfoot", "tr", "colgroup", "menu", "map",
 })
-# Text at their end, after another block, is a paragraph; in a list item or a cell it is not.
+# Text after the last block in these is a paragraph; in a list item or a cell it is not.
 _SECTIONS: Final = frozenset({
     "div", "address", "form", "section", "article", "aside", "details", "main", "header", "footer",
 })
@@ -52,7 +52,7 @@ def paragraphs(text: str) -> str:
 
 
 def linked_addresses(html: str) -> str:
-    """Addresses that stand alone: WordPress shows what they lead to, here they become links."""
+    """Links addresses that are a line of their own, which WordPress would embed."""
     if "http" not in html:
         return html
     html = _ADDRESS_LINE.sub(r'<a href="\1">\1</a>', html)
@@ -60,39 +60,39 @@ def linked_addresses(html: str) -> str:
 
 
 class _Writer:
-    """Collects what stands between two block tags, and writes it when the next one comes."""
+    """Collects the pieces between two block tags, and writes them before the next one."""
 
     def __init__(self) -> None:
         self._done: list[str] = []
         self._run: list[Piece] = []
         self._open: list[str] = []
         self._open_counts: Counter[str] = Counter()
-        self._is_parted = True
+        self._is_separate = True
         """Whether a paragraph may begin here, or the text still belongs to an opening tag."""
 
     def write(self, piece: Piece) -> None:
-        if piece.aside == "b":
-            self._finish_run(is_parted=True)
+        if piece.placeholder == "b":
+            self._finish_run(is_separate=True)
             self._done.append(piece.text + "\n")
-            self._is_parted = True
+            self._is_separate = True
         elif piece.tag in _BLOCKS:
             is_caption = piece.tag == "figcaption"
-            self._finish_run(is_parted=not piece.is_end and not is_caption)
+            self._finish_run(is_separate=not piece.is_end and not is_caption)
             is_closed = piece.is_end or piece.tag in _VOID_BLOCKS
             self._done.append(piece.text + "\n" if is_closed else piece.text)
-            self._is_parted = is_closed and not is_caption
+            self._is_separate = is_closed and not is_caption
             self._track(piece)
         else:
             self._run.append(piece)
 
     def finished(self) -> str:
-        self._finish_run(is_parted=True)
+        self._finish_run(is_separate=True)
         return "".join(self._done).strip()
 
     def _track(self, piece: Piece) -> None:
         tag = piece.tag
         if not piece.is_end:
-            # A paragraph ends where another block begins, whether that is written or not.
+            # The start of a block ends a paragraph, also without an end tag.
             if self._open and self._open[-1] == "p":
                 self._open_counts[self._open.pop()] -= 1
             if tag not in _VOID_BLOCKS and not piece.text.endswith("/>"):
@@ -105,16 +105,16 @@ class _Writer:
                 if closed == tag:
                     return
 
-    def _finish_run(self, *, is_parted: bool) -> None:
+    def _finish_run(self, *, is_separate: bool) -> None:
         run, self._run = self._run, []
         if not run:
             return
-        paragraphs, begins_parted, ends_parted = _split(run)
+        paragraphs, begins_separate, ends_separate = _split(run)
         if not paragraphs:
             return
         container = self._open[-1] if self._open else ""
-        before = self._is_parted or begins_parted
-        after = is_parted or ends_parted
+        before = self._is_separate or begins_separate
+        after = is_separate or ends_separate
         texts = [paragraph.text for paragraph in paragraphs]
         if container == "p":
             self._done.append("</p>\n<p>".join(texts))
@@ -137,11 +137,11 @@ class _Paragraph:
         self.parts: list[str] = []
         self.text = ""
         self.is_shown = False
-        """Whether there is more to it than tags of elements that span several blocks."""
+        """Whether it has more than tags of elements that span several blocks."""
 
     def add(self, piece: Piece) -> None:
         self.parts.append(_BREAK if piece.tag == "br" else piece.text)
-        if piece.aside or piece.tag in _SHOWN_ALONE:
+        if piece.placeholder or piece.tag in _SHOWN_ALONE:
             self.is_shown = True
 
     def add_text(self, text: str) -> None:
@@ -157,10 +157,10 @@ class _Paragraph:
 
 
 def _split(run: list[Piece]) -> tuple[list[_Paragraph], bool, bool]:
-    """The paragraphs of a run, and whether blank lines part it from what is around it."""
+    """The paragraphs of a run, and whether it begins and ends with a blank line."""
     found = [_Paragraph()]
     for piece in run:
-        if piece.tag or piece.aside:
+        if piece.tag or piece.placeholder:
             found[-1].add(piece)
             continue
         first, *others = _BLANK_LINE.split(piece.text)
@@ -170,9 +170,9 @@ def _split(run: list[Piece]) -> tuple[list[_Paragraph], bool, bool]:
             found[-1].add_text(text)
     for paragraph in found:
         paragraph.finish()
-    begins_parted = len(found) > 1 and not found[0].text
-    ends_parted = len(found) > 1 and not found[-1].text
-    return [paragraph for paragraph in found if paragraph.text], begins_parted, ends_parted
+    begins_separate = len(found) > 1 and not found[0].text
+    ends_separate = len(found) > 1 and not found[-1].text
+    return [paragraph for paragraph in found if paragraph.text], begins_separate, ends_separate
 
 
 def _with_breaks(text: str, follows_break: bool) -> str:
@@ -181,7 +181,7 @@ def _with_breaks(text: str, follows_break: bool) -> str:
     if follows_break:
         text = text.lstrip(" \t").removeprefix("\n")
     *lines, last = text.split("\n")
-    # No break follows the last line, but perhaps a tag, and then its blank stands between words.
+    # The last line keeps its trailing blank, because a tag may follow it.
     return f"{_BREAK}\n".join([*(line.rstrip(" \t") for line in lines), last])
 
 

@@ -1,7 +1,6 @@
-"""HTML in pieces: tags, text between them, and what is set aside while the rest is worked on.
+"""Splits HTML into tags and text, and replaces finished parts by placeholders.
 
-Bodies come from strangers, so every character is read a fixed number of times: no pattern here
-can be made to look at the rest of a text again and again.
+Bodies may be hostile, so the regular expressions here do not backtrack.
 """
 
 from __future__ import annotations
@@ -10,18 +9,18 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-# Control characters can't come out of XML, so these can't be in a body.
+# XML has no control characters, so they can't be in a body.
 _OPEN, _CLOSE = "\x02", "\x03"
-_SET_ASIDE: Final = re.compile(f"{_OPEN}([bi])([0-9]+){_CLOSE}")
+_PLACEHOLDER: Final = re.compile(f"{_OPEN}([bi])([0-9]+){_CLOSE}")
 
-# A value in quotes may hold a `>`; a tag that never ends takes the rest with it, as in a browser.
+# A value in quotes may contain `>`. As in a browser, an unclosed tag ends with the text.
 _ATTRIBUTES: Final = (
     r"""(?:[^>"'=]++|=\s*+(?:"[^"]*+"|'[^']*+'|[^\s"'>][^\s>]*+)?|["'])*+(?:>|\Z)"""
 )
 _PIECE: Final = re.compile(
     rf"""
       (?:[^<{_OPEN}]++|<(?![A-Za-z!?/]))++
-    | {_OPEN}(?P<aside>[bi])[0-9]++{_CLOSE}
+    | {_OPEN}(?P<placeholder>[bi])[0-9]++{_CLOSE}
     | <(?P<end>/?)(?P<tag>[A-Za-z][^\s/>]*+){_ATTRIBUTES}
     | <[!?/][^>]*+(?:>|\Z)
     | .
@@ -35,8 +34,8 @@ class Piece(NamedTuple):
     tag: str = ""
     """In lower case; '' for text."""
     is_end: bool = False
-    aside: str = ""
-    """'b' or 'i' where a block or something inline was set aside."""
+    placeholder: str = ""
+    """'b' for a block, 'i' for something inline; '' for no placeholder."""
 
 
 def pieces_of(html: str) -> Iterator[Piece]:
@@ -45,7 +44,7 @@ def pieces_of(html: str) -> Iterator[Piece]:
         if tag is not None:
             yield Piece(found[0], tag.lower(), bool(found["end"]))
         else:
-            yield Piece(found[0], aside=found["aside"] or "")
+            yield Piece(found[0], placeholder=found["placeholder"] or "")
 
 
 class Comment(NamedTuple):
@@ -55,7 +54,7 @@ class Comment(NamedTuple):
 
 
 def comments_of(html: str) -> Iterator[Comment]:
-    """One that never ends takes the rest with it, as in a browser."""
+    """As in a browser, an unclosed comment ends with the text."""
     start = html.find("<!--")
     while start >= 0:
         end = html.find("-->", start + 4)
@@ -75,27 +74,27 @@ def without_comments(html: str) -> str:
     return "".join((*done, html[position:])) if done else html
 
 
-class Aside:
-    """Parts of a body that are finished, each with a mark in its place."""
+class Placeholders:
+    """Finished parts of a body, each replaced by a placeholder."""
 
     def __init__(self) -> None:
         self._parts: list[str] = []
 
-    def put(self, html: str, *, is_block: bool) -> str:
-        # What is inside goes with it, so that one look at the marks is enough in the end.
+    def add(self, html: str, *, is_block: bool) -> str:
+        # Without placeholders inside, so that one pass restores everything.
         self._parts.append(self.restored(html))
         return f"{_OPEN}{'b' if is_block else 'i'}{len(self._parts) - 1}{_CLOSE}"
 
     def restored(self, html: str) -> str:
         if _OPEN not in html:
             return html
-        return _SET_ASIDE.sub(self._part, html)
+        return _PLACEHOLDER.sub(self._part, html)
 
     def _part(self, mark: re.Match[str]) -> str:
         return self._parts[int(mark[2])]
 
 
-# Their content is no HTML text, or no line of it may change.
+# Their content is not HTML, or its line breaks must not change.
 _RAW_BLOCKS: Final = frozenset({"pre", "script", "style"})
 _RAW: Final = re.compile(
     r"<(pre|script|style|textarea|svg|math|iframe|object|select|audio|video)(?=[\s/>])",
@@ -103,30 +102,26 @@ _RAW: Final = re.compile(
 )
 
 
-def set_raw_aside(html: str, aside: Aside) -> str:
-    """Elements whose inside is not to be touched, from their start tag to their end tag."""
+def replace_raw_elements(html: str, placeholders: Placeholders) -> str:
+    """Replaces elements whose content must not change."""
     done: list[str] = []
     position = 0
-    unended: set[str] = set()
+    unclosed: set[str] = set()
     while start := _RAW.search(html, position):
         tag = start[1].lower()
-        end = None if tag in unended else _end_of(tag).search(html, start.end())
+        end = None if tag in unclosed else _ENDS[tag].search(html, start.end())
         if end is None:
-            # There is none further on either: no need to search the rest again.
-            unended.add(tag)
+            # So that the rest is not searched again for this end tag.
+            unclosed.add(tag)
             done.append(html[position : start.end()])
             position = start.end()
             continue
         done.append(html[position : start.start()])
         element = html[start.start() : end.end()]
-        done.append(aside.put(element, is_block=tag in _RAW_BLOCKS))
+        done.append(placeholders.add(element, is_block=tag in _RAW_BLOCKS))
         position = end.end()
     done.append(html[position:])
     return "".join(done)
-
-
-def _end_of(tag: str) -> re.Pattern[str]:
-    return _ENDS[tag]
 
 
 _ENDS: Final = {

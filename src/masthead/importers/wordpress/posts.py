@@ -1,4 +1,4 @@
-"""An item of the export as a post, page or product of ours, or the reason why it is left out."""
+"""Converts an item of the export to a post, page or product, or to the reason for skipping it."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ _OTHER_STATUSES: Final = {
 }
 _TAG_DOMAINS: Final = frozenset({"", "category", "post_tag", "tag"})
 _PRODUCT_DOMAINS: Final = frozenset({"product_cat", "product_tag"})
-# What ends or splits a path, or has no place in an address at all.
+# Characters that end or split a path, or are not allowed in an address.
 _NOT_IN_SLUG: Final = re.compile(r"[\s/?#\\\x00-\x1f\x7f<>\"'`]+")
 _NOT_IN_ADDRESS: Final = re.compile(r"[\x00-\x20\x7f]")
 _PRICE: Final = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,6})?")
@@ -77,7 +77,7 @@ _SAFE_IN_PATH: Final = "/%:@!$&'()*+,;=-._~"
 
 @dataclass(slots=True)
 class Site:
-    """What the whole export says, known after a first look at it."""
+    """What a first pass has found in the whole export."""
 
     title: str = ""
     tagline: str = ""
@@ -85,45 +85,43 @@ class Site:
     items: int = 0
     comments: int = 0
     authors: int = 0
-    people: dict[str, SourceAuthor | Skipped] = field(default_factory=dict)
-    """The authors by what posts call them."""
+    authors_by_login: dict[str, SourceAuthor | Skipped] = field(default_factory=dict)
     offset: timedelta | None = None
     attachments: Attachments = field(default_factory=Attachments)
     reusable: dict[int, str] = field(default_factory=dict)
-    """Blocks that posts name by number."""
+    """Reusable blocks by number."""
     has_mixed_encodings: bool = False
 
 
 class Posts:
-    """Makes posts of items, one after another; remembers only which ids there were."""
+    """Converts items one after the other; holds only their ids."""
 
     def __init__(self, site: Site, options: Options) -> None:
         self._site = site
         self._options = options
         self._times_seen: dict[str, int] = {}
-        self._warnings_to_come = (
+        self._first_warnings = (
             ["parts of the file are not UTF-8 and were read as Windows-1252"]
             if site.has_mixed_encodings
             else []
         )
 
     def comments_of(self, item: Item) -> Iterator[SourceComment | Skipped]:
-        """Those under an item. Of all items in their order, as `of` is asked, because ids are
-        counted."""
-        kind, source_id, reason = self._placed(item)
+        """Must be called for all items in order, as `of`, because repeated ids are numbered."""
+        kind, source_id, reason = self._classify(item)
         is_post = kind == "post" and not reason
         return comments_of(item.comments, post_key("post", source_id) if is_post else "")
 
-    def _placed(self, item: Item) -> tuple[Kind | None, str, str]:
-        """What it is, its id, and why it is left out."""
+    def _classify(self, item: Item) -> tuple[Kind | None, str, str]:
+        """Its kind, its id, and the reason to skip it."""
         post_type = item.get("post_type").lower()
         kind = _KINDS.get(post_type)
-        # What is left out this time counts too: with other options the others keep their ids.
+        # Skipped items are numbered, too, so that ids do not depend on the options.
         source_id = _own_id(item) if kind is None else self._source_id(item)
         return kind, source_id, self._reason_to_skip(item, post_type, kind)
 
     def of(self, item: Item) -> SourcePost | Skipped:
-        kind, source_id, reason = self._placed(item)
+        kind, source_id, reason = self._classify(item)
         if kind is None or reason:
             title = cut(title_text(item.get("title"), MAX_TITLE), MAX_TITLE)
             return Skipped(kind or "post", source_id, reason, title)
@@ -145,7 +143,7 @@ class Posts:
 
     def _post(self, item: Item, kind: Kind, source_id: str) -> SourcePost:
         site = self._site
-        warnings, self._warnings_to_come = self._warnings_to_come, []
+        warnings, self._first_warnings = self._first_warnings, []
         html = self._html(item, warnings)
         title = title_text(item.get("title"), MAX_TITLE)
         excerpt = cut(plain_text(item.get("excerpt"), MAX_EXCERPT), MAX_EXCERPT)
@@ -188,9 +186,9 @@ class Posts:
         )
 
     def _authors(self, item: Item) -> tuple[str, ...]:
-        name = author_id(item.get("creator"))
-        is_asked = self._options.include_authors and name in self._site.people
-        return (name,) if is_asked else ()
+        login = author_id(item.get("creator"))
+        is_included = self._options.include_authors and login in self._site.authors_by_login
+        return (login,) if is_included else ()
 
     def _html(self, item: Item, warnings: list[str]) -> str:
         stored = ours.own_html(item)
@@ -203,7 +201,7 @@ class Posts:
         return html
 
     def _source_id(self, item: Item) -> str:
-        """The post's number, or for files that name one twice something more beside it."""
+        """The number of the post, with a suffix where a file has it twice."""
         own = _own_id(item)
         if own in self._times_seen and item.get("link") != own:
             own = f"{own} {item.get('link') or item.get('post_name')}"[:_MAX_ID]
@@ -215,11 +213,11 @@ class Posts:
         return found
 
     def _published_at(self, item: Item, status: str, warnings: list[str]) -> str:
-        """Drafts have none: what WordPress keeps for them is when they were begun."""
+        """Drafts have none: WordPress stores when they were created."""
         if status != "published":
             return ""
-        if told := ours.own_published_at(item):
-            return told
+        if exported := ours.own_published_at(item):
+            return exported
         moment, warning = published_at(item, self._site.offset)
         if warning:
             warnings.append(warning)
@@ -262,18 +260,18 @@ def _tags(item: Item, kind: Kind, warnings: list[str]) -> tuple[str, ...]:
             name = _limited(name, MAX_TAG, "a tag", warnings)
             found.setdefault(name.casefold(), name)
     if len(found) > MAX_TAGS:
-        warnings.append(f"only the first {MAX_TAGS} tags are kept")
+        warnings.append(f"only the first {MAX_TAGS} tags are imported")
     return tuple(found.values())[:MAX_TAGS]
 
 
 def _slug(name: str) -> str:
-    """Decoded, because WordPress keeps it as it stands in an address."""
+    """Decoded, because WordPress stores it percent-encoded."""
     text = _NOT_IN_SLUG.sub("-", unquote(name)).strip("-.")
     return cut(text, _MAX_SLUG).strip("-.")
 
 
 def old_path(link: str) -> str:
-    """Path and query of a permalink, whatever host it is on; '' for what no redirect can be of."""
+    """Path and query of a permalink on any host; '' where no redirect is possible."""
     if not link or len(link) > _MAX_ADDRESS or _NOT_IN_ADDRESS.search(link):
         return ""
     try:

@@ -1,7 +1,7 @@
-"""Titles and descriptions for search engines, as Yoast, RankMath and AIOSEO keep them.
+"""Titles and descriptions for search engines, as Yoast, RankMath and AIOSEO store them.
 
-They may be templates. What a template names is filled in from the export; what only the old site
-knew is left out, with the separators around it.
+They may be templates. Variables are filled in from the export; others are removed, with the
+separators around them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _VARIABLE: Final = re.compile(
     r"|categories|taxonomy_title|post_content|author_\w+|post_date|post_day|post_month|post_year"
     r"|current_\w+|page_number|permalink|parent_title|custom_field-[\w-]+)\b"
 )
-# The plugins' names of one and the same thing.
+# The plugins' names of the same variable.
 _MEANINGS: Final = {
     "title": "title",
     "post_title": "title",
@@ -50,10 +50,10 @@ _SERIALIZED: Final = re.compile(r"[aOsibd]:\d+[:;]")
 
 
 def first_of(meta: Mapping[str, str], keys: tuple[str, ...], values: Mapping[str, str]) -> str:
-    """What the first plugin says that says anything; `values` by meaning: title, site …"""
+    """The value of the first plugin that has one; `values` by meaning: title, site …"""
     for key in keys:
         template = meta.get(key, "")
-        # PHP's own notation is never read: it could name any class.
+        # Serialized PHP is ignored.
         if template and not _SERIALIZED.match(template):
             filled = _filled(template[:_MAX_TEMPLATE], values)
             if filled:

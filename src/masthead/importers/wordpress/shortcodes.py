@@ -1,7 +1,7 @@
-"""WordPress's own shortcodes as HTML: galleries, captions, embeds, players and code.
+"""Renders the shortcodes of WordPress itself as HTML: galleries, captions, embeds, players, code.
 
-What they name by number is looked up in the export's media library. A shortcode of a plugin, or
-one whose files are not in the export, stays where it is, as text that the author will see.
+Numbers of files are looked up in the media library of the export. A shortcode of a plugin, or one
+whose files are not in the export, stays in the text.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from html import escape, unescape
 from typing import Final
 
 from masthead.importers.wordpress.attachments import Attachment, Attachments, as_number
-from masthead.importers.wordpress.pieces import Aside, Piece, pieces_of
+from masthead.importers.wordpress.pieces import Piece, Placeholders, pieces_of
 from masthead.records.fields.text import is_web_address
 
 _CODE: Final = "sourcecode|code"
 _OTHERS: Final = "gallery|caption|wp_caption|embed|audio|video|playlist"
-# As in WordPress, no bracket stands inside of one.
+# As in WordPress, without brackets inside.
 _OPENING: Final = {
     names: re.compile(rf"\[(\[?)({names})(?![\w-])([^\[\]]*+)\](\]?)") for names in (_CODE, _OTHERS)
 }
@@ -27,9 +27,9 @@ _ATTRIBUTE: Final = re.compile(
 )
 _LONGEST_INSIDE: Final = {"sourcecode": 500_000, "code": 500_000}
 _LONGEST_CAPTION: Final = 20_000
-# A shortcode is short, and what it stands for may be long.
-_MOST_SHORTCODES: Final = 2_000
-_MOST_FILES: Final = 2_000
+# A short shortcode may render to long HTML.
+_MAX_SHORTCODES: Final = 2_000
+_MAX_FILES: Final = 2_000
 _LANGUAGE: Final = re.compile(r"[\w.+#-]{1,40}", re.ASCII)
 _ENCLOSING: Final = frozenset({"caption", "wp_caption", "embed", "sourcecode", "code"})
 _FORMATS: Final = {
@@ -43,71 +43,71 @@ class Shortcode:
     name: str
     attributes: dict[str, str]
     values: tuple[str, ...]
-    """What has no name: `[audio https://…]`."""
+    """Values without a name: `[audio https://…]`."""
     inside: str
 
 
 @dataclass(slots=True)
-class Surroundings:
-    """Where the shortcodes stand: the media library, the post, and what to tell about it."""
+class Context:
+    """The post of the shortcodes, the media library, and warnings."""
 
     attachments: Attachments
     post_id: int | None
-    aside: Aside
+    placeholders: Placeholders
     warnings: list[str] = field(default_factory=list)
-    shortcodes_left: int = _MOST_SHORTCODES
-    files_left: int = _MOST_FILES
+    shortcodes_left: int = _MAX_SHORTCODES
+    files_left: int = _MAX_FILES
 
     def warn(self, warning: str) -> None:
         if warning not in self.warnings:
             self.warnings.append(warning)
 
 
-def set_code_aside(text: str, around: Surroundings) -> str:
-    """First of all: what is in them is meant to be read, not to be obeyed."""
-    return _replace(text, _CODE, around)
+def replace_code(text: str, context: Context) -> str:
+    """Before all others, because shortcodes inside of code are not rendered."""
+    return _replace(text, _CODE, context)
 
 
-def set_shortcodes_aside(text: str, around: Surroundings) -> str:
-    return _replace(text, _OTHERS, around)
+def replace_shortcodes(text: str, context: Context) -> str:
+    return _replace(text, _OTHERS, context)
 
 
-def _replace(text: str, names: str, around: Surroundings) -> str:
+def _replace(text: str, names: str, context: Context) -> str:
     if "[" not in text:
         return text
     done: list[str] = []
     position = 0
     endings = _Endings(text)
-    while around.shortcodes_left and (opening := _OPENING[names].search(text, position)):
-        around.shortcodes_left -= 1
+    while context.shortcodes_left and (opening := _OPENING[names].search(text, position)):
+        context.shortcodes_left -= 1
         done.append(text[position : opening.start()])
-        html, position = _handle(text, opening, endings, around)
+        html, position = _handle(text, opening, endings, context)
         done.append(html)
     done.append(text[position:])
     return "".join(done)
 
 
 def _handle(
-    text: str, opening: re.Match[str], endings: _Endings, around: Surroundings
+    text: str, opening: re.Match[str], endings: _Endings, context: Context
 ) -> tuple[str, int]:
-    """What stands instead of a shortcode, and where the text goes on."""
+    """The placeholder of a shortcode, and the offset of the text after it."""
     if opening[1] and opening[4]:
-        # Doubled brackets are how an author writes about a shortcode.
-        return around.aside.put(opening[0][1:-1], is_block=False), opening.end()
+        # Double brackets escape a shortcode.
+        return context.placeholders.add(opening[0][1:-1], is_block=False), opening.end()
     start = opening.end() - len(opening[4])
     name = opening[2]
     inside, end = endings.inside(name, start)
     if opening[1] and text.startswith("]", end):
-        return around.aside.put(text[opening.start() + 1 : end], is_block=False), end + 1
+        return context.placeholders.add(text[opening.start() + 1 : end], is_block=False), end + 1
     attributes, values = _attributes(opening[3])
-    html = _HANDLERS[name](Shortcode(name, attributes, values, inside or ""), around)
+    html = _HANDLERS[name](Shortcode(name, attributes, values, inside or ""), context)
     if html is None:
         return text[opening.start() : start], start
-    return opening[1] + around.aside.put(html, is_block=True), end
+    return opening[1] + context.placeholders.add(html, is_block=True), end
 
 
 class _Endings:
-    """Finds closing shortcodes; each is searched for once, however many openings there are."""
+    """Finds closing shortcodes; searches each part of the text once."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -116,7 +116,7 @@ class _Endings:
     def inside(self, name: str, start: int) -> tuple[str | None, int]:
         closing = f"[/{name}]"
         if name not in _ENCLOSING:
-            # Nobody writes anything between these, so whatever stands there belongs to the text.
+            # These have no content, so the text after them belongs to the post.
             end = start + len(closing) if self._text.startswith(closing, start) else start
             return None, end
         if self._next.get(name, -1) < start:
@@ -141,15 +141,15 @@ def _attributes(text: str) -> tuple[dict[str, str], tuple[str, ...]]:
     return named, tuple(values)
 
 
-def _gallery(code: Shortcode, around: Surroundings) -> str | None:
+def _gallery(code: Shortcode, context: Context) -> str | None:
     listed = code.attributes.get("ids") or code.attributes.get("include")
     if listed:
         numbers: Sequence[int | None] = _numbers(listed)
     else:
-        numbers = around.attachments.pictures_of(
-            as_number(code.attributes.get("id", "")) or around.post_id or 0
+        numbers = context.attachments.pictures_of(
+            as_number(code.attributes.get("id", "")) or context.post_id or 0
         )
-    pictures = _found(numbers, "a gallery names images", around)
+    pictures = _found(numbers, "a gallery names images", context)
     return "\n".join(_figure(each) for each in pictures) or None
 
 
@@ -157,12 +157,12 @@ def _numbers(listed: str) -> list[int | None]:
     return [as_number(each) for each in listed.split(",")]
 
 
-def _found(numbers: Sequence[int | None], what: str, around: Surroundings) -> list[Attachment]:
-    numbers = numbers[: around.files_left]
-    around.files_left -= len(numbers)
-    found = [each for number in numbers if (each := around.attachments.get(number))]
+def _found(numbers: Sequence[int | None], what: str, context: Context) -> list[Attachment]:
+    numbers = numbers[: context.files_left]
+    context.files_left -= len(numbers)
+    found = [each for number in numbers if (each := context.attachments.get(number))]
     if not found or len(found) < len(numbers):
-        around.warn(f"{what} that the export does not have")
+        context.warn(f"{what} that the export does not have")
     return found
 
 
@@ -173,7 +173,7 @@ def _figure(picture: Attachment) -> str:
     return f"<figure>{shown}{caption}</figure>"
 
 
-def _caption(code: Shortcode, _: Surroundings) -> str | None:
+def _caption(code: Shortcode, _: Context) -> str | None:
     if "[caption" in code.inside or "[wp_caption" in code.inside:
         return None
     pieces = list(pieces_of(code.inside))
@@ -189,7 +189,7 @@ def _caption(code: Shortcode, _: Surroundings) -> str | None:
 
 
 def _with_link(pieces: list[Piece], picture: int) -> tuple[int, int]:
-    """The pieces of an image, with the link around it if there is one."""
+    """The pieces of an image, with the link context it if there is one."""
     before, after = picture - 1, picture + 1
     while before >= 0 and not pieces[before].tag and not pieces[before].text.strip():
         before -= 1
@@ -201,16 +201,16 @@ def _with_link(pieces: list[Piece], picture: int) -> tuple[int, int]:
     return (before, after + 1) if is_linked else (picture, picture + 1)
 
 
-def _embed(code: Shortcode, _: Surroundings) -> str | None:
+def _embed(code: Shortcode, _: Context) -> str | None:
     address = unescape(code.inside.strip() or code.attributes.get("src", ""))
     if not address.startswith(("http://", "https://")) or not is_web_address(address):
         return None
     return f"<p>{_link(address)}</p>"
 
 
-def _player(code: Shortcode, _: Surroundings) -> str | None:
+def _player(code: Shortcode, _: Context) -> str | None:
     named = [code.attributes.get(name, "") for name in _FORMATS[code.name]]
-    # Before WordPress 3.6 a plugin took several addresses, parted by `|`.
+    # Before WordPress 3.6 a plugin allowed several addresses, separated by `|`.
     addresses = [each.partition("|")[0] for each in (*named, *code.values)]
     address = next((each for each in addresses if is_web_address(each)), None)
     if address is None:
@@ -223,14 +223,14 @@ def _player_of(name: str, address: str, text: str) -> str:
     return f'<figure><{name} controls src="{source}">{_link(address, text)}</{name}></figure>'
 
 
-def _playlist(code: Shortcode, around: Surroundings) -> str | None:
+def _playlist(code: Shortcode, context: Context) -> str | None:
     kind = "video" if code.attributes.get("type") == "video" else "audio"
     numbers = _numbers(code.attributes.get("ids", ""))
-    tracks = _found(numbers, "a playlist names files", around)
+    tracks = _found(numbers, "a playlist names files", context)
     return "\n".join(_player_of(kind, each.url, each.title or each.url) for each in tracks) or None
 
 
-def _source_code(code: Shortcode, _: Surroundings) -> str | None:
+def _source_code(code: Shortcode, _: Context) -> str | None:
     if not code.inside:
         return None
     language = code.attributes.get("language") or code.attributes.get("lang") or ""
@@ -243,7 +243,7 @@ def _link(address: str, text: str = "") -> str:
     return f'<a href="{escape(address)}">{escape(text or address, quote=False)}</a>'
 
 
-_HANDLERS: Final[dict[str, Callable[[Shortcode, Surroundings], str | None]]] = {
+_HANDLERS: Final[dict[str, Callable[[Shortcode, Context], str | None]]] = {
     "gallery": _gallery,
     "caption": _caption,
     "wp_caption": _caption,

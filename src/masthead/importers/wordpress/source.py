@@ -1,4 +1,4 @@
-"""Opening a WordPress export: one look at all of it, then its posts, one by one."""
+"""Opens a WordPress export: one pass over all of it, then a stream of its posts."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ _EXPORTS: Final = (".xml", ".wxr", ".rss", ".xml.gz", ".wxr.gz")
 _UPLOADS: Final = "wp-content/uploads/"
 _VERSION: Final = re.compile(r"1\.[0-9]{1,2}")
 _REUSABLE: Final = "wp_block"
-_MOST_REUSABLE: Final = 5_000_000
+_MAX_REUSABLE: Final = 5_000_000
 _MAX_FILE: Final = 50 * 1024**2
 
 
 def open_wordpress(path: Path, options: Options) -> WordPress:
-    """A WXR file, or a zip or folder of them. Refuses (`BadFile`) whatever a later reading would
-    stumble over, because that comes when posts have been written already."""
+    """A WXR file, or a zip or folder of them. Raises `BadFile` for any damage here, before the
+    first post is written."""
     files = open_files(path)
     try:
         names = _exports(files)
-        site = _look_at(files, names)
+        site = _first_pass(files, names)
     except BaseException:
         files.close()
         raise
@@ -78,7 +78,8 @@ class WordPress:
                     yield posts.of(item)
 
     def authors(self) -> Iterator[SourceAuthor | Skipped]:
-        return iter(self._site.people.values() if self._options.include_authors else ())
+        authors = self._site.authors_by_login.values()
+        return iter(authors if self._options.include_authors else ())
 
     def members(self) -> Iterator[SourceMember | Skipped]:
         return iter(())
@@ -103,7 +104,7 @@ class WordPress:
 
 
 def _exports(files: Files) -> list[str]:
-    """A large site is exported in several files, which follow one another by name."""
+    """A large site is exported in several files, sorted by name."""
     if files.is_single:
         return list(files.sizes)
     names = [name for name in files.sizes if name.lower().endswith(_EXPORTS)]
@@ -112,7 +113,7 @@ def _exports(files: Files) -> list[str]:
     return names
 
 
-def _look_at(files: Files, names: list[str]) -> Site:
+def _first_pass(files: Files, names: list[str]) -> Site:
     site = Site()
     offsets = Offsets()
     has_reusable = False
@@ -126,10 +127,11 @@ def _look_at(files: Files, names: list[str]) -> Site:
                 if item.get("post_type") == "attachment":
                     site.attachments.add(item)
                 has_reusable |= item.get("post_type") == _REUSABLE
-        # The parts of a large export all name the same people.
+        # All parts of a large export list the same authors.
         site.authors = max(site.authors, channel.authors)
-        for person in channel.people:
-            site.people.setdefault(author_id(person.get("author_login", "")), author_of(person))
+        for fields in channel.author_fields:
+            login = author_id(fields.get("author_login", ""))
+            site.authors_by_login.setdefault(login, author_of(fields))
         _check_version(channel)
         _describe(site, channel)
     site.offset = offsets.usual()
@@ -146,16 +148,16 @@ def _left_out(site: Site, options: Options) -> dict[str, int]:
 
 
 def _reusable_blocks(files: Files, names: list[str]) -> dict[int, str]:
-    """A second look, for the few exports that need it: the first one reads no bodies."""
+    """A second pass, only for exports with such blocks, because the first pass reads no bodies."""
     found: dict[int, str] = {}
-    room = _MOST_REUSABLE
+    left = _MAX_REUSABLE
     for name in names:
         with files.open(name) as stream:
             for item in read_items(stream, Channel(), meta=frozenset(), with_content=True):
                 number, content = as_number(item.get("post_id")), item.fields.get("content", "")
-                if item.get("post_type") != _REUSABLE or number is None or len(content) > room:
+                if item.get("post_type") != _REUSABLE or number is None or len(content) > left:
                     continue
-                room -= len(content)
+                left -= len(content)
                 found.setdefault(number, content)
     return found
 
@@ -169,18 +171,18 @@ def _check_version(channel: Channel) -> None:
 
 
 def _describe(site: Site, channel: Channel) -> None:
-    """A part of a large export says the same as the others."""
-    told = channel.fields
-    site.title = site.title or plain_text(told.get("title", ""), 200)[:200]
-    site.tagline = site.tagline or plain_text(told.get("description", ""), 200)[:200]
-    addresses = (told.get(name, "") for name in ("base_blog_url", "link", "base_site_url"))
+    """From the first part of a large export that has the values."""
+    fields = channel.fields
+    site.title = site.title or plain_text(fields.get("title", ""), 200)[:200]
+    site.tagline = site.tagline or plain_text(fields.get("description", ""), 200)[:200]
+    addresses = (fields.get(name, "") for name in ("base_blog_url", "link", "base_site_url"))
     usable = (address.rstrip("/") for address in addresses if address.startswith("http"))
     site.url = site.url or next((each for each in usable if is_web_address(each)), "")
     site.has_mixed_encodings |= channel.has_mixed_encodings
 
 
 def _uploads(files: Files) -> dict[str, str]:
-    """Media that were packed with the export, by their path on the old site."""
+    """Media files in the archive, by their path on the old site."""
     if files.is_single:
         return {}
     found = ((name.find(_UPLOADS), name) for name in files.sizes)

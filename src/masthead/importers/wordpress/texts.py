@@ -1,4 +1,4 @@
-"""Cutting text to a length without taking a letter or an emoji apart."""
+"""Cuts text to a length without splitting a character from its accents, or an emoji."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ def cut(text: str, limit: int) -> str:
 
 
 def _continues(character: str) -> bool:
-    """Whether it has no look of its own: accents, joiners, variation selectors, skin tones."""
+    """Whether it modifies the character before: accents, joiners, variation selectors, skin
+    tones."""
     return (
         character == _JOINER
         or unicodedata.category(character) in ("Mn", "Me", "Mc")

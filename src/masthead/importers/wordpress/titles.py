@@ -1,4 +1,4 @@
-"""Titles and names of tags: HTML in WordPress, text here, with all in them that is no tag."""
+"""Converts titles and tag names, which are HTML in WordPress, to text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _INLINE: Final = frozenset({
     "rt", "ruby", "s", "samp", "small", "source", "span", "strike", "strong", "sub", "sup", "svg",
     "time", "tt", "u", "var", "video", "wbr",
 })
-_PARTING: Final = frozenset({
+_SEPARATING: Final = frozenset({
     "address", "article", "aside", "blockquote", "body", "br", "button", "caption", "center", "dd",
     "details", "dialog", "div", "dl", "dt", "fieldset", "figcaption", "figure", "footer", "form",
     "h1", "h2", "h3", "h4", "h5", "h6", "head", "header", "hgroup", "hr", "html", "legend", "li",
@@ -24,24 +24,24 @@ _PARTING: Final = frozenset({
     "th", "thead", "title", "tr", "ul",
 })
 # fmt: on
-# Their content is nothing to read; the reader of text knows where they end.
-_UNREAD: Final = frozenset({"script", "style", "template"})
-_SIGN: Final = re.compile(
+# `plain_text` removes them with their content.
+_WITHOUT_TEXT: Final = frozenset({"script", "style", "template"})
+_LESS_THAN: Final = re.compile(
     r"""<(?:/?(?P<name>[A-Za-z][A-Za-z0-9]*+)(?=[\s/>])[^<>]*+>|(?P<comment>!--))?"""
 )
 
 
 def title_text(html: str, enough: int) -> str:
-    """The words with single blanks. A `<` that begins no tag of HTML is one of them."""
+    """The text with single blanks. A `<` that does not begin a tag of HTML is text."""
     if "<" not in html and "&" not in html:
         return " ".join(html[: 20 * enough].split())
-    return plain_text(_SIGN.sub(_without_tag, html), enough)
+    return plain_text(_LESS_THAN.sub(_without_tag, html), enough)
 
 
-def _without_tag(sign: re.Match[str]) -> str:
-    name = (sign["name"] or "").lower()
-    if sign["comment"] or name in _UNREAD:
-        return sign[0]
+def _without_tag(found: re.Match[str]) -> str:
+    name = (found["name"] or "").lower()
+    if found["comment"] or name in _WITHOUT_TEXT:
+        return found[0]
     if name in _INLINE:
         return ""
-    return " " if name in _PARTING else "&lt;" + sign[0][1:]
+    return " " if name in _SEPARATING else "&lt;" + found[0][1:]

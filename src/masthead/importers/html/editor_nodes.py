@@ -1,5 +1,4 @@
-"""Single parts of an editor's document, and what keeps HTML from being one: the smaller half of
-`editor_json`."""
+"""Helper functions of `editor_json` for single nodes of the editor's document."""
 
 from __future__ import annotations
 
@@ -14,16 +13,18 @@ Json = dict[str, Any]
 _OTHER_BLANKS = ("\n", "\t", "\r", "\f")
 
 
-class NotHeld(Exception):
-    """The editor has no place for this; the message says for what."""
+class Unsupported(Exception):
+    """The editor can't represent the HTML; the message names what it can't."""
 
 
 @dataclass(slots=True)
 class Figure:
-    """An open one: where its blocks stand, and how many stood there before."""
+    """An open figure."""
 
     blocks: list[Json]
+    """The blocks of the node that it is in."""
     before: int
+    """The number of these blocks before the figure."""
     has_caption: bool = False
 
     @property
@@ -33,8 +34,7 @@ class Figure:
 
 def collapsed(text: str) -> str:
     """With one space for every run of blanks."""
-    # Ten times as quick as an expression: most texts have none of these, and where a text is
-    # made of them, each pass halves what is left.
+    # Ten times as quick as a regular expression.
     for blank in _OTHER_BLANKS:
         text = text.replace(blank, " ")
     while "  " in text:
@@ -42,25 +42,25 @@ def collapsed(text: str) -> str:
     return text
 
 
-def known(name: str, attributes: Attributes, *names: Iterable[str]) -> None:
-    """Refuses an attribute that is not among these."""
+def allow(name: str, attributes: Attributes, *names: Iterable[str]) -> None:
+    """Raises `Unsupported` for any other attribute."""
     if attributes:
         unknown = attributes.keys() - {key for keys in names for key in keys}
         if unknown:
-            raise NotHeld(f"{min(unknown)} on <{name}>")
+            raise Unsupported(f"{min(unknown)} on <{name}>")
 
 
 def captioned(block: Json) -> Json:
-    """The attributes of a figure for what was a paragraph with one picture."""
+    """The attributes of a figure node, from a paragraph with one picture."""
     content = block.get("content", [])
     is_picture = [each["type"] for each in content] == ["image"]
     if block["type"] != "paragraph" or "attrs" in block or not is_picture:
-        raise NotHeld("a caption of something else than a picture")
+        raise Unsupported("a caption of something else than a picture")
     picture = content[0]
     shown: Json = dict(picture["attrs"])
     for mark in picture.get("marks", []):
         if mark["type"] != "link" or mark["attrs"].keys() != {"href"}:
-            raise NotHeld("a caption under a picture with a mark")
+            raise Unsupported("a caption under a picture with a mark")
         shown["href"] = mark["attrs"]["href"]
     return shown
 
@@ -76,5 +76,5 @@ def language_of(attributes: Attributes) -> str | None:
 def span_of(value: str) -> int | None:
     number = int(value)
     if number > 1_000:
-        raise NotHeld("a cell over more than 1,000 others")
+        raise Unsupported("a cell over more than 1,000 others")
     return number if number > 1 else None
