@@ -1,1 +1,1 @@
-"""Masthead beside PocketBase, measured alternately on one machine: `python -m bench`."""
+"""Measures Masthead and PocketBase in turns on one machine: `python -m bench`."""

@@ -28,7 +28,7 @@ _SETTLE_SECONDS = 2.0
 
 def main() -> int:
     options = _options()
-    # A polite end must run the context managers that end the servers.
+    # So that SIGTERM runs the context managers that stop the servers.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     started = time.monotonic()
     rows = []
@@ -37,7 +37,7 @@ def main() -> int:
         print(f"[{time.monotonic() - started:4.0f} s] {row.name}", file=sys.stderr)
     if not rows:
         named = (*_SIDE_BY_SIDE, growth.NAME, *deliveries.names())
-        print("Nothing has that name; these have:", *named, sep="\n  ")
+        print("No measurement has that name. The names are:", *named, sep="\n  ")
         return 2
     print(table(rows))
     print(f"{OURS} ran with --workers {options.workers} on {os.cpu_count()} cores.")
@@ -50,14 +50,14 @@ def main() -> int:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="bench", description=__doc__)
-    parser.add_argument("--only", default="", help="measure what has this in its name")
+    parser.add_argument("--only", default="", help="measure rows with this in their name")
     parser.add_argument("--side", default="", help="measure only this side")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=2.0)
     parser.add_argument("--warm-up", type=float, default=0.7, help="seconds before each round")
     parser.add_argument("--connections", type=int, default=32)
     parser.add_argument("--workers", type=int, default=1, help="server processes of Masthead")
-    parser.add_argument("--fresh", action="store_true", help="load the data anew")
+    parser.add_argument("--fresh", action="store_true", help="load the data again")
     return parser.parse_args()
 
 
@@ -74,7 +74,7 @@ def _measure(options: argparse.Namespace) -> Iterator[Row]:
             if options.only in _COLD_START:
                 yield _cold_start(sides, folders)
     if options.only in growth.NAME:
-        # The peer's total takes so long with 100,000 posts that a round may end without an answer.
+        # Not PocketBase: its total of 100,000 posts may take longer than a round.
         for side in sides:
             if side.name == OURS:
                 yield from _growth(side, options)

@@ -1,8 +1,8 @@
-"""`python -m bench.abuse`: what attacks by guests do to everyone else.
+"""`python -m bench.abuse`: how attacks by guests affect other tenants.
 
-Each attack runs for ten seconds against a real `masthead serve`, from a process of its own, while
-an honest client asks for the health and for a list of another tenant. Exits with 1 if one of these
-takes more than ten times its quiet p99, or if memory does not return to within 20 MB.
+Each attack runs for ten seconds against a real `masthead serve`, from a separate process, while a
+regular client requests the health check and a list of another tenant. Exits with 1 if one of these
+takes more than ten times its p99 without the attack, or if memory does not return to within 20 MB.
 """
 
 from __future__ import annotations
@@ -16,19 +16,18 @@ import statistics
 import struct
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any, Final
+from dataclasses import asdict, dataclass, replace
+from typing import Final
 from urllib.parse import quote
 
-from bench import datasets, postgres, process
+from bench import datasets, process
+from bench.databases import POSTGRESQL, SQLITE, databases
 from bench.http import send, upload_bytes
 from masthead import app
 from masthead.caller import system
@@ -38,24 +37,23 @@ from masthead.ids import TenantId, new_id
 
 SECONDS: Final = 10.0
 WARM_UP_SECONDS: Final = 2.0
-MOST_RATIO: Final = 10.0
-MOST_MEGABYTES: Final = 20.0
-CALM_SECONDS: Final = 30.0
+MAX_RATIO: Final = 10.0
+MAX_MEGABYTES: Final = 20.0
+MEMORY_SECONDS: Final = 30.0
 """In which memory has to return after an attack."""
 THREADS: Final = 4
-PAUSE: Final = 0.01
+PAUSE_SECONDS: Final = 0.01
 POSTS: Final = "/api/collections/posts/records"
 EMAIL, PASSWORD = "bench@example.com", "bench-password-1"
-SQLITE, POSTGRESQL = "sqlite", "postgresql"
 
 
 @dataclass(frozen=True)
 class Target:
-    """What the attacks have to know."""
+    """The server, and the paths of a picture and of a post with many tags."""
 
     port: int
     picture: str = ""
-    signs: str = ""
+    tagged_post: str = ""
 
     def path(self, query: str) -> str:
         return f"{POSTS}?{query}"
@@ -81,7 +79,7 @@ def containment(target: Target, choice: random.Random) -> tuple[int, int]:
 
 
 def excerpts(target: Target, _: random.Random) -> tuple[int, int]:
-    return _get(target, f"{target.signs}?fields=content_html:excerpt(9999999)")
+    return _get(target, f"{target.tagged_post}?fields=content_html:excerpt(9999999)")
 
 
 def pages(target: Target, choice: random.Random) -> tuple[int, int]:
@@ -89,16 +87,16 @@ def pages(target: Target, choice: random.Random) -> tuple[int, int]:
 
 
 def slow_readers(target: Target, _: random.Random) -> tuple[int, int]:
-    """Takes a few kilobytes a second of an answer of 4.9 MB, for as long as the attack lasts."""
+    """Reads a few kilobytes a second of an answer of 4.9 MB."""
     connection = http.client.HTTPConnection("127.0.0.1", target.port, timeout=60)
     try:
         connection.request("GET", target.path("perPage=1"), headers=_host(target, "attacked"))
         answer = connection.getresponse()
-        taken = 0
+        size = 0
         for _ in range(20):
-            taken += len(answer.read(1_024))
+            size += len(answer.read(1_024))
             time.sleep(0.1)
-        return answer.status, taken
+        return answer.status, size
     finally:
         connection.close()
 
@@ -148,7 +146,7 @@ def _post(target: Target, request: bytes) -> tuple[int, int]:
     connection = http.client.HTTPConnection("127.0.0.1", target.port, timeout=60)
     try:
         connection.connect()
-        # Where it is refused before it was read, the answer may be there all the same.
+        # The server may answer and close before it has read the whole request.
         with suppress(OSError):
             connection.sock.sendall(request)
         answer = http.client.HTTPResponse(connection.sock)
@@ -158,8 +156,8 @@ def _post(target: Target, request: bytes) -> tuple[int, int]:
         connection.close()
 
 
-def play(name: str, target: Target, seconds: float) -> dict[str, int]:
-    """In this process, from several connections; returns how often each status came."""
+def run_attack(name: str, target: Target, seconds: float) -> dict[str, int]:
+    """In this process, from several connections; returns the count of each status."""
     attack, deadline = ATTACKS[name], time.monotonic() + seconds
     statuses: Counter[str] = Counter()
 
@@ -180,9 +178,10 @@ def play(name: str, target: Target, seconds: float) -> dict[str, int]:
 
 
 @contextmanager
-def playing(name: str, target: Target, seconds: float) -> Iterator[subprocess.Popen[bytes]]:
-    """The same in a process of its own, so that the honest client keeps its interpreter."""
-    arguments = ["--play", name, "--seconds", str(seconds), "--target", json.dumps(vars_of(target))]
+def attack_process(name: str, target: Target, seconds: float) -> Iterator[subprocess.Popen[bytes]]:
+    """A separate process, so that the regular client has its own interpreter."""
+    encoded = json.dumps(asdict(target))
+    arguments = ["--attack", name, "--seconds", str(seconds), "--target", encoded]
     command = [sys.executable, "-m", "bench.abuse", *arguments]
     child = subprocess.Popen(command, stdout=subprocess.PIPE)
     try:
@@ -192,37 +191,33 @@ def playing(name: str, target: Target, seconds: float) -> Iterator[subprocess.Po
         child.wait()
 
 
-def vars_of(target: Target) -> dict[str, Any]:
-    return {"port": target.port, "picture": target.picture, "signs": target.signs}
-
-
 @dataclass(frozen=True)
-class Honest:
-    """p99 in milliseconds, and how many requests were not answered with 200."""
+class Latencies:
+    """p99 of the regular client in milliseconds, and the number of answers other than 200."""
 
     health: float
     list: float
     failed: int = 0
 
 
-def ask_until(port: int, is_over: Callable[[], bool]) -> Honest:
-    """An honest client: the health and a list, one after the other, some fifty times a second."""
-    asked: dict[str, list[float]] = {"/api/health": [], POSTS: []}
+def measure_client(port: int, is_over: Callable[[], bool]) -> Latencies:
+    """A regular client: the health check and a list in turns, some fifty times a second."""
+    by_path: dict[str, list[float]] = {"/api/health": [], POSTS: []}
     failed = 0
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
     try:
         while not is_over():
-            for path, latencies in asked.items():
+            for path, latencies in by_path.items():
                 began = time.perf_counter()
-                connection.request("GET", path, headers={"Host": f"honest.localhost:{port}"})
+                connection.request("GET", path, headers={"Host": f"regular.localhost:{port}"})
                 answer = connection.getresponse()
                 answer.read()
                 latencies.append(time.perf_counter() - began)
                 failed += answer.status != 200
-                time.sleep(PAUSE)
+                time.sleep(PAUSE_SECONDS)
     finally:
         connection.close()
-    return Honest(*(_p99(latencies) for latencies in asked.values()), failed)
+    return Latencies(*(_p99(latencies) for latencies in by_path.values()), failed)
 
 
 def _p99(latencies: list[float]) -> float:
@@ -233,8 +228,8 @@ def _p99(latencies: list[float]) -> float:
 @dataclass(frozen=True)
 class Row:
     name: str
-    quiet: Honest
-    attacked: Honest
+    quiet: Latencies
+    attacked: Latencies
     before: float
     after: float
     statuses: dict[str, int]
@@ -242,9 +237,9 @@ class Row:
     @property
     def is_met(self) -> bool:
         return (
-            self.attacked.health <= MOST_RATIO * self.quiet.health
-            and self.attacked.list <= MOST_RATIO * self.quiet.list
-            and self.after <= self.before + MOST_MEGABYTES
+            self.attacked.health <= MAX_RATIO * self.quiet.health
+            and self.attacked.list <= MAX_RATIO * self.quiet.list
+            and self.after <= self.before + MAX_MEGABYTES
             and not self.attacked.failed
         )
 
@@ -285,31 +280,32 @@ def table(rows: list[Row]) -> str:
 
 
 def measure(name: str, target: Target, pid: int, seconds: float) -> Row:
-    # The first of them fills caches, which stay for good and are bounded.
-    with playing(name, target, WARM_UP_SECONDS) as child:
+    # A warm-up, which fills bounded caches.
+    with attack_process(name, target, WARM_UP_SECONDS) as child:
         child.wait()
-    _settle(pid, 0.0)
+    _settled_megabytes(pid, 0.0)
     ends = time.monotonic() + seconds
-    quiet = ask_until(target.port, lambda: time.monotonic() > ends)
+    quiet = measure_client(target.port, lambda: time.monotonic() > ends)
     before = process.anonymous_megabytes(pid)
-    with playing(name, target, seconds) as child:
-        attacked = ask_until(target.port, lambda: child.poll() is not None)
+    with attack_process(name, target, seconds) as child:
+        attacked = measure_client(target.port, lambda: child.poll() is not None)
         statuses = json.loads(child.stdout.read() if child.stdout else b"{}")
-    return Row(name, quiet, attacked, before, _settle(pid, before + MOST_MEGABYTES), statuses)
+    after = _settled_megabytes(pid, before + MAX_MEGABYTES)
+    return Row(name, quiet, attacked, before, after, statuses)
 
 
-def _settle(pid: int, enough: float) -> float:
-    """Memory once it is low enough, or the lowest that was seen in half a minute."""
-    deadline = time.monotonic() + (CALM_SECONDS if enough else 3.0)
+def _settled_megabytes(pid: int, limit: float) -> float:
+    """Memory once it is below the limit, or the lowest value in half a minute."""
+    deadline = time.monotonic() + (MEMORY_SECONDS if limit else 3.0)
     lowest = process.anonymous_megabytes(pid)
-    while lowest > enough and time.monotonic() < deadline:
+    while lowest > limit and time.monotonic() < deadline:
         time.sleep(0.5)
         lowest = min(lowest, process.anonymous_megabytes(pid))
     return lowest
 
 
 async def build(settings: Settings) -> str:
-    """Two tenants, one of them with what its attackers need. Returns the path of a post."""
+    """Two tenants, one with the data that the attacks need. Returns the path of a post."""
     await app.bring_up_to_date(settings)
     parts = await app.build(settings)
     try:
@@ -319,7 +315,7 @@ async def build(settings: Settings) -> str:
         await records.create(system(), superusers, {"email": EMAIL}, stamped=credentials)
         posts = records.registry["posts"]
         for slug, texts in (
-            ("honest", ["<p>Some words of a post.</p>" * 40] * 100),
+            ("regular", ["<p>Some words of a post.</p>" * 40] * 100),
             ("attacked", ["a" * 350_000, *["<p>words</p>" * 400_000] * 20, "<b>" * 500_000]),
         ):
             tenant_id = TenantId(new_id())
@@ -332,7 +328,7 @@ async def build(settings: Settings) -> str:
             for number, text in enumerate(texts):
                 values = {"title": f"{number}", "content_html": text, "status": "published"}
                 made = await records.create(caller, posts, values)
-        # Long texts would be indexed for seconds while the quiet is measured.
+        # Before the measurement, because indexing long texts takes seconds.
         while (await records.search_index.run_batch()).indexed:
             pass
         return f"{POSTS}/{made['id']}"
@@ -341,7 +337,7 @@ async def build(settings: Settings) -> str:
 
 
 def truncated_picture(side: int = 6_300) -> bytes:
-    """A PNG that says it is large, and ends in the middle of its pixels."""
+    """A PNG with large dimensions that ends in the middle of its pixels."""
 
     def chunk(kind: bytes, content: bytes) -> bytes:
         check = struct.pack(">I", zlib.crc32(kind + content))
@@ -364,31 +360,15 @@ def upload_picture(port: int) -> str:
     return f"/api/files/media/{made['id']}/{made['file']}"
 
 
-@contextmanager
-def database_url(engine: str, folder: Path) -> Iterator[str]:
-    if engine == SQLITE:
-        yield f"sqlite:///{folder}/masthead.db"
-    else:
-        with postgres.server(folder) as new_database:
-            yield new_database()
-
-
 def run(engine: str, only: str, seconds: float) -> list[Row]:
-    cache = datasets.cache_folder()
-    cache.mkdir(parents=True, exist_ok=True)
-    with (
-        tempfile.TemporaryDirectory(dir=cache, prefix="abuse-") as name,
-        database_url(engine, Path(name)) as url,
-    ):
-        folder = Path(name)
-        settings = Settings.from_environ({}, data_dir=folder, database_url=url)
-        signs = asyncio.run(build(settings))
-        port = process.free_port()
-        binary = Path(sys.executable).with_name("masthead")
-        command = [str(binary), "serve", "--no-demo", f"--port={port}", "--workers=1"]
-        environment = {"MASTHEAD_DATA_DIR": str(folder), "MASTHEAD_DATABASE_URL": url}
-        with process.running(command, port, folder / "serve.log", environment) as server:
-            target = Target(port, upload_picture(port), signs)
+    with datasets.run_folder() as folder, databases(engine, folder) as new_database:
+        url = new_database()
+        data_dir = folder / "data"
+        data_dir.mkdir()
+        settings = Settings.from_environ({}, data_dir=data_dir, database_url=url)
+        tagged_post = asyncio.run(build(settings))
+        with process.masthead(data_dir, {"MASTHEAD_DATABASE_URL": url}) as (port, server):
+            target = Target(port, upload_picture(port), tagged_post)
             rows = []
             for each in ATTACKS:
                 if only in each:
@@ -398,10 +378,10 @@ def run(engine: str, only: str, seconds: float) -> list[Row]:
 
 
 def compared(rows: list[Row]) -> list[Row]:
-    """With the median of all quiet phases: in one of them the machine may have been busy."""
+    """With the median of all quiet phases, because the machine may have been busy in one."""
     if not rows:
         return []
-    quiet = Honest(
+    quiet = Latencies(
         statistics.median(row.quiet.health for row in rows),
         statistics.median(row.quiet.list for row in rows),
     )
@@ -413,11 +393,11 @@ def main() -> None:
     parser.add_argument("--engine", choices=(SQLITE, POSTGRESQL), default=SQLITE)
     parser.add_argument("--only", default="", help="attacks with this in their name")
     parser.add_argument("--seconds", type=float, default=SECONDS)
-    parser.add_argument("--play", choices=ATTACKS, help=argparse.SUPPRESS)
+    parser.add_argument("--attack", choices=ATTACKS, help=argparse.SUPPRESS)
     parser.add_argument("--target", type=json.loads, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.play:
-        print(json.dumps(play(options.play, Target(**options.target), options.seconds)))
+    if options.attack:
+        print(json.dumps(run_attack(options.attack, Target(**options.target), options.seconds)))
         return
     rows = run(options.engine, options.only, options.seconds)
     print(f"\n{table(rows)}")

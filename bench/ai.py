@@ -1,16 +1,13 @@
-"""`python -m bench.ai`: many AI answers streamed at once by one process, and what they cost.
+"""`python -m bench.ai`: the cost of many AI answers that one process streams at the same time.
 
-Provider and readers are a process of their own beside the server's. A third one lists posts at a
-steady, modest rate in three situations, in turn and several times over: nothing else happens; the
-streams run between provider and readers, so that the machine has them but Masthead has not; they
-run through Masthead. Side by side with that server, two others are asked in every situation: a
-second Masthead that streams nothing, and a witness that is no Masthead at all and works as much for
-an answer. What these two suffer is the busy machine's doing, and not the streams'.
+Provider and readers run in one separate process. Posts are listed at a steady rate in three
+situations, in turns: without streams; with streams from the provider to the readers directly; with
+streams through Masthead. In every situation two other servers are measured, too: a second Masthead
+without streams, and a control server that does as much work for an answer. Their delays are caused
+by the busy machine.
 
-The machine may have bad moments of its own, such as the bursts of a shared host, and one of them
-decides a p99 over everything. So time is cut into windows of some seconds, as many calm ones as
-with streams, the calm ones before and after them, and the figure is the median of the windows' p99.
-That over everything stands beside it.
+A single bad moment of a shared host decides a p99. So time is divided into windows of some seconds,
+and the figure is the median of the windows' p99. The p99 over all lists is reported, too.
 """
 
 from __future__ import annotations
@@ -23,8 +20,7 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import reduce
 from operator import add
@@ -34,10 +30,10 @@ from typing import cast
 
 import uvloop
 
-from bench import ai_far_side, ai_witness, data, masthead, process
+from bench import ai_control, ai_streams, data, masthead, process
 from bench.ai_clients import Figures, percentiles
-from bench.ai_far_side import FarSide, Load
-from bench.ai_lists import Target, Times, ask, figures
+from bench.ai_lists import Target, Times, figures, poll
+from bench.ai_streams import Load, Streams
 from bench.http import request_bytes
 from masthead import app
 from masthead.caller import system
@@ -45,12 +41,12 @@ from masthead.config.settings import Settings
 
 TENANT = "t000"
 _POSTS = 2_000
-_WEIGHING_SECONDS = 2.0
+_MEMORY_SECONDS = 2.0
 _WARM_UP_SECONDS = 1.0
 
-MOST_TIMES = 2.0
-MOST_ADDED_MS = 20.0
-MOST_KILOBYTES = 100.0
+MAX_GROWTH = 2.0
+MAX_ADDED_MS = 20.0
+MAX_KILOBYTES = 100.0
 
 
 def main() -> int:
@@ -66,15 +62,15 @@ def run(options: argparse.Namespace, posts: int) -> dict[str, object]:
         data_dir = Path(folder) / "data"
         data_dir.mkdir()
         masthead.build(data_dir, itertools.islice(data.posts(), posts))
-        uvloop.run(_give_key(data_dir))
+        uvloop.run(_set_ai_key(data_dir))
         idle_dir = shutil.copytree(data_dir, Path(folder) / "idle")
         with (
-            ai_far_side.running() as far,
-            ai_witness.running(Path(folder) / "witness.log") as witness_port,
-            _server(data_dir, far.port) as (port, pid),
-            _server(idle_dir, far.port) as (idle_port, _),
+            ai_streams.running() as streams,
+            ai_control.running(Path(folder) / "control.log") as control_port,
+            process.masthead(data_dir, _settings(streams.port)) as (port, server),
+            process.masthead(idle_dir, _settings(streams.port)) as (idle_port, _),
         ):
-            bench = _Bench(far, port, pid, (idle_port, witness_port), options)
+            bench = _Bench(streams, port, server.pid, (idle_port, control_port), options)
             bench.warm_up()
             return _report([bench.round() for _ in range(options.rounds)], options)
 
@@ -86,7 +82,7 @@ def read_options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=60.0, help="of each stream")
     # 30 tokens a second, three to a chunk.
     parser.add_argument("--per-second", type=float, default=10.0, help="chunks of each stream")
-    parser.add_argument("--over", type=float, default=10.0, help="seconds for starting them all")
+    parser.add_argument("--over", type=float, default=10.0, help="seconds to start all streams")
     parser.add_argument(
         "--calm", type=float, default=24.0, help="seconds without our streams, each time"
     )
@@ -96,52 +92,51 @@ def read_options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
 
 @dataclass(frozen=True)
 class _Lists:
-    """What lists took in one situation: of the server, of one that streams nothing, and of the
-    witness."""
+    """The times of lists in one situation, by server."""
 
     server: Times
     idle: Times
-    witness: Times
+    control: Times
 
     def __add__(self, other: _Lists) -> _Lists:
         return _Lists(
-            self.server + other.server, self.idle + other.idle, self.witness + other.witness
+            self.server + other.server, self.idle + other.idle, self.control + other.control
         )
 
 
 @dataclass(frozen=True)
 class _Round:
     calm: _Lists
-    beside: _Lists
+    direct: _Lists
     through: _Lists
-    streams_beside: Figures
+    streams_direct: Figures
     streams_through: Figures
     share: float
-    """Of a core, the server's while the streams ran through it."""
+    """Of a core, used by the server with streams."""
     memory_kilobytes: float
-    """A stream."""
+    """Per stream."""
 
 
 class _Bench:
     def __init__(
         self,
-        far: FarSide,
+        streams: Streams,
         port: int,
         pid: int,
         others: tuple[int, int],
         options: argparse.Namespace,
     ) -> None:
-        self._far = far
+        self._streams = streams
         self._port = port
         self._pid = pid
         self._options = options
         headers = {"Host": f"{TENANT}.localhost:{port}"}
-        wish = {"action": "generate", "prompt": "Write about tides."}
+        body = {"action": "generate", "prompt": "Write about tides."}
         path = "/api/collections/posts/records?perPage=20"
-        self._ours = request_bytes("POST", "/api/ai/generate", headers, wish)
-        self._direct = request_bytes("POST", "/v1/chat/completions", headers, wish)
+        self._ours = request_bytes("POST", "/api/ai/generate", headers, body)
+        self._direct = request_bytes("POST", "/v1/chat/completions", headers, body)
         listing = request_bytes("GET", path, headers)
-        # The others by turns, halfway between two lists of the server's.
+        # The others in turns, halfway between two requests to the server.
         step = 1 / options.lists
         self._targets = [
             Target(port, listing, options.lists, 0.0),
@@ -153,48 +148,49 @@ class _Bench:
         streams = min(20, self._options.streams)
         self._begin(self._port, self._ours, _WARM_UP_SECONDS, streams)
         self._lists(_WARM_UP_SECONDS)
-        self._far.end()
+        self._streams.end()
 
     def round(self) -> _Round:
         options = self._options
         before = self._lists(options.calm)
         memory = process.pss_megabytes(self._pid)
 
-        self._begin(self._far.port, self._direct, options.over + options.calm)
-        # Until all of them have begun, here and below.
+        self._begin(self._streams.port, self._direct, options.over + options.calm)
+        # Until all streams have started, here and below.
         time.sleep(options.over)
-        beside = self._lists(options.calm)
-        streams_beside = self._far.end()
+        direct = self._lists(options.calm)
+        streams_direct = self._streams.end()
 
         self._begin(self._port, self._ours, options.seconds)
         time.sleep(options.over)
         busy, began = _cpu_seconds(self._pid), time.monotonic()
-        through = self._lists(options.seconds - options.over - _WEIGHING_SECONDS)
+        through = self._lists(options.seconds - options.over - _MEMORY_SECONDS)
         share = (_cpu_seconds(self._pid) - busy) / (time.monotonic() - began)
-        # Only now: the kernel stops the server while it counts.
+        # After the lists, because the kernel stops the server while it counts.
         full_memory = process.pss_megabytes(self._pid)
-        streams_through = self._far.end()
+        streams_through = self._streams.end()
 
         calm = before + self._lists(options.calm)
         kilobytes = (full_memory - memory) * 1024 / options.streams
-        return _Round(calm, beside, through, streams_beside, streams_through, share, kilobytes)
+        return _Round(calm, direct, through, streams_direct, streams_through, share, kilobytes)
 
     def _begin(self, port: int, request: bytes, seconds: float, streams: int | None = None) -> None:
         options = self._options
         streams = streams or options.streams
         over = min(options.over, seconds)
-        self._far.begin(Load(port, request.decode(), streams, seconds, options.per_second, over))
+        load = Load(port, request.decode(), streams, seconds, options.per_second, over)
+        self._streams.begin(load)
 
     def _lists(self, seconds: float) -> _Lists:
-        return _Lists(*ask(self._targets, seconds))
+        return _Lists(*poll(self._targets, seconds))
 
 
 def _report(rounds: list[_Round], options: argparse.Namespace) -> dict[str, object]:
-    calm, beside, through = (
+    calm, direct, through = (
         _figures(reduce(add, (getattr(each, name) for each in rounds)))
-        for name in ("calm", "beside", "through")
+        for name in ("calm", "direct", "through")
     )
-    grows = {name: _times(calm[name], through[name]) for name in calm}
+    growth = {name: _growth(calm[name], through[name]) for name in calm}
     completed = sum(each.streams_through.completed for each in rounds)
     added = {
         name: round(median(_added(each, name) for each in rounds), 2) for name in ("p50", "p99")
@@ -211,25 +207,25 @@ def _report(rounds: list[_Round], options: argparse.Namespace) -> dict[str, obje
         "server's share of a core": round(median(each.share for each in rounds), 2),
         "lists ms": {
             "calm": calm,
-            "streams beside Masthead": beside,
+            "streams without Masthead": direct,
             "streams through Masthead": through,
         },
         "windows": {"calm": len(rounds[0].calm.server), "through": len(rounds[0].through.server)},
-        "p99 of a list grows, times": grows,
+        "p99 of a list grows, times": growth,
         "verdict": {
             "all completed": completed == options.streams * options.rounds,
-            f"added to a chunk, p99, at most {MOST_ADDED_MS} ms": added["p99"] <= MOST_ADDED_MS,
-            f"memory a stream, at most {MOST_KILOBYTES} KB": memory <= MOST_KILOBYTES,
-            f"p99 of a list grows less than {MOST_TIMES} times": grows["server"]["p99"]
-            < MOST_TIMES,
+            f"added to a chunk, p99, at most {MAX_ADDED_MS} ms": added["p99"] <= MAX_ADDED_MS,
+            f"memory a stream, at most {MAX_KILOBYTES} KB": memory <= MAX_KILOBYTES,
+            f"p99 of a list grows less than {MAX_GROWTH} times": growth["server"]["p99"]
+            < MAX_GROWTH,
         },
         "rounds": [
             {
-                "without Masthead": asdict(each.streams_beside),
+                "without Masthead": asdict(each.streams_direct),
                 "through Masthead": asdict(each.streams_through),
                 "p99 of the server's windows": {
                     name: [percentiles(window)["p99"] for window in getattr(each, name).server]
-                    for name in ("calm", "beside", "through")
+                    for name in ("calm", "direct", "through")
                 },
             }
             for each in rounds
@@ -241,16 +237,16 @@ def _figures(lists: _Lists) -> dict[str, dict[str, float]]:
     return {
         "server": figures(lists.server),
         "server without streams": figures(lists.idle),
-        "witness": figures(lists.witness),
+        "control": figures(lists.control),
     }
 
 
-def _times(before: dict[str, float], after: dict[str, float]) -> dict[str, float]:
+def _growth(before: dict[str, float], after: dict[str, float]) -> dict[str, float]:
     return {name: round(after[name] / before[name], 2) for name in before}
 
 
 def _added(each: _Round, name: str) -> float:
-    return each.streams_through.delay_ms[name] - each.streams_beside.delay_ms[name]
+    return each.streams_through.delay_ms[name] - each.streams_direct.delay_ms[name]
 
 
 def _cpu_seconds(pid: int) -> float:
@@ -258,7 +254,7 @@ def _cpu_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-async def _give_key(data_dir: Path) -> None:
+async def _set_ai_key(data_dir: Path) -> None:
     parts = await app.build(Settings.from_environ({}, data_dir=data_dir))
     try:
         collections = parts.records.registry
@@ -273,20 +269,13 @@ async def _give_key(data_dir: Path) -> None:
         await parts.close()
 
 
-@contextmanager
-def _server(data_dir: Path, provider_port: int) -> Iterator[tuple[int, int]]:
-    port = process.free_port()
-    command = [str(Path(sys.executable).with_name("masthead")), "serve", f"--port={port}"]
-    environment = {
-        "MASTHEAD_DATA_DIR": str(data_dir),
+def _settings(provider_port: int) -> dict[str, str]:
+    return {
         "MASTHEAD_RATE_LIMITS": "off",
         "MASTHEAD_AI_PROVIDER": "openai",
         "MASTHEAD_AI_BASE_URL": f"http://127.0.0.1:{provider_port}/v1",
         "MASTHEAD_LOG": "json",
     }
-    log = data_dir.with_name(f"{data_dir.name}.log")
-    with process.running(command, port, log, environment) as server:
-        yield port, server.pid
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Many readers of event streams, who note how old every chunk is when it comes."""
+"""Clients that read event streams and measure the age of every chunk on arrival."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ import asyncio
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import cast
 
 from bench.ai_provider import STAMP, STAMP_DIGITS
 
 _STAMP_BYTES = len(STAMP) + STAMP_DIGITS
 _DONE = b"[DONE]"
-_PATIENCE_SECONDS = 30.0
+_GRACE_SECONDS = 30.0
 
 
 @dataclass(frozen=True)
@@ -23,9 +22,9 @@ class Figures:
     first_ms: dict[str, float]
     """From the request to the first chunk."""
     delay_ms: dict[str, float]
-    """From the provider's writing a chunk to the client's having it, for all but the first."""
+    """From the provider's write of a chunk to its arrival, for all but the first."""
     cpu_share: float
-    """What of a core the far side used itself."""
+    """Of a core, used by the provider and the clients."""
 
     @classmethod
     def of(cls, readers: Sequence[Reader], cpu_share: float) -> Figures:
@@ -46,16 +45,12 @@ async def read_all(
     began = time.monotonic()
     readers = [Reader(request) for _ in range(streams)]
     for number, reader in enumerate(readers):
-        # People do not all click in the same millisecond.
+        # Spread over time, as real requests are.
         await asyncio.sleep(began + number * over_seconds / streams - time.monotonic())
-        await loop.create_connection(partial(_itself, reader), "127.0.0.1", port)
-    async with asyncio.timeout(seconds + _PATIENCE_SECONDS):
+        await loop.create_connection(lambda each=reader: each, "127.0.0.1", port)  # type: ignore[misc]
+    async with asyncio.timeout(seconds + _GRACE_SECONDS):
         await asyncio.gather(*(reader.ended for reader in readers))
     return readers
-
-
-def _itself(reader: Reader) -> Reader:
-    return reader
 
 
 class Reader(asyncio.Protocol):
@@ -69,7 +64,7 @@ class Reader(asyncio.Protocol):
         self.is_complete = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        # uvloop's transports have the methods without being of the class.
+        # uvloop's transports are not subclasses of `asyncio.Transport`.
         self._transport = cast(asyncio.Transport, transport)
         self._began = time.monotonic()
         self._transport.write(self._request)
@@ -86,7 +81,7 @@ class Reader(asyncio.Protocol):
         if data.find(_DONE, start) >= 0:
             self.is_complete = True
             self._transport.close()
-        # A stamp, or the end, may have been cut in two; after a whole event nothing has been.
+        # A stamp, or the end, may be split over two reads, but not after a complete event.
         is_whole = data.endswith((b"\n\n", b"\n\n\r\n"))
         self._rest = b"" if is_whole else data[max(start, len(data) - _STAMP_BYTES) :]
 

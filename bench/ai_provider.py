@@ -1,6 +1,6 @@
-"""An OpenAI-style provider that streams answers at a steady pace.
+"""An OpenAI-style provider that streams answers at a steady rate.
 
-It writes the moment into every chunk, and does so little else that it is never what one waits for.
+It writes the time into every chunk, and does so little work that it is never the bottleneck.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ _LAST = (
 _END = b"%x\r\n%s\r\n0\r\n\r\n" % (len(_LAST), _LAST)
 
 
-async def provide(port: int, pace: Pace) -> asyncio.Server:
+async def provide(port: int, scheduler: Scheduler) -> asyncio.Server:
     loop = asyncio.get_running_loop()
-    return await loop.create_server(lambda: _Connection(pace), "127.0.0.1", port, backlog=1024)
+    return await loop.create_server(lambda: _Connection(scheduler), "127.0.0.1", port, backlog=1024)
 
 
-class Pace:
-    """All answers under way, by when the next chunk of each is due: one timer for all of them."""
+class Scheduler:
+    """All running answers, by the time of their next chunk, with one timer."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
@@ -54,7 +54,7 @@ class Pace:
         self._timer: asyncio.TimerHandle | None = None
 
     def set(self, seconds: float, per_second: float) -> None:
-        """Of the answers that begin from now on."""
+        """For answers that start from now on."""
         self._chunks = round(seconds * per_second)
         self._interval = 1 / per_second
 
@@ -72,7 +72,7 @@ class Pace:
             if left:
                 stamp = b"%s%017.6f" % (STAMP, time.monotonic())
                 transport.write(_EVENT_START + stamp + _EVENT_END)
-                # Models do not tick like a clock.
+                # At uneven intervals, as of real models.
                 self._push(
                     due + self._interval * self._random.uniform(0.5, 1.5), left - 1, transport
                 )
@@ -83,7 +83,7 @@ class Pace:
             self._timer.cancel()
         self._timer = None
         if self._due:
-            # The loop's timers count in milliseconds: less than one would keep it spinning.
+            # The loop's timers have a resolution of a millisecond; a shorter delay would spin.
             self._timer = self._loop.call_at(max(self._due[0][0], now + _TICK), self._write_due)
 
     def _push(self, due: float, left: int, transport: asyncio.WriteTransport) -> None:
@@ -91,13 +91,13 @@ class Pace:
 
 
 class _Connection(asyncio.Protocol):
-    def __init__(self, pace: Pace) -> None:
-        self._pace = pace
+    def __init__(self, scheduler: Scheduler) -> None:
+        self._scheduler = scheduler
         self._transport: asyncio.Transport | None = None
         self._head = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        # uvloop's transports have the methods without being of the class.
+        # uvloop's transports are not subclasses of `asyncio.Transport`.
         self._transport = cast(asyncio.Transport, transport)
 
     def data_received(self, data: bytes) -> None:
@@ -106,4 +106,4 @@ class _Connection(asyncio.Protocol):
         self._head += data
         if b"\r\n\r\n" in self._head:
             transport, self._transport = self._transport, None
-            self._pace.begin(transport)
+            self._scheduler.begin(transport)

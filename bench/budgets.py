@@ -1,7 +1,7 @@
-"""`python -m bench.budgets`: what small steps of every request cost, in microseconds of work, and
+"""`python -m bench.budgets`: the CPU time of small steps of every request, in microseconds, and
 their budgets. Exits with 1 if one is above.
 
-The best of many rounds counts: whatever else the machine does can only add to it.
+The best of many rounds counts, because other work of the machine can only add to it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The posts that both sides hold: the same ids, texts and times on every machine and every run."""
+"""The posts of both services: the same ids, texts and times on every machine and in every run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 VERSION = 1
-"""Part of the name of every cached data set; raised whenever a post would come out otherwise."""
+"""Part of the name of every cached data set; increased when the posts change."""
 
 TENANTS = 100
 POSTS = 100_000
@@ -80,7 +80,7 @@ def tenant_names() -> list[str]:
 
 
 def posts() -> Iterator[Post]:
-    """The 100,000 posts in the order of their creation, one tenant after the other in turn."""
+    """The 100,000 posts in the order of their creation, tenants in turns."""
     source = random.Random(VERSION)
     for number in range(POSTS):
         tenant, position = number % TENANTS, number // TENANTS
@@ -88,7 +88,7 @@ def posts() -> Iterator[Post]:
 
 
 def posts_of_one(tenant: str, count: int) -> Iterator[Post]:
-    """A tenant on its own, for the question whether a list slows down as its tenant grows."""
+    """Of one tenant, to measure whether a list slows down as its tenant grows."""
     source = random.Random(f"{VERSION} {tenant}")
     for number in range(count):
         yield _post(source, number, tenant, number)
@@ -100,15 +100,15 @@ def words(source: random.Random, count: int) -> str:
 
 def _post(source: random.Random, number: int, tenant: str, position: int) -> Post:
     # Of ten posts eight are public, one is for members and one is a draft.
-    place = position % 10
+    digit = position % 10
     return Post(
         id="".join(source.choices(_ALPHABET, k=15)),
         tenant=tenant,
         title=f"Post {number} {words(source, 5)}",
         slug=f"post-{number}",
-        status="draft" if place == 9 else "published",
-        visibility="members" if place == 4 else "public",
-        tags=["news", f"t{place}"],
+        status="draft" if digit == 9 else "published",
+        visibility="members" if digit == 4 else "public",
+        tags=["news", f"t{digit}"],
         excerpt=words(source, 25),
         content_html=f"<p>{words(source, 240)}</p>",
         created=_FIRST_CREATED + timedelta(seconds=number * 60, milliseconds=number % 1000),

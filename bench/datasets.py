@@ -1,5 +1,4 @@
-"""Loaded data directories, kept between runs and named by what is in them; each run works on a
-copy, so that what it writes never reaches the next one."""
+"""Cached data directories. Each run works on a copy, so that its writes do not affect others."""
 
 from __future__ import annotations
 
@@ -18,27 +17,31 @@ def cache_folder() -> Path:
 
 @contextmanager
 def copy_of(name: str, build: Callable[[Path], None], *, is_fresh: bool) -> Iterator[Path]:
-    """A copy of the data set `name`, which `build` makes in an empty folder when it is missing.
-
-    The copy lies beside the cache and not under /tmp, which is often in memory: a sync to disk
-    must cost what it costs."""
-    kept = cache_folder() / name
-    if is_fresh and kept.exists():
-        shutil.rmtree(kept)
-    if not kept.exists():
-        _build(kept, build)
-    with tempfile.TemporaryDirectory(dir=cache_folder(), prefix="run-") as run:
-        folder = Path(run) / "data"
-        shutil.copytree(kept, folder)
+    """A copy of the data set `name`, which `build` creates in an empty folder if it is missing."""
+    cached = cache_folder() / name
+    if is_fresh and cached.exists():
+        shutil.rmtree(cached)
+    if not cached.exists():
+        _build(cached, build)
+    with run_folder() as run:
+        folder = run / "data"
+        shutil.copytree(cached, folder)
         # Otherwise the first seconds measure the write-back of the copy.
         os.sync()
         yield folder
 
 
-def _build(kept: Path, build: Callable[[Path], None]) -> None:
+@contextmanager
+def run_folder() -> Iterator[Path]:
+    """A temporary folder on disk. /tmp is often in memory, where a sync costs nothing."""
     cache_folder().mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=cache_folder(), prefix="build-") as parent:
-        folder = Path(parent) / "data"
+    with tempfile.TemporaryDirectory(dir=cache_folder(), prefix="run-") as name:
+        yield Path(name)
+
+
+def _build(cached: Path, build: Callable[[Path], None]) -> None:
+    with run_folder() as parent:
+        folder = parent / "data"
         folder.mkdir()
         build(folder)
-        folder.rename(kept)
+        folder.rename(cached)

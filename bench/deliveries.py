@@ -1,7 +1,7 @@
-"""`python -m bench.deliveries`: how fast webhooks go out, and what queueing them costs a write.
+"""`python -m bench.deliveries`: the rate of webhook deliveries, and the cost of queueing them.
 
-The receiver is a process of its own that speaks TLS and keeps connections alive. Every delivery
-counts only once its attempt row is durable.
+The receiver is a separate process with TLS and keep-alive. A delivery counts once the row of its
+attempt is durable.
 """
 
 from __future__ import annotations
@@ -12,10 +12,9 @@ import ipaddress
 import signal
 import statistics
 import sys
-import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,8 @@ import asyncpg
 import sqlalchemy as sa
 import uvloop
 
-from bench import datasets, postgres
+from bench import datasets
+from bench.databases import databases
 from bench.report import OURS, Row, Target, table
 from bench.webhook_receiver import HANGING, HEALTHY, TIMED, Receiver, receiving
 from masthead.app import Parts, bring_up_to_date, build, delivery_worker
@@ -90,10 +90,10 @@ class Measure:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="bench.deliveries", description=__doc__)
-    parser.add_argument("--only", default="", help="measure what has this in its name")
-    parser.add_argument("--backlog", type=int, default=BACKLOG, help="how many wait")
+    parser.add_argument("--only", default="", help="measure rows with this in their name")
+    parser.add_argument("--backlog", type=int, default=BACKLOG, help="waiting deliveries")
     options = parser.parse_args()
-    # A polite end must run the context managers that end the servers.
+    # So that SIGTERM runs the context managers that stop the servers.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     print(table(list(rows(options.only, backlog=options.backlog))))
 
@@ -104,9 +104,9 @@ def rows(only: str = "", *, backlog: int = BACKLOG) -> Iterator[Row]:
         wanted = [(name, each) for name, each in named if only in name]
         if not wanted:
             continue
-        with _databases(engine) as (folder, new_url):
+        with datasets.run_folder() as folder, databases(engine.lower(), folder) as new_database:
             for name, each in wanted:
-                values = uvloop.run(_measured(each, folder, new_url()))
+                values = uvloop.run(_measured(each, folder, new_database()))
                 yield Row(name, each.unit, {OURS: values}, each.target)
 
 
@@ -206,11 +206,10 @@ async def _rate(bench: Bench) -> list[float]:
 
 
 async def _hanging(bench: Bench) -> list[float]:
-    """How many times the healthy ones' p99 delay from commit to arrival grows: 50 tenants with a
-    subscription each, then ten of them at a receiver that takes everything and never answers.
+    """The growth of the p99 delay from commit to arrival: 50 tenants with a subscription each, then
+    the receiver of ten of them never answers.
 
-    By turns, each pair a round: a p99 of some seconds is made by the one or two moments at which
-    the disk or the machine stood still, which may fall on either side.
+    In turns, because a single pause of the disk or the machine decides a p99 of some seconds.
     """
     await _p99_delay(bench, 0, _EVENTS_OF_A_WARM_UP)
     growth = []
@@ -230,7 +229,7 @@ async def _p99_delay(bench: Bench, hanging: int, count: int = _EVENTS_OF_A_TURN)
     delays = await _delays(bench, callers[_HANGING_TENANTS:], callers, count)
     for caller, key in keys.items():
         await bench.parts.records.delete(caller, webhook_subscriptions, key.webhook_id)
-    # What hangs must not be there in the next turn.
+    # So that no hanging delivery is left for the next turn.
     await delivery_worker(bench.parts).run_due()
     return statistics.quantiles(delays, n=100)[98]
 
@@ -258,8 +257,7 @@ async def _delays(
 
 
 def _write_cost(writers: int) -> Callable[[Bench], Awaitable[list[float]]]:
-    """What a subscription costs the write itself, without a worker: how many times as long it
-    takes, round by round."""
+    """The time of a write with a subscription, relative to one without, per round."""
 
     async def run(bench: Bench) -> list[float]:
         without, subscribed = await bench.new_tenant(), await bench.new_tenant()
@@ -268,7 +266,7 @@ def _write_cost(writers: int) -> Callable[[Bench], Awaitable[list[float]]]:
         for number in range(_WRITE_ROUNDS + 1):
             taken: dict[Caller, list[float]] = {subscribed: [], without: []}
             for _ in range(_WRITE_TURNS):
-                # In short turns, so that whatever else the machine does hits both.
+                # In short turns, so that other work of the machine affects both.
                 for caller, seconds in taken.items():
                     seconds += await bench.write(caller, max(2 * writers, 20), writers)
             if number:  # the first one warms up
@@ -280,7 +278,7 @@ def _write_cost(writers: int) -> Callable[[Bench], Awaitable[list[float]]]:
 
 
 def _claim_growth(backlog: int, tenants: int) -> Callable[[Bench], Awaitable[list[float]]]:
-    """How many times as long a claim takes as with an empty queue."""
+    """The time of a claim, relative to one with an empty queue."""
 
     async def run(bench: Bench) -> list[float]:
         keys = []
@@ -290,7 +288,7 @@ def _claim_growth(backlog: int, tenants: int) -> Callable[[Bench], Awaitable[lis
             await bench.write(caller, 2 * _CLAIMED if tenants == 1 else 2)
         empty = await _claim_seconds(bench)
         await _fill(bench, keys, backlog)
-        await _look_through(bench)
+        await _analyze(bench)
         full = await _claim_seconds(bench)
         return [after / statistics.median(empty) for after in full]
 
@@ -331,13 +329,13 @@ async def _fill(bench: Bench, keys: Sequence[QueueKey], count: int) -> None:
                     await tx.execute(statement, statement.bind({}), slow=True)
 
 
-async def _look_through(bench: Bench) -> None:
-    """What PostgreSQL does by itself within a minute. Until then it goes on with plans that were
-    made for an empty table, and no real queue grows as fast as this one did."""
+async def _analyze(bench: Bench) -> None:
+    """PostgreSQL does so itself within a minute. Until then its plans are those of an empty table;
+    no real queue grows as fast."""
     if bench.parts.database.name == "postgresql":
         connection = await asyncpg.connect(str(bench.parts.settings.database_url))
         await connection.execute("ANALYZE")
-        # Else the next commits wait for the disk to take all that was filled in.
+        # Otherwise the next commits wait until all rows are written to disk.
         await connection.execute("CHECKPOINT")
         await connection.close()
 
@@ -364,19 +362,6 @@ async def _first(bench: Bench, key: QueueKey) -> tuple[str, str]:
     )
     found = await database.fetch(EVERY_TENANT, statement, statement.bind({}))
     return found[0][0], found[0][1]
-
-
-@contextmanager
-def _databases(engine: str) -> Iterator[tuple[Path, Callable[[], str]]]:
-    datasets.cache_folder().mkdir(parents=True, exist_ok=True)
-    # Not under /tmp, which is often in memory: a sync to disk must cost what it costs.
-    with tempfile.TemporaryDirectory(dir=datasets.cache_folder(), prefix="run-") as name:
-        folder = Path(name)
-        if engine == SQLITE:
-            yield folder, lambda: f"sqlite:///{folder}/{new_id()}.db"
-        else:
-            with postgres.server(folder) as new_url:
-                yield folder, new_url
 
 
 @asynccontextmanager

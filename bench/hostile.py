@@ -1,7 +1,7 @@
-"""`python -m bench.hostile`: what every file that is made to hold an importer up costs: seconds of
-work, with the start of Python, and the most memory. Exits with 1 if one costs too much.
+"""`python -m bench.hostile`: the CPU time, with the start of Python, and the peak memory of the
+importers for hostile files. Exits with 1 if a limit is exceeded.
 
-The files are those of `tests/importers/hostile.py`, whose tests hold all that is not speed.
+The files are those of `tests/importers/hostile.py`.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ print(json.dumps({"refusal": refusal, "was_opened": was_opened, "seconds": time.
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.hostile", description=__doc__)
-    parser.add_argument("--only", default="", help="what has this in its name")
+    parser.add_argument("--only", default="", help="files with this in their name")
     only = parser.parse_args().only.lower()
     costs = {which: _shown(which) for which in hostile.everything() if only in which.lower()}
-    dear = [which for which, cost in costs.items() if not _is_met(cost)]
-    print(f"{len(costs)} files, at most {SECONDS:g} s and {MEGABYTES} MB each: {len(dear)} above")
-    sys.exit(1 if dear or not costs else 0)
+    above = [which for which, cost in costs.items() if not _is_met(cost)]
+    print(f"{len(costs)} files, at most {SECONDS:g} s and {MEGABYTES} MB each: {len(above)} above")
+    sys.exit(1 if above or not costs else 0)
 
 
 def _shown(which: str) -> dict[str, Any]:
@@ -67,7 +67,7 @@ def _is_met(cost: dict[str, Any]) -> bool:
 
 
 def cost_of(which: str, folder: Path) -> dict[str, Any]:
-    """Of looking at the file and of making ready all that it has, in a process of its own."""
+    """Of opening the file and preparing all its posts, in a separate process."""
     path = hostile.make(which, folder)
     command = [sys.executable, "-c", READER, which.partition("/")[0], str(path)]
     done = subprocess.run(command, capture_output=True, check=True, timeout=HANG_SECONDS)

@@ -1,4 +1,4 @@
-"""Request bytes for the load generator, and plain calls for what happens around a measurement."""
+"""Request bytes for the load generator, and single calls for set-up and checks."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def call(
     body: dict[str, Any] | None = None,
     headers: dict[str, str] | None = None,
 ) -> Any:
-    """The decoded answer; anything but success is an error with the server's own words."""
+    """The decoded answer. Raises for other statuses, with the server's message."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     try:
         payload = None if body is None else json.dumps(body)
@@ -63,7 +63,7 @@ def call(
 
 
 def send(port: int, request: bytes, serial: int) -> Any:
-    """The decoded answer to one request of the load generator's, sent once."""
+    """Sends one request of the load generator; returns the decoded answer."""
     with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
         connection.sendall(request.replace(SERIAL, b"%08d" % serial))
         with http.client.HTTPResponse(connection) as response:

@@ -1,4 +1,4 @@
-"""Exports of a made-up site, and the pictures that they show: the same every time."""
+"""Generated exports and their pictures, the same every time."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ _ITEM = """\t<item>
 
 
 def write_wxr(path: Path, posts: int, *, site: str, pictures: int = 0) -> None:
-    """About 4.5 KB a post; all pictures, one after the other, are spread over the posts."""
+    """About 4.5 KB per post; the pictures are distributed over the posts."""
     source = random.Random(posts)
     each = pictures // posts
     with path.open("w", encoding="utf-8") as file:
@@ -100,7 +100,7 @@ def _wordpress_pictures(site: str, numbers: range) -> Iterator[str]:
 
 
 def write_ghost(path: Path, posts: int) -> None:
-    """About 10 KB a post, as Ghost keeps it: the editor's document, HTML and plain text."""
+    """About 10 KB per post, as in Ghost: the editor's document, HTML and plain text."""
     source = random.Random(posts)
     rows = [_ghost_post(source, number) for number in range(1, posts + 1)]
     tags = [{"id": f"t{n}", "name": f"Tag {n}", "slug": f"tag-{n}"} for n in range(60)]
@@ -147,7 +147,7 @@ def _lexical(texts: list[str]) -> dict[str, object]:
 
 
 class Pictures:
-    """Any number of PNG files of some 60 KB, each with a note of its own."""
+    """PNG files of some 60 KB, each with a different comment."""
 
     def __init__(self) -> None:
         noise = Image.frombytes("RGB", (160, 120), random.Random(1).randbytes(160 * 120 * 3))
@@ -158,5 +158,5 @@ class Pictures:
     def __getitem__(self, number: int) -> bytes:
         note = b"tEXtComment\x00" + str(number).encode()
         chunk = struct.pack(">I", len(note) - 4) + note + struct.pack(">I", zlib.crc32(note))
-        # Before the twelve bytes of the end mark.
+        # Before the twelve bytes of the last chunk.
         return self._file[:-12] + chunk + self._file[-12:]

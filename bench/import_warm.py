@@ -1,6 +1,6 @@
-"""`python -m bench.import_warm PLATFORM FILE SLUG…`: the same import into one tenant after another,
-in one process; prints the seconds of the last one. By then everything is loaded, as it is in the
-worker of a running service, which does what the command does."""
+"""`python -m bench.import_warm PLATFORM FILE SLUG…`: imports a file into one tenant after another
+in one process; prints the seconds of the last import, when all modules are loaded, as in a
+worker."""
 
 from __future__ import annotations
 
@@ -21,6 +21,6 @@ def _run() -> None:
     print(seconds)
 
 
-# Importers start processes of their own, and each of those loads this file.
+# Spawned processes of the importer import this file, too.
 if __name__ == "__main__":
     _run()

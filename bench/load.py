@@ -1,5 +1,5 @@
-"""A closed-loop HTTP/1.1 load generator in a process of its own, so that it never shares an
-interpreter with the server. `run` starts it; `python -m bench.load` is the child."""
+"""A closed-loop HTTP/1.1 load generator in a separate process. `run` starts it;
+`python -m bench.load` is the child."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 SERIAL = b"@serial@"
-"""Replaced in each request by eight digits that no other request of the run carries."""
+"""Replaced in each request by eight digits that are unique in the run."""
 
 _ROOT = Path(__file__).resolve().parents[1]
 _RECEIVE_BYTES = 65_536
@@ -35,8 +35,8 @@ class Plan:
     connections: int = 32
     first_serial: int = 0
     is_repeatable: bool = True
-    """Each request must be answered with the same number of bytes every time."""
-    least_body_bytes: int = 1
+    """Whether all answers to a request must have the same size."""
+    min_body_bytes: int = 1
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Result:
     p99_ms: float
     body_bytes: int
     cpu_share: float
-    """How much of one core the generator itself used."""
+    """Of a core, used by the generator."""
     statuses: dict[str, int]
     problems: list[str] = field(default_factory=list)
 
@@ -62,7 +62,7 @@ class Result:
 
 
 def run(plan: Plan) -> Result:
-    """Measures in a child process and returns what it found."""
+    """Measures in a child process."""
     child = subprocess.run(
         [sys.executable, "-m", "bench.load"],
         input=_encode(plan),
@@ -75,11 +75,12 @@ def run(plan: Plan) -> Result:
 
 
 class Malformed(Exception):
-    """The server's bytes are not a response that this reader understands."""
+    """The server's answer is not valid HTTP/1.1."""
 
 
 def parse(data: bytes) -> tuple[int, int, int] | None:
-    """Status, body bytes and length on the wire of the response `data` opens with, once whole."""
+    """Status, body size and total size of the response at the start of `data`; None if it is
+    incomplete."""
     head_end = data.find(b"\r\n\r\n")
     if head_end < 0:
         return None
@@ -125,7 +126,7 @@ class _Connection:
     def __init__(self, port: int) -> None:
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=5)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        # Room for the largest request, so that it leaves in one piece.
+        # So that the largest request is sent in one piece.
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _LARGEST_REQUEST)
         self.socket.setblocking(False)
         self.received = b""
@@ -134,7 +135,7 @@ class _Connection:
 
 
 class _Measurement:
-    """Connections that each keep one request in the air, and what came back over them."""
+    """Connections with one request in flight each, and the results."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
@@ -182,9 +183,9 @@ class _Measurement:
             self._serial += 1
         connection.request = position
         connection.sent_at = time.perf_counter()
-        # The socket's buffer is empty here, and run() refuses requests that would not fit in it.
+        # The socket's buffer is empty here, and `run` refuses requests that would not fit.
         if connection.socket.send(request) != len(request):
-            raise Malformed("a request did not leave in one piece")
+            raise Malformed("a request was not sent in one piece")
 
     def _receive(self, connection: _Connection) -> None:
         data = connection.socket.recv(_RECEIVE_BYTES)
@@ -209,8 +210,8 @@ class _Measurement:
             return
         if received != end:
             self.problems["answers with bytes after their end"] += 1
-        if size < self.plan.least_body_bytes:
-            self.problems[f"bodies under {self.plan.least_body_bytes} bytes"] += 1
+        if size < self.plan.min_body_bytes:
+            self.problems[f"bodies under {self.plan.min_body_bytes} bytes"] += 1
         if self.plan.is_repeatable:
             if self._sizes[request] < 0:
                 self._sizes[request] = size

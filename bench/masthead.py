@@ -1,11 +1,10 @@
-"""Masthead itself: its posts are made by its own engine, and it is served as an operator would."""
+"""Masthead: posts are created by its engine, and it is served by `masthead serve`."""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
 import json
-import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -46,7 +45,7 @@ _AT_ONCE = 64
 
 
 class Masthead:
-    """A running Masthead, and how a request for one tenant is put to it."""
+    """A running Masthead, and the requests for one tenant."""
 
     def __init__(self, port: int, pid: int, keys: dict[str, str]) -> None:
         self.port = port
@@ -104,9 +103,7 @@ class Masthead:
 def side(workers: int) -> Side:
     @contextmanager
     def serving(folder: Path) -> Iterator[Masthead]:
-        port = process.free_port()
-        log = folder.with_name(f"{folder.name}.log")
-        with process.running(_command(port, workers), port, log, _environment(folder)) as server:
+        with process.masthead(folder, workers=workers) as (port, server):
             yield Masthead(port, server.pid, json.loads((folder / _KEYS).read_text()))
 
     return Side("Masthead", _version(), build, serving)
@@ -116,19 +113,8 @@ def build(folder: Path, posts: Iterable[data.Post]) -> None:
     uvloop.run(_build(folder, posts))
 
 
-def _command(port: int, workers: int) -> list[str]:
-    binary = Path(sys.executable).with_name("masthead")
-    return [str(binary), "serve", "--no-demo", f"--port={port}", f"--workers={workers}"]
-
-
-def _environment(folder: Path) -> dict[str, str]:
-    # An installed service has its bytecode, as the peer is compiled: a developer's shell that keeps
-    # Python from writing it would have every start compile all sources first.
-    return {"MASTHEAD_DATA_DIR": str(folder), "PYTHONDONTWRITEBYTECODE": ""}
-
-
 def _version() -> str:
-    """Names what decides how a post is stored, so that a kept data set is never an outdated one."""
+    """Of all that decides how a post is stored, so that an outdated data set is not used."""
     package = Path(masthead.__file__).parent
     migrations = sorted(package.glob("storage/migrations/versions/*.py"))
     digest = hashlib.sha256()
@@ -144,12 +130,12 @@ async def _build(folder: Path, posts: Iterable[data.Post]) -> None:
     moment.set(clock.now())
     parts = await app.build(settings, now=moment.get)
     try:
-        await _make_operator(parts.records)
+        await _create_operator(parts.records)
         loader = _Loader(parts.records, moment)
         remaining = iter(posts)
         while batch := list(islice(remaining, _AT_ONCE)):
             await loader.load(batch)
-        # After months of use only what is new waits for the search index.
+        # In a used installation only new records wait for the search index.
         while (await parts.records.search_index.run_batch()).indexed:
             pass
         (folder / _KEYS).write_text(json.dumps(loader.keys))
@@ -157,17 +143,17 @@ async def _build(folder: Path, posts: Iterable[data.Post]) -> None:
         await parts.close()
 
 
-async def _make_operator(records: Records) -> None:
+async def _create_operator(records: Records) -> None:
     credentials = await new_credentials({"password": _PASSWORD}, required=True)
     superusers = records.registry["_superusers"]
     await records.create(system(), superusers, {"email": _EMAIL}, stamped=credentials)
 
 
 class _Loader:
-    """Makes each post at its own moment; a tenant is made with its first one.
+    """Creates each post with its own time, and a tenant with its first post.
 
-    A post is a change of its own, as it was when its author wrote it, so the rows of the tenants
-    lie mixed in the file. Those of one batch share a commit: the writer groups them."""
+    Each post has its own unit, so the rows of the tenants are mixed in the file. The writer groups
+    the units of a batch into one commit."""
 
     def __init__(self, records: Records, moment: ContextVar[datetime]) -> None:
         self._records = records
@@ -178,14 +164,14 @@ class _Loader:
     async def load(self, batch: list[data.Post]) -> None:
         for post in batch:
             if post.tenant not in self._tenants:
-                self._tenants[post.tenant] = await self._make_tenant(post.tenant)
-        await asyncio.gather(*map(self._make_post, batch))
+                self._tenants[post.tenant] = await self._create_tenant(post.tenant)
+        await asyncio.gather(*map(self._create_post, batch))
 
-    async def _make_tenant(self, slug: str) -> TenantId:
+    async def _create_tenant(self, slug: str) -> TenantId:
         tenant_id = TenantId(new_id())
         collections = self._records.registry
         async with self._records.unit(system(tenant_id), emit_events=False) as unit:
-            # Limits are counted at every call of the API, and never reached.
+            # Limits are counted at every call, but never reached.
             tenant = {"id": tenant_id, "slug": slug, "name": slug.title(), **_UNREACHED}
             await unit.create(collections["tenants"], tenant)
             site = {"slug": slug, "site_name": slug.title()}
@@ -193,8 +179,8 @@ class _Loader:
         _, self.keys[slug] = await create_key(self._records, tenant_id, "bench", tuple(SCOPES))
         return tenant_id
 
-    async def _make_post(self, post: data.Post) -> None:
-        # Each task has a context of its own, so this is the time of this post alone.
+    async def _create_post(self, post: data.Post) -> None:
+        # Each task has its own context, so this sets the time of this post only.
         self._moment.set(post.created)
         caller = system(self._tenants[post.tenant])
         async with self._records.unit(caller, emit_events=False) as unit:

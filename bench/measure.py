@@ -1,4 +1,4 @@
-"""Rounds: each side in turn, so that a noisy minute of the machine hits both."""
+"""Measures both services in turns, so that other work of the machine affects both."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Settings:
 
 @dataclass
 class Rounds:
-    """One side's results of one operation."""
+    """The results of one service for one operation."""
 
     results: list[load.Result] = field(default_factory=list)
 
@@ -67,7 +67,7 @@ def start_seconds(side: Side, folder: Path) -> float:
 
 
 def _checked_requests(name: str, subject: Subject) -> list[bytes]:
-    """A fast wrong answer is worth nothing, so some are compared with what the posts say."""
+    """Compares some answers with the posts, so that wrong answers do not count."""
     requests = subject.operation.requests(subject.server)
     for number, request in enumerate(requests[:_CHECKED]):
         answer = http.send(subject.server.port, request.raw, _CHECK_SERIAL + number)

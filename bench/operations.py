@@ -1,4 +1,4 @@
-"""The operations that are measured, what a right answer to each looks like, and the targets."""
+"""The measured operations, the checks of their answers, and the targets."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ class Operation:
     name: str
     requests: Callable[[Server], list[Request]]
     target: float | None = None
-    """How many times PocketBase's rate ours must be; None where nothing is promised."""
+    """The required ratio of our rate to that of PocketBase; None for no target."""
     is_repeatable: bool = True
 
 
 @cache
 def public_posts() -> dict[str, list[data.Post]]:
-    """What a guest of each tenant may see, newest first."""
+    """By tenant, newest first."""
     found: dict[str, list[data.Post]] = {tenant: [] for tenant in data.tenant_names()}
     for post in data.posts():
         if post.is_public:
@@ -50,7 +50,7 @@ def public_posts() -> dict[str, list[data.Post]]:
 
 @cache
 def all_posts() -> dict[str, list[data.Post]]:
-    """Every post of each tenant, oldest first."""
+    """By tenant, oldest first."""
     found: dict[str, list[data.Post]] = {tenant: [] for tenant in data.tenant_names()}
     for post in data.posts():
         found[post.tenant].append(post)
@@ -156,7 +156,7 @@ def _api_creates(server: Server, more: dict[str, str]) -> list[Request]:
     requests = []
     for tenant in data.tenant_names():
         body = _new_post(source) | more
-        # Those two are not among what the public API lets an integrator set.
+        # The public API does not accept these two.
         del body["visibility"], body["published_at"]
         requests.append(Request(server.api_create(tenant, body), _has_new_title))
     return requests
@@ -179,7 +179,7 @@ OPERATIONS = (
     Operation("view one post", _view, target=1.2),
     Operation("v1 list 20 with total", _api_list, target=20),
     Operation("v1 view one post", _api_view, target=2),
-    # What writes comes last, so that every read before it knows its answer.
+    # Writes last, so that the answers of all reads are known.
     Operation("update a title", _update, target=1, is_repeatable=False),
     Operation("create from a title", _create, target=1, is_repeatable=False),
     Operation("create with a slug", _create_with_slug, is_repeatable=False),
@@ -191,11 +191,11 @@ OPERATIONS = (
 
 
 def _records_in_turn() -> list[data.Post]:
-    """Posts from the whole age of each tenant; neighbours in the list belong to different ones."""
+    """Posts of all ages; adjacent posts belong to different tenants."""
     by_tenant = list(public_posts().values())
     each = _RECORDS_IN_TURN // data.TENANTS
     step = data.PUBLIC_PER_TENANT // each
-    return [posts[place * step] for place in range(each) for posts in by_tenant]
+    return [posts[number * step] for number in range(each) for posts in by_tenant]
 
 
 def shows(posts: list[data.Post], total: int) -> Check:
@@ -222,7 +222,7 @@ def _has_new_title(answer: Any) -> bool:
 
 
 def _inner(answer: Any) -> Any:
-    """The public API puts what it has written into `data`."""
+    """The public API returns a written record in `data`."""
     return answer.get("data", answer)
 
 

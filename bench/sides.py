@@ -1,4 +1,4 @@
-"""What the two measured services have in common: how a request of each kind is put to them."""
+"""The common interface of the two measured services."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bench.data import Post
 
 
 class Server(Protocol):
-    """A running service. Each method gives the bytes of one request."""
+    """A running service. Each method returns the bytes of one request."""
 
     @property
     def port(self) -> int: ...
@@ -23,7 +23,7 @@ class Server(Protocol):
     def health(self) -> bytes: ...
 
     def list_posts(self, tenant: str, filter_: str = "", **query: str | int) -> bytes:
-        """A guest's list, newest first."""
+        """As a guest, newest first."""
 
     def view_post(self, post: Post) -> bytes: ...
 
@@ -32,7 +32,7 @@ class Server(Protocol):
     def update_post(self, post: Post, body: dict[str, Any]) -> bytes: ...
 
     def api_list(self, tenant: str, per_page: int) -> bytes:
-        """An integrator's list of a tenant's posts, whatever their state, without the texts."""
+        """With an API key: posts of a tenant in any state, without their content."""
 
     def api_view(self, post: Post) -> bytes: ...
 
@@ -47,7 +47,7 @@ class Server(Protocol):
 class Side:
     name: str
     version: str
-    """Of whatever decides how the posts are stored: part of the name of a kept data set."""
+    """Of all that decides how posts are stored; part of the name of a cached data set."""
     build: Callable[[Path, Iterable[Post]], None]
     """Fills an empty folder with tenants and their posts."""
     serving: Callable[[Path], AbstractContextManager[Server]]

@@ -1,9 +1,8 @@
-"""A receiver of webhooks as a process of its own: TLS, connections kept alive, hardly any work."""
+"""A receiver of webhooks in a separate process, with TLS and keep-alive."""
 
 from __future__ import annotations
 
 import asyncio
-import multiprocessing
 import ssl
 import time
 from collections.abc import Iterator
@@ -16,6 +15,8 @@ from typing import cast
 import trustme
 import uvloop
 
+from bench import process
+
 HEALTHY, HANGING = "127.0.0.1", "127.0.0.2"
 TIMED = "/timed"
 """Arrivals at this path are reported with their time."""
@@ -24,7 +25,7 @@ TIMED = "/timed"
 @dataclass(frozen=True)
 class Receiver:
     authority: Path
-    """What the sender has to trust."""
+    """The certificate of the CA."""
     arrivals: Connection
     _ports: dict[str, int]
 
@@ -33,16 +34,16 @@ class Receiver:
 
     @contextmanager
     def collected(self) -> Iterator[dict[str, float]]:
-        """Records and times as they arrive; what is not taken off holds up the receiver."""
+        """Record ids and their times of arrival. An unread pipe would block the receiver."""
         found: dict[str, float] = {}
         loop = asyncio.get_running_loop()
 
-        def take() -> None:
+        def read() -> None:
             while self.arrivals.poll():
                 record_id, moment = self.arrivals.recv()
                 found[record_id] = moment
 
-        loop.add_reader(self.arrivals.fileno(), take)
+        loop.add_reader(self.arrivals.fileno(), read)
         try:
             yield found
         finally:
@@ -55,17 +56,8 @@ def receiving(folder: Path) -> Iterator[Receiver]:
     authority, certificate = folder / "authority.pem", folder / "server.pem"
     ca.cert_pem.write_to_path(authority)
     ca.issue_cert(HEALTHY, HANGING).private_key_and_cert_chain_pem.write_to_path(certificate)
-    ours, theirs = multiprocessing.Pipe()
-    process = multiprocessing.get_context("spawn").Process(
-        target=_receive, args=(certificate, theirs), daemon=True
-    )
-    process.start()
-    theirs.close()  # else we would wait for ever for one that did not start
-    try:
-        yield Receiver(authority, ours, ours.recv())
-    finally:
-        process.terminate()
-        process.join()
+    with process.child(_receive, certificate) as pipe:
+        yield Receiver(authority, pipe, pipe.recv())
 
 
 def _receive(certificate: Path, to_parent: Connection) -> None:
@@ -89,7 +81,7 @@ async def _serve(certificate: Path, to_parent: Connection) -> None:
 
 
 class _Receiving(asyncio.Protocol):
-    """Just enough HTTP: a request with a length, an answer without a body."""
+    """Minimal HTTP: requests with Content-Length, answers without a body."""
 
     def __init__(self, arrivals: Connection, *, answers: bool) -> None:
         self._arrivals = arrivals
@@ -97,7 +89,7 @@ class _Receiving(asyncio.Protocol):
         self._data = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        # Not asserted: uvloop's transports are of a family of their own.
+        # uvloop's transports are not subclasses of `asyncio.Transport`.
         self._transport = cast(asyncio.Transport, transport)
 
     def data_received(self, data: bytes) -> None:

@@ -6,18 +6,18 @@ import io
 from dataclasses import replace
 
 import pytest
-from bench.abuse import Honest, Row, compared, table, truncated_picture
+from bench.abuse import Latencies, Row, compared, table, truncated_picture
 from PIL import Image
 
-CALM = Row("pages", Honest(1.0, 2.0), Honest(10.0, 20.0), 100.0, 120.0, {"200": 3})
+CALM = Row("pages", Latencies(1.0, 2.0), Latencies(10.0, 20.0), 100.0, 120.0, {"200": 3})
 
 
 @pytest.mark.parametrize(
     "worse",
     [
-        replace(CALM, attacked=Honest(10.1, 20.0)),
-        replace(CALM, attacked=Honest(10.0, 20.1)),
-        replace(CALM, attacked=Honest(1.0, 1.0, failed=1)),
+        replace(CALM, attacked=Latencies(10.1, 20.0)),
+        replace(CALM, attacked=Latencies(10.0, 20.1)),
+        replace(CALM, attacked=Latencies(1.0, 1.0, failed=1)),
         replace(CALM, after=120.1),
     ],
 )
@@ -28,7 +28,7 @@ def test_one_limit_passed_is_not_met(worse: Row) -> None:
 
 
 def test_a_busy_quiet_phase_excuses_nothing() -> None:
-    slow = Honest(500.0, 500.0)
+    slow = Latencies(500.0, 500.0)
     busy = replace(CALM, quiet=slow, attacked=slow)
     assert busy.is_met
     assert [row.is_met for row in compared([CALM, CALM, busy])] == [True, True, False]

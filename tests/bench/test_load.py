@@ -103,7 +103,7 @@ async def test_an_answer_that_changes_its_size_makes_the_measurement_invalid() -
 
 
 async def test_a_body_that_is_too_small_makes_the_measurement_invalid() -> None:
-    result = await measure(lambda *_: sized(b"[]"), least_body_bytes=100)
+    result = await measure(lambda *_: sized(b"[]"), min_body_bytes=100)
     assert any("under 100 bytes" in problem for problem in result.problems)
 
 

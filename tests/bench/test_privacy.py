@@ -6,18 +6,18 @@ import json
 from argparse import Namespace
 from pathlib import Path
 
-from bench.privacy_neighbour import COMPACTION, READ, Calls, Phases, compared
+from bench.privacy_clients import COMPACTION, READ, Calls, Phases, compared
 
 from bench import privacy
 
 
 def test_what_a_receipt_counts_next_is_what_was_at_work() -> None:
     phases = Phases()
-    phases.look(1.0, {}, is_complete=False)
-    phases.look(2.0, {"posts": 5}, is_complete=False)
-    phases.look(3.0, {"posts": 9}, is_complete=False)
-    phases.look(4.0, {"posts": 9, "events": 1}, is_complete=False)
-    phases.look(5.0, {"posts": 9, "events": 1}, is_complete=True)
+    phases.record(1.0, {}, is_complete=False)
+    phases.record(2.0, {"posts": 5}, is_complete=False)
+    phases.record(3.0, {"posts": 9}, is_complete=False)
+    phases.record(4.0, {"posts": 9, "events": 1}, is_complete=False)
+    phases.record(5.0, {"posts": 9, "events": 1}, is_complete=True)
     at = {moment: phases.at(moment) for moment in (0.5, 2.5, 3.5, 4.5, 9.0)}
     expected = {0.5: "posts", 2.5: "posts", 3.5: "events", 4.5: COMPACTION, 9.0: COMPACTION}
     assert at == expected

@@ -1,7 +1,6 @@
-"""`python -m bench.ai_witness`: a server that is not Masthead and does as much work for an answer.
+"""`python -m bench.ai_control`: a control server, which works as much for an answer as Masthead.
 
-It has one thread, one connection and nothing else to do. What happens to its answers is what the
-machine does to anybody's.
+It has one thread, one connection and no other work, so its delays are caused by the machine.
 """
 
 from __future__ import annotations
@@ -29,15 +28,15 @@ _ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
 
 @contextmanager
 def running(log: Path) -> Iterator[int]:
-    """Its port."""
+    """Yields its port."""
     port = process.free_port()
-    command = [sys.executable, "-m", "bench.ai_witness", f"--port={port}"]
+    command = [sys.executable, "-m", "bench.ai_control", f"--port={port}"]
     with process.running(command, port, log):
         yield port
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="bench.ai_witness", description=__doc__)
+    parser = argparse.ArgumentParser(prog="bench.ai_control", description=__doc__)
     parser.add_argument("--port", type=int, required=True)
     options = parser.parse_args(arguments)
     gc.freeze()
@@ -54,8 +53,8 @@ async def _serve(port: int) -> None:
 
 
 def _repeats() -> int:
-    """How often the work is done for an answer, counted once, in a good moment of the machine: in a
-    bad one it takes longer, which is what is to be seen."""
+    """Repetitions of the work per answer, from the best of many rounds, so that a busy machine
+    shows as a longer time."""
     best = min(_seconds_of(1) for _ in range(_ROUNDS))
     return max(round(WORK_MILLISECONDS / 1000 / best), 1)
 
@@ -76,11 +75,11 @@ class _Connection(asyncio.Protocol):
         self._repeats = repeats
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        # uvloop's transports have the methods without being of the class.
+        # uvloop's transports are not subclasses of `asyncio.Transport`.
         self._transport = cast(asyncio.Transport, transport)
 
     def data_received(self, data: bytes) -> None:
-        """Requests are small and come one at a time."""
+        """Requests are small and sent one at a time."""
         _work(self._repeats)
         self._transport.write(_ANSWER)
 

@@ -1,7 +1,7 @@
-"""`python -m bench.ai_far_side`: the provider and its readers, in one process of their own.
+"""`python -m bench.ai_streams`: the provider and its readers, in one separate process.
 
-They stand for other machines but use the cores of this one, so they share a loop and do little.
-Each line on standard input asks for streams to be read, and is answered with their figures.
+They share an event loop and do little work, because they use the cores of this machine. Each line
+on standard input starts streams; a line on standard output has their figures.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import uvloop
 
 from bench import process
 from bench.ai_clients import Figures, read_all
-from bench.ai_provider import Pace, provide
+from bench.ai_provider import Scheduler, provide
 
 _ROOT = Path(__file__).resolve().parents[1]
 _GRACE_SECONDS = 30.0
@@ -31,7 +31,7 @@ _GRACE_SECONDS = 30.0
 
 @dataclass(frozen=True)
 class Load:
-    """Streams of that length, begun one after the other over so many seconds."""
+    """Streams of `seconds` each, started over `over_seconds`."""
 
     port: int
     request: str
@@ -41,30 +41,30 @@ class Load:
     over_seconds: float
 
 
-class FarSide:
-    def __init__(self, port: int, orders: IO[str], answers: IO[str]) -> None:
+class Streams:
+    def __init__(self, port: int, stdin: IO[str], stdout: IO[str]) -> None:
         self.port = port
-        """The provider's."""
-        self._orders = orders
-        self._answers = answers
+        """Of the provider."""
+        self._stdin = stdin
+        self._stdout = stdout
 
     def begin(self, load: Load) -> None:
-        self._orders.write(json.dumps(asdict(load)) + "\n")
-        self._orders.flush()
+        self._stdin.write(json.dumps(asdict(load)) + "\n")
+        self._stdin.flush()
 
     def end(self) -> Figures:
         """Waits until the streams have ended."""
-        line = self._answers.readline()
+        line = self._stdout.readline()
         if not line:
-            raise RuntimeError("the far side has ended")
+            raise RuntimeError("the process of the provider has ended")
         return Figures(**json.loads(line))
 
 
 @contextmanager
-def running() -> Iterator[FarSide]:
+def running() -> Iterator[Streams]:
     port = process.free_port()
     child = subprocess.Popen(
-        [sys.executable, "-m", "bench.ai_far_side", f"--port={port}"],
+        [sys.executable, "-m", "bench.ai_streams", f"--port={port}"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -74,14 +74,14 @@ def running() -> Iterator[FarSide]:
     assert child.stdout is not None
     with child:
         try:
-            yield FarSide(port, child.stdin, child.stdout)
+            yield Streams(port, child.stdin, child.stdout)
         finally:
             child.terminate()
             child.wait(_GRACE_SECONDS)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="bench.ai_far_side", description=__doc__)
+    parser = argparse.ArgumentParser(prog="bench.ai_streams", description=__doc__)
     parser.add_argument("--port", type=int, required=True)
     options = parser.parse_args(arguments)
     gc.freeze()
@@ -91,11 +91,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 async def _serve(port: int) -> None:
     loop = asyncio.get_running_loop()
-    pace = Pace(loop)
-    async with await provide(port, pace):
+    scheduler = Scheduler(loop)
+    async with await provide(port, scheduler):
         while line := await loop.run_in_executor(None, sys.stdin.readline):
             load = Load(**json.loads(line))
-            pace.set(load.seconds, load.per_second)
+            scheduler.set(load.seconds, load.per_second)
             figures = await _read(load)
             print(json.dumps(asdict(figures)), flush=True)
 

