@@ -82,7 +82,7 @@ def test_long_texts_are_left_out_where_nobody_reads_them(monkeypatch: pytest.Mon
         (b"<?xml encoding='utf-7'?><rss></rss>", "encoding"),
         (b"<?xml encoding='idna'?><rss></rss>", "encoding"),
         (b"<?xml encoding='iso-8859-99'?><rss></rss>", "encoding"),
-        (b"<rss><a b='" + b"x" * 200_000 + b"'></a></rss>", "a tag of a size"),
+        (b"<rss><a b='" + b"x" * 200_000 + b"'></a></rss>", "a tag that is longer"),
         (b"<rss>a</rss><rss>b</rss>", "continues after the end"),
         (b"<rss>a</rss>" + b" " * 300_000, "continues after the end"),
     ],
