@@ -8,7 +8,7 @@ import pytest
 from tests.importers.run.exports import WrittenExport, everything, imported, rows
 from tests.world import TenantWorld
 
-from masthead.importers.run.member_batches import ALREADY
+from masthead.importers.run.member_batches import EXISTS
 from masthead.importers.run.post_batches import DELETED, UNCHANGED
 from masthead.importers.source import Skipped, SourceMember
 
@@ -79,7 +79,7 @@ async def test_a_member_who_was_here_keeps_what_they_have(
     assert {name: type(value)(found[name]) for name, value in there.items()} == there
     assert report.summary()["members"][counted] == 1
     if counted == "skipped":
-        assert report.members.skipped == {ALREADY: 1}
+        assert report.members.skipped == {EXISTS: 1}
     assert (await imported(tenant, source)).members.skipped == {UNCHANGED: 1}
 
 
@@ -96,7 +96,7 @@ async def test_the_source_is_followed_while_nobody_has_changed_the_member_here(
     report = await imported(tenant, WrittenExport(readers=[ada(tier="free", name="Lovelace")]))
     found = await only(tenant)
     assert (found["tier"], found["name"]) == ("paid", "Ada")
-    assert report.members.skipped == {ALREADY: 1}
+    assert report.members.skipped == {EXISTS: 1}
 
 
 async def test_a_deleted_member_stays_deleted(tenant: TenantWorld, owner: Any) -> None:
