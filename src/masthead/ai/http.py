@@ -20,8 +20,8 @@ from masthead.ids import TenantId
 from masthead.records.engine import Records
 from masthead.web.answers import header
 from masthead.web.bodies import SMALL_FORM_VALUES, decode_json_object, read_body
+from masthead.web.errors import MethodNotAllowed
 from masthead.web.request_context import request_context
-from masthead.web.v1.errors import MethodNotAllowed
 
 PREFIX = "/api/ai/"
 MAX_BODY_BYTES = 512 * 1024

@@ -28,8 +28,8 @@ from masthead.records.engine import Records
 from masthead.site.collection import site_settings
 from masthead.web.answers import header, send_json
 from masthead.web.bodies import read_body
+from masthead.web.errors import MethodNotAllowed
 from masthead.web.request_context import request_context
-from masthead.web.v1.errors import MethodNotAllowed
 
 log = structlog.get_logger()
 

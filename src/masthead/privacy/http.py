@@ -32,10 +32,10 @@ from masthead.storage.objects import ObjectStore
 from masthead.web import pages
 from masthead.web.answers import header, send_json
 from masthead.web.bodies import SMALL_FORM_VALUES, decode_json_object, read_small_form
+from masthead.web.errors import MethodNotAllowed
 from masthead.web.files import CACHE_PRIVATELY, serve_object
 from masthead.web.pages import Page, send_page, wants_html
 from masthead.web.request_context import request_context
-from masthead.web.v1.errors import MethodNotAllowed
 
 MAX_QUERY_BYTES = 2_000
 AWAITING_CONFIRMATION = "awaiting_confirmation"

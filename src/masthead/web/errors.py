@@ -22,6 +22,14 @@ class InternalError(MastheadError):
     )
 
 
+class MethodNotAllowed(MastheadError):
+    message = "This address does not take that method."
+
+    def __init__(self, allowed: tuple[str, ...]) -> None:
+        super().__init__(f"This address takes {', '.join(allowed)} only.")
+        self.allowed = allowed
+
+
 RETRY_AFTER_SECONDS = 5
 """Of a 503: long enough for a database restart."""
 

@@ -14,8 +14,7 @@ from masthead import clock
 from masthead.errors import Unavailable
 from masthead.storage.database import Database
 from masthead.web.answers import send_empty, send_json
-from masthead.web.errors import retry_after
-from masthead.web.v1.errors import MethodNotAllowed
+from masthead.web.errors import MethodNotAllowed, retry_after
 
 log = structlog.get_logger()
 

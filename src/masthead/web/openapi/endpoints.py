@@ -11,10 +11,10 @@ from starlette.types import Receive, Scope, Send
 
 from masthead.config.settings import Settings
 from masthead.web.answers import RawHeaders, encode, header, send_bytes, send_empty
+from masthead.web.errors import MethodNotAllowed
+from masthead.web.etags import is_unchanged
 from masthead.web.openapi.public_api import build_document
 from masthead.web.openapi.reference_page import render_reference
-from masthead.web.v1.errors import MethodNotAllowed
-from masthead.web.v1.etags import is_unchanged
 from masthead.web.v1.routes import PREFIX, Route
 
 DOCUMENT = f"{PREFIX}/openapi.json"

@@ -27,18 +27,18 @@ from masthead.web.answers import (
     send_empty,
 )
 from masthead.web.bodies import decode_json_object, read_body
+from masthead.web.cache import AnswerCache
+from masthead.web.errors import MethodNotAllowed
+from masthead.web.etags import etag, expected_version, is_unchanged
 from masthead.web.multipart import MAX_FIELD_BYTES, Upload, read_form
 from masthead.web.request_context import request_context
-from masthead.web.v1.cache import AnswerCache
 from masthead.web.v1.call import Call, V1Services, apply_view
 from masthead.web.v1.errors import (
     HttpsRequired,
     InvalidScope,
-    MethodNotAllowed,
     PlanRequired,
     QuotaExceeded,
 )
-from masthead.web.v1.etags import etag, expected_version, is_unchanged
 from masthead.web.v1.idempotency import (
     MAX_LENGTH,
     Answer,
@@ -138,7 +138,7 @@ class Endpoint:
                 await send_bytes(send, 200, body, (_JSON, *headers))
                 return
             cached = self._cache.put(cache_key, version, body, tag, links)
-        headers.extend(((b"etag", cached.tag), _PRIVATE, *cached.links))
+        headers.extend(((b"etag", cached.tag), _PRIVATE, *cached.headers))
         if is_unchanged(header_list(scope, b"if-none-match"), cached.tag):
             await send_empty(send, 304, headers)
             return

@@ -10,7 +10,7 @@ from masthead import errors
 from masthead.config.values import ErrorCodes
 from masthead.errors import MastheadError
 from masthead.web.answers import RawHeaders, send_json
-from masthead.web.errors import ErrorResponder, InternalError, retry_after
+from masthead.web.errors import ErrorResponder, InternalError, MethodNotAllowed, retry_after
 
 
 class InvalidScope(MastheadError):
@@ -27,14 +27,6 @@ class QuotaExceeded(errors.RateLimited):
 
 class HttpsRequired(MastheadError):
     message = "This API answers over HTTPS only. Repeat the call with https://."
-
-
-class MethodNotAllowed(MastheadError):
-    message = "This address does not take that method."
-
-    def __init__(self, allowed: tuple[str, ...]) -> None:
-        super().__init__(f"This address takes {', '.join(allowed)} only.")
-        self.allowed = allowed
 
 
 # The first matching row counts.

@@ -9,8 +9,8 @@ from starlette.types import Receive, Scope, Send
 
 from masthead.identity.key_authentication import ApiKeys
 from masthead.limits.rate_limiter import RateLimiter
+from masthead.web.cache import AnswerCache
 from masthead.web.errors import unknown_path
-from masthead.web.v1.cache import AnswerCache
 from masthead.web.v1.call import V1Services
 from masthead.web.v1.endpoint import Endpoint
 from masthead.web.v1.idempotency import Idempotency

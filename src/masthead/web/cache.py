@@ -10,6 +10,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from masthead import clock
 from masthead.ids import TenantId
 from masthead.records.versions import TenantVersions
 from masthead.web.answers import RawHeaders
@@ -26,12 +27,21 @@ class CachedAnswer:
     version: int
     body: bytes
     tag: bytes
-    links: RawHeaders
+    headers: RawHeaders
+    until: str = ""
+    """The moment at which the response changes by itself; empty if it does not."""
 
 
 class AnswerCache:
-    def __init__(self, versions: TenantVersions, *, max_bytes: int = MAX_BYTES) -> None:
+    def __init__(
+        self,
+        versions: TenantVersions,
+        now: clock.Clock = clock.now,
+        *,
+        max_bytes: int = MAX_BYTES,
+    ) -> None:
         self._versions = versions
+        self._clock = now
         self._max_bytes = max_bytes
         self._answers: OrderedDict[CacheKey, CachedAnswer] = OrderedDict()
         self._bytes = 0
@@ -40,18 +50,26 @@ class AnswerCache:
         answer = self._answers.get(key)
         if answer is None:
             return None
-        if await self.version(key[0]) != answer.version:
+        is_over = bool(answer.until) and clock.to_text(self._clock()) >= answer.until
+        if is_over or await self.version(key[0]) != answer.version:
             self._remove(key)
             return None
         self._answers.move_to_end(key)
         return answer
 
     def put(
-        self, key: CacheKey, version: int, body: bytes, tag: bytes, links: RawHeaders
+        self,
+        key: CacheKey,
+        version: int,
+        body: bytes,
+        tag: bytes,
+        headers: RawHeaders,
+        *,
+        until: str = "",
     ) -> CachedAnswer:
         """`version` must have been read before the response was built: if something changes in
         between, the entry is newer than its version and is dropped at its next use."""
-        answer = CachedAnswer(version, body, tag, links)
+        answer = CachedAnswer(version, body, tag, headers, until)
         if len(body) <= MAX_ANSWER_BYTES and self._max_bytes:
             self._remove(key)
             self._answers[key] = answer
