@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from enum import StrEnum
+from enum import IntEnum, StrEnum
 
 from masthead.ids import TenantId
 
@@ -23,6 +23,17 @@ class Kind(StrEnum):
     """An API key: its own tenant, within the scopes that the route has checked."""
     SYSTEM = "system"
     """The service itself: the worker, importers, payment receivers, the command line."""
+    SITE = "site"
+    """A page, feed or search of the reader's site: what the collections' site rules show."""
+
+
+class Audience(IntEnum):
+    """For whom the reader's site makes a page; each sees what those before it see."""
+
+    GUEST = 0
+    FREE = 1
+    PAID = 2
+    STAFF = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +45,8 @@ class Caller:
     email: str = ""
     collection: str = ""
     scopes: frozenset[str] = frozenset()
+    audience: Audience = Audience.GUEST
+    """Of a page of the reader's site."""
 
     @property
     def is_admin(self) -> bool:
@@ -63,6 +76,10 @@ def in_tenant(caller: Caller, tenant_id: TenantId) -> Caller:
 
 def guest(tenant_id: TenantId | None = None) -> Caller:
     return Caller(Kind.GUEST, tenant_id)
+
+
+def site(tenant_id: TenantId, audience: Audience) -> Caller:
+    return Caller(Kind.SITE, tenant_id, audience=audience)
 
 
 def system(tenant_id: TenantId | None = None) -> Caller:

@@ -15,17 +15,18 @@ from masthead.records.derived.list_items import listed_values
 from masthead.records.engine import ListRequest
 from masthead.records.filter.parser import parse_cached
 from masthead.records.read.query import Context, Shape, access_of
+from masthead.records.write.slugs import slugify
 from masthead.storage.database import scope_of
 
 TAGS = ["news", "it's", 'a "b"', "Ünïcode", "x,y"]
 
 
-async def listed(tenant: TenantWorld) -> set[tuple[str, str, str]]:
+async def listed(tenant: TenantWorld) -> set[tuple[str, str, str, str]]:
     database, table = tenant.world.parts.database, listed_values
     rows = await database.fetch(
         scope_of(tenant.id),
         database.compile(
-            sa.select(table.c.value, table.c.created, table.c.record_id).where(
+            sa.select(table.c.field, table.c.value, table.c.created, table.c.record_id).where(
                 table.c.tenant_id == sa.bindparam("tenant"), table.c.collection == "posts"
             )
         ),
@@ -62,9 +63,20 @@ async def test_after_any_changes(
                 async with records.unit(caller) as unit:
                     await unit.create(posts, values)
                     raise ZeroDivisionError
-    assert await listed(tenant) == {
-        (tag, post["created"], post["id"]) for post in made.values() for tag in post["tags"]
+    by_tag = {
+        ("tags", tag, post["created"], post["id"]) for post in made.values() for tag in post["tags"]
     }
+    on_the_site = {
+        (*listing, post["published_at"], post["id"])
+        for post in made.values()
+        if post["status"] == "published"
+        for listing in (
+            ("published", ""),
+            ("published authors", ""),
+            *(("published tags", slugify(tag)) for tag in post["tags"]),
+        )
+    }
+    assert await listed(tenant) == by_tag | on_the_site
     for tag in TAGS:
         await _list_is_right(owner, list(made.values()), tag)
 

@@ -15,6 +15,7 @@ from masthead.records.collection import (
     Index,
     Record,
     Save,
+    SiteRules,
 )
 from masthead.records.fields.base import Access
 from masthead.records.fields.relation import OnDelete, Relation
@@ -74,6 +75,10 @@ comments = Collection(
     ),
     help="Readers' comments under posts. Deleting a post deletes its comments.",
     editors=FREE,
+    site=SiteRules(
+        read="status = 'approved'",
+        fields=("post_id", "parent_id", "author_name", "body", "created"),
+    ),
     before_save=before_comment_save,
     events=comment_events,
     counters=(Counter(by=("status",)), Counter(by=("post_id", "status"))),

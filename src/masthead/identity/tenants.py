@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from masthead.identity.plans import Plan
 from masthead.records.accounts import ACCOUNT_FIELDS
-from masthead.records.collection import Collection, Index, Rules
+from masthead.records.collection import Collection, Index, Rules, SiteRules
 from masthead.records.fields.base import Access
 from masthead.records.fields.relation import Relation
 from masthead.records.fields.text import Email, Slug, Text, Url
@@ -46,6 +46,7 @@ superusers = Collection(
     ),
     editors=Rules(read=SELF, update=SELF),
     authors=Rules(read=SELF, update=SELF),
+    site=SiteRules(read="name != ''", fields=("name", "slug", "bio", "picture")),
     required_value=("role", Role.OWNER),
     is_auth=True,
     is_identity=True,

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from masthead.records.collection import FREE, Change, Collection, Counter, Event, Index, Rules
+from masthead.records.collection import (
+    FREE,
+    Change,
+    Collection,
+    Counter,
+    Event,
+    Index,
+    Rules,
+    SiteRules,
+)
 from masthead.records.fields.base import Access
 from masthead.records.fields.file import File
 from masthead.records.fields.text import Text
@@ -54,6 +63,7 @@ media = Collection(
     help="Uploaded files.",
     editors=FREE,
     authors=Rules(read="", create=""),
+    site=SiteRules(read="mime_family = 'image'", fields=("width", "height", "alt")),
     events=media_events,
     counters=(Counter(by=("mime_family",)), Counter(by=("mime_type",))),
     indexes=(

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from masthead.posts.content import CONTENT_SOURCE, update_content_source
-from masthead.records.collection import FREE, Change, Collection, Event, Rules, Save
+from masthead.records.collection import FREE, Change, Collection, Event, Rules, Save, SiteRules
 from masthead.records.fields.documents import Json
 from masthead.records.fields.text import Slug, Text
 from masthead.records.write.publication import (
@@ -49,6 +49,10 @@ pages = Collection(
     ),
     help="Texts that stand on their own, such as an imprint. The fields work as in `posts`.",
     editors=FREE,
+    site=SiteRules(
+        read="status = 'published' && published_at != '' && published_at <= @now",
+        fields=("title", "slug", "content_html", "published_at", "updated"),
+    ),
     before_save=before_save,
     events=page_events,
 )

@@ -8,6 +8,7 @@ from typing import Any
 from masthead.caller import Kind
 from masthead.errors import Forbidden
 from masthead.posts.content import CONTENT_SOURCE, update_content_source
+from masthead.posts.site import READING_MINUTES, SITE, SUMMARY, listings, summarized
 from masthead.records.collection import (
     FREE,
     Change,
@@ -43,7 +44,8 @@ OWN = "authors ?= @request.auth.id"
 
 
 def before_save(save: Save) -> Mapping[str, Any]:
-    return {**stamp_publication(save), **update_content_source(save), **_own_authors(save)}
+    stamps = {**stamp_publication(save), **update_content_source(save), **_own_authors(save)}
+    return {**stamps, **summarized(save._replace(new={**save.new, **stamps}))}
 
 
 def _own_authors(save: Save) -> Mapping[str, Any]:
@@ -99,9 +101,13 @@ posts = Collection(
         Url(name="featured_image"),
         Text(name="seo_title", max=60),
         Text(name="seo_description", max=160),
+        SUMMARY,
+        READING_MINUTES,
     ),
     help="What a site publishes, drafts included.",
     rules=Rules(read=PUBLIC),
+    site=SITE,
+    listings=listings,
     editors=FREE,
     authors=Rules(read=OWN, create=OWN, update=OWN, delete=OWN),
     before_save=before_save,

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from masthead import ids
-from masthead.caller import Caller
+from masthead.caller import Audience, Caller
 from masthead.records.fields.base import Access, Field, refuse
 from masthead.records.fields.documents import TextList
 from masthead.records.fields.relation import Relation
@@ -38,6 +38,37 @@ class Rules:
 
 FREE = Rules("", "", "", "")
 """For administrators: no rule refuses anything."""
+
+
+def _everything(record: Record, _: Audience) -> Record:
+    return record
+
+
+def _all_found(_: Audience) -> str:
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class SiteRules:
+    """What the reader's site shows of a collection."""
+
+    read: str
+    """Which records have a place on the site, whoever reads it."""
+    fields: tuple[str, ...]
+    """All that a page may show of them, beside the id."""
+    show: Callable[[Record, Audience], Record] = _everything
+    """A record as an audience sees it: without what is not for them."""
+    searched: Callable[[Audience], str] = _all_found
+    """The records that an audience's search looks through: a word of a text that they may not
+    read must not lead them to it."""
+
+
+class Listing(NamedTuple):
+    """A row that puts a record into an ordered list: by a value of a field, at a position."""
+
+    name: str
+    value: str
+    position: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +189,10 @@ def _no_events(_: Change) -> Iterable[Event]:
     return ()
 
 
+def _no_listings(_: Record) -> Iterable[Listing]:
+    return ()
+
+
 TENANT_ID = Relation(
     name="tenant_id",
     to="tenants",
@@ -180,6 +215,10 @@ class Collection:
     editors: Rules = Rules()
     authors: Rules = Rules()
     """For staff other than administrators. Locked by default."""
+    site: SiteRules | None = None
+    """For the reader's site. Locked by default."""
+    listings: Callable[[Record], Iterable[Listing]] = _no_listings
+    """The ordered lists that a record is in, besides those by the items of its indexed fields."""
     is_auth: bool = False
     """Its records can sign in."""
     platform_records: bool = False
@@ -255,17 +294,40 @@ class Collection:
             return FREE
         if access is Access.EDITOR:
             return self.editors
+        if access is Access.SITE:
+            return Rules(read=self.site.read) if self.site else Rules()
         return self.authors if access is Access.AUTHOR else self.rules
 
     def readable(self, access: Access) -> tuple[Field, ...]:
         return self._readable[access]
 
+    def listed(self, record: Record | None) -> set[Listing]:
+        """Every ordered list that the record is in."""
+        if record is None:
+            return set()
+        created = record["created"]
+        by_item = (
+            Listing(each.name, item, created)
+            for each in self.indexed_lists
+            for item in record[each.name]
+        )
+        return {*by_item, *self.listings(record)}
+
     @cached_property
     def _readable(self) -> Mapping[Access, tuple[Field, ...]]:
         return {
-            access: tuple(each for each in self.all_fields if each.read <= access)
+            access: tuple(
+                each
+                for each in self.all_fields
+                if each.read <= access
+                and (access is not Access.SITE or each.name in self._on_the_site)
+            )
             for access in Access
         }
+
+    @cached_property
+    def _on_the_site(self) -> frozenset[str]:
+        return frozenset(("id", *self.site.fields) if self.site else ())
 
 
 class _Id(Field):

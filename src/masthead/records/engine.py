@@ -63,7 +63,10 @@ class ListRequest:
     filter: str | Expression = ""
     """Text in the filter language, or an expression that the face built itself."""
     after: tuple[str, str] | None = None
-    """The cursor: only records after this `created` and `id` in the default order."""
+    """The cursor: only records after this `created` and `id` in the default order, or after this
+    position and `id` in a listing."""
+    listing: tuple[str, str] | None = None
+    """The name and value of the listing whose records and order are wanted."""
     search: str = ""
     """Words, "phrases" and pre*fixes, all of which must match. Always newest first."""
     sort: str = ""
@@ -137,9 +140,13 @@ class Records:
 
     async def page(self, caller: Caller, collection: Collection, wanted: ListRequest) -> Page:
         access = self._may_read(caller, collection)
-        parsed = parse_given(wanted.filter, for_admin=not caller.is_reader)
-        expansion = Expansion.parse(wanted.expand)
         terms = read_query(wanted.search)
+        given = wanted.filter
+        if terms and access is Access.SITE:
+            assert collection.site is not None
+            given = collection.site.searched(caller.audience)
+        parsed = parse_given(given, for_admin=not caller.is_reader)
+        expansion = Expansion.parse(wanted.expand)
         if wanted.search and not terms:
             return Page([], wanted.page, wanted.per_page, -1 if wanted.skip_total else 0)
         shape = Shape(
@@ -152,6 +159,7 @@ class Records:
             wanted.after is not None,
             bool(terms),
             _needs_tenant(caller, expansion),
+            wanted.listing[0] if wanted.listing else "",
             wanted.max_bytes is not None,
         )
         found = self._search_values(caller, collection, wanted, terms) if terms else None
@@ -194,7 +202,7 @@ class Records:
             raise NotFound
         if len(rows) > 1:
             raise BadRequest(_SEVERAL_TENANTS)
-        record = prepared.rows.record(rows[0])
+        [record] = _shown(caller, collection, [prepared.rows.record(rows[0])])
         if expansion:
             await expand_records(self, caller, collection, [record], expansion, max_bytes)
         return record
@@ -302,6 +310,16 @@ class Records:
         to_record = engine_decoder(collection).record
         return [to_record(row) for row in rows]
 
+    async def next_position(
+        self, tenant_id: TenantId, collection: Collection, listing: tuple[str, str], after: str
+    ) -> str:
+        """Where the listing's next record after a position stands; '' if there is none. Of a list
+        by date, this is when the list changes by itself."""
+        statement = self._queries.next_position(collection, listing[0])
+        values = {"tenant": tenant_id, "listing_value": listing[1], "after": after}
+        rows = await self.database.fetch(scope_of(tenant_id), statement, statement.bind(values))
+        return str(rows[0][0]) if rows else ""
+
     async def due(
         self, collection: Collection, name: str, until: datetime, limit: int
     ) -> dict[TenantId, list[str]]:
@@ -358,7 +376,7 @@ class Records:
             "limit": limit,
         }
         rows = await self._fetch(caller, prepared, values, Context(caller, self.clock()), max_bytes)
-        return [prepared.rows.record(row) for row in rows]
+        return _shown(caller, collection, [prepared.rows.record(row) for row in rows])
 
     async def _validate_async(self, collection: Collection, given: Mapping[str, Any]) -> None:
         if validator := self._async_validators.get(collection.name):
@@ -373,6 +391,7 @@ class Records:
         wanted: ListRequest,
     ) -> tuple[list[Record], int]:
         prepared = await self._queries.page(shape, parsed, context)
+        collection = self.registry[shape.collection]
         offset = (wanted.page - 1) * wanted.per_page
         if offset > MAX_OFFSET:
             return [], 0
@@ -383,12 +402,15 @@ class Records:
         }
         if wanted.after:
             values["after_created"], values["after_id"] = wanted.after
+        if wanted.listing:
+            values["listing_value"] = wanted.listing[1]
         if parsed:
             for slot in prepared.slots:
                 values[slot.parameter] = slot.coerce(parsed.values[slot.position])
         rows = await self._fetch(caller, prepared, values, context, wanted.max_bytes)
         to_record = prepared.rows.record
-        return [to_record(row) for row in rows], prepared.weight(rows)
+        records = _shown(caller, collection, [to_record(row) for row in rows])
+        return records, prepared.weight(rows)
 
     async def _fetch(
         self,
@@ -478,6 +500,13 @@ class Records:
         if len(found) > 1:
             raise BadRequest(_SEVERAL_TENANTS)
         return in_tenant(caller, TenantId(found[0]["tenant_id"]))
+
+
+def _shown(caller: Caller, collection: Collection, records: list[Record]) -> list[Record]:
+    if caller.kind is not Kind.SITE or collection.site is None:
+        return records
+    show = collection.site.show
+    return [show(record, caller.audience) for record in records]
 
 
 def _check_id(record_id: str) -> None:

@@ -8,6 +8,7 @@ from masthead.records.fields.documents import TextList
 from masthead.records.fields.secrets import Secret
 from masthead.records.fields.text import Text, Url
 from masthead.records.fields.values import Date, Flag, Number, Select
+from masthead.site.appearance import ACCENT_COLOR, LANGUAGE, THEME, Links, TimeZone
 from masthead.site.custom_domain import CustomDomain
 
 site_settings = Collection(
@@ -25,6 +26,17 @@ site_settings = Collection(
         Text(name="site_description", max=2000),
         Url(name="site_logo"),
         Url(name="site_favicon"),
+        ACCENT_COLOR,
+        LANGUAGE,
+        TimeZone(
+            name="time_zone",
+            help="The time zone of dates on the site, such as Europe/Lisbon. Empty is UTC.",
+        ),
+        Links(
+            name="navigation",
+            help="The links at the top of every page: a list of objects with `label` and `url`.",
+        ),
+        THEME,
         Flag(name="members_enabled", default=True),
         Flag(name="comments_enabled", default=True),
         TextList(

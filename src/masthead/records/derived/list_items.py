@@ -51,6 +51,27 @@ def _is_item(node: Operand) -> bool:
     return node == Identifier(("@request", "auth", "id"))
 
 
+def listing_rows(items: FromClause, collection: Collection, listing: str) -> ColumnElement[bool]:
+    """The rows of one listing of published records; the value is a parameter."""
+    value = sa.bindparam("listing_value", required=True, type_=dialects.Text())
+    return item_rows(items, collection, listing, value)
+
+
+def next_position(collection: Collection, listing: str) -> sa.Select[Any]:
+    """The first position of a listing after the parameter `after`."""
+    items = listed_values
+    return (
+        sa.select(items.c.created)
+        .where(
+            items.c.tenant_id == sa.bindparam("tenant", required=True),
+            listing_rows(items, collection, listing),
+            items.c.created > sa.bindparam("after", required=True, type_=dialects.Text()),
+        )
+        .order_by(items.c.created)
+        .limit(1)
+    )
+
+
 def item_rows(
     items: FromClause, collection: Collection, field: str, value: ColumnElement[Any]
 ) -> ColumnElement[bool]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import sqlalchemy as sa
 
 from masthead.ids import TenantId
-from masthead.records.collection import Change, Collection, Counter, Record
+from masthead.records.collection import Change, Collection, Counter, Listing, Record
 from masthead.records.derived.list_items import listed_values
 from masthead.records.search import terms as search_terms
 from masthead.records.search.index import queue_for_indexing, remove_from_queue
@@ -49,12 +49,17 @@ class DerivedRows:
         record = change.record
         key = _RecordKey(tenant_id, collection.name, record["created"], record["id"])
         await self._update_counters(tx, key, collection, change)
-        for field in collection.indexed_lists:
-            before, after = _items(change.old, field.name), _items(change.new, field.name)
-            if before or after:
-                await self._update_items(tx, key, field.name, before, after)
+        before, after = collection.listed(change.old), collection.listed(change.new)
+        await self._update_items(tx, key, before, after)
         if collection.searchable:
             await self._update_search_queue(tx, key, version, collection, change)
+
+    async def list_again(
+        self, tx: Transaction, tenant_id: TenantId, collection: Collection, record: Record
+    ) -> None:
+        """Writes the listings of a record that was saved before the collection had them."""
+        key = _RecordKey(tenant_id, collection.name, record["created"], record["id"])
+        await self._update_items(tx, key, set(), collection.listed(record))
 
     async def _update_counters(
         self, tx: Transaction, key: _RecordKey, collection: Collection, change: Change
@@ -69,14 +74,11 @@ class DerivedRows:
         await tx.defer(self._add_to_counter, rows, adding=True)
 
     async def _update_items(
-        self, tx: Transaction, key: _RecordKey, field: str, before: set[str], after: set[str]
+        self, tx: Transaction, key: _RecordKey, before: set[Listing], after: set[Listing]
     ) -> None:
         removed, added = before - after, after - before
-        for statement, items in ((self._delete_item, removed), (self._insert_item, added)):
-            rows = [
-                (key.tenant_id, key.collection, field, item, key.created, key.record_id)
-                for item in items
-            ]
+        for statement, listings in ((self._delete_item, removed), (self._insert_item, added)):
+            rows = [(key.tenant_id, key.collection, *each, key.record_id) for each in listings]
             if rows:
                 await tx.defer(statement, rows)
 
@@ -114,7 +116,3 @@ class _RecordKey(NamedTuple):
 
 def _buckets(record: Record | None, counter: Counter) -> set[str]:
     return set() if record is None else counter.buckets(record)
-
-
-def _items(record: Record | None, name: str) -> set[str]:
-    return set() if record is None else set(record[name])

@@ -17,12 +17,14 @@ class Access(IntEnum):
 
     PUBLIC = 0
     MEMBER = 1
-    AUTHOR = 2
-    EDITOR = 3
-    ADMIN = 4
-    PLATFORM = 5
-    ENGINE = 6
-    """Only the engine itself."""
+    SITE = 2
+    """The reader's site, which shows the fields that a collection's site rules name."""
+    AUTHOR = 3
+    EDITOR = 4
+    ADMIN = 5
+    PLATFORM = 6
+    ENGINE = 7
+    """Nobody outside the engine."""
 
 
 class FieldError(Exception):

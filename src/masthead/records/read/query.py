@@ -15,7 +15,14 @@ from sqlalchemy.sql.selectable import FromClause
 from masthead import clock
 from masthead.caller import Caller, Kind
 from masthead.records.collection import TENANT_ID, Collection, Record, Registry, collection_id
-from masthead.records.derived.list_items import has_any_item, is_item_lookup, joined, listed_values
+from masthead.records.derived.list_items import (
+    has_any_item,
+    is_item_lookup,
+    joined,
+    listed_values,
+    listing_rows,
+    next_position,
+)
 from masthead.records.derived.totals import TotalPlan, plan_total
 from masthead.records.fields.base import Access, Decoder, Field
 from masthead.records.fields.relation_list import RelationList
@@ -37,6 +44,7 @@ T = TypeVar("T")
 _ACCESS = {
     Kind.GUEST: Access.PUBLIC,
     Kind.MEMBER: Access.MEMBER,
+    Kind.SITE: Access.SITE,
     Kind.AUTHOR: Access.AUTHOR,
     Kind.EDITOR: Access.EDITOR,
     Kind.OWNER: Access.ADMIN,
@@ -65,6 +73,8 @@ class Shape:
     with_tenant: bool = False
     """Reads `tenant_id` even where the caller may not see it: without a tenant, relations are
     expanded within each record's own."""
+    listing: str = ""
+    """The listing whose order the rows have, instead of the order of their creation."""
     sized: bool = False
     """The database refuses rows of too many bytes before they are read."""
 
@@ -207,6 +217,10 @@ class Queries:
         """Selects the record `id` if the rule holds for it."""
         return self._cached(("allowed", shape, rule), lambda: self._compile_allowed(shape, rule))
 
+    def next_position(self, collection: Collection, listing: str) -> Statement:
+        key = ("next position", collection.name, listing)
+        return self._cached(key, lambda: self._database.compile(next_position(collection, listing)))
+
     def some(self, shape: Shape, by: str) -> Prepared:
         """The records whose field `by` is one of the `keys`, for expanding a relation."""
         return self._cached(("some", shape, by), lambda: self._compile_some(shape, by))
@@ -238,9 +252,12 @@ class Queries:
             return self._finish(_paged(self._found(query, ref, shape.after)), compiler, shape)
         columns = OrderColumns(ref.table.c.created, ref.table.c.id)
         item = _item_of(ref.collection, wanted) if shape.has_tenant else None
-        if item is not None:
+        if shape.listing or item is not None:
             items = listed_values.alias()
-            compiler.driving = (item, items)
+            if shape.listing:
+                query = query.where(listing_rows(items, ref.collection, shape.listing))
+            elif item is not None:
+                compiler.driving = (item, items)
             query = query.select_from(joined(items, ref.table))
             query = query.where(items.c.tenant_id == sa.bindparam("tenant", required=True))
             columns = OrderColumns(items.c.created, items.c.record_id)

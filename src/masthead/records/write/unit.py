@@ -241,6 +241,11 @@ class Unit:
         await self._delete(collection, old)
         return old
 
+    async def list_again(self, collection: Collection, record_id: str) -> None:
+        """Puts a record into the listings that its collection has had only since it was saved."""
+        for record in await self.find(collection, {"id": record_id}, limit=1):
+            await self._context.derived.list_again(self._tx, self.tenant_id, collection, record)
+
     async def enqueue(self, kind: str, payload: Mapping[str, Any], run_at: str = "") -> str:
         """Adds a job that becomes visible to workers with the commit of this change."""
         job = new_job(self.tenant_id, kind, payload, self._now, run_at)

@@ -1,0 +1,147 @@
+"""Posts on the reader's site: which have a place there, in which lists, and how much of them a
+reader gets. Pages, feeds, search and cached answers all read through these rules."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from masthead.caller import Audience
+from masthead.records.collection import Listing, Record, Save, SiteRules
+from masthead.records.fields.base import Access
+from masthead.records.fields.text import Text
+from masthead.records.fields.values import Number
+from masthead.records.read.plain_text import plain_text
+from masthead.records.write.publication import PUBLISHED
+from masthead.records.write.slugs import slugify
+
+PUBLISHED_LIST, TAG_LIST, AUTHOR_LIST = "published", "published tags", "published authors"
+
+SUMMARY_LENGTH: Final = 300
+_SUMMARY_SOURCE: Final = 20_000
+"""Characters of HTML in which the beginning of the text is looked for."""
+_CHARACTERS_A_MINUTE: Final = 1_300
+_COUNTED_AT_ONCE: Final = 200_000
+"""Longer texts are measured by their beginning, so that a save takes no longer for them."""
+
+# What editors write by hand, what Ghost and WordPress leave, and our editor's own.
+_PAYWALL: Final = re.compile(
+    r"<hr\b[^>]{0,200}\bclass=[\"']?paywall\b[^>]{0,200}>|<!--\s{0,20}(?:more|members-only)[^>]{0,200}-->",
+    re.IGNORECASE,
+)
+_TAG: Final = re.compile(r"<[^>]*+>")
+
+SUMMARY = Text(
+    name="summary",
+    max=SUMMARY_LENGTH + 1,
+    read=Access.SITE,
+    write=Access.ENGINE,
+    help="The beginning of the text as far as everyone may read it, for lists without an excerpt.",
+)
+READING_MINUTES = Number(
+    name="reading_minutes",
+    read=Access.SITE,
+    write=Access.ENGINE,
+    help="How long reading the post takes.",
+)
+
+_NEEDS: Final = {
+    "public": Audience.GUEST,
+    "members": Audience.FREE,
+    "paid": Audience.PAID,
+}
+
+
+def summarized(save: Save) -> Mapping[str, Any]:
+    """What lists show of a text, made when the text is saved."""
+    old, new = save.old, save.new
+    if old and all(old[name] == new[name] for name in ("content_html", "visibility")):
+        return {}
+    html = new["content_html"]
+    return {"summary": _summary(html, new["visibility"]), "reading_minutes": reading_minutes(html)}
+
+
+def _summary(html: str, visibility: str) -> str:
+    shown = html if visibility == "public" else before_paywall(html)
+    text = plain_text(shown[:_SUMMARY_SOURCE], SUMMARY_LENGTH)
+    if len(text) <= SUMMARY_LENGTH:
+        return text
+    return text[:SUMMARY_LENGTH].rpartition(" ")[0].rstrip(".,;:–- ") + "…"
+
+
+def reading_minutes(html: str) -> int:
+    if not html:
+        return 0
+    counted = html[:_COUNTED_AT_ONCE]
+    characters = len(_TAG.sub("", counted)) * len(html) / len(counted)
+    return max(1, round(characters / _CHARACTERS_A_MINUTE))
+
+
+def before_paywall(html: str) -> str:
+    """The part of a gated post that everyone may read: nothing where it has no paywall."""
+    marker = _PAYWALL.search(html)
+    return html[: marker.start()] if marker else ""
+
+
+def without_paywall(html: str) -> str:
+    return _PAYWALL.sub("", html)
+
+
+def tag_slug(tag: str) -> str:
+    return slugify(tag)
+
+
+def listings(post: Record) -> Iterator[Listing]:
+    """In order of publication: all posts, those of a tag, and those of an author."""
+    if post["status"] != PUBLISHED:
+        return
+    at = post["published_at"]
+    yield Listing(PUBLISHED_LIST, "", at)
+    for tag in post["tags"]:
+        yield Listing(TAG_LIST, tag_slug(tag), at)
+    # A post without authors is the site owner's.
+    for author in post["authors"] or [""]:
+        yield Listing(AUTHOR_LIST, author, at)
+
+
+def is_open(post: Record, audience: Audience) -> bool:
+    return audience >= _NEEDS.get(post["visibility"], Audience.STAFF)
+
+
+def _shown(post: Record, audience: Audience) -> Record:
+    if is_open(post, audience):
+        return {**post, "is_open": True}
+    shown = {**post, "is_open": False}
+    if "content_html" in shown:
+        shown["content_html"] = before_paywall(shown["content_html"])
+    return shown
+
+
+def _searched(audience: Audience) -> str:
+    closed = [name for name, needed in _NEEDS.items() if audience < needed]
+    return " && ".join(f"visibility != '{name}'" for name in closed)
+
+
+SITE = SiteRules(
+    read="status = 'published' && published_at != '' && published_at <= @now",
+    fields=(
+        "title",
+        "slug",
+        "content_html",
+        "excerpt",
+        "summary",
+        "reading_minutes",
+        "visibility",
+        "published_at",
+        "tags",
+        "authors",
+        "featured_image",
+        "seo_title",
+        "seo_description",
+        "created",
+        "updated",
+    ),
+    show=_shown,
+    searched=_searched,
+)
