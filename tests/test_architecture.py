@@ -52,7 +52,7 @@ MAY_SPEAK_SQL = (
     "limits/store",
     "identity/key_authentication.py",
     "web/v1/idempotency.py",
-    "web/v1/cache.py",
+    "web/cache.py",
     # What AI has cost is no record either.
     "ai/ledger.py",
     # The deliveries' own queue and its tables.

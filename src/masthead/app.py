@@ -25,6 +25,7 @@ from masthead.comments.v1 import routes as comment_table
 from masthead.commerce.jobs import mark_abandoned
 from masthead.config.keyring import KeyRing
 from masthead.config.settings import Settings
+from masthead.errors import MastheadError
 from masthead.events.log import EventLog
 from masthead.identity.accounts import Accounts
 from masthead.identity.directory import TenantDirectory
@@ -54,11 +55,17 @@ from masthead.password_reset.http import reset_routes
 from masthead.password_reset.resets import PasswordResets
 from masthead.payments.receiver import payment_routes
 from masthead.payments.reconcile import Reconciliation
+from masthead.posts import jobs as post_jobs
 from masthead.posts.v1 import routes as post_table
 from masthead.privacy import jobs as privacy_jobs
 from masthead.privacy.http import PrivacyServices, privacy_routes
 from masthead.privacy.limits import RequestLimit
 from masthead.privacy.service import Privacy, build_privacy
+from masthead.reader.accent_style import accent_routes
+from masthead.reader.endpoint import SitePages
+from masthead.reader.request import ReaderServices
+from masthead.reader.routes import OtherAddresses, reader_routes
+from masthead.reader.themes import Themes
 from masthead.record_api.call import RecordStoreServices, identify
 from masthead.record_api.errors import send_error as send_record_store_error
 from masthead.record_api.routes import PREFIXES as RECORD_STORE_PREFIXES
@@ -74,16 +81,17 @@ from masthead.storage.database import Database
 from masthead.storage.migrate import migrate
 from masthead.storage.objects import ObjectStore
 from masthead.web import pages
+from masthead.web.assets import assets_routes
 from masthead.web.asyncapi.endpoint import event_description_routes
+from masthead.web.cache import AnswerCache
 from masthead.web.compression import Compression
 from masthead.web.cors import Cors
 from masthead.web.dispatch import Dispatch
-from masthead.web.errors import ErrorResponders, unknown_path
+from masthead.web.errors import ErrorResponders
 from masthead.web.health import Health, build_revision
 from masthead.web.openapi.endpoints import description_routes
 from masthead.web.openapi.service import service_description_routes
 from masthead.web.request_middleware import RequestMiddleware
-from masthead.web.v1.cache import AnswerCache
 from masthead.web.v1.call import V1Services
 from masthead.web.v1.errors import error_responder
 from masthead.web.v1.idempotency import Idempotency
@@ -193,6 +201,7 @@ def job_handlers(parts: Parts) -> Mapping[str, Handler]:
     settings = parts.settings
     return {
         **media_jobs.handlers(parts.records, parts.objects),
+        **post_jobs.handlers(parts.records),
         **mail_jobs.handlers(parts.mail, transport_of(settings), settings.mail_from),
         **parts.resets.handlers(),
         **parts.privacy.work.handlers(),
@@ -279,6 +288,15 @@ def http_app(parts: Parts) -> RequestMiddleware:
         ReadLimit(parts.limit_store, parts.records.clock),
     )
     revision = build_revision(os.environ.get("SOURCE_REVISION", ""))
+    site_pages = SitePages(
+        ReaderServices(
+            parts.records,
+            Themes(parts.settings.themes_dir),
+            parts.settings,
+            partial(identify, services),
+        ),
+        AnswerCache(parts.versions, parts.records.clock),
+    )
     faces = Dispatch(
         [
             *record_routes(services),
@@ -295,8 +313,11 @@ def http_app(parts: Parts) -> RequestMiddleware:
             ),
             *reset_routes(parts.resets),
             Route("/api/health", Health(parts.database, revision, parts.records.clock)),
+            *reader_routes(site_pages),
+            *accent_routes(),
+            *assets_routes(*site_pages.services.themes.assets.values()),
         ],
-        fallback=_not_found,
+        fallback=OtherAddresses(site_pages),
     )
     return RequestMiddleware(
         Cors(Compression(faces)), parts.directory, parts.settings, error_responders(parts.settings)
@@ -306,7 +327,7 @@ def http_app(parts: Parts) -> RequestMiddleware:
 def error_responders(settings: Settings) -> ErrorResponders:
     """The format of errors by path."""
     return ErrorResponders(
-        send_record_store_error,
+        _send_error,
         {
             # Also for health, AI, data protection, payments and unknown paths.
             "/api/": error_responder(settings.error_codes),
@@ -430,5 +451,7 @@ def create_app() -> Service:
     return Service(settings)
 
 
-async def _not_found(scope: Scope, _receive: Receive, _send: Send) -> None:
-    raise unknown_path(scope, "There is no such address.")
+async def _send_error(scope: Scope, send: Send, error: MastheadError) -> None:
+    """Outside the faces, a browser gets a page."""
+    send_error = pages.send_error if pages.wants_html(scope) else send_record_store_error
+    await send_error(scope, send, error)

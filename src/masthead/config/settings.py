@@ -118,6 +118,9 @@ class Settings:
     base_domain: str = _setting(
         parse_domain, "Tenants are `<slug>.<base domain>`.", default="localhost"
     )
+    themes_dir: Path | None = _setting(
+        parse_path, "A folder of themes for the reader's site: see [Themes](themes.md)."
+    )
     default_tenant: str | None = _setting(
         parse_slug, "Slug of the tenant that the bare host serves (a single-tenant install)."
     )

@@ -76,6 +76,13 @@ class Upload:
             else:
                 yield await _in_thread(self._read, start, chunk_bytes)
 
+    async def fill(self, chunks: AsyncIterator[bytes]) -> None:
+        """For a file that does not come from a form."""
+        async for chunk in chunks:
+            self._feed(chunk)
+            await self._flush(is_complete=False)
+        await self._flush(is_complete=True)
+
     def close(self) -> None:
         self.file.close()
 

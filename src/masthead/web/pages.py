@@ -17,7 +17,7 @@ from starlette.types import Scope, Send
 from masthead import errors
 from masthead.errors import MastheadError
 from masthead.web.answers import RawHeaders, header, send_bytes, send_json
-from masthead.web.errors import InternalError, retry_after
+from masthead.web.errors import InternalError, MethodNotAllowed, retry_after
 
 _HERE = Path(__file__).parent
 
@@ -54,6 +54,7 @@ ERRORS: tuple[tuple[type[MastheadError], int, str, str], ...] = (
     (errors.Unauthenticated, 401, "unauthorized", "Please sign in"),
     (errors.Forbidden, 403, "forbidden", "Not possible right now"),
     (errors.NotFound, 404, "not_found", "There is nothing here"),
+    (MethodNotAllowed, 405, "method_not_allowed", "That is not possible here"),
     (errors.Conflict, 409, "conflict", "Something changed meanwhile"),
     (errors.TooLarge, 413, "too_large", "That is too much"),
     (errors.RateLimited, 429, "rate_limited", "Please wait a moment"),
@@ -83,16 +84,21 @@ async def send_page(scope: Scope, send: Send, page: Page) -> None:
 
 async def send_error(scope: Scope, send: Send, error: MastheadError) -> None:
     """The error response of paths for browsers: see `app.error_responders`."""
-    status, code, title = next(
-        ((status, code, title) for kind, status, code, title in ERRORS if isinstance(error, kind)),
-        (500, "internal_error", "Something went wrong"),
-    )
+    status, code, title = described(error)
     headers = retry_after(status, error)
     if wants_json(scope):
         body = {"status": status, "code": code, "message": str(error), "data": {}}
         await send_json(send, status, body, (*_PRIVATE, *headers))
     else:
         await _send_html(scope, send, Page(code, title, (str(error),), status=status), headers)
+
+
+def described(error: MastheadError) -> tuple[int, str, str]:
+    """The status, code and title of an error."""
+    return next(
+        ((status, code, title) for kind, status, code, title in ERRORS if isinstance(error, kind)),
+        (500, "internal_error", "Something went wrong"),
+    )
 
 
 async def _send_html(scope: Scope, send: Send, page: Page, headers: RawHeaders | tuple[()]) -> None:

@@ -1,0 +1,118 @@
+"""Posts as lists show them, with their authors, tags and pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from urllib.parse import quote
+
+import msgspec
+
+from masthead import clock
+from masthead.identity.tenants import superusers
+from masthead.posts.collection import posts
+from masthead.posts.site import PUBLISHED_LIST, tag_slug
+from masthead.reader.pictures import pictures_of
+from masthead.reader.request import SiteRequest
+from masthead.reader.views import Author, Card, Link, Pager, Picture
+from masthead.records.collection import Record
+from masthead.records.engine import ListRequest
+
+CARD_FIELDS = frozenset(
+    {
+        "title",
+        "slug",
+        "excerpt",
+        "summary",
+        "reading_minutes",
+        "visibility",
+        "published_at",
+        "tags",
+        "authors",
+        "featured_image",
+    }
+)
+_BEFORE = "before"
+
+
+async def listed_posts(
+    request: SiteRequest, count: int, listing: tuple[str, str] = (PUBLISHED_LIST, "")
+) -> tuple[list[Record], Pager]:
+    """A page of posts, newest first, beginning where the address says."""
+    found = await request.records.page(
+        request.caller,
+        posts,
+        ListRequest(
+            per_page=count + 1,
+            listing=listing,
+            after=_position(request.query.get(_BEFORE, "")),
+            names=CARD_FIELDS,
+            skip_total=True,
+        ),
+    )
+    items = found.items[:count]
+    older = ""
+    if len(found.items) > count:
+        position = f"{items[-1]['published_at']}_{items[-1]['id']}"
+        older = f"{quote(request.path)}?{_BEFORE}={quote(position, safe='')}"
+    return items, Pager(quote(request.path) if _BEFORE in request.query else "", older)
+
+
+def _position(text: str) -> tuple[str, str] | None:
+    moment, _, record_id = text.rpartition("_")
+    return (moment, record_id) if moment and record_id else None
+
+
+async def cards_of(request: SiteRequest, found: Iterable[Record]) -> tuple[Card, ...]:
+    items = list(found)
+    authors = await authors_of(request, items)
+    pictures = await pictures_of(request, [item["featured_image"] for item in items])
+    return tuple(_card(request, item, authors, pictures) for item in items)
+
+
+def _card(
+    request: SiteRequest,
+    post: Record,
+    authors: Mapping[str, Author],
+    pictures: Mapping[str, Picture],
+) -> Card:
+    written_by = post["authors"] or [request.tenant_record["owner_id"]]
+    return Card(
+        title=post["title"],
+        url=f"/posts/{quote(post['slug'])}",
+        excerpt=post["excerpt"] or post["summary"],
+        published=local_time(request, post["published_at"]),
+        minutes=post["reading_minutes"],
+        authors=tuple(authors[each] for each in written_by if each in authors),
+        tags=tuple(tag_link(tag) for tag in msgspec.json.decode(post["tags"])),
+        picture=pictures.get(post["featured_image"]),
+        audience=post["visibility"],
+        is_open=post["is_open"],
+    )
+
+
+async def authors_of(request: SiteRequest, found: Iterable[Record]) -> dict[str, Author]:
+    """By id. Without any author, a post is the owner's."""
+    wanted: set[str] = set()
+    for post in found:
+        wanted.update(post["authors"] or [request.tenant_record["owner_id"]])
+    wanted.discard("")
+    if not wanted:
+        return {}
+    staff = await request.records.related(
+        request.caller, superusers, "id", sorted(wanted), len(wanted)
+    )
+    return {each["id"]: author_of(each) for each in staff}
+
+
+def author_of(account: Record) -> Author:
+    url = f"/authors/{quote(account['slug'])}" if account["slug"] else ""
+    return Author(account["name"], url, account["bio"], account["picture"])
+
+
+def tag_link(tag: str) -> Link:
+    return Link(tag, f"/tags/{quote(tag_slug(tag))}")
+
+
+def local_time(request: SiteRequest, text: str) -> datetime:
+    return clock.from_text(text).astimezone(request.time_zone)

@@ -1,0 +1,37 @@
+"""The front page: a lead story, a few more with pictures, and the rest as lines."""
+
+from __future__ import annotations
+
+from masthead.reader.cards import cards_of, listed_posts
+from masthead.reader.endpoint import Drawn
+from masthead.reader.request import SiteRequest
+from masthead.reader.site import FEEDS, json_ld, site_of
+from masthead.reader.views import Head, HomePage, Link
+
+CARDS = 3
+LINES = 10
+
+
+async def home(request: SiteRequest) -> Drawn:
+    found, pager = await listed_posts(request, 1 + CARDS + LINES)
+    cards = await cards_of(request, found)
+    site = site_of(request)
+    head = Head(
+        title=site.name,
+        description=site.description,
+        feeds=tuple(Link(site.name, address) for _, address in FEEDS),
+        image=site.logo,
+        data=json_ld(
+            {
+                "@context": "https://schema.org",
+                "@type": "WebSite",
+                "name": site.name,
+                "url": site.url + "/",
+                "description": site.description,
+            }
+        ),
+    )
+    if pager.newer:
+        return Drawn("home.html", head, HomePage(None, (), cards, pager))
+    page = HomePage(cards[0] if cards else None, cards[1 : 1 + CARDS], cards[1 + CARDS :], pager)
+    return Drawn("home.html", head, page)

@@ -1,0 +1,96 @@
+"""The posts of a tag and of an author, the archive and the search."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from urllib.parse import quote
+
+from masthead.errors import BadRequest, NotFound
+from masthead.identity.tenants import superusers
+from masthead.posts.collection import posts
+from masthead.posts.site import AUTHOR_LIST, TAG_LIST, tag_slug
+from masthead.reader.cards import CARD_FIELDS, author_of, cards_of, listed_posts
+from masthead.reader.endpoint import Drawn
+from masthead.reader.request import SiteRequest
+from masthead.reader.site import site_of
+from masthead.reader.views import (
+    ArchivePage,
+    Card,
+    Head,
+    Link,
+    ListPage,
+    Month,
+    SearchPage,
+)
+from masthead.records.engine import ListRequest
+
+PER_PAGE = 15
+PER_ARCHIVE_PAGE = 100
+MAX_SEARCH = 200
+"""Characters of a search."""
+
+
+async def tag(request: SiteRequest, slug: str) -> Drawn:
+    found, pager = await listed_posts(request, PER_PAGE, (TAG_LIST, slug))
+    if not found:
+        raise NotFound("No post has this tag.")
+    cards = await cards_of(request, found)
+    name = next(link.label for link in cards[0].tags if tag_slug(link.label) == slug)
+    site = site_of(request)
+    feed = Link(f"{name}, {site.name}", f"/tags/{quote(slug)}/feed.xml")
+    head = Head(title=f"{name} · {site.name}", feeds=(feed,))
+    return Drawn("list.html", head, ListPage(name, "", cards, pager))
+
+
+async def author(request: SiteRequest, slug: str) -> Drawn:
+    staff = await request.records.page(
+        request.caller,
+        superusers,
+        ListRequest(per_page=1, filter=_equals("slug", slug), skip_total=True),
+    )
+    if not staff.items:
+        raise NotFound("There is no such author.")
+    account = staff.items[0]
+    found, pager = await listed_posts(request, PER_PAGE, (AUTHOR_LIST, account["id"]))
+    if not found and account["id"] == request.tenant_record["owner_id"]:
+        # What names no author is the owner's.
+        found, pager = await listed_posts(request, PER_PAGE, (AUTHOR_LIST, ""))
+    who, site = author_of(account), site_of(request)
+    head = Head(title=f"{who.name} · {site.name}", description=who.bio[:160], image=who.picture)
+    cards = await cards_of(request, found)
+    return Drawn("list.html", head, ListPage(who.name, who.bio, cards, pager, who))
+
+
+async def archive(request: SiteRequest) -> Drawn:
+    found, pager = await listed_posts(request, PER_ARCHIVE_PAGE)
+    cards = await cards_of(request, found)
+    months = tuple(
+        Month(f"{year}-{month:02}", tuple(group))
+        for (year, month), group in groupby(cards, key=_month)
+    )
+    head = Head(title=f"Archive · {site_of(request).name}")
+    return Drawn("archive.html", head, ArchivePage(months, (), pager))
+
+
+def _month(card: Card) -> tuple[int, int]:
+    return card.published.year, card.published.month
+
+
+async def search(request: SiteRequest) -> Drawn:
+    query = " ".join(request.query.get("q", "").split())[:MAX_SEARCH]
+    cards: tuple[Card, ...] = ()
+    if query:
+        wanted = ListRequest(per_page=20, search=query, names=CARD_FIELDS, skip_total=True)
+        try:
+            found = await request.records.page(request.caller, posts, wanted)
+        except BadRequest:
+            # More words than a search takes.
+            found = None
+        cards = await cards_of(request, found.items) if found else ()
+    head = Head(title=f"Search · {site_of(request).name}", noindex=True)
+    return Drawn("search.html", head, SearchPage(query, cards), is_cached=False)
+
+
+def _equals(name: str, value: str) -> str:
+    escaped = value.replace("\\", "\\\\").replace("'", "\\'")
+    return f"{name} = '{escaped}'"

@@ -1,0 +1,60 @@
+"""The addresses of the reader's site."""
+
+from __future__ import annotations
+
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from masthead.errors import NotFound
+from masthead.reader.endpoint import Result, SitePages
+from masthead.reader.feeds import atom, json_feed, rss
+from masthead.reader.machines import robots, sitemap_index, sitemap_month, sitemap_pages
+from masthead.reader.pages.home import home
+from masthead.reader.pages.lists import archive, author, search, tag
+from masthead.reader.pages.texts import post, text_page
+from masthead.reader.request import SiteRequest
+from masthead.web.errors import unknown_path
+
+
+def reader_routes(pages: SitePages) -> list[Route]:
+    return [
+        Route("/", pages.endpoint(home)),
+        Route("/archive", pages.endpoint(archive)),
+        Route("/search", pages.endpoint(search)),
+        Route("/posts/{slug}", pages.endpoint(post, "slug")),
+        Route("/tags/{slug}", pages.endpoint(tag, "slug")),
+        Route("/authors/{slug}", pages.endpoint(author, "slug")),
+        Route("/feed.xml", pages.endpoint(rss, for_guests=True)),
+        Route("/atom.xml", pages.endpoint(atom, for_guests=True)),
+        Route("/feed.json", pages.endpoint(json_feed, for_guests=True)),
+        Route("/tags/{slug}/feed.xml", pages.endpoint(rss, "slug", for_guests=True)),
+        Route("/tags/{slug}/atom.xml", pages.endpoint(atom, "slug", for_guests=True)),
+        Route("/tags/{slug}/feed.json", pages.endpoint(json_feed, "slug", for_guests=True)),
+        Route("/robots.txt", pages.endpoint(robots, for_guests=True)),
+        Route("/sitemap.xml", pages.endpoint(sitemap_index, for_guests=True)),
+        Route("/sitemap/pages.xml", pages.endpoint(sitemap_pages, for_guests=True)),
+        Route("/sitemap/{month}.xml", pages.endpoint(sitemap_month, "month", for_guests=True)),
+    ]
+
+
+OTHER_FACES = ("/api/", "/admin", "/assets/", "/media/", "/member/", "/_/")
+"""Of what no page of a site can have the address."""
+
+
+class OtherAddresses:
+    """What no route has: pages at `/<slug>`, old addresses, and the site's own "not found"."""
+
+    def __init__(self, pages: SitePages) -> None:
+        self._pages = pages
+
+    async def __call__(self, scope: Scope, _receive: Receive, send: Send) -> None:
+        if scope["path"].startswith(OTHER_FACES):
+            raise unknown_path(scope, "There is no such address.")
+        slug = scope["path"][1:]
+
+        async def make(request: SiteRequest) -> Result:
+            if not slug or "/" in slug:
+                raise NotFound("There is nothing at this address.")
+            return await text_page(request, slug)
+
+        await self._pages.send(scope, send, make)

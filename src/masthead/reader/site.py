@@ -1,0 +1,60 @@
+"""The parts that every page of a site has: its name, links, reader and what machines learn."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import msgspec
+from markupsafe import Markup
+
+from masthead.caller import Audience
+from masthead.reader.accent_style import accent_url
+from masthead.reader.request import SiteRequest
+from masthead.reader.views import Chrome, Head, Link, Reader, Site
+from masthead.site.address import site_url
+
+FEEDS = (
+    ("application/rss+xml", "/feed.xml"),
+    ("application/atom+xml", "/atom.xml"),
+    ("application/feed+json", "/feed.json"),
+)
+
+
+def site_of(request: SiteRequest) -> Site:
+    record = request.site_record
+    return Site(
+        name=record["site_name"] or request.tenant.name,
+        description=record["site_description"],
+        url=site_url(request.services.settings, request.tenant.slug, record["custom_domain"]),
+        language=record["language"] or "en",
+        logo=record["site_logo"],
+        favicon=record["site_favicon"],
+        style=accent_url(record["accent_color"]),
+        navigation=tuple(
+            Link(each["label"], each["url"], each["url"] == request.path)
+            for each in record["navigation"] or ()
+        ),
+        members_enabled=False,
+        comments_enabled=False,
+    )
+
+
+def chrome_of(request: SiteRequest, head: Head) -> Chrome:
+    """Only what holds for everyone of the same audience: the page is cached for all of them."""
+    site = site_of(request)
+    reader = Reader(
+        is_member=request.audience >= Audience.FREE,
+        is_paid=request.audience >= Audience.PAID,
+        is_staff=request.audience >= Audience.STAFF,
+    )
+    if not head.canonical:
+        head = replace(head, canonical=site.url + request.path)
+    return Chrome(site, reader, head, request.path)
+
+
+def json_ld(value: object) -> Markup:
+    """JSON in which no character can end the script element that it stands in."""
+    text = msgspec.json.encode(value).decode()
+    for character in "<>&":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return Markup(text)  # noqa: S704  (nothing in it is markup)

@@ -1,0 +1,231 @@
+"""What a template of the reader's site gets: plain values, and nothing that leads elsewhere.
+
+A theme may come from an operator's folder, so a view holds no record, no database and no setting.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from markupsafe import Markup
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    label: str
+    url: str
+    is_current: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """The site as its settings describe it."""
+
+    name: str
+    description: str
+    url: str
+    """Without a slash at the end."""
+    language: str
+    """A BCP 47 tag, such as `en` or `pt-BR`."""
+    logo: str = ""
+    favicon: str = ""
+    style: str = ""
+    """The address of the style sheet with the site's accent colour."""
+    navigation: tuple[Link, ...] = ()
+    members_enabled: bool = True
+    comments_enabled: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Who reads the page."""
+
+    is_member: bool = False
+    is_paid: bool = False
+    is_staff: bool = False
+    name: str = ""
+    form_token: str = ""
+    """What a signed-in reader's forms send along, so that no other site can send them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    src: str
+    alt: str = ""
+    width: int = 0
+    """0 where the size is not known."""
+    height: int = 0
+    sources: tuple[tuple[str, str], ...] = ()
+    """Better formats, best first: a MIME type and its `srcset`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Author:
+    name: str
+    url: str
+    bio: str = ""
+    picture: str = ""
+
+    @property
+    def initials(self) -> str:
+        words = self.name.split()
+        return "".join(word[0] for word in (*words[:1], *words[1:][-1:])).upper()
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A post in a list."""
+
+    title: str
+    url: str
+    excerpt: str
+    published: datetime
+    """In the site's time zone."""
+    minutes: int
+    """How long reading takes; 0 where the text is not shown."""
+    authors: tuple[Author, ...]
+    tags: tuple[Link, ...]
+    picture: Picture | None = None
+    audience: str = "public"
+    """`public`, `members` or `paid`: who may read all of it."""
+    is_open: bool = True
+    """Whether this reader may."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comment:
+    id: str
+    author: str
+    when: datetime
+    paragraphs: tuple[str, ...]
+    is_staff: bool = False
+    is_waiting: bool = False
+    can_change: bool = False
+    """Its author may still edit or delete it."""
+    replies: tuple[Comment, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Discussion:
+    comments: tuple[Comment, ...]
+    total: int
+    may_post: bool
+    """Whether this reader may comment."""
+    waits: bool
+    """Whether a new comment waits until it was read by the staff."""
+    needs_name: bool
+    """A guest gives a name and an address."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pager:
+    newer: str = ""
+    older: str = ""
+    """Addresses; empty where there is nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What search engines and other sites learn about a page."""
+
+    title: str
+    description: str = ""
+    canonical: str = ""
+    image: str = ""
+    kind: str = "website"
+    """`website` or `article`, for Open Graph."""
+    published: str = ""
+    modified: str = ""
+    data: str = ""
+    """JSON-LD, in which no character can end a script element."""
+    noindex: bool = False
+    feeds: tuple[Link, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Chrome:
+    """What every page has."""
+
+    site: Site
+    reader: Reader
+    head: Head
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class HomePage:
+    """Template `home.html`."""
+
+    lead: Card | None
+    """None on later pages."""
+    cards: tuple[Card, ...]
+    """The next few, with pictures."""
+    lines: tuple[Card, ...]
+    """The rest."""
+    pager: Pager
+
+
+@dataclass(frozen=True, slots=True)
+class ListPage:
+    """Template `list.html`: the posts of a tag or an author."""
+
+    heading: str
+    text: str
+    cards: tuple[Card, ...]
+    pager: Pager
+    author: Author | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PostPage:
+    """Template `post.html`."""
+
+    card: Card
+    html: Markup
+    """Sanitized; of a gated post only the part before its paywall, or nothing."""
+    modified: datetime
+    discussion: Discussion | None = None
+    related: tuple[Card, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TextPage:
+    """Template `page.html`: a page of the site, such as About."""
+
+    title: str
+    html: Markup
+
+
+@dataclass(frozen=True, slots=True)
+class Month:
+    label: str
+    cards: tuple[Card, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ArchivePage:
+    """Template `archive.html`."""
+
+    months: tuple[Month, ...]
+    tags: tuple[Link, ...]
+    pager: Pager
+
+
+@dataclass(frozen=True, slots=True)
+class SearchPage:
+    """Template `search.html`."""
+
+    query: str
+    cards: tuple[Card, ...]
+    pager: Pager = field(default_factory=Pager)
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorPage:
+    """Template `error.html`: 404 and the other refusals."""
+
+    status: int
+    title: str
+    text: str
+    latest: tuple[Card, ...] = ()

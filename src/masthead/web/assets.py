@@ -1,0 +1,210 @@
+"""Style sheets, fonts and scripts under `/assets/`, each at an address that holds its hash.
+
+The files are read, linked to one another and compressed once, when the process starts. An address
+never shows another content, so browsers keep it for a year without asking again.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+import structlog
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from masthead.errors import NotFound
+from masthead.web.answers import RawHeaders, header_list, send_bytes
+from masthead.web.compression import MIN_BYTES, chosen_encoding
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+log = structlog.get_logger()
+
+PREFIX = "/assets/"
+TYPES: Mapping[str, str] = {
+    ".avif": "image/avif",
+    ".css": "text/css; charset=utf-8",
+    ".gif": "image/gif",
+    ".ico": "image/x-icon",
+    ".jpeg": "image/jpeg",
+    ".jpg": "image/jpeg",
+    ".js": "text/javascript; charset=utf-8",
+    ".png": "image/png",
+    ".svg": "image/svg+xml",
+    ".txt": "text/plain; charset=utf-8",
+    ".webp": "image/webp",
+    ".woff2": "font/woff2",
+}
+COMPRESSED = frozenset({".css", ".ico", ".js", ".svg", ".txt"})
+IMMUTABLE = b"public, max-age=31536000, immutable"
+
+_HASH_LENGTH = 12
+_CSS_URL = re.compile(r"""url\(\s*(["']?)([^"')]+)\1\s*\)""")
+
+
+class UnknownAsset(LookupError):
+    """A template or a style sheet names a file that no folder holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    content_type: str
+    bodies: Mapping[str | None, bytes]
+    """By encoding; None is the file as it is."""
+
+
+class Assets:
+    """The files below some folders; one in a later folder replaces one of the same name before.
+
+    `prefix` is the first part of their addresses after `/assets/`. A name that is in none of the
+    folders is looked up in `otherwise`.
+    """
+
+    def __init__(
+        self, prefix: str, folders: Iterable[Path], *, otherwise: Assets | None = None
+    ) -> None:
+        self._prefix = PREFIX + (f"{prefix}/" if prefix else "")
+        self._otherwise = otherwise
+        self._paths: dict[str, Path] = {}
+        self._urls: dict[str, str] = {}
+        self.files: dict[str, _File] = {}
+        for folder in folders:
+            self._paths.update(_served_below(folder))
+        # Style sheets come last: their own hash depends on those of what they name.
+        for name in sorted(self._paths, key=lambda name: (name.endswith(".css"), name)):
+            self._add(name)
+
+    def url(self, name: str) -> str:
+        """The address of `name`, a path below the folders such as `fonts/literata.woff2`."""
+        if name in self._urls:
+            return self._urls[name]
+        if self._otherwise is not None:
+            return self._otherwise.url(name)
+        raise UnknownAsset(f"There is no static file named {name}.")
+
+    def _add(self, name: str) -> None:
+        body = self._paths[name].read_bytes()
+        path = PurePosixPath(name)
+        if path.suffix == ".css":
+            body = self._with_hashed_urls(path, body)
+        digest = hashlib.sha256(body).hexdigest()[:_HASH_LENGTH]
+        url = f"{self._prefix}{path.with_suffix('')}-{digest}{path.suffix}"
+        self._urls[name] = url
+        self.files[url] = _File(TYPES[path.suffix], _bodies(path.suffix, body))
+
+    def _with_hashed_urls(self, sheet: PurePosixPath, body: bytes) -> bytes:
+        def hashed(match: re.Match[str]) -> str:
+            target = match[2]
+            if ":" in target or target.startswith(("/", "#")):
+                return match[0]
+            try:
+                return f'url("{self.url(_resolved(sheet.parent, target))}")'
+            except UnknownAsset:
+                log.warning("asset_not_found", named_in=str(self._paths[str(sheet)]), file=target)
+                return match[0]
+
+        return _CSS_URL.sub(hashed, body.decode()).encode()
+
+
+def assets_routes(*groups: Assets) -> list[Route]:
+    """Answers every address below `/assets/`. A route for one of them comes before this one."""
+    files = {url: file for group in groups for url, file in group.files.items()}
+    return [Route(PREFIX + "{path:path}", _Endpoint(files), include_in_schema=False)]
+
+
+def content_policy(origin: str, *, frame_ancestors: str = "'none'") -> str:
+    """The Content-Security-Policy of a page at `origin`.
+
+    Scripts and styles come from `/assets/` alone: `'self'` would also let an injected tag load an
+    uploaded file.
+    """
+    assets = origin.rstrip("/") + PREFIX
+    return (
+        f"default-src 'none'; script-src {assets}; style-src {assets}; font-src 'self'; "
+        "connect-src 'self'; img-src 'self' https: data: blob:; media-src 'self' https:; "
+        f"frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors {frame_ancestors}"
+    )
+
+
+class _Endpoint:
+    def __init__(self, files: Mapping[str, _File]) -> None:
+        self._files = files
+
+    async def __call__(self, scope: Scope, _receive: Receive, send: Send) -> None:
+        file = self._files.get(scope["path"])
+        if file is None or scope["method"] not in ("GET", "HEAD"):
+            raise NotFound
+        accepted = (header_list(scope, b"accept-encoding") or "").encode("latin-1")
+        encoding = chosen_encoding(accepted)
+        if encoding not in file.bodies:
+            encoding = None
+        body = file.bodies[encoding]
+        if scope["method"] == "HEAD":
+            await _send_head(send, _headers(file, encoding, len(body)))
+        else:
+            await send_bytes(send, 200, body, _headers(file, encoding))
+
+
+def _headers(file: _File, encoding: str | None, length: int | None = None) -> RawHeaders:
+    headers: RawHeaders = [
+        (b"content-type", file.content_type.encode()),
+        # The compression layer leaves it alone: what pays was compressed ahead.
+        (b"cache-control", IMMUTABLE + b", no-transform"),
+        (b"x-content-type-options", b"nosniff"),
+    ]
+    if len(file.bodies) > 1:
+        headers.append((b"vary", b"Accept-Encoding"))
+    if encoding is not None:
+        headers.append((b"content-encoding", encoding.encode()))
+    if length is not None:
+        headers.append((b"content-length", str(length).encode()))
+    return headers
+
+
+async def _send_head(send: Send, headers: RawHeaders) -> None:
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.body", "body": b""})
+
+
+def _bodies(suffix: str, body: bytes) -> dict[str | None, bytes]:
+    bodies: dict[str | None, bytes] = {None: body}
+    if suffix in COMPRESSED and len(body) >= MIN_BYTES:
+        bodies["zstd"] = zstd.compress(body, level=19)
+        bodies["gzip"] = gzip.compress(body, compresslevel=9, mtime=0)
+    return bodies
+
+
+def _served_below(folder: Path) -> Iterator[tuple[str, Path]]:
+    if not folder.is_dir():
+        return
+    root = folder.resolve()
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        if not path.is_file() or any(part.startswith(".") for part in name.split("/")):
+            continue
+        # A link to a file elsewhere on the machine would publish it.
+        if not path.resolve().is_relative_to(root):
+            log.warning("asset_outside_its_folder", file=str(path))
+        elif path.suffix not in TYPES:
+            log.warning("asset_of_unknown_type", file=str(path), known=sorted(TYPES))
+        else:
+            yield name, path
+
+
+def _resolved(folder: PurePosixPath, target: str) -> str:
+    parts: list[str] = []
+    for part in (folder / target).parts:
+        if part == ".." and parts:
+            parts.pop()
+        else:
+            parts.append(part)
+    return "/".join(parts)

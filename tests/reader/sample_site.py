@@ -1,0 +1,83 @@
+"""The samples as a site, over a real socket: each at its name, with the real policy and assets."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import io
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from PIL import Image
+from starlette.types import Receive, Scope, Send
+from tests.reader.samples import PAGES
+
+from masthead.errors import NotFound
+from masthead.reader.themes import Themes
+from masthead.web.answers import send_bytes
+from masthead.web.assets import assets_routes, content_policy
+from masthead.web.compression import Compression
+from masthead.web.dispatch import Dispatch
+
+
+class SampleSite:
+    def __init__(self, pictures: Path | None = None) -> None:
+        self.themes = Themes(None)
+        self.origin = ""
+        self._pictures = pictures
+        self._app = Compression(Dispatch(assets_routes(*self.themes.assets.values()), self._other))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        try:
+            await self._app(scope, receive, send)
+        except NotFound:
+            await send_bytes(send, 404, b"", [])
+
+    async def _other(self, scope: Scope, _receive: Receive, send: Send) -> None:
+        path = scope["path"].lstrip("/")
+        if path.startswith("pictures/"):
+            await send_bytes(send, 200, self._picture(path), [(b"content-type", b"image/webp")])
+            return
+        if path not in PAGES:
+            raise NotFound
+        template, chrome, page = PAGES[path]
+        body = self.themes.render("plain", template, chrome, page).encode()
+        headers = [
+            (b"content-type", b"text/html; charset=utf-8"),
+            (b"content-security-policy", content_policy(self.origin).encode()),
+        ]
+        await send_bytes(send, 200, body, headers)
+
+    def _picture(self, path: str) -> bytes:
+        if self._pictures is not None:
+            return (self._pictures / path.removeprefix("pictures/")).read_bytes()
+        file = io.BytesIO()
+        Image.new("RGB", (1080, 720), (90, 120, 130)).save(file, "webp")
+        return file.getvalue()
+
+
+class _QuietServer(uvicorn.Server):
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        # They belong to the test run.
+        yield
+
+
+@contextlib.asynccontextmanager
+async def running(site: SampleSite) -> AsyncIterator[str]:
+    """Its origin, as long as it runs."""
+    config: Any = uvicorn.Config(site, port=0, log_config=None, lifespan="off", ws="none")
+    server = _QuietServer(config)
+    serving = asyncio.create_task(server.serve())
+    while not server.started:
+        await asyncio.sleep(0)
+    site.origin = f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    try:
+        yield site.origin
+    finally:
+        server.should_exit = True
+        await serving
