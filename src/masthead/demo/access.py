@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -25,8 +26,10 @@ from masthead.identity.api_keys import api_keys, create_key, hash_key
 from masthead.identity.scopes import SCOPES
 from masthead.identity.tenants import tenants
 from masthead.ids import TenantId
+from masthead.media.images import ImagePool
 from masthead.records.engine import Records
 from masthead.schema import registry, tables
+from masthead.storage.objects import ObjectStore
 
 log = structlog.get_logger()
 
@@ -72,6 +75,16 @@ def site_of(settings: Settings, slug: str) -> str:
     return f"{base.scheme}://{slug}.{settings.base_domain}{port}"
 
 
+@dataclass(frozen=True, slots=True)
+class _SeedServices:
+    """What uploading the demo's pictures needs, at the time of the story."""
+
+    records: Records
+    objects: ObjectStore
+    images: ImagePool
+    settings: Settings
+
+
 async def _seed(parts: Parts, path: Path) -> Credentials:
     now = parts.records.clock()
     story = StoryClock(now - timedelta(days=FOUNDED_DAYS_AGO))
@@ -81,7 +94,8 @@ async def _seed(parts: Parts, path: Path) -> Credentials:
     _, key = await create_key(records, tenant_id, "Demo", list(SCOPES))
     credentials = Credentials(OWNER, password, key)
     _write(path, credentials)
-    await fill_demo_tenant(records, story, tenant_id, now)
+    services = _SeedServices(records, parts.objects, parts.images, parts.settings)
+    await fill_demo_tenant(services, story, tenant_id, now)
     return credentials
 
 

@@ -16,7 +16,25 @@ class DemoPost:
     html: str
     status: str = "published"
     visibility: str = "public"
+    author: str = ""
+    """By name; without one, a post is the owner's."""
+    picture: str = ""
+    alt: str = ""
 
+
+AUTHORS = (
+    (
+        "Nell Ashby",
+        "Edits Tideline, mostly from the 7:40 ferry. Has lived in Sallow Bay twice.",
+    ),
+    ("Hannah Whitlock", "Swims before breakfast and writes after it."),
+    ("Ines Ferro", "Draws maps of places she has walked, and of some that she has only heard."),
+    ("Marguerite Oyelaran-Whitcombe", "Writes about people who work at night."),
+    ("Ruth Abara", "Sits through parish meetings so that you need not."),
+    ("Mirela Costin", "Bakes on Weir Street. Writes when the dough is resting."),
+    ("Lucy Tran", "Walks, with sandwiches."),
+    ("Dev Anand", "Repairs things, and writes down how they broke."),
+)
 
 POSTS = (
     DemoPost(
@@ -41,6 +59,9 @@ of the mole that has been due for replacement since I was at school.</p>
 <p>If you want one thing to do here that costs less than a coffee, do this. Bring a coat. Bring
 exact change; Annie will take a card, but she will sigh.</p>
 """,
+        author="Nell Ashby",
+        picture="ferry.webp",
+        alt="A small ferry with its lamps lit, crossing a dark bay",
     ),
     DemoPost(
         "bread",
@@ -73,6 +94,9 @@ tells everyone so. Everyone cuts it anyway.</p>
 <p><em>Weir Street Bakery is open Tuesday to Saturday, from seven, or half past if it
 rained.</em></p>
 """,
+        author="Marguerite Oyelaran-Whitcombe",
+        picture="bread.webp",
+        alt="Loaves on a rack beside an open oven",
     ),
     DemoPost(
         "library",
@@ -90,6 +114,9 @@ found it.</strong> People do. The hedge trimmer has come back sharper three time
 <p>Membership is what you can manage. The average, says treasurer Dev Anand, is eleven pounds a
 year, and the thing most often asked for that they do not have is a karaoke machine.</p>
 """,
+        author="Dev Anand",
+        picture="ladders.webp",
+        alt="Ladders of several lengths against a brick wall",
     ),
     DemoPost(
         "cliff",
@@ -117,6 +144,9 @@ they are gone, which is usually a quarter to two.</li>
 <p>Return the same way, or take the 61 bus from the road. It comes at eight minutes past, more or
 less.</p>
 """,
+        author="Lucy Tran",
+        picture="saltpans.webp",
+        alt="Salt pans in evening light, seen from the path",
     ),
     DemoPost(
         "wind",
@@ -166,6 +196,9 @@ a handwritten apology for the weather.</li>
 other ridges. She tells them what it cost, where the bolts were wrong, and how many chairs they will
 need.</p>
 """,
+        author="Ruth Abara",
+        picture="wind.webp",
+        alt="Nine wind turbines on a low hill",
     ),
     DemoPost(
         "mackerel",
@@ -183,6 +216,9 @@ lay it in a very hot dry pan, skin down, and leave it alone for three minutes. T
 twenty, take it out. Melt the butter in the pan with whatever the fish left behind, tip in the
 fruit, stir once. Eat with bread, standing up if you like.</p>
 """,
+        author="Mirela Costin",
+        picture="mackerel.webp",
+        alt="Two mackerel on a plate with green gooseberries",
     ),
     DemoPost(
         "lighthouse",
@@ -211,6 +247,9 @@ light from April, and he is there until 1938.</p>
 <p>The letters can be read at the museum from Saturday. Mr Tully's side of the story, regrettably,
 has not survived.</p>
 """,
+        author="Nell Ashby",
+        picture="cliff.webp",
+        alt="The headland in fog, the light only a glow",
     ),
     DemoPost(
         "repair",
@@ -232,6 +271,9 @@ bent comb and a ring inside it. Fixed on Saturday. She said yes.</li>
 <p>First Saturday of the month, the old schoolroom, ten to one. Bring the thing and, if you can, the
 bit that came off.</p>
 """,
+        author="Hannah Whitlock",
+        picture="mill.webp",
+        alt="The old mill in which the repair café meets",
     ),
     DemoPost(
         "members-map",
@@ -248,6 +290,9 @@ star and would be grateful if you did not tell the bowls club.</p>
 <p>Print it at A4 and fold it twice; it fits in the back of a phone case.</p>
 """,
         visibility="members",
+        author="Ines Ferro",
+        picture="map.webp",
+        alt="A hand-drawn map of the town with blue dots",
     ),
     DemoPost(
         "accounts",
@@ -280,6 +325,9 @@ the books.</p>
 you.</p>
 """,
         visibility="paid",
+        author="Nell Ashby",
+        picture="fog.webp",
+        alt="Fog over the harbour",
     ),
     DemoPost(
         "swim",
@@ -298,6 +346,9 @@ the breath goes out of you as if you had been told something astonishing, and th
 you are simply a warm thing in a cold thing, looking at the sky. Then there is tea.</p>
 <p>New people are welcome. Come with someone, get in slowly, get out before you want to.</p>
 """,
+        author="Hannah Whitlock",
+        picture="swim.webp",
+        alt="Swimmers wading into a grey sea at dawn",
     ),
     DemoPost(
         "issue",
@@ -314,6 +365,50 @@ walked all of it.</p>
 <p>Subscribers' copies are posted on the first of the month. The bookshop on Quay Street will have
 fifty, and will, if last year is a guide, have none by the weekend.</p>
 """,
+        picture="issue.webp",
+        alt="Bundled copies of the magazine",
+    ),
+    DemoPost(
+        "light",
+        1,
+        "The lighthouse keeps its own hours",
+        ("long reads", "harbour", "history"),
+        "Chapel Point light was taken off the clock in 1987. We asked the woman who now decides "
+        "when it is dark.",
+        """
+<p>Every evening at a quarter to six, or a quarter to ten, or whatever the almanac has decided, a
+relay in a grey cabinet closes with the sound of a knuckle on a table, and forty seconds later the
+lamp at Chapel Point is lit. Nobody is there. Nobody has been there, <em>officially</em>, since the
+spring of 1987.</p>
+<p>Unofficially there is Bridie Tully, who has the key, a flask, and a contract for eleven hours a
+month. She is the great-granddaughter of the Mr Tully who whistled, and she would like it noted that
+she does not.</p>
+<h2>What counts as dark</h2>
+<p>The light does not keep our hours. It follows the sun, with a correction: the lamp must be lit
+when the sun stands six degrees below the horizon, which in June leaves it four hours of work and in
+December sixteen. For sixty years a keeper looked this up in a table. Now six lines of code do, and
+Bridie has them on a card in her wallet.</p>
+<pre><code class="language-python">def lamp_hours(day, light=CHAPEL_POINT):
+    dusk = sun(light, day).crosses(-6.0, rising=False)
+    dawn = sun(light, day + ONE_DAY).crosses(-6.0, rising=True)
+    # The relay sticks in frost: give it forty seconds.
+    return dusk - timedelta(seconds=40), dawn</code></pre>
+<p>The line about the frost is hers. “Everything else you can look up,” she says. “That one I had to
+stand in the cold for.”</p>
+<blockquote><p>You ask what I do all day. I polish what I polished yesterday. Then I go up and look
+at it.</p><p><cite>Edwin Marsh, second keeper, to his sister, 1911</cite></p></blockquote>
+<h2>Two flashes, then a wait</h2>
+<p>On the chart the light is <code>Fl(2) W 10s 31m 18M</code>: two white flashes every ten seconds,
+thirty-one metres up, seen for eighteen miles. From the ferry you can set your watch by it, and
+several of us do. It has been wrong once, in the frost of 2009, by eleven minutes. The harbour
+office received four letters.</p>
+<p>At the top there is very little to see: a lens the size of a bread oven, a lamp the size of a
+thumb. Bridie wipes what she wiped last week. Then, because it is nearly dark and she is there
+anyway, she stays and looks at it.</p>
+""",
+        author="Nell Ashby",
+        picture="lighthouse.webp",
+        alt="A white lighthouse with a red band on a dark headland, the sun just setting behind it",
     ),
     DemoPost(
         "soup",

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from pathlib import Path
 
 from masthead.caller import Caller, system
 from masthead.comments.collection import comments
 from masthead.demo.people import COMMENTS, MEMBERS, DemoComment
-from masthead.demo.posts import POSTS, DemoPost
+from masthead.demo.posts import AUTHORS, POSTS, DemoPost
 from masthead.identity.plans import Plan
 from masthead.identity.setup import NewTenant, create_tenant
+from masthead.identity.tenants import Role, superusers
 from masthead.ids import TenantId
+from masthead.media.collection import media
+from masthead.media.upload import UploadServices, media_path, stored_file
 from masthead.members.collection import blog_members
+from masthead.pages.collection import pages
 from masthead.posts.collection import posts
 from masthead.records.accounts import new_token_key
 from masthead.records.collection import Collection
 from masthead.records.engine import Records
 from masthead.site.collection import site_settings
+from masthead.web.multipart import Upload
 
 SLUG = "demo"
 NAME = "Tideline"
@@ -26,6 +32,15 @@ DESCRIPTION = "Notes from Sallow Bay: people, walks, suppers and the occasional 
 OWNER = "owner@demo.example"
 
 FOUNDED_DAYS_AGO = 120
+ABOUT = {
+    "title": "About",
+    "status": "published",
+    "content_html": "<p>Tideline is a small magazine about Sallow Bay, made by eight people who"
+    " live there. It is printed four times a year and appears here the rest of the time.</p>"
+    "<p>It carries no advertising. Members pay for it, and see the books once a year.</p>",
+}
+
+_PICTURES = Path(__file__).parent / "pictures"
 
 
 @dataclass(slots=True)
@@ -48,16 +63,26 @@ async def create_demo_tenant(records: Records, password: str) -> TenantId:
         system(created.tenant_id),
         site_settings,
         settings["id"],
-        {"site_description": DESCRIPTION},
+        {
+            "site_description": DESCRIPTION,
+            "language": "en-GB",
+            "time_zone": "Europe/London",
+            "navigation": [
+                {"label": "Long reads", "url": "/tags/long-reads"},
+                {"label": "Walks", "url": "/tags/walks"},
+                {"label": "Food", "url": "/tags/food"},
+                {"label": "About", "url": "/about"},
+            ],
+        },
     )
     return created.tenant_id
 
 
 async def fill_demo_tenant(
-    records: Records, story: StoryClock, tenant_id: TenantId, now: datetime
+    services: UploadServices, story: StoryClock, tenant_id: TenantId, now: datetime
 ) -> None:
-    """`records` must use `story` as its clock, which is set before each record."""
-    caller = system(tenant_id)
+    """The records must use `story` as their clock, which is set before each record."""
+    records, caller = services.records, system(tenant_id)
     for position, member in enumerate(MEMBERS):
         story.moment = now - timedelta(days=FOUNDED_DAYS_AGO - 4 * position, hours=5)
         given = {
@@ -69,18 +94,25 @@ async def fill_demo_tenant(
         }
         stamped = {"token_key": new_token_key()}
         await records.create(caller, blog_members, given, stamped=stamped)
-    post_ids = await _write_posts(records, story, caller, now)
+    await _create(records, caller, pages, ABOUT)
+    post_ids = await _write_posts(services, story, caller, now)
     await _write_comments(records, story, caller, now, post_ids)
     story.moment = now
 
 
 async def _write_posts(
-    records: Records, story: StoryClock, caller: Caller, now: datetime
+    services: UploadServices, story: StoryClock, caller: Caller, now: datetime
 ) -> dict[str, str]:
-    ids = {}
+    records, ids = services.records, {}
+    authors = {name: await _create_author(records, caller, name, bio) for name, bio in AUTHORS}
+    # Now, because an upload of the past without a record would be swept up at once.
+    story.moment = now
+    pictures = {post.key: await _picture(services, caller, post) for post in POSTS if post.picture}
     for post in POSTS:
         story.moment = _published(post, now)
         given = {
+            "authors": [authors[post.author]] if post.author else [],
+            "featured_image": pictures.get(post.key, ""),
             "title": post.title,
             "tags": list(post.tags),
             "excerpt": post.excerpt,
@@ -90,6 +122,29 @@ async def _write_posts(
         }
         ids[post.key] = await _create(records, caller, posts, given)
     return ids
+
+
+async def _create_author(records: Records, caller: Caller, name: str, bio: str) -> str:
+    """Without a password: nobody can sign in as them."""
+    email = f"{name.lower().replace(' ', '.')}@demo.example"
+    given = {"email": email, "name": name, "bio": bio, "role": Role.AUTHOR}
+    stamped = {"token_key": new_token_key()}
+    return str((await records.create(caller, superusers, given, stamped=stamped))["id"])
+
+
+async def _picture(services: UploadServices, caller: Caller, post: DemoPost) -> str:
+    """The path of the uploaded picture."""
+    assert caller.tenant_id is not None
+    upload = Upload("file", post.picture, "image/webp")
+    await upload.fill(_once((_PICTURES / post.picture).read_bytes()))
+    async with stored_file(services, caller.tenant_id, media, upload) as stored:
+        given = {**stored.values, "alt": post.alt}
+        record = await services.records.create(caller, media, given, stamped=stored.stamped)
+    return media_path(record["id"], record["file"])
+
+
+async def _once(content: bytes) -> AsyncIterator[bytes]:
+    yield content
 
 
 async def _write_comments(

@@ -187,7 +187,7 @@ class ImageCopier:
     async def _store_upload(
         self, key: str, name: str, chunks: AsyncIterator[bytes], *, is_picture: bool = True
     ) -> str:
-        upload = _Fetched("file", name or "image", "")
+        upload = Upload("file", name or "image", "")
         try:
             await upload.fill(chunks)
             if is_picture and not sniff(upload.head, upload.filename).startswith("image/"):
@@ -226,16 +226,6 @@ class ImageCopier:
 def _url_of(record: Record) -> str:
     """Without a host, because a site may change its host."""
     return media_path(record["id"], record["file"])
-
-
-class _Fetched(Upload):
-    """An upload whose content does not come from a form."""
-
-    async def fill(self, chunks: AsyncIterator[bytes]) -> None:
-        async for chunk in chunks:
-            self._feed(chunk)
-            await self._flush(is_complete=False)
-        await self._flush(is_complete=True)
 
 
 def _decoded(url: str) -> bytes:
