@@ -74,6 +74,7 @@ from masthead.records.engine import Records
 from masthead.records.search.index import Indexer
 from masthead.records.versions import TenantVersions
 from masthead.schema import registry, tables
+from masthead.site import redirects
 from masthead.site.address import Sites
 from masthead.site.collection import site_settings
 from masthead.site.v1 import routes as site_table
@@ -202,6 +203,7 @@ def job_handlers(parts: Parts) -> Mapping[str, Handler]:
     return {
         **media_jobs.handlers(parts.records, parts.objects),
         **post_jobs.handlers(parts.records),
+        **redirects.handlers(parts.records),
         **mail_jobs.handlers(parts.mail, transport_of(settings), settings.mail_from),
         **parts.resets.handlers(),
         **parts.privacy.work.handlers(),

@@ -8,7 +8,7 @@ from masthead.commerce.collection import carts, gift_cards, orders, products
 from masthead.events.outbox import events
 from masthead.identity.api_keys import api_keys
 from masthead.identity.tenants import superusers, tenants
-from masthead.importers.collection import import_runs, redirects
+from masthead.importers.collection import import_runs
 from masthead.importers.tables import import_items
 from masthead.jobs.tables import jobs
 from masthead.limits.sign_in_throttle import login_attempts
@@ -31,6 +31,7 @@ from masthead.records.derived.list_items import listed_values
 from masthead.records.search.index import search_queue
 from masthead.records.tables import build_tables, record_counts, tenant_states
 from masthead.site.collection import site_settings
+from masthead.site.redirects import redirects
 from masthead.storage.full_text import documents
 from masthead.storage.metadata import metadata
 from masthead.web.v1.idempotency import remembered_answers

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.privacy.requests import run_jobs
 from tests.world import TenantWorld, World
 
 HTML = {"accept": "text/html"}
@@ -184,6 +185,21 @@ class TestOthers:
             answer = await tenant.guest.get(path, headers=HTML)
             assert (answer.status_code, answer.headers["location"]) == (301, "/posts/new")
         await page(tenant, "/?p=13")
+
+    async def test_a_changed_slug_redirects_from_the_old_address(
+        self, app: World, tenant: TenantWorld
+    ) -> None:
+        post = await tenant.published(title="Fog", slug="fog")
+        draft = await tenant.post(title="Draft", slug="draft")
+        await tenant.update("posts", draft["id"], {"slug": "draft-2"})
+        for slug in ("thick-fog", "fog-again", "fog", "thick-fog"):
+            await tenant.update("posts", post["id"], {"slug": slug})
+            await run_jobs(app)
+        for old in ("fog", "fog-again"):
+            answer = await tenant.guest.get(f"/posts/{old}", headers=HTML)
+            assert (answer.status_code, answer.headers["location"]) == (301, "/posts/thick-fog")
+        assert "Fog" in await page(tenant, "/posts/thick-fog")
+        await page(tenant, "/posts/draft", 404)
 
     async def test_the_settings_shape_the_page(self, tenant: TenantWorld) -> None:
         links = [{"label": "Shop", "url": "https://shop.example"}]

@@ -1,37 +1,15 @@
-"""The collections of imports: runs with their reports, and redirects from old addresses."""
+"""The collection of imports: runs with their reports."""
 
 from __future__ import annotations
-
-import re
 
 from masthead.records.collection import Collection
 from masthead.records.fields.base import Access
 from masthead.records.fields.documents import Json
-from masthead.records.fields.text import Text, Url
-from masthead.records.fields.values import Date, Flag, Number, Select
+from masthead.records.fields.text import Text
+from masthead.records.fields.values import Date, Flag, Select
 
 PLATFORMS = ("wordpress", "substack", "ghost")
 QUEUED, RUNNING, DONE, FAILED = "queued", "running", "done", "failed"
-MAX_PATH = 600
-"""Characters. PostgreSQL's unique index takes no more than about 2,700 bytes."""
-
-redirects = Collection(
-    "redirects",
-    (
-        Text(
-            name="source",
-            required=True,
-            max=MAX_PATH,
-            unique=True,
-            pattern=re.compile(r"/[^\s\\\x00-\x1f]*"),
-            help="The old path, with its query if it has one.",
-        ),
-        Url(name="destination", required=True),
-        Number(name="status_code", min=301, max=308, default=301),
-    ),
-    help="Old addresses of imported posts and where they are now.",
-)
-
 import_runs = Collection(
     "import_runs",
     (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
+from urllib.parse import quote
 
 from masthead.caller import Kind
 from masthead.errors import Forbidden
@@ -16,6 +17,7 @@ from masthead.records.collection import (
     Counter,
     Event,
     Index,
+    Later,
     Record,
     Rules,
     Save,
@@ -84,6 +86,16 @@ def post_events(change: Change) -> Iterator[Event]:
         yield Event("post.updated", payload)
 
 
+def post_jobs(change: Change) -> Iterator[Later]:
+    """A published post whose slug has changed stays reachable at its old address."""
+    if stays_published(change):
+        assert change.old is not None
+        assert change.new is not None
+        old, new = (f"/posts/{quote(each['slug'])}" for each in (change.old, change.new))
+        if old != new:
+            yield Later("site.redirect", {"old": old, "new": new})
+
+
 posts = Collection(
     "posts",
     (
@@ -112,6 +124,7 @@ posts = Collection(
     authors=Rules(read=OWN, create=OWN, update=OWN, delete=OWN),
     before_save=before_save,
     events=post_events,
+    jobs=post_jobs,
     counters=(
         Counter(by=("status", "visibility"), late="published_at"),
         Counter(by=("status",), each="tags"),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from masthead.importers.collection import MAX_PATH, redirects
 from masthead.reader.request import SiteRequest
+from masthead.site.redirects import MAX_PATH, redirects
 
 _PLAIN_ADDRESSES = ("p", "page_id")
 """WordPress without pretty addresses: `/?p=12`."""

@@ -125,6 +125,15 @@ class Event(NamedTuple):
     payload: Mapping[str, Any]
 
 
+class Later(NamedTuple):
+    """A job that a change needs, written in its transaction."""
+
+    kind: str
+    payload: Mapping[str, Any]
+    run_at: str = ""
+    """Empty is at once."""
+
+
 @dataclass(frozen=True, slots=True)
 class Counter:
     """A stored total per combination of the named fields' values, so that no list has to count.
@@ -189,6 +198,10 @@ def _no_events(_: Change) -> Iterable[Event]:
     return ()
 
 
+def _no_jobs(_: Change) -> Iterable[Later]:
+    return ()
+
+
 def _no_listings(_: Record) -> Iterable[Listing]:
     return ()
 
@@ -233,6 +246,7 @@ class Collection:
     """The endpoint that creates its records, where a plain create would lack a key or a secret."""
     before_save: Callable[[Save], Mapping[str, Any]] = _nothing_to_stamp
     events: Callable[[Change], Iterable[Event]] = _no_events
+    jobs: Callable[[Change], Iterable[Later]] = _no_jobs
     counters: tuple[Counter, ...] = (Counter(by=()),)
     indexes: tuple[Index, ...] = ()
     searchable: tuple[Searched, ...] = ()

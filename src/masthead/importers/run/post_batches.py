@@ -15,7 +15,6 @@ import structlog
 from msgspec import Struct, field
 
 from masthead.errors import Invalid, Unavailable
-from masthead.importers.collection import redirects
 from masthead.importers.dates import created_stamp
 from masthead.importers.report import Outcome, Result
 from masthead.importers.run.batches import (
@@ -40,6 +39,7 @@ from masthead.records.write.new_record import NewRecord
 from masthead.records.write.slugs import free_slug
 from masthead.records.write.unit import Unit
 from masthead.records.write.validation import check_new
+from masthead.site.redirects import redirects
 
 CREATE: Final = "create"
 UPDATE: Final = "update"

@@ -413,6 +413,8 @@ class Unit:
             # Other units must not see what this one has not committed yet.
             self.tenant = CachedTenant(-1, self.tenant.site)
             await self.execute(self._context.statements.mark_identity, {"tenant": self.tenant_id})
+        for job in collection.jobs(change):
+            await self.enqueue(job.kind, job.payload, job.run_at)
         if not self._emit_events:
             return
         about = None
