@@ -296,6 +296,7 @@ def http_app(parts: Parts) -> RequestMiddleware:
             Themes(parts.settings.themes_dir),
             parts.settings,
             partial(identify, services),
+            services.read_limit,
         ),
         AnswerCache(parts.versions, parts.records.clock),
     )

@@ -8,6 +8,8 @@ import pytest
 from tests.privacy.requests import run_jobs
 from tests.world import TenantWorld, World
 
+from masthead.limits.read_limits import COSTLY_PER_MINUTE
+
 HTML = {"accept": "text/html"}
 
 
@@ -96,8 +98,10 @@ class TestPost:
         owner = await tenant.owner(name="Ada Owner")
         await tenant.update("tenants", tenant.id, {"owner_id": owner.id})
         await tenant.published(title="Unsigned")
+        await tenant.published(title="Signed", authors=[owner.id])
         assert "Ada Owner" in await page(tenant, "/posts/unsigned")
-        assert "Unsigned" in await page(tenant, "/authors/ada-owner")
+        of_owner = await page(tenant, "/authors/ada-owner")
+        assert of_owner.index("Signed") < of_owner.index("Unsigned")
 
     @pytest.mark.parametrize(
         ("sent", "shown", "hidden"),
@@ -159,6 +163,41 @@ class TestOthers:
         assert 'name="robots" content="noindex"' in text
         for odd in ("", "%22", "a" * 500, "%00", "*", "&q=x"):
             await page(tenant, f"/search?q={odd}")
+
+    async def test_searches_that_find_nothing_are_limited_by_address(
+        self, tenant: TenantWorld
+    ) -> None:
+        await tenant.published(title="Bread")
+        guest = tenant.guest
+        for _ in range(COSTLY_PER_MINUTE):
+            assert (await guest.get("/search?q=nothing", headers=HTML)).status_code == 200
+        for word in ("nothing", "bread"):
+            refused = await guest.get(f"/search?q={word}", headers=HTML)
+            assert refused.status_code == 429
+        assert (await guest.get("/", headers=HTML)).status_code == 200
+        await page(tenant, "/search?q=nothing")
+
+    async def test_a_slash_at_the_end_leads_to_the_page_without_it(
+        self, tenant: TenantWorld
+    ) -> None:
+        await tenant.published(title="Fog")
+        for path, target in (
+            ("/posts/fog/", "/posts/fog"),
+            ("/archive/", "/archive"),
+            ("/caf%C3%A9/", "/caf%C3%A9"),
+            ("//evil.example/", "/evil.example"),
+            ("///evil.example//", "/evil.example"),
+        ):
+            answer = await tenant.guest.get(f"http://{tenant.host}{path}", headers=HTML)
+            assert (answer.status_code, answer.headers["location"]) == (301, target)
+
+    async def test_the_policy_names_the_host_that_was_asked(
+        self, app: World, tenant: TenantWorld
+    ) -> None:
+        await tenant.settings(custom_domain="blog.example.com")
+        for host in (tenant.host, "blog.example.com"):
+            answer = await app.client(host).get("/")
+            assert f"style-src http://{host}/assets/" in answer.headers["content-security-policy"]
 
     async def test_a_missing_page_says_so_in_the_sites_own_look(self, tenant: TenantWorld) -> None:
         await tenant.settings(site_name="Tideline")

@@ -35,27 +35,35 @@ CARD_FIELDS = frozenset(
 _BEFORE = "before"
 
 
+Listing = tuple[str, str]
+
+
 async def listed_posts(
-    request: SiteRequest, count: int, listing: tuple[str, str] = (PUBLISHED_LIST, "")
+    request: SiteRequest,
+    count: int,
+    *listings: Listing,
+    first_page: bool = False,
 ) -> tuple[list[Record], Pager]:
-    """A page of posts, newest first, beginning where the address says."""
-    found = await request.records.page(
-        request.caller,
-        posts,
-        ListRequest(
-            per_page=count + 1,
-            listing=listing,
-            after=_position(request.query.get(_BEFORE, "")),
-            names=CARD_FIELDS,
-            skip_total=True,
-        ),
-    )
-    items = found.items[:count]
+    """A page of the posts of some listings, newest first, beginning where the address says."""
+    after = None if first_page else _position(request.query.get(_BEFORE, ""))
+    found: dict[str, Record] = {}
+    for listing in listings or ((PUBLISHED_LIST, ""),):
+        wanted = ListRequest(
+            per_page=count + 1, listing=listing, after=after, names=CARD_FIELDS, skip_total=True
+        )
+        page = await request.records.page(request.caller, posts, wanted)
+        found |= {post["id"]: post for post in page.items}
+    newest = sorted(found.values(), key=_order, reverse=True)
+    items = newest[:count]
     older = ""
-    if len(found.items) > count:
+    if len(newest) > count:
         position = f"{items[-1]['published_at']}_{items[-1]['id']}"
         older = f"{quote(request.path)}?{_BEFORE}={quote(position, safe='')}"
     return items, Pager(quote(request.path) if _BEFORE in request.query else "", older)
+
+
+def _order(post: Record) -> tuple[str, str]:
+    return post["published_at"], post["id"]
 
 
 def _position(text: str) -> tuple[str, str] | None:

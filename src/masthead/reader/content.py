@@ -53,6 +53,7 @@ def _attributes(token: Token) -> Attributes:
         attributes |= {"loading": "lazy", "decoding": "async"}
     if token.name == "a" and attributes.get("target") == "_blank":
         attributes["rel"] = f"{attributes.get('rel', '')} noopener".strip()
-    if token.name == "pre":
+    if token.name in ("pre", "table"):
+        # They may be wider than the screen: the keyboard has to be able to scroll them.
         attributes["tabindex"] = "0"
     return attributes

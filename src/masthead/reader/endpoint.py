@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import lru_cache
+from urllib.parse import quote
 
 from starlette.types import Receive, Scope, Send
 
@@ -15,6 +17,7 @@ from masthead.caller import Audience
 from masthead.errors import MastheadError, NotFound
 from masthead.posts.collection import posts
 from masthead.posts.site import PUBLISHED_LIST
+from masthead.reader.cards import cards_of, listed_posts
 from masthead.reader.redirects import is_old_address, redirect_of
 from masthead.reader.request import (
     ReaderServices,
@@ -25,7 +28,7 @@ from masthead.reader.request import (
 from masthead.reader.site import chrome_of, site_of
 from masthead.reader.views import ErrorPage, Head
 from masthead.web import pages
-from masthead.web.answers import RawHeaders, header_list, send_bytes, send_empty
+from masthead.web.answers import RawHeaders, header, header_list, send_bytes, send_empty
 from masthead.web.assets import content_policy
 from masthead.web.cache import AnswerCache, CachedAnswer
 from masthead.web.errors import MethodNotAllowed
@@ -35,6 +38,9 @@ from masthead.web.request_context import request_context
 # A shared cache in front may keep a guest's page for a moment, and show it while it asks again.
 _SHARED = b"public, max-age=0, s-maxage=5, stale-while-revalidate=60, stale-if-error=86400"
 _PRIVATE = b"private, no-cache"
+_URL_CHARACTERS = "/:?#[]@!$&'()*+,;=%~"
+LATEST = 3
+"""Posts on the page for what was not found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +103,10 @@ class SitePages:
             await _send(scope, send, 200, cached, audience)
             return
         version = await self._cache.version(context.tenant.id)
-        request = await open_request(
-            self.services, context.tenant, audience, scope["path"], scope["query_string"]
-        )
+        request = await open_request(self.services, context.tenant, audience, scope)
         result = await _result(request, make)
         if isinstance(result, Moved):
-            location = (b"location", result.url.encode("ascii", "replace"))
+            location = (b"location", quote(result.url, safe=_URL_CHARACTERS).encode())
             await send_empty(send, result.status, [location, (b"cache-control", b"no-cache")])
             return
         answer = self._answer(version, request, result)
@@ -124,10 +128,7 @@ class SitePages:
         chrome = chrome_of(request, result.head)
         theme = request.site_record["theme"]
         body = self.services.themes.render(theme, result.template, chrome, result.page).encode()
-        headers = [
-            (b"content-type", b"text/html; charset=utf-8"),
-            (b"content-security-policy", content_policy(chrome.site.url).encode()),
-        ]
+        headers = [(b"content-type", b"text/html; charset=utf-8")]
         is_cached = result.is_cached and result.status == 200
         return CachedAnswer(version, body, tag if is_cached else b"", headers)
 
@@ -155,12 +156,41 @@ async def _result(request: SiteRequest, make: Making) -> Result:
         return Moved(*moved)
     try:
         return await make(request)
+    except NotFound:
+        return await _moved(request) or await _not_found(request)
     except MastheadError as error:
-        if isinstance(error, NotFound) and (moved := await redirect_of(request)):
-            return Moved(*moved)
         status, _, title = pages.described(error)
         head = Head(title=f"{title} · {site_of(request).name}", noindex=True)
         return Drawn("error.html", head, ErrorPage(status, title, str(error)), status)
+
+
+async def _moved(request: SiteRequest) -> Moved | None:
+    if moved := await redirect_of(request):
+        return Moved(*moved)
+    if request.path.endswith("/") and request.path.strip("/"):
+        # One slash in front: two would name another host.
+        return Moved("/" + request.path.strip("/"))
+    return None
+
+
+async def _not_found(request: SiteRequest) -> Drawn:
+    found, _ = await listed_posts(request, LATEST, first_page=True)
+    title = "There is nothing here"
+    text = "The page may have been moved or taken down. Search for it, or read something new."
+    page = ErrorPage(404, title, text, await cards_of(request, found))
+    head = Head(title=f"{title} · {site_of(request).name}", noindex=True)
+    return Drawn("error.html", head, page, 404)
+
+
+def _origin(scope: Scope) -> str:
+    """Of the request, which may have come by the site's own domain or by its subdomain."""
+    scheme = "https" if request_context(scope).is_https else "http"
+    return f"{scheme}://{header(scope, b'host')}"
+
+
+@lru_cache(maxsize=1_024)
+def _policy(origin: str) -> bytes:
+    return content_policy(origin).encode()
 
 
 async def _send(
@@ -169,7 +199,8 @@ async def _send(
     is_shared = audience is Audience.GUEST and bool(answer.tag)
     headers: RawHeaders = [
         (b"cache-control", _SHARED if is_shared else _PRIVATE),
-        (b"vary", b"Cookie"),
+        (b"vary", b"Cookie, Authorization"),
+        (b"content-security-policy", _policy(_origin(scope))),
         (b"x-content-type-options", b"nosniff"),
         (b"referrer-policy", b"strict-origin-when-cross-origin"),
         *answer.headers,

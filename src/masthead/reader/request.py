@@ -17,11 +17,13 @@ from masthead.errors import BadRequest
 from masthead.identity.directory import Tenant
 from masthead.identity.tenants import tenants
 from masthead.ids import TenantId
+from masthead.limits.read_limits import ReadLimit
 from masthead.members.collection import blog_members
 from masthead.reader.themes import Themes
 from masthead.records.collection import Record
 from masthead.records.engine import Records
 from masthead.site.collection import site_settings
+from masthead.web.request_context import request_context
 
 Identify = Callable[[Scope], Awaitable[Caller]]
 
@@ -35,6 +37,7 @@ class ReaderServices:
     settings: Settings
     identify: Identify
     """The caller of a request, by session cookie or token."""
+    read_limit: ReadLimit
 
 
 @dataclass
@@ -43,6 +46,8 @@ class SiteRequest:
     tenant: Tenant
     caller: Caller
     """The reader's site itself, for the reader's audience: see `SiteRules`."""
+    address: str
+    """The client's."""
     path: str
     query_string: bytes
     query: dict[str, str]
@@ -71,7 +76,7 @@ class SiteRequest:
 
 
 async def open_request(
-    services: ReaderServices, tenant: Tenant, audience: Audience, path: str, query_string: bytes
+    services: ReaderServices, tenant: Tenant, audience: Audience, scope: Scope
 ) -> SiteRequest:
     found = await services.records.find(tenants, {"id": tenant.id}, tenant_id=tenant.id)
     stored = await services.records.find(site_settings, {}, tenant_id=tenant.id)
@@ -81,9 +86,10 @@ async def open_request(
         services,
         tenant,
         caller,
-        path,
-        query_string,
-        _query(query_string),
+        request_context(scope).address,
+        scope["path"],
+        scope["query_string"],
+        _query(scope["query_string"]),
         stored[0] if stored else empty,
         found[0],
     )

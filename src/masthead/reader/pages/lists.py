@@ -51,10 +51,11 @@ async def author(request: SiteRequest, slug: str) -> Drawn:
     if not staff.items:
         raise NotFound("There is no such author.")
     account = staff.items[0]
-    found, pager = await listed_posts(request, PER_PAGE, (AUTHOR_LIST, account["id"]))
-    if not found and account["id"] == request.tenant_record["owner_id"]:
+    listings = [(AUTHOR_LIST, account["id"])]
+    if account["id"] == request.tenant_record["owner_id"]:
         # What names no author is the owner's.
-        found, pager = await listed_posts(request, PER_PAGE, (AUTHOR_LIST, ""))
+        listings.append((AUTHOR_LIST, ""))
+    found, pager = await listed_posts(request, PER_PAGE, *listings)
     who, site = author_of(account), site_of(request)
     head = Head(title=f"{who.name} · {site.name}", description=who.bio[:160], image=who.picture)
     cards = await cards_of(request, found)
@@ -81,12 +82,17 @@ async def search(request: SiteRequest) -> Drawn:
     cards: tuple[Card, ...] = ()
     if query:
         wanted = ListRequest(per_page=20, search=query, names=CARD_FIELDS, skip_total=True)
+        limit = request.services.read_limit
+        limit.check(request.address)
         try:
-            found = await request.records.page(request.caller, posts, wanted)
+            cards = await cards_of(
+                request, (await request.records.page(request.caller, posts, wanted)).items
+            )
         except BadRequest:
-            # More words than a search takes.
-            found = None
-        cards = await cards_of(request, found.items) if found else ()
+            # More words than a search takes: nothing has them all.
+            cards = ()
+        if not cards:
+            await limit.count(request.address)
     head = Head(title=f"Search · {site_of(request).name}", noindex=True)
     return Drawn("search.html", head, SearchPage(query, cards), is_cached=False)
 
