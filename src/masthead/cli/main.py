@@ -25,7 +25,7 @@ from masthead.cli.invocation import (
 from masthead.errors import Invalid, MastheadError
 
 COMMANDS = {
-    "serve": "Serves the APIs and runs the background worker.",
+    "serve": "Serves the APIs and the sites, and runs the background worker.",
     "worker": "Runs a separate background worker.",
     "migrate": "Upgrades the database to the current schema.",
     "tenant": "Creates and lists tenants, and changes their plan.",
