@@ -48,14 +48,14 @@ class OtherTenant:
 
 async def _answer(reader: asyncio.StreamReader) -> None:
     head = await reader.readuntil(b"\r\n\r\n")
-    if not head.startswith((b"HTTP/1.1 200", b"HTTP/1.1 201")):
-        raise RuntimeError(head.decode(errors="replace"))
     (length,) = [
         int(line.split(b":")[1])
         for line in head.lower().split(b"\r\n")
         if line.startswith(b"content-length:")
     ]
-    await reader.readexactly(length)
+    body = await reader.readexactly(length)
+    if not head.startswith((b"HTTP/1.1 200", b"HTTP/1.1 201")):
+        raise RuntimeError((head + body).decode(errors="replace"))
 
 
 @dataclass

@@ -88,7 +88,7 @@ from masthead.web.cache import AnswerCache
 from masthead.web.compression import Compression
 from masthead.web.cors import Cors
 from masthead.web.dispatch import Dispatch
-from masthead.web.errors import ErrorResponders
+from masthead.web.errors import ErrorResponders, MethodNotAllowed
 from masthead.web.health import Health, build_revision
 from masthead.web.openapi.endpoints import description_routes
 from masthead.web.openapi.service import service_description_routes
@@ -455,6 +455,6 @@ def create_app() -> Service:
 
 
 async def _send_error(scope: Scope, send: Send, error: MastheadError) -> None:
-    """Outside the faces, a browser gets a page."""
-    send_error = pages.send_error if pages.wants_html(scope) else send_record_store_error
-    await send_error(scope, send, error)
+    """Outside the APIs, a browser gets a page, and so does a method that pages do not take."""
+    is_page = pages.wants_html(scope) or isinstance(error, MethodNotAllowed)
+    await (pages.send_error if is_page else send_record_store_error)(scope, send, error)

@@ -32,7 +32,7 @@ WRONG = [
         "'2020-01-01' has passed; give a time in the future",
     ),
     ("key create --tenant a --name n --scope xyzzy", "'xyzzy' is not a scope; use one of comments"),
-    ("settings set --tenant a foo=bar", "'foo' is not a site setting; use one of ai_api_key, "),
+    ("settings set --tenant a foo=bar", "'foo' is not a site setting; use one of accent_color, "),
     ("member create --tenant a --email a@b.example --tier gold", "'gold' is not one of"),
     ("settings set --tenant a coments_enabled=true", "did you mean comments_enabled?"),
     ("settings set --tenant a slug=other", "'slug' is not a site setting"),

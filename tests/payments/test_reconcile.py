@@ -86,7 +86,7 @@ async def test_doctor_shows_the_last_report(database_url: str, tmp_path: Path) -
         assert "nothing to reconcile yet" in await payments_check(database_url, tmp_path)
         await processor.send(joined())
         await reconcile(processor)
-        assert "nothing disagrees" in await payments_check(database_url, tmp_path)
+        assert "no differences" in await payments_check(database_url, tmp_path)
         by_hand = {"email": "buyer@example.com", "status": "paid"}
         order = await processor.tenant.create("orders", by_hand)
         await reconcile(processor)

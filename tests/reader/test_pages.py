@@ -208,8 +208,9 @@ class TestOthers:
 
     async def test_only_reading_is_possible(self, tenant: TenantWorld) -> None:
         for path in ("/", "/archive", "/nothing"):
-            answer = await tenant.guest.post(path, headers=HTML)
-            assert answer.status_code == 405
+            for headers in (HTML, {"accept": "*/*"}, {"accept": "application/json"}):
+                answer = await tenant.guest.post(path, headers=headers)
+                assert (answer.status_code, answer.headers["allow"]) == (405, "GET, HEAD")
 
     async def test_another_sites_pages_are_not_found(self, app: World, tenant: TenantWorld) -> None:
         other = await app.new_tenant()

@@ -120,13 +120,17 @@ async def _posts_total_is_right(guest: Any, expressions: list[str]) -> None:
         assert body["totalItems"] == len(body["items"]), expression
 
 
+# Other tests have left long posts behind.
+FEW = {"perPage": 1, "fields": "id"}
+
+
 async def test_the_bare_host_counts_all_tenants(
     app: World, tenant: TenantWorld, other_tenant: TenantWorld
 ) -> None:
     app.clock.advance(days=1)  # beyond what other tests have published since their start
-    before = (await app.client().get(records_of("posts"))).json()["totalItems"]
+    before = (await app.client().get(records_of("posts"), params=FEW)).json()["totalItems"]
     await tenant.published()
     await other_tenant.published()
     await other_tenant.published(published_at="2030-01-01")
-    after = (await app.client().get(records_of("posts"))).json()["totalItems"]
+    after = (await app.client().get(records_of("posts"), params=FEW)).json()["totalItems"]
     assert after == before + 2

@@ -86,6 +86,8 @@ async def send_error(scope: Scope, send: Send, error: MastheadError) -> None:
     """The error response of paths for browsers: see `app.error_responders`."""
     status, code, title = described(error)
     headers = retry_after(status, error)
+    if isinstance(error, MethodNotAllowed):
+        headers.append((b"allow", ", ".join(error.allowed).encode()))
     if wants_json(scope):
         body = {"status": status, "code": code, "message": str(error), "data": {}}
         await send_json(send, status, body, (*_PRIVATE, *headers))
