@@ -77,6 +77,13 @@ async def test_a_declared_length_that_is_no_number_leaves_the_count(length: str)
     assert client.taken == 2
 
 
+async def test_a_body_shorter_than_its_declared_length_is_not_taken_for_a_whole() -> None:
+    for chunks in ([b"{}"], [b"{", b"}"], []):
+        with pytest.raises(BadRequest, match="of 3 bytes"):
+            await read_body(scope(content_length="3"), Client(chunks), limit=4)
+    assert await read_body(scope(content_length="2"), Client([b"{", b"}"]), limit=4) == b"{}"
+
+
 async def test_a_client_that_hangs_up_is_not_a_short_body() -> None:
     with pytest.raises(ClientDisconnected):
         await read_body(scope(), Client([b"ab"], hangs_up=True), limit=4)

@@ -39,27 +39,22 @@ class ClientDisconnected(Exception):
 
 async def read_body(scope: Scope, receive: Receive, *, limit: int) -> bytes:
     """The whole body, or TooLarge as soon as it is known to be longer than `limit` bytes."""
-    _check_declared_length(scope, limit)
-    first, is_whole = await _next_chunk(receive, limit)
-    if is_whole:
-        return first
-    chunks = [first]
-    received = len(first)
-    while not is_whole:
-        chunk, is_whole = await _next_chunk(receive, limit, received)
-        received += len(chunk)
-        if chunk:
-            chunks.append(chunk)
-    return b"".join(chunks)
+    chunks = [chunk async for chunk in body_chunks(scope, receive, limit=limit)]
+    return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 
 
 async def body_chunks(scope: Scope, receive: Receive, *, limit: int) -> AsyncIterator[bytes]:
-    """The body in chunks as received. Raises TooLarge or ClientDisconnected."""
-    _check_declared_length(scope, limit)
+    """The body in chunks as received. Raises TooLarge or ClientDisconnected, and BadRequest if the
+    server lets a body end before its declared length: half a body must not be taken for a whole."""
+    declared = _declared_length(scope, limit)
     received, is_whole = 0, False
     while not is_whole:
         chunk, is_whole = await _next_chunk(receive, limit, received)
         received += len(chunk)
+        if is_whole and declared is not None and received != declared:
+            raise BadRequest(
+                f"The request body ended after {received:,} of {declared:,} bytes. Send it again."
+            )
         if chunk:
             yield chunk
 
@@ -79,12 +74,16 @@ async def _next_chunk(receive: Receive, limit: int, received: int = 0) -> tuple[
     return chunk, not message.get("more_body", False)
 
 
-def _check_declared_length(scope: Scope, limit: int) -> None:
+def _declared_length(scope: Scope, limit: int) -> int | None:
+    """None where the header is missing, as with chunks, or is no number."""
+    declared = None
     for value in header_lines(scope).get(b"content-length", ()):
-        # An invalid length is harmless: received bytes are counted too. Twenty digits are more than
-        # any limit, and int() is slow or fails with thousands.
-        if value.isdigit() and int(value[:20]) > limit:
-            raise TooLarge(_too_large(limit))
+        # Twenty digits are more than any limit, and int() is slow or refuses on thousands.
+        if value.isdigit():
+            declared = int(value[:20])
+            if declared > limit:
+                raise TooLarge(_too_large(limit))
+    return declared
 
 
 def _too_large(limit: int) -> str:
