@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import closing, suppress
@@ -14,6 +15,7 @@ from tests.storage.notebook import ANN, BOB, Notebook, new_url, open_notebook
 from masthead.errors import StatementTimeout, Unavailable
 from masthead.storage.database import Statement, UniqueViolation
 from masthead.storage.open import open_database
+from masthead.storage.sqlite import readers
 from masthead.storage.sqlite.database import SqliteDatabase
 from masthead.storage.sqlite.writer import MAX_BATCH, MIN_BATCH, State, Writer
 from masthead.storage.urls import sqlite_path
@@ -137,6 +139,17 @@ class TestReads:
         with closing(sqlite3.connect(str(sqlite_path(sqlite.url)))) as other, other:
             other.execute("DELETE FROM notes")
         assert len({before, between, sqlite.db.data_version()}) == 3
+
+    async def test_a_process_that_is_paused_still_reads_the_data_version(
+        self, sqlite: Notebook, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        class Paused:
+            """A second passes between any two looks at the clock."""
+
+            monotonic = itertools.count().__next__
+
+        monkeypatch.setattr(readers, "time", Paused)
+        assert len({sqlite.db.data_version() for _ in range(2_000)}) == 1
 
 
 class TestStates:

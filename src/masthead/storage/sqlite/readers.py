@@ -8,6 +8,7 @@ a timeout.
 from __future__ import annotations
 
 import asyncio
+import math
 import sqlite3
 import threading
 import time
@@ -32,7 +33,7 @@ _STEPS_PER_CHECK = 25_000
 MAX_INLINE_BYTES = 512 * 1024
 """Of long texts; a thread reads larger rows."""
 
-_DATA_VERSION = Statement("PRAGMA data_version", (), {})
+_DATA_VERSION = "PRAGMA data_version"
 _RETRY_IN_THREAD = BUSY | {sqlite3.SQLITE_INTERRUPT}
 
 
@@ -69,8 +70,10 @@ class Readers:
             raise translated(error) from error
 
     def data_version(self) -> int:
+        # Without a limit: it takes a few steps, but the process may be paused in the middle.
+        self._ticks, self._started = 0, math.inf
         try:
-            version: int = self._read(_DATA_VERSION, ())[0][0]
+            version: int = self._on_loop.execute(_DATA_VERSION).fetchone()[0]
         except sqlite3.Error as error:
             raise translated(error) from error
         return version
