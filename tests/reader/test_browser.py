@@ -26,7 +26,10 @@ CHROMIUM = (
 AXE = CLIENTS / "node_modules" / "axe-core" / "axe.min.js"
 
 pytestmark = [
-    pytest.mark.skipif(CHROMIUM is None, reason="this machine has no Chromium"),
+    pytest.mark.skipif(
+        CHROMIUM is None,
+        reason="install chromium: these tests need a browser, and .ci/run installs it",
+    ),
     # One browser for the file.
     pytest.mark.xdist_group("chromium"),
 ]

@@ -1,6 +1,6 @@
 """A post's HTML as its page shows it: sanitized, without inline styles, pictures loaded late.
 
-What is stored is what was sent, whoever sent it; this is the only way from there to a reader.
+Stored HTML is what a client sent, so every page and feed shows it through this module only.
 """
 
 from __future__ import annotations

@@ -83,7 +83,7 @@ class SitePages:
         self._cache = cache
 
     def endpoint(self, make: Make, *parameters: str, for_guests: bool = False) -> _Endpoint:
-        """`for_guests`: the same for everyone, whoever is signed in."""
+        """`for_guests`: the response is that of a guest, also for a signed-in member."""
         return _Endpoint(self, make, parameters, for_guests)
 
     async def send(

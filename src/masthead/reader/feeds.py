@@ -1,6 +1,6 @@
 """RSS, Atom and JSON Feed of the newest posts, of the whole site or of a tag.
 
-A feed is what a guest may read, whoever asks for it: feed readers keep what they get.
+A feed holds what a guest may read, also for signed-in members: feed readers store what they get.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ class SiteRules:
     """What the reader's site shows of a collection."""
 
     read: str
-    """Which records have a place on the site, whoever reads it."""
+    """The filter for records that are on the site, for every audience."""
     fields: tuple[str, ...]
     """All that a page may show of them, beside the id."""
     show: Callable[[Record, Audience], Record] = _everything
