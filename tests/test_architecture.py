@@ -35,6 +35,7 @@ LAYERS = (
     ),
     ("web",),
     ("identity", "limits"),
+    ("html",),
     ("records", "events", "jobs", "outbound", "mail"),
     ("storage",),
     ("access_log", "config", "logs"),

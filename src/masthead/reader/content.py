@@ -11,7 +11,7 @@ from typing import Final
 
 from markupsafe import Markup
 
-from masthead.importers.html.markup import Attributes, Token, cleaned, escaped, written
+from masthead.html.markup import Attributes, Token, cleaned, escaped, written
 from masthead.posts.site import without_paywall
 
 _LONG: Final = 50_000

@@ -19,8 +19,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from masthead import clock
-from masthead.importers.html.foreign_html import presanitized
-from masthead.importers.images.srcset import safe_srcset
+from masthead.html.foreign_html import presanitized
+from masthead.html.srcset import safe_srcset
 from masthead.records.collection import Record
 from masthead.records.safe_addresses import LINK_SCHEMES, safe_link, safe_picture
 from masthead.records.write.publication import PUBLISHED

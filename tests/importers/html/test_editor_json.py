@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from prosemirror.model import Node, Schema
 from tests.importers.html.plain_documents import said
 
+from masthead.html.markup import cleaned
 from masthead.importers.html.editor_json import to_document
-from masthead.importers.html.markup import cleaned
 from masthead.posts.editor import render
 
 

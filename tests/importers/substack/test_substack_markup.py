@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from masthead.importers.html.markup import cleaned as sanitized
+from masthead.html.markup import cleaned as sanitized
 from masthead.importers.substack.markup import LEFT_OUT, cleaned
 
 HAS_PAYWALL = '<p>a</p><hr class="paywall"><p>b</p>'

@@ -11,15 +11,15 @@ from typing import Any
 from msgspec import Struct
 from msgspec.json import encode
 
-from masthead.importers.html.editor_json import to_document
-from masthead.importers.html.markup import (
+from masthead.html.markup import (
     Token,
     background_of,
     cleaned,
     escaped,
     with_background,
 )
-from masthead.importers.images.srcset import parse_srcset, widest, write_srcset
+from masthead.html.srcset import parse_srcset, widest, write_srcset
+from masthead.importers.html.editor_json import to_document
 from masthead.importers.images.urls import (
     ImageRef,
     find_pictures,

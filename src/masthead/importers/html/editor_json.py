@@ -12,6 +12,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 from urllib.parse import unquote
 
+from masthead.html.markup import HEADINGS, PAYWALL_CLASS, VOID, Attributes, Token
+from masthead.html.srcset import parse_srcset
 from masthead.importers.html.editor_nodes import (
     Figure,
     Json,
@@ -23,8 +25,6 @@ from masthead.importers.html.editor_nodes import (
     language_of,
     span_of,
 )
-from masthead.importers.html.markup import HEADINGS, PAYWALL_CLASS, VOID, Attributes, Token
-from masthead.importers.images.srcset import parse_srcset
 from masthead.importers.images.urls import original_of
 
 MAX_DEPTH = 100

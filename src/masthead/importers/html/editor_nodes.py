@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from masthead.importers.html.markup import Attributes
+from masthead.html.markup import Attributes
 
 Json = dict[str, Any]
 

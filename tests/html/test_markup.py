@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.work import at_most
 
-from masthead.importers.html.markup import TAGS, Token, background_of, cleaned
+from masthead.html.markup import TAGS, Token, background_of, cleaned
 
 GIF = "data:image/gif;base64,R0lGODlhAQABAAAAACH5BAEKAAEALAAAAAABAAEAAAICTAEAOw=="
 

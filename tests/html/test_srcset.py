@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masthead.importers.images.srcset import parse_srcset, widest, write_srcset
+from masthead.html.srcset import parse_srcset, widest, write_srcset
 
 CDN = "https://substackcdn.com/image/fetch/w_424,c_limit,f_auto/https%3A%2F%2Fa.example%2Fb.png"
 

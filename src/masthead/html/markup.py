@@ -1,5 +1,5 @@
-"""Sanitizes imported HTML and returns it with its tokens, for the search of pictures and for the
-editor's converter.
+"""Sanitizes HTML and returns it with its tokens, for the search of pictures, for the editor's
+converter and for the pages of the site.
 
 The output of the sanitizer is regular, so a regular expression can parse it: names in lower case,
 values in double quotes, tags closed. Later steps only remove.
@@ -14,8 +14,8 @@ from urllib.parse import unquote
 
 import nh3
 
-from masthead.importers.html.foreign_html import presanitized
-from masthead.importers.images.srcset import parse_srcset, safe_srcset
+from masthead.html.foreign_html import presanitized
+from masthead.html.srcset import parse_srcset, safe_srcset
 from masthead.records.safe_addresses import (
     LINK_SCHEMES,
     safe_link,

@@ -1,4 +1,4 @@
-"""Prepares imported HTML for the sanitizer: players become links, lazy images get their address,
+"""Prepares HTML of others for the sanitizer: players become links, lazy images get their address,
 and HTML that would take the sanitizer minutes is cut."""
 
 from __future__ import annotations
