@@ -89,6 +89,7 @@ from masthead.web.compression import Compression
 from masthead.web.cors import Cors
 from masthead.web.dispatch import Dispatch
 from masthead.web.errors import ErrorResponders, MethodNotAllowed
+from masthead.web.forms import FormTokens
 from masthead.web.health import Health, build_revision
 from masthead.web.openapi.endpoints import description_routes
 from masthead.web.openapi.service import service_description_routes
@@ -279,27 +280,9 @@ class Background:
 
 def http_app(parts: Parts) -> RequestMiddleware:
     """All faces behind the front door."""
-    services = RecordStoreServices(
-        parts.records,
-        parts.accounts,
-        parts.objects,
-        parts.images,
-        parts.settings,
-        parts.email_changes,
-        parts.resets,
-        ReadLimit(parts.limit_store, parts.records.clock),
-    )
+    services = record_store_services(parts)
     revision = build_revision(os.environ.get("SOURCE_REVISION", ""))
-    site_pages = SitePages(
-        ReaderServices(
-            parts.records,
-            Themes(parts.settings.themes_dir),
-            parts.settings,
-            partial(identify, services),
-            services.read_limit,
-        ),
-        AnswerCache(parts.versions, parts.records.clock),
-    )
+    site = site_pages(parts, services)
     faces = Dispatch(
         [
             *record_routes(services),
@@ -316,14 +299,42 @@ def http_app(parts: Parts) -> RequestMiddleware:
             ),
             *reset_routes(parts.resets),
             Route("/api/health", Health(parts.database, revision, parts.records.clock)),
-            *reader_routes(site_pages),
+            *reader_routes(site),
             *accent_routes(),
-            *assets_routes(*site_pages.services.themes.assets.values()),
+            *assets_routes(*site.services.themes.assets.values()),
         ],
-        fallback=OtherAddresses(site_pages),
+        fallback=OtherAddresses(site),
     )
     return RequestMiddleware(
         Cors(Compression(faces)), parts.directory, parts.settings, error_responders(parts.settings)
+    )
+
+
+def record_store_services(parts: Parts) -> RecordStoreServices:
+    return RecordStoreServices(
+        parts.records,
+        parts.accounts,
+        parts.objects,
+        parts.images,
+        parts.settings,
+        parts.email_changes,
+        parts.resets,
+        ReadLimit(parts.limit_store, parts.records.clock),
+    )
+
+
+def site_pages(parts: Parts, services: RecordStoreServices) -> SitePages:
+    return SitePages(
+        ReaderServices(
+            parts.records,
+            Themes(parts.settings.themes_dir),
+            parts.settings,
+            partial(identify, services),
+            partial(identify, services, only_member=True),
+            services.read_limit,
+            FormTokens(parts.keyring),
+        ),
+        AnswerCache(parts.versions, parts.records.clock),
     )
 
 

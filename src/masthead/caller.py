@@ -47,6 +47,8 @@ class Caller:
     scopes: frozenset[str] = frozenset()
     audience: Audience = Audience.GUEST
     """Of a page of the reader's site."""
+    sign_in: str = ""
+    """Which sign-in of the account it is; forms are bound to it."""
 
     @property
     def is_admin(self) -> bool:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
@@ -147,7 +148,8 @@ class Accounts:
         )
         if not claims:
             return None
-        return _Session(account_caller(collection, found[0]), claims, tenant_id, version)
+        caller = replace(account_caller(collection, found[0]), sign_in=_digest(token))
+        return _Session(caller, claims, tenant_id, version)
 
     async def verify_password(
         self, collection: Collection, caller: Caller, password: str, address: str
@@ -241,6 +243,10 @@ class Accounts:
             lifetime=lifetime,
             now=self._records.clock,
         )
+
+
+def _digest(token: str) -> str:
+    return hashlib.sha256(token.encode(errors="replace")).hexdigest()
 
 
 def _reset_key(account: Record) -> str:

@@ -1,7 +1,8 @@
 """From a request to a page: the audience, the cache, the theme, and errors that look like the site.
 
 Pages are cached per audience and validated by the tenant's version, as the API's answers are. No
-page holds anything that is one reader's alone.
+page holds anything that is one reader's alone, except personal pages and the answers of forms,
+which are never cached.
 """
 
 from __future__ import annotations
@@ -9,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from hashlib import sha256
 from urllib.parse import quote
 
 from starlette.types import Receive, Scope, Send
 
-from masthead.caller import Audience
+from masthead.caller import Audience, guest
 from masthead.errors import MastheadError, NotFound
 from masthead.posts.collection import posts
 from masthead.posts.site import PUBLISHED_LIST
@@ -22,22 +24,26 @@ from masthead.reader.redirects import is_old_address, redirect_of
 from masthead.reader.request import (
     ReaderServices,
     SiteRequest,
-    audience_of,
+    Visit,
     open_request,
+    personal_visit,
+    visit_of,
 )
-from masthead.reader.site import chrome_of, site_of
+from masthead.reader.site import ANY_FORM_TOKEN, chrome_of, site_of
 from masthead.reader.views import ErrorPage, Head
 from masthead.web import pages
-from masthead.web.answers import RawHeaders, header, header_list, send_bytes, send_empty
+from masthead.web.answers import RawHeaders, header_list, send_bytes, send_empty
 from masthead.web.assets import content_policy
 from masthead.web.cache import AnswerCache, CachedAnswer
-from masthead.web.errors import MethodNotAllowed
+from masthead.web.errors import MethodNotAllowed, retry_after
 from masthead.web.etags import is_unchanged
+from masthead.web.forms import check_same_origin, own_origin, read_form
 from masthead.web.request_context import request_context
 
 # A shared cache in front may keep a guest's page for a moment, and show it while it asks again.
 _SHARED = b"public, max-age=0, s-maxage=5, stale-while-revalidate=60, stale-if-error=86400"
 _PRIVATE = b"private, no-cache"
+_PERSONAL = b"private, no-store"
 _URL_CHARACTERS = "/:?#[]@!$&'()*+,;=%~"
 LATEST = 3
 """Posts on the page for what was not found."""
@@ -52,6 +58,7 @@ class Drawn:
     page: object
     status: int = 200
     is_cached: bool = True
+    headers: tuple[tuple[bytes, bytes], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +75,19 @@ class Moved:
 
     url: str
     status: int = 301
+    headers: tuple[tuple[bytes, bytes], ...] = ()
+
+
+def see_other(url: str, *headers: tuple[bytes, bytes]) -> Moved:
+    """After a form has been acted on: reloading the next page does not send it again."""
+    return Moved(url, 303, headers)
 
 
 Result = Drawn | Document | Moved
 Make = Callable[..., Awaitable[Result]]
 Making = Callable[[SiteRequest], Awaitable[Result]]
+Form = dict[str, str]
+Handle = Callable[..., Awaitable[Drawn | Moved]]
 
 
 class SitePages:
@@ -82,9 +97,23 @@ class SitePages:
         self.services = services
         self._cache = cache
 
-    def endpoint(self, make: Make, *parameters: str, for_guests: bool = False) -> _Endpoint:
-        """`for_guests`: the response is that of a guest, also for a signed-in member."""
-        return _Endpoint(self, make, parameters, for_guests)
+    def endpoint(
+        self, make: Make, *parameters: str, for_guests: bool = False, personal: bool = False
+    ) -> _Endpoint:
+        """`for_guests`: the response is that of a guest, also for a signed-in member. `personal`:
+        it is for one reader, who may be the request's `member`, and is not cached."""
+        return _Endpoint(self, make, parameters, for_guests, personal)
+
+    def form(
+        self, handle: Handle, *parameters: str, page: Make | None = None, is_open: bool = False
+    ) -> _Form:
+        """Answers a form that is sent to the address: `handle(request, form, *values)`.
+
+        `page` makes the personal page for GET. `is_open`: also from a page that was opened before
+        the reader signed in or out.
+        """
+        shown = self.endpoint(page, *parameters, personal=True) if page else None
+        return _Form(self, handle, parameters, shown, is_open)
 
     async def send(
         self, scope: Scope, send: Send, make: Making, *, for_guests: bool = False
@@ -92,22 +121,21 @@ class SitePages:
         context = request_context(scope)
         if context.tenant is None:
             raise NotFound("There is no site at this address.")
-        if scope["method"] not in ("GET", "HEAD"):
-            raise MethodNotAllowed(("GET", "HEAD"))
-        audience = Audience.GUEST
+        _check_method(scope, "GET", "HEAD")
+        visit = Visit(guest(context.tenant.id))
         if not for_guests:
-            audience = await audience_of(self.services, scope, context.tenant.id)
+            visit = await visit_of(self.services, scope, context.tenant.id)
+        audience = visit.audience
         key = (context.tenant.id, f"site{audience:d} {scope['path']}", scope["query_string"])
         cached = await self._cache.get(key)
         if cached is not None:
-            await _send(scope, send, 200, cached, audience)
+            await self._send(scope, send, 200, cached, visit)
             return
         version = await self._cache.version(context.tenant.id)
         request = await open_request(self.services, context.tenant, audience, scope)
         result = await _result(request, make)
         if isinstance(result, Moved):
-            location = (b"location", quote(result.url, safe=_URL_CHARACTERS).encode())
-            await send_empty(send, result.status, [location, (b"cache-control", b"no-cache")])
+            await _send_moved(send, result)
             return
         answer = self._answer(version, request, result)
         if answer.tag:
@@ -117,7 +145,69 @@ class SitePages:
             )
             self._cache.put(key, version, answer.body, answer.tag, answer.headers, until=until)
         status = result.status if isinstance(result, Drawn) else 200
-        await _send(scope, send, status, answer, audience)
+        await self._send(scope, send, status, answer, visit)
+
+    async def send_personal(self, scope: Scope, send: Send, make: Making) -> None:
+        """A page for one reader, or the answer to their form."""
+        request, visit = await self._personal_request(scope)
+        await self._send_result(scope, send, await _result(request, make), request, visit)
+
+    async def receive_form(
+        self, scope: Scope, receive: Receive, send: Send, handle: Handle, *, is_open: bool
+    ) -> None:
+        request, visit = await self._personal_request(scope)
+
+        async def make(request: SiteRequest) -> Result:
+            check_same_origin(scope)
+            form = await read_form(scope, receive)
+            if visit.is_signed_in and not is_open:
+                self.services.form_tokens.check(form, visit.caller.sign_in)
+            return await handle(request, form)
+
+        await self._send_result(scope, send, await _made(request, make), request, visit)
+
+    async def _personal_request(self, scope: Scope) -> tuple[SiteRequest, Visit]:
+        tenant = request_context(scope).tenant
+        if tenant is None:
+            raise NotFound("There is no site at this address.")
+        visit = await personal_visit(self.services, scope, tenant.id)
+        request = await open_request(
+            self.services, tenant, visit.audience, scope, member=visit.member
+        )
+        return request, visit
+
+    async def _send_result(
+        self, scope: Scope, send: Send, result: Result, request: SiteRequest, visit: Visit
+    ) -> None:
+        if isinstance(result, Moved):
+            await _send_moved(send, result)
+            return
+        answer = self._answer(0, request, result)
+        answer.tag = b""
+        status = result.status if isinstance(result, Drawn) else 200
+        await self._send(scope, send, status, answer, visit, is_personal=True)
+
+    async def _send(
+        self,
+        scope: Scope,
+        send: Send,
+        status: int,
+        answer: CachedAnswer,
+        visit: Visit,
+        *,
+        is_personal: bool = False,
+    ) -> None:
+        body, tag = answer.body, answer.tag
+        if visit.is_signed_in:
+            token = self.services.form_tokens.of(visit.caller.sign_in).encode()
+            body = body.replace(ANY_FORM_TOKEN.encode(), token)
+            # A browser must not show a page with the token of an earlier sign-in again.
+            tag = tag and b'%s-%s"' % (tag[:-1], sha256(token).hexdigest()[:12].encode())
+        headers = _headers(scope, answer, tag, visit, is_personal=is_personal)
+        if tag and is_unchanged(header_list(scope, b"if-none-match"), tag):
+            await send_empty(send, 304, headers)
+            return
+        await send_bytes(send, status, b"" if scope["method"] == "HEAD" else body, headers)
 
     def _answer(self, version: int, request: SiteRequest, result: Drawn | Document) -> CachedAnswer:
         # Another version of the theme is another page, too.
@@ -128,19 +218,25 @@ class SitePages:
         chrome = chrome_of(request, result.head)
         theme = request.site_record["theme"]
         body = self.services.themes.render(theme, result.template, chrome, result.page).encode()
-        headers = [(b"content-type", b"text/html; charset=utf-8")]
+        headers = [(b"content-type", b"text/html; charset=utf-8"), *result.headers]
         is_cached = result.is_cached and result.status == 200
         return CachedAnswer(version, body, tag if is_cached else b"", headers)
 
 
 class _Endpoint:
     def __init__(
-        self, pages: SitePages, make: Make, parameters: tuple[str, ...], for_guests: bool
+        self,
+        pages: SitePages,
+        make: Make,
+        parameters: tuple[str, ...],
+        for_guests: bool,
+        personal: bool,
     ) -> None:
         self._pages = pages
         self._make = make
         self._parameters = parameters
         self._for_guests = for_guests
+        self._personal = personal
 
     async def __call__(self, scope: Scope, _receive: Receive, send: Send) -> None:
         values = [scope["path_params"][name] for name in self._parameters]
@@ -148,12 +244,59 @@ class _Endpoint:
         def make(request: SiteRequest) -> Awaitable[Result]:
             return self._make(request, *values)
 
-        await self._pages.send(scope, send, make, for_guests=self._for_guests)
+        if self._personal:
+            _check_method(scope, "GET", "HEAD")
+            await self._pages.send_personal(scope, send, make)
+        else:
+            await self._pages.send(scope, send, make, for_guests=self._for_guests)
+
+
+class _Form:
+    def __init__(
+        self,
+        pages: SitePages,
+        handle: Handle,
+        parameters: tuple[str, ...],
+        page: _Endpoint | None,
+        is_open: bool,
+    ) -> None:
+        self._pages = pages
+        self._handle = handle
+        self._parameters = parameters
+        self._page = page
+        self._is_open = is_open
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self._page and scope["method"] in ("GET", "HEAD"):
+            await self._page(scope, receive, send)
+            return
+        _check_method(scope, *(("GET", "HEAD", "POST") if self._page else ("POST",)))
+        values = [scope["path_params"][name] for name in self._parameters]
+
+        def handle(request: SiteRequest, form: Form) -> Awaitable[Drawn | Moved]:
+            return self._handle(request, form, *values)
+
+        await self._pages.receive_form(scope, receive, send, handle, is_open=self._is_open)
+
+
+def _check_method(scope: Scope, *allowed: str) -> None:
+    if scope["method"] not in allowed:
+        raise MethodNotAllowed(allowed)
+
+
+async def _send_moved(send: Send, moved: Moved) -> None:
+    location = (b"location", quote(moved.url, safe=_URL_CHARACTERS).encode())
+    headers = [location, (b"cache-control", b"no-cache"), *moved.headers]
+    await send_empty(send, moved.status, headers)
 
 
 async def _result(request: SiteRequest, make: Making) -> Result:
     if is_old_address(request) and (moved := await redirect_of(request)):
         return Moved(*moved)
+    return await _made(request, make)
+
+
+async def _made(request: SiteRequest, make: Making) -> Result:
     try:
         return await make(request)
     except NotFound:
@@ -161,7 +304,9 @@ async def _result(request: SiteRequest, make: Making) -> Result:
     except MastheadError as error:
         status, _, title = pages.described(error)
         head = Head(title=f"{title} · {site_of(request).name}", noindex=True)
-        return Drawn("error.html", head, ErrorPage(status, title, str(error)), status)
+        page = ErrorPage(status, title, str(error))
+        headers = tuple(retry_after(status, error))
+        return Drawn("error.html", head, page, status, headers=headers)
 
 
 async def _moved(request: SiteRequest) -> Moved | None:
@@ -182,33 +327,27 @@ async def _not_found(request: SiteRequest) -> Drawn:
     return Drawn("error.html", head, page, 404)
 
 
-def _origin(scope: Scope) -> str:
-    """Of the request, which may have come by the site's own domain or by its subdomain."""
-    scheme = "https" if request_context(scope).is_https else "http"
-    return f"{scheme}://{header(scope, b'host')}"
-
-
 @lru_cache(maxsize=1_024)
 def _policy(origin: str) -> bytes:
     return content_policy(origin).encode()
 
 
-async def _send(
-    scope: Scope, send: Send, status: int, answer: CachedAnswer, audience: Audience
-) -> None:
-    is_shared = audience is Audience.GUEST and bool(answer.tag)
+def _headers(
+    scope: Scope, answer: CachedAnswer, tag: bytes, visit: Visit, *, is_personal: bool
+) -> RawHeaders:
+    is_shared = visit.audience is Audience.GUEST and bool(tag)
+    control = _PERSONAL if is_personal else _SHARED if is_shared else _PRIVATE
+    # The address of a personal page may hold a token that no other site may learn. The page's own
+    # forms still name their origin, which `no-referrer` would prevent.
+    referrer = b"same-origin" if is_personal else b"strict-origin-when-cross-origin"
     headers: RawHeaders = [
-        (b"cache-control", _SHARED if is_shared else _PRIVATE),
+        (b"cache-control", control),
         (b"vary", b"Cookie, Authorization"),
-        (b"content-security-policy", _policy(_origin(scope))),
+        (b"content-security-policy", _policy(own_origin(scope))),
         (b"x-content-type-options", b"nosniff"),
-        (b"referrer-policy", b"strict-origin-when-cross-origin"),
+        (b"referrer-policy", referrer),
         *answer.headers,
     ]
-    if answer.tag:
-        headers.append((b"etag", answer.tag))
-        if is_unchanged(header_list(scope, b"if-none-match"), answer.tag):
-            await send_empty(send, 304, headers)
-            return
-    body = b"" if scope["method"] == "HEAD" else answer.body
-    await send_bytes(send, status, body, headers)
+    if tag:
+        headers.append((b"etag", tag))
+    return headers

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from urllib.parse import parse_qs
 from zoneinfo import ZoneInfo
@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 from starlette.types import Scope
 
 from masthead import clock
-from masthead.caller import Audience, Caller, Kind, site
+from masthead.caller import Audience, Caller, Kind, guest, site
 from masthead.config.settings import Settings
 from masthead.errors import BadRequest
 from masthead.identity.directory import Tenant
@@ -23,6 +23,7 @@ from masthead.reader.themes import Themes
 from masthead.records.collection import Record
 from masthead.records.engine import Records
 from masthead.site.collection import site_settings
+from masthead.web.forms import FormTokens
 from masthead.web.request_context import request_context
 
 Identify = Callable[[Scope], Awaitable[Caller]]
@@ -37,7 +38,23 @@ class ReaderServices:
     settings: Settings
     identify: Identify
     """The caller of a request, by session cookie or token."""
+    identify_member: Identify
+    """The same for members alone: a browser may be signed in as staff, too."""
     read_limit: ReadLimit
+    form_tokens: FormTokens
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """Who asks for a page."""
+
+    caller: Caller
+    audience: Audience = Audience.GUEST
+    member: Record | None = None
+
+    @property
+    def is_signed_in(self) -> bool:
+        return self.caller.kind is not Kind.GUEST
 
 
 @dataclass
@@ -53,6 +70,9 @@ class SiteRequest:
     query: dict[str, str]
     site_record: Record
     tenant_record: Record
+    member: Record | None = None
+    """The member who is signed in. Only forms and personal pages have one: others are cached for
+    a whole audience."""
 
     @property
     def records(self) -> Records:
@@ -76,7 +96,11 @@ class SiteRequest:
 
 
 async def open_request(
-    services: ReaderServices, tenant: Tenant, audience: Audience, scope: Scope
+    services: ReaderServices,
+    tenant: Tenant,
+    audience: Audience,
+    scope: Scope,
+    member: Record | None = None,
 ) -> SiteRequest:
     found = await services.records.find(tenants, {"id": tenant.id}, tenant_id=tenant.id)
     stored = await services.records.find(site_settings, {}, tenant_id=tenant.id)
@@ -92,18 +116,37 @@ async def open_request(
         _query(scope["query_string"]),
         stored[0] if stored else empty,
         found[0],
+        member,
     )
 
 
-async def audience_of(services: ReaderServices, scope: Scope, tenant_id: TenantId) -> Audience:
+async def visit_of(services: ReaderServices, scope: Scope, tenant_id: TenantId) -> Visit:
     """What a paid member may read ends with the payment: the tier is read for every request."""
     caller = await services.identify(scope)
     if caller.kind is Kind.GUEST or caller.tenant_id != tenant_id:
-        return Audience.GUEST
+        return Visit(guest(tenant_id))
     if caller.kind is not Kind.MEMBER:
-        return Audience.STAFF
+        return Visit(caller, Audience.STAFF)
+    member = await _member(services, caller, tenant_id)
+    if member is None:
+        return Visit(guest(tenant_id))
+    return Visit(caller, audience_of_member(member), member)
+
+
+async def personal_visit(services: ReaderServices, scope: Scope, tenant_id: TenantId) -> Visit:
+    """The same, and the member that staff is signed in as, too."""
+    visit = await visit_of(services, scope, tenant_id)
+    if visit.audience is not Audience.STAFF:
+        return visit
+    caller = await services.identify_member(scope)
+    if caller.kind is not Kind.MEMBER or caller.tenant_id != tenant_id:
+        return visit
+    return replace(visit, member=await _member(services, caller, tenant_id))
+
+
+async def _member(services: ReaderServices, caller: Caller, tenant_id: TenantId) -> Record | None:
     found = await services.records.find(blog_members, {"id": caller.id}, tenant_id=tenant_id)
-    return audience_of_member(found[0]) if found else Audience.GUEST
+    return found[0] if found else None
 
 
 def audience_of_member(member: Record) -> Audience:

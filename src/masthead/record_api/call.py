@@ -100,10 +100,16 @@ class Call:
         return decode_json_object(raw, max_values=SMALL_FORM_VALUES) if raw.strip() else {}
 
 
-async def identify(services: RecordStoreServices, scope: Scope) -> Caller:
+_COOKIES = ((ADMIN_COOKIE, True), (MEMBER_COOKIE, False))
+
+
+async def identify(
+    services: RecordStoreServices, scope: Scope, *, only_member: bool = False
+) -> Caller:
     """The caller by token or cookie, on the tenant that the host names.
 
     As in PocketBase, an invalid token is ignored, and so is one of another tenant than the host's.
+    A browser may hold both cookies: `only_member` asks who is signed in as a member.
     """
     context = request_context(scope)
     for name, _ in scope["headers"]:
@@ -111,7 +117,10 @@ async def identify(services: RecordStoreServices, scope: Scope) -> Caller:
             break
     else:
         return guest(context.tenant_id)
-    caller = await _by_header(services, scope) or await _by_cookie(services, scope)
+    caller = await _by_header(services, scope)
+    if caller is None or (only_member and caller.kind is not Kind.MEMBER):
+        cookies = _COOKIES[1:] if only_member else _COOKIES
+        caller = await _by_cookie(services, scope, cookies)
     if caller is None:
         return guest(context.tenant_id)
     if caller.kind is Kind.OPERATOR:
@@ -133,11 +142,13 @@ async def _by_header(services: RecordStoreServices, scope: Scope) -> Caller | No
     return await services.accounts.caller_of(token.strip())
 
 
-async def _by_cookie(services: RecordStoreServices, scope: Scope) -> Caller | None:
+async def _by_cookie(
+    services: RecordStoreServices, scope: Scope, names: tuple[tuple[str, bool], ...]
+) -> Caller | None:
     cookies = header(scope, b"cookie")
     if not cookies or not is_own_request(scope):
         return None
-    for name, is_admin in ((ADMIN_COOKIE, True), (MEMBER_COOKIE, False)):
+    for name, is_admin in names:
         token = read_cookie(cookies, name)
         caller = await services.accounts.caller_of(token) if token else None
         # Each cookie is valid only for its own kind of session.

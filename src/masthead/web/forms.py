@@ -1,0 +1,96 @@
+"""HTML forms: their values, and the checks that a form was sent from a page of the same site.
+
+Two checks, because tenants share a parent domain: to a browser their sites are the same site, and
+`SameSite` cookies go along. The browser's own headers name the origin of the page; and a caller who
+is signed in sends a token along that no other site can read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from urllib.parse import parse_qsl
+
+from starlette.types import Receive, Scope
+
+from masthead.config.keyring import KeyRing
+from masthead.errors import BadRequest, Forbidden
+from masthead.web.answers import header
+from masthead.web.bodies import read_body
+from masthead.web.request_context import request_context
+
+MAX_BYTES = 64 * 1024
+MAX_FIELDS = 200
+CONTENT_TYPE = "application/x-www-form-urlencoded"
+FORM_TOKEN = "form_token"  # noqa: S105  (the name of a field)
+
+ANOTHER_ORIGIN = (
+    "The form was not sent from a page of this site. Open the page again and send the form there."
+)
+STALE = (
+    "You have signed in or out since this page was opened, so nothing was changed. "
+    "Open the page again and repeat it there."
+)
+
+_PURPOSE = "forms"
+
+
+async def read_form(scope: Scope, receive: Receive, *, limit: int = MAX_BYTES) -> dict[str, str]:
+    """The last value of each name. Lines end in a line feed alone, which browsers don't send."""
+    content_type = (header(scope, b"content-type") or "").partition(";")[0].strip().lower()
+    if content_type != CONTENT_TYPE:
+        raise BadRequest(f"The form must be sent as {CONTENT_TYPE}.")
+    raw = await read_body(scope, receive, limit=limit)
+    try:
+        pairs = parse_qsl(
+            raw.decode("latin-1"),
+            keep_blank_values=True,
+            errors="replace",
+            max_num_fields=MAX_FIELDS,
+        )
+    except ValueError as error:
+        raise BadRequest(f"The form has more than {MAX_FIELDS} fields.") from error
+    if any("\0" in name or "\0" in value for name, value in pairs):
+        raise BadRequest("The form holds a NUL character, which text can't contain.")
+    return {name: value.replace("\r\n", "\n") for name, value in pairs}
+
+
+def check_same_origin(scope: Scope) -> None:
+    """Refuses a form that another site's page sent, or that no browser did."""
+    fetch_site = header(scope, b"sec-fetch-site")
+    if fetch_site is not None:
+        is_own = fetch_site == "same-origin"
+    else:
+        # Browsers leave that header out where the connection is not secure.
+        is_own = header(scope, b"origin") == own_origin(scope)
+    if not is_own:
+        raise Forbidden(ANOTHER_ORIGIN)
+
+
+def own_origin(scope: Scope) -> str:
+    """Of the request, which may have come by the site's own domain or by its subdomain."""
+    scheme = "https" if request_context(scope).is_https else "http"
+    return f"{scheme}://{header(scope, b'host')}"
+
+
+class FormTokens:
+    """The tokens in the forms of signed-in callers: valid for one sign-in, as long as it lasts."""
+
+    def __init__(self, keyring: KeyRing) -> None:
+        self._keyring = keyring
+
+    def of(self, sign_in: str) -> str:
+        """`sign_in` is the caller's: see `Caller.sign_in`."""
+        return _token(self._keyring.derive(_PURPOSE), sign_in)
+
+    def check(self, form: dict[str, str], sign_in: str) -> None:
+        """With every root secret, so that open pages outlive a rotation."""
+        given = form.get(FORM_TOKEN, "").encode()
+        keys = self._keyring.derive_all(_PURPOSE)
+        matches = [hmac.compare_digest(_token(key, sign_in).encode(), given) for key in keys]
+        if not sign_in or not any(matches):
+            raise Forbidden(STALE)
+
+
+def _token(key: bytes, sign_in: str) -> str:
+    return hmac.digest(key, sign_in.encode(), hashlib.sha256).hex()[:40]
