@@ -53,6 +53,7 @@ from masthead.outbound.client import OutboundClient
 from masthead.outbound.streams import OutboundStreams
 from masthead.password_reset.http import reset_routes
 from masthead.password_reset.resets import PasswordResets
+from masthead.payments import jobs as payment_jobs
 from masthead.payments.receiver import payment_routes
 from masthead.payments.reconcile import Reconciliation
 from masthead.posts import jobs as post_jobs
@@ -208,6 +209,7 @@ def job_handlers(parts: Parts) -> Mapping[str, Handler]:
         **mail_jobs.handlers(parts.mail, transport_of(settings), settings.mail_from),
         **parts.resets.handlers(),
         **parts.privacy.work.handlers(),
+        **payment_jobs.handlers(parts.records, parts.mail, parts.sites),
         **webhook_jobs.handlers(parts.records, parts.mail, parts.sites),
         **parts.imports.handlers(parts),
     }

@@ -22,6 +22,7 @@ from masthead.payments.collection import (
     payment_customers,
     payment_products,
     payment_subscriptions,
+    tiers,
 )
 from masthead.payments.tables import payment_inbox, payment_refunds, payment_reports
 from masthead.posts.collection import posts
@@ -55,6 +56,7 @@ registry = Registry(
         orders,
         carts,
         gift_cards,
+        tiers,
         payment_products,
         payment_customers,
         payment_subscriptions,

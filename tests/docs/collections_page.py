@@ -8,6 +8,7 @@ from tests.docs.fields import cell, meaning, type_of
 
 from masthead.identity.tenants import SELF as OWN_ACCOUNT
 from masthead.members.collection import SELF as OWN_RECORD
+from masthead.payments.collection import ON_SALE
 from masthead.posts.collection import OWN, PUBLIC
 from masthead.records.collection import CREATED, FREE, ID, TENANT_ID, UPDATED, Collection, Rules
 from masthead.records.fields.base import Access, Field
@@ -78,6 +79,7 @@ RULES = {
     OWN_RECORD: "their own",
     OWN_ACCOUNT: "their own",
     OWN: "those that name them in `authors`",
+    ON_SALE: "the active ones",
 }
 """The rules in words. A new rule needs its words here."""
 

@@ -15,6 +15,7 @@ from masthead.caller import system
 from masthead.mail.message import Mail
 from masthead.mail.rendering import FOLDER
 from masthead.members.unsubscribe import Unsubscribe
+from masthead.payments.memberships import WELCOME
 from masthead.webhooks.actions import subscribe
 from masthead.webhooks.collection import webhook_subscriptions
 from masthead.webhooks.queue import NOTIFY_DISABLED
@@ -28,6 +29,7 @@ SUBJECTS = {
     "privacy_receipt": "Your data at ",
     "reset_password": "Choose a new password for ",
     "webhook_disabled": "A webhook of ",
+    "welcome_paid": "Your paid membership of ",
 }
 """How the subject of each template's mail begins."""
 NEWSLETTER = "A newsletter"
@@ -63,6 +65,7 @@ async def every_mail(office: Office, tenant: TenantWorld) -> list[EmailMessage]:
     reset = "/api/collections/blog_members/request-password-reset"
     await tenant.guest.post(reset, json={"email": ana.email})
     await disable_webhook(tenant)
+    await pay(tenant, bob)
     await owner.api.post(EXPORT, json={"type": "tenant"})
     await ana.api.post(DELETE, json=member_deletion(ana.id))
     await outsider(tenant).post(DELETE, json=deletion(tenant))
@@ -94,6 +97,13 @@ async def disable_webhook(tenant: TenantWorld) -> None:
         await unit.enqueue(NOTIFY_DISABLED, {"webhook_id": hook["id"]})
 
 
+async def pay(tenant: TenantWorld, member: Account) -> None:
+    """As an event of the payment processor does it."""
+    await tenant.update("blog_members", member.id, {"tier": "paid"})
+    async with tenant.world.parts.records.unit(system(tenant.id)) as unit:
+        await unit.enqueue(WELCOME, {"member_id": member.id})
+
+
 async def queue_newsletter(tenant: TenantWorld, to: Account) -> None:
     parts = tenant.world.parts
     site = await parts.sites.of(tenant.id)
@@ -121,6 +131,7 @@ async def test_opening_a_link_of_an_email_changes_nothing(office: Office) -> Non
     links = sorted(set().union(*(links_in(mail) for mail in mails)))
     assert {re.sub(r"/[a-z0-9]{15}\b", "/ID", urlsplit(link).path) for link in links} == {
         "",
+        "/member/account",
         "/member/confirm-email",
         "/member/reset-password",
         "/member/unsubscribe",
@@ -138,7 +149,7 @@ async def test_opening_a_link_of_an_email_changes_nothing(office: Office) -> Non
                     method, link, headers={"accept": accept}
                 )
                 assert answer.status_code < 500
-                assert answer.headers["content-type"]
+                assert answer.is_redirect or answer.headers["content-type"]
                 assert await everything(world) == before, (method, link, accept)
 
 

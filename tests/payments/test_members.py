@@ -12,6 +12,7 @@ from tests.payments.processor import (
     joined,
     subscription,
 )
+from tests.world import TenantWorld
 
 LATER = JUNE + 1_000
 
@@ -62,6 +63,47 @@ class TestWhoItIs:
         assert await processor.find("blog_members") == []
         await processor.send(joined(LATER + 1))
         assert await processor.state() == "paid/active"
+
+    @pytest.mark.parametrize("first", ["checkout", "subscription"])
+    async def test_a_checkout_of_ours_belongs_to_the_member_who_started_it(
+        self, processor: Processor, first: str
+    ) -> None:
+        create = processor.tenant.create
+        member = await create("blog_members", {"email": "home@example.com"})
+        await create("blog_members", {"email": "reader@example.com"})
+        ours = {"metadata": {"member_id": member["id"]}}
+        events = [joined(**ours), subscription("active", kind="created", **ours)]
+        for each in events if first == "checkout" else reversed(events):
+            await processor.send(each)
+            assert await processor.state("home@example.com") == "paid/active"
+        assert await processor.state("reader@example.com") == "free/active"
+
+    @pytest.mark.parametrize("named", ["abcdefghij01234", "nobody", 7, None, {"id": "x"}])
+    async def test_a_member_who_is_not_there_is_found_by_address(
+        self, processor: Processor, named: object
+    ) -> None:
+        await processor.send(joined(metadata={"member_id": named}))
+        assert await processor.state() == "paid/active"
+
+    async def test_a_reference_that_anyone_can_put_into_a_link_counts_for_nothing(
+        self, processor: Processor
+    ) -> None:
+        other = await processor.tenant.create("blog_members", {"email": "other@example.com"})
+        await processor.send(joined(client_reference_id=other["id"]))
+        assert await processor.state("other@example.com") == "free/active"
+        assert await processor.state() == "paid/active"
+
+    async def test_a_member_of_another_tenant_is_not_named_by_a_checkout(
+        self, processor: Processor, other_tenant: TenantWorld
+    ) -> None:
+        other = await other_tenant.create("blog_members", {"email": "reader@example.com"})
+        await processor.send(joined(metadata={"member_id": other["id"]}))
+        assert await processor.state() == "paid/active"
+        records = processor.world.parts.records
+        (untouched,) = await records.find(
+            processor.world.collection("blog_members"), {}, tenant_id=other_tenant.id
+        )
+        assert untouched["tier"] == "free"
 
     async def test_an_expanded_customer_is_found_by_its_address(self, processor: Processor) -> None:
         customer = {"id": "cus_1", "email": "reader@example.com"}
@@ -230,3 +272,45 @@ class TestMappings:
         await processor.send(sent)
         kept = await processor.one("payment_subscriptions")
         assert kept["current_period_end"] == "2024-06-10T06:13:20.000Z"
+
+
+class TestTerms:
+    """What a subscription costs and when it ends, for the member's account."""
+
+    async def test_the_price_and_the_end_of_the_period_are_stored(
+        self, processor: Processor
+    ) -> None:
+        await processor.send(joined(), subscription("active"))
+        stored = await processor.one("payment_subscriptions")
+        assert stored["payment_price_id"] == "price_month"
+        assert stored["current_period_end"] == "2024-07-10T06:13:20.000Z"
+        assert stored["ends_at"] == ""
+
+    async def test_a_cancelled_subscription_says_when_it_ends(self, processor: Processor) -> None:
+        await processor.send(subscription("active", cancel_at_period_end=True))
+        stored = await processor.one("payment_subscriptions")
+        assert stored["ends_at"] == stored["current_period_end"]
+        await processor.send(subscription("active", LATER, cancel_at=LATER + 60))
+        stored = await processor.one("payment_subscriptions")
+        assert stored["ends_at"] == "2024-06-10T06:31:00.000Z"
+
+    async def test_one_that_goes_on_after_all_has_no_end(self, processor: Processor) -> None:
+        await processor.send(
+            subscription("active", cancel_at_period_end=True),
+            subscription("active", LATER, cancel_at_period_end=False),
+        )
+        assert (await processor.one("payment_subscriptions"))["ends_at"] == ""
+
+    async def test_an_older_event_does_not_bring_the_end_back(self, processor: Processor) -> None:
+        await processor.send(
+            subscription("active", LATER), subscription("active", cancel_at_period_end=True)
+        )
+        assert (await processor.one("payment_subscriptions"))["ends_at"] == ""
+
+    async def test_a_checkout_does_not_empty_the_terms(self, processor: Processor) -> None:
+        await processor.send(subscription("active"), joined(LATER))
+        stored = await processor.one("payment_subscriptions")
+        assert (stored["payment_price_id"], stored["current_period_end"] != "") == (
+            "price_month",
+            True,
+        )

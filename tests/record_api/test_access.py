@@ -13,7 +13,7 @@ from masthead.schema import registry
 
 POSTS = records_of("posts")
 LOCKED = sorted(
-    {each.name for each in registry.collections} - {"posts", "blog_members"},
+    {each.name for each in registry.collections} - {"posts", "blog_members", "tiers"},
 )
 
 

@@ -24,7 +24,9 @@ ALLOWED = {
     ("editor", "comments"): ALL,
     ("editor", "media"): ALL,
     ("editor", "blog_members"): READ,
+    ("editor", "tiers"): READ,
     ("author", "categories"): READ,
+    ("author", "tiers"): READ,
     ("author", "media"): READ | {"create"},
 }
 """Of records that others have made; `_superusers` and an author's posts have tests of their own."""
@@ -70,6 +72,7 @@ async def made_by_owner(owner: Account, tenant: TenantWorld, collection: str) ->
         "comments": {"post_id": post["id"], "author_name": "Zoe", "body": "Well said."},
         "blog_members": {"email": "reader@example.com"},
         "products": {"name": "Mug", "price": 1200},
+        "tiers": {"name": "Supporter", "price": 400, "currency": "gbp"},
         "redirects": {"source": "/old", "destination": "/new"},
     }
     if collection == "media":

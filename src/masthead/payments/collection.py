@@ -1,11 +1,85 @@
-"""Maps the payment processor's products, customers and subscriptions to products and members."""
+"""What a site's memberships cost, and which of the payment processor's products, customers and
+subscriptions are which products and members."""
 
 from __future__ import annotations
 
-from masthead.records.collection import Collection, Index
+import re
+
+from masthead.records.collection import Collection, Index, Rules, SiteRules
+from masthead.records.fields.base import Access
+from masthead.records.fields.documents import TextList
 from masthead.records.fields.relation import OnDelete, Relation
-from masthead.records.fields.text import Text
-from masthead.records.fields.values import Date, Select
+from masthead.records.fields.text import Text, Url
+from masthead.records.fields.values import Date, Flag, Number, Select
+
+ON_SALE = "active = true"
+
+tiers = Collection(
+    "tiers",
+    (
+        Text(name="name", required=True, max=100),
+        Number(
+            name="price",
+            required=True,
+            min=1,
+            max=99_999_999,
+            help="What readers are told that it costs, in the currency's smallest unit.",
+        ),
+        Text(
+            name="currency",
+            required=True,
+            max=3,
+            pattern=re.compile(r"[A-Za-z]{3}"),
+            allowed="Must be a currency's code, such as eur.",
+            help="As three letters, such as `eur`.",
+        ),
+        Select(
+            name="interval",
+            values=("month", "year"),
+            default="month",
+            help="How often the price is paid.",
+        ),
+        TextList(
+            name="benefits", max_items=12, max_length=200, help="What a member gets, line by line."
+        ),
+        Number(name="position", help="Tiers with a lower number are shown first."),
+        Flag(name="active", default=True, help="Whether readers see it and may buy it."),
+        Url(
+            name="payment_url",
+            pattern=re.compile(r"https://.*"),
+            allowed="Must be the whole address of a payment page, with https.",
+            help="A payment page, used where there is no price id or the site has no payment key.",
+        ),
+        Text(
+            name="payment_price_id",
+            max=255,
+            pattern=re.compile(r"[A-Za-z0-9_.-]+"),
+            allowed="Must be the id of a price at the payment processor, such as price_1Abc.",
+            read=Access.SITE,
+            help="The price's id at the processor. With the site's `member_payment_secret_key`, "
+            "readers pay in a checkout for it.",
+        ),
+    ),
+    help="The paid memberships that a site sells.",
+    rules=Rules(read=ON_SALE),
+    # The payment page decides where the money goes, so only owners set it.
+    editors=Rules(read=""),
+    authors=Rules(read=""),
+    site=SiteRules(
+        read=ON_SALE,
+        fields=(
+            "name",
+            "price",
+            "currency",
+            "interval",
+            "benefits",
+            "position",
+            "payment_url",
+            "payment_price_id",
+            "created",
+        ),
+    ),
+)
 
 payment_products = Collection(
     "payment_products",
@@ -40,7 +114,9 @@ payment_subscriptions = Collection(
         Text(name="payment_customer_id", max=255, personal=True),
         Relation(name="member_id", to="blog_members", on_delete=OnDelete.CASCADE),
         Text(name="status", max=50, help="As the processor names it."),
+        Text(name="payment_price_id", max=255, help="What is paid, as the processor names it."),
         Date(name="current_period_end"),
+        Date(name="ends_at", help="When it ends, once it was cancelled."),
         Date(name="event_created", help="When the event that set the status was created."),
         Select(name="tier", values=("free", "paid")),
         Date(name="tier_event_created", help="When the event that set the tier was created."),

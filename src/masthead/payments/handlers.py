@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 
 from masthead.payments.inbox import Inbox
-from masthead.payments.memberships import SubscriptionUpdate, apply_update
+from masthead.payments.memberships import SubscriptionUpdate, Terms, apply_update
 from masthead.payments.orders import settle_checkout, settle_refund, store_product
 from masthead.payments.payloads import (
     Checkout,
@@ -49,6 +49,7 @@ async def _subscribed(unit: Unit, event: PaymentEvent, checkout: Checkout) -> No
             customer=checkout.customer,
             email=checkout.email,
             name=checkout.name,
+            member_id=checkout.member_id,
             creates_member=True,
         ),
     )
@@ -76,7 +77,8 @@ async def _subscription(unit: Unit, event: PaymentEvent, status: str) -> None:
             subscription=subscription.id,
             customer=subscription.customer,
             email=subscription.email,
-            period_end=subscription.period_end,
+            member_id=subscription.member_id,
+            terms=Terms(subscription.price, subscription.period_end, subscription.ends_at),
             creates_member=MEMBER_STATUS.get(status) is MemberStatus.ACTIVE,
         ),
     )

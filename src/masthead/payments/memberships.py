@@ -5,14 +5,26 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from masthead import ids
 from masthead.members.collection import blog_members
 from masthead.payments.collection import payment_customers, payment_subscriptions
 from masthead.payments.subscription_state import SubscriptionState, member_outcome
 from masthead.records.collection import Record
 from masthead.records.write.unit import Unit
 
+WELCOME = "payments.welcome"
+"""The job that mails a member who has become paid."""
 MAX_SUBSCRIPTIONS = 1_000
 """Of one member, ever."""
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What a subscription costs and how long it goes on; empty where an event does not say it."""
+
+    price: str
+    period_end: str
+    ends_at: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +38,9 @@ class SubscriptionUpdate:
     customer: str = ""
     email: str = ""
     name: str = ""
-    period_end: str = ""
+    member_id: str = ""
+    """Of the member for whom this service has started the checkout."""
+    terms: Terms | None = None
     creates_member: bool = False
     """Whether an unknown customer becomes a member."""
 
@@ -43,21 +57,23 @@ async def apply_update(unit: Unit, update: SubscriptionUpdate) -> None:
         await _update_member(unit, member["id"])
 
 
-async def find_member(unit: Unit, customer: str, email: str) -> Record | None:
-    """By the processor's customer, else by email."""
+async def find_member(unit: Unit, customer: str, email: str, member_id: str = "") -> Record | None:
+    """By the processor's customer, else by the id that our checkout has, else by email."""
     if customer:
         if member := await _one(unit, blog_members, payment_customer_id=customer):
             return member
         link = await _one(unit, payment_customers, payment_customer_id=customer)
         if link and link["member_id"]:
             return await _one(unit, blog_members, id=link["member_id"])
+    if ids.is_id(member_id) and (member := await _one(unit, blog_members, id=member_id)):
+        return member
     return await _one(unit, blog_members, email=email) if email else None
 
 
 async def _member_of(unit: Unit, update: SubscriptionUpdate, known: Record | None) -> Record | None:
     if known and known["member_id"]:
         return await _one(unit, blog_members, id=known["member_id"])
-    member = await find_member(unit, update.customer, update.email)
+    member = await find_member(unit, update.customer, update.email, update.member_id)
     if member is None and update.creates_member and update.email:
         # Free at first, so that becoming paid is a change that sends an event.
         member = await unit.create(blog_members, {"email": update.email, "name": update.name})
@@ -77,14 +93,20 @@ async def _store_state(unit: Unit, update: SubscriptionUpdate, known: Record | N
     }
     if update.customer:
         values["payment_customer_id"] = update.customer
-    if update.period_end and update.at >= after.at:
-        values["current_period_end"] = update.period_end
+    if update.terms and update.at >= after.at:
+        values |= _terms(update.terms)
     if known is None:
         values["payment_subscription_id"] = update.subscription
         await unit.create(payment_subscriptions, values)
     else:
         await unit.update(payment_subscriptions, known["id"], values)
     return after != before
+
+
+def _terms(terms: Terms) -> dict[str, str]:
+    values = {"payment_price_id": terms.price, "current_period_end": terms.period_end}
+    # A subscription that goes on after all has no end any more.
+    return {name: value for name, value in values.items() if value} | {"ends_at": terms.ends_at}
 
 
 async def _link(unit: Unit, update: SubscriptionUpdate, member: Record) -> bool:
@@ -130,7 +152,10 @@ async def _update_member(unit: Unit, member_id: str) -> None:
     outcome = member_outcome(map(state_row, rows))
     changes = {"tier": outcome.tier, "status": outcome.status}
     changes = {name: value for name, value in changes.items() if value is not None}
-    await unit.update(blog_members, member_id, changes)
+    before = await _one(unit, blog_members, id=member_id)
+    after = await unit.update(blog_members, member_id, changes)
+    if before and before["tier"] != "paid" and after["tier"] == "paid":
+        await unit.enqueue(WELCOME, {"member_id": member_id})
 
 
 def state_row(row: Record) -> tuple[str, str, SubscriptionState]:

@@ -17,6 +17,8 @@ from masthead.web.bodies import decode_json_object
 
 MAX_ID = 255
 MAX_NAME = 255
+MEMBER = "member_id"
+"""In the metadata of a checkout that this service has started, and of its subscription."""
 LAST_SECOND = 253_402_300_799
 """Of the year 9999, after which a date has no fixed-width text."""
 
@@ -63,6 +65,10 @@ class Checkout:
     items: tuple[Item, ...]
     metadata: Payload
 
+    @property
+    def member_id(self) -> str:
+        return _id(self.metadata.get(MEMBER))
+
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
@@ -72,7 +78,14 @@ class Subscription:
     """Known only if the payload includes the customer."""
     status: str
     period_end: str
+    ends_at: str
+    """'' while it goes on."""
     items: tuple[Item, ...]
+    member_id: str
+
+    @property
+    def price(self) -> str:
+        return next((item.price for item in self.items if item.price), "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,14 +146,18 @@ def parse_subscription(subject: Payload) -> Subscription:
     ends = [subject.get("current_period_end")]
     # Since 2025 (basil) each item has a period of its own.
     ends += [each.get("current_period_end") for each in _list(subject.get("items"))]
+    period_end = max(map(_moment, ends))
+    is_last_period = subject.get("cancel_at_period_end") is True
     return Subscription(
         _required_id(subject),
         _id(subject.get("customer")),
         _email(_object(subject.get("customer")).get("email")),
         # A minimal payload has no status: it is only sent for running subscriptions.
         _text(subject.get("status")) if "status" in subject else "active",
-        max(map(_moment, ends)),
+        period_end,
+        _moment(subject.get("cancel_at")) or (period_end if is_last_period else ""),
         tuple(_priced(subject.get("items"))),
+        _id(_object(subject.get("metadata")).get(MEMBER)),
     )
 
 

@@ -46,7 +46,7 @@ WHY_KEPT = {
     "gift_cards": "they can still be redeemed, without the address",
     "gdpr_requests": "proof that the requests were answered, without any address",
     **dict.fromkeys(
-        ("posts", "pages", "products", "categories", "media"),
+        ("posts", "pages", "products", "tiers", "categories", "media"),
         "they are the site's own, without the address",
     ),
 }
@@ -54,7 +54,9 @@ WHY_KEPT = {
 KEPT_FIELDS = frozenset({("comments", "body")})
 """Exported as personal data. An erasure only removes the address, because others replied to it."""
 
-FREE_TEXT_COLLECTIONS = frozenset({"posts", "pages", "products", "categories", "media", "comments"})
+FREE_TEXT_COLLECTIONS = frozenset(
+    {"posts", "pages", "products", "tiers", "categories", "media", "comments"}
+)
 """Their texts may contain a member's address: an erasure removes it."""
 
 ANONYMOUS = "Anonymous"

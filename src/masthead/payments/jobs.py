@@ -1,0 +1,46 @@
+"""Mails a member whose payment has arrived."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from masthead.caller import system
+from masthead.jobs.runner import Handler, Job
+from masthead.mail.message import Mail
+from masthead.mail.outbox import Outbox
+from masthead.members.collection import blog_members
+from masthead.payments.memberships import WELCOME
+from masthead.records.collection import Record
+from masthead.records.engine import Records
+from masthead.site.address import Site, Sites
+
+
+def handlers(records: Records, outbox: Outbox, sites: Sites) -> Mapping[str, Handler]:
+    async def welcome(job: Job) -> None:
+        """After a crash the email may be queued twice, which is better than not at all."""
+        wanted = {"id": job.payload["member_id"]}
+        found = await records.find(blog_members, wanted, tenant_id=job.tenant_id)
+        # Erased, or not paid any more, in the meantime.
+        if not found or found[0]["tier"] != "paid":
+            return
+        mail = welcome_paid(await sites.of(job.tenant_id), found[0])
+        async with records.unit(system(job.tenant_id)) as unit:
+            await outbox.queue(unit, mail)
+
+    return {WELCOME: welcome}
+
+
+def welcome_paid(site: Site, member: Record) -> Mail:
+    return Mail(
+        "welcome_paid",
+        member["email"],
+        f"Your paid membership of {site.name}",
+        {
+            "site_name": site.name,
+            "site_url": site.url,
+            "name": member["name"],
+            "email": member["email"],
+            "link": f"{site.url}/member/account",
+        },
+        to_name=member["name"],
+    )
