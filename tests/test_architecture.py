@@ -47,11 +47,12 @@ MAY_SPEAK_SQL = (
     "records/",
     "events/",
     "jobs/",
-    # What is no record: attempts to sign in, rate limits, a key's last use, answers kept for a
-    # repeat, the version that a cached answer stands on.
+    # What is no record: sign-ins and attempts at them, rate limits, the last use of a key or a
+    # sign-in, answers kept for a repeat, the version that a cached answer stands on.
     "limits/sign_in_throttle.py",
     "limits/store",
-    "identity/key_authentication.py",
+    "identity/last_uses.py",
+    "identity/sign_ins.py",
     "web/v1/idempotency.py",
     "web/cache.py",
     # What AI has cost is no record either.

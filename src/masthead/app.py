@@ -141,6 +141,7 @@ class Parts:
         await self.outbound.close()
         await self.generator.streams.close()
         await self.keys.flush()
+        await self.accounts.sign_ins.flush()
         await self.limit_store.close()
         self.images.close()
         await self.database.close()
@@ -220,6 +221,7 @@ def job_runner(parts: Parts) -> JobRunner:
     hourly = timedelta(hours=1)
     chores = [
         Chore("logins.sweep", hourly, parts.throttle.sweep),
+        Chore("sign_ins.sweep", hourly, parts.accounts.sign_ins.sweep),
         Chore("limits.sweep", hourly, parts.limit_store.sweep),
         Chore("idempotency.sweep", hourly, parts.idempotency.sweep),
         Chore("webhooks.sweep", hourly, partial(_sweep_webhooks, parts)),

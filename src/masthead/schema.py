@@ -7,6 +7,7 @@ from masthead.comments.collection import comments
 from masthead.commerce.collection import carts, gift_cards, orders, products
 from masthead.events.outbox import events
 from masthead.identity.api_keys import api_keys
+from masthead.identity.sign_ins import sign_ins
 from masthead.identity.tenants import superusers, tenants
 from masthead.importers.collection import import_runs
 from masthead.importers.tables import import_items
@@ -80,6 +81,7 @@ bookkeeping = (
     events,
     jobs,
     login_attempts,
+    sign_ins,
     rate_limit_counters,
     remembered_answers,
     webhook_lanes,

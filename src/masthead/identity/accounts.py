@@ -15,6 +15,7 @@ from masthead.email_address import normal_email
 from masthead.errors import BadRequest, Invalid, Problem
 from masthead.identity import passwords, sessions
 from masthead.identity.sessions import TokenType
+from masthead.identity.sign_ins import Client, SignIns
 from masthead.identity.tenants import Role, superusers
 from masthead.ids import TenantId
 from masthead.limits.sign_in_throttle import Attempt, LoginThrottle
@@ -64,6 +65,7 @@ class Accounts:
         self._keyring = keyring
         self._throttle = throttle
         self._versions = versions
+        self.sign_ins = SignIns(records)
         self._verified: dict[str, _Session] = {}
 
     async def sign_in(
@@ -73,6 +75,7 @@ class Accounts:
         identity: str,
         password: str,
         address: str,
+        user_agent: str = "",
     ) -> SignedIn:
         attempt = Attempt(collection.name, identity, address)
         await self._throttle.admit(attempt)
@@ -83,16 +86,34 @@ class Accounts:
             raise BadRequest(FAILED if tenant_id else FAILED_ON_BARE_HOST)
         await self._throttle.succeeded(attempt)
         await self._renew_hash(collection, account, password)
-        return self._signed_in(collection, account)
+        return await self.begin(collection, account, Client(address, user_agent))
 
-    async def refresh(self, collection: Collection, caller: Caller) -> SignedIn | None:
+    async def begin(self, collection: Collection, account: Record, client: Client) -> SignedIn:
+        """A new sign-in of an account whose owner has proved who they are."""
+        lifetime = session_lifetime(collection)
+        sign_in = await self.sign_ins.begin(collection, account, client, lifetime)
+        return self._signed_in(collection, account, sign_in)
+
+    async def refresh(
+        self, collection: Collection, caller: Caller, client: Client | None = None
+    ) -> SignedIn | None:
         """A new token for a valid session; None if the caller has none in this collection."""
         account = await self._account_of(collection, caller)
-        return self._signed_in(collection, account) if account else None
+        if account is None:
+            return None
+        if not ids.is_id(caller.sign_in):
+            return await self.begin(collection, account, client or Client())
+        lifetime = session_lifetime(collection)
+        if not await self.sign_ins.extend(account["tenant_id"], caller.sign_in, lifetime):
+            return None
+        return self._signed_in(collection, account, caller.sign_in)
 
     async def file_token(self, collection: Collection, caller: Caller) -> str | None:
         account = await self._account_of(collection, caller)
-        return self._issue(collection, account, TokenType.FILE, FILE_TOKEN) if account else None
+        if account is None:
+            return None
+        sign_in = caller.sign_in if ids.is_id(caller.sign_in) else ""
+        return self._issue(collection, account, TokenType.FILE, FILE_TOKEN, sign_in)
 
     async def caller_of(self, token: str, token_type: TokenType = TokenType.AUTH) -> Caller | None:
         """The caller of a valid token: its account exists and has the same token key.
@@ -104,8 +125,12 @@ class Accounts:
         if cached is not None:
             versions = await self._versions.of(cached.account_tenant)
             if cached.version == versions.identity and cached.claims.type is token_type:
-                is_valid = cached.claims.expires > self._records.clock()
-                return cached.caller if is_valid else None
+                now = self._records.clock()
+                if cached.claims.expires <= now:
+                    return None
+                if cached.claims.sign_in:
+                    self.sign_ins.seen(cached.account_tenant, cached.claims.sign_in, now)
+                return cached.caller
             self._verified.pop(token, None)
         session = await self._session_of(token, token_type)
         if session is None:
@@ -113,6 +138,9 @@ class Accounts:
         if len(self._verified) >= MAX_VERIFIED:
             self._verified.clear()
         self._verified[token] = session
+        if session.claims.sign_in:
+            now = self._records.clock()
+            self.sign_ins.seen(session.account_tenant, session.claims.sign_in, now)
         return session.caller
 
     async def _session_of(self, token: str, token_type: TokenType) -> _Session | None:
@@ -148,7 +176,12 @@ class Accounts:
         )
         if not claims:
             return None
-        caller = replace(account_caller(collection, found[0]), sign_in=_digest(token))
+        sign_in = claims.sign_in
+        if sign_in and not await self.sign_ins.is_open(tenant_id, sign_in, claims.id):
+            return None
+        caller = account_caller(collection, found[0])
+        # A token without a sign-in is older than the table of them.
+        caller = replace(caller, sign_in=sign_in or _digest(token))
         return _Session(caller, claims, tenant_id, version)
 
     async def verify_password(
@@ -227,12 +260,18 @@ class Accounts:
             system, collection, account["id"], {}, stamped={"password_hash": renewed}
         )
 
-    def _signed_in(self, collection: Collection, account: Record) -> SignedIn:
-        token = self._issue(collection, account, TokenType.AUTH, session_lifetime(collection))
-        return SignedIn(token, account_caller(collection, account))
+    def _signed_in(self, collection: Collection, account: Record, sign_in: str) -> SignedIn:
+        lifetime = session_lifetime(collection)
+        token = self._issue(collection, account, TokenType.AUTH, lifetime, sign_in)
+        return SignedIn(token, replace(account_caller(collection, account), sign_in=sign_in))
 
     def _issue(
-        self, collection: Collection, account: Record, kind: TokenType, lifetime: timedelta
+        self,
+        collection: Collection,
+        account: Record,
+        kind: TokenType,
+        lifetime: timedelta,
+        sign_in: str = "",
     ) -> str:
         return sessions.issue(
             self._keyring,
@@ -241,6 +280,7 @@ class Accounts:
             token_key=account["token_key"],
             token_type=kind,
             lifetime=lifetime,
+            sign_in=sign_in,
             now=self._records.clock,
         )
 

@@ -1,7 +1,8 @@
 """Session tokens and their cookies, as in PocketBase: JWTs with `exp`.
 
 A token is signed with a key derived from the account's `token_key` and a root secret. So changing
-the `token_key` (a new password, a logout everywhere, an erasure) invalidates every token.
+the `token_key` (a new password, a logout everywhere, an erasure) invalidates every token. A token
+also names its sign-in, which can be ended by itself: see `sign_ins`.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ ADMIN_COOKIE = "pb_auth"
 MEMBER_COOKIE = "pb_member_auth"
 
 _ALGORITHM = "HS256"
+_SIGN_IN = "signIn"
 _MAX_TOKEN_LENGTH = 4096
 # RecursionError: the JSON in a token or a cookie may be nested too deeply.
 _NO_TOKEN = (jwt.InvalidTokenError, ValueError, RecursionError)
@@ -45,6 +47,8 @@ class Claims:
     collection_id: str
     expires: datetime
     refreshable: bool
+    sign_in: str = ""
+    """Empty in tokens that are older than the table of sign-ins."""
 
 
 def issue(
@@ -56,6 +60,7 @@ def issue(
     lifetime: timedelta,
     token_type: TokenType = TokenType.AUTH,
     refreshable: bool = True,
+    sign_in: str = "",
     now: Clock = clock.now,
 ) -> str:
     if not token_key:
@@ -68,6 +73,8 @@ def issue(
     }
     if token_type is TokenType.AUTH:
         claims["refreshable"] = refreshable
+    if sign_in:
+        claims[_SIGN_IN] = sign_in
     key = _signing_key(keyring.derive("sessions"), token_key)
     return jwt.encode(claims, key, algorithm=_ALGORITHM)
 
@@ -151,6 +158,7 @@ def _claims(payload: dict[str, object]) -> Claims:
         collection_id=collection_id,
         expires=moment,
         refreshable=payload.get("refreshable") is True,
+        sign_in=str(payload.get(_SIGN_IN, "")),
     )
 
 

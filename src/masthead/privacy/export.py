@@ -8,7 +8,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import timedelta
 from typing import Any
 
@@ -16,6 +16,7 @@ import msgspec
 
 from masthead import clock
 from masthead.errors import NotFound
+from masthead.identity.sign_ins import SignIns
 from masthead.identity.tenants import tenants
 from masthead.ids import TenantId
 from masthead.members.collection import blog_members
@@ -63,6 +64,7 @@ class Exports:
         self._objects = objects
         self._requests = requests
         self._long_reads = long_reads
+        self._sign_ins = SignIns(records)
         self._building = asyncio.Semaphore(MAX_CONCURRENT_BUILDS)
         self.inline_timeout_seconds = INLINE_TIMEOUT_SECONDS
 
@@ -147,6 +149,7 @@ class Exports:
         for collection in member_collections(self._records.registry):
             if collection is not blog_members:
                 data[collection.name] = await self._records_about(tenant_id, collection, person)
+        data["sign_ins"] = [asdict(each) for each in await self._sign_ins.of(blog_members, member)]
         document = {
             "format": FORMAT,
             "version": VERSION,

@@ -8,6 +8,7 @@ from masthead.caller import in_tenant
 from masthead.errors import Invalid, NotFound, Unauthenticated
 from masthead.identity.accounts import SignedIn, session_lifetime
 from masthead.identity.sessions import ADMIN_COOKIE, MEMBER_COOKIE, set_cookie
+from masthead.identity.sign_ins import Client
 from masthead.identity.tenants import superusers
 from masthead.ids import TenantId
 from masthead.record_api.call import Call, is_own_request
@@ -15,7 +16,7 @@ from masthead.record_api.parameters import parse_view_parameters
 from masthead.record_api.rendering import apply_projection, render_record
 from masthead.records.collection import Collection
 from masthead.records.fields.base import REQUIRED, FieldError
-from masthead.web.answers import send_empty, send_json
+from masthead.web.answers import header, send_empty, send_json
 
 INVALID = "An error occurred while validating the submitted data."
 
@@ -95,13 +96,19 @@ async def _sign_in(call: Call, collection: Collection, *, with_admin: bool) -> N
     if blank or not isinstance(identity, str) or not isinstance(password, str):
         raise Invalid(blank, INVALID)
     signed_in = await call.services.accounts.sign_in(
-        collection, call.context.tenant_id, identity, password, call.context.address
+        collection,
+        call.context.tenant_id,
+        identity,
+        password,
+        call.context.address,
+        _user_agent(call),
     )
     await _answer(call, collection, signed_in, with_admin=with_admin)
 
 
 async def _refresh(call: Call, collection: Collection, *, with_admin: bool) -> None:
-    signed_in = await call.services.accounts.refresh(collection, call.caller)
+    client = Client(call.context.address, _user_agent(call))
+    signed_in = await call.services.accounts.refresh(collection, call.caller, client)
     if signed_in is None:
         raise Unauthenticated
     await _answer(call, collection, signed_in, with_admin=with_admin)
@@ -126,6 +133,10 @@ async def _answer(
     if is_own_request(call.scope):
         headers.append((b"set-cookie", _cookie(call, collection, signed_in).encode()))
     await send_json(call.send, 200, body, headers)
+
+
+def _user_agent(call: Call) -> str:
+    return header(call.scope, b"user-agent") or ""
 
 
 def _cookie(call: Call, collection: Collection, signed_in: SignedIn) -> str:

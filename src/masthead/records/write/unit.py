@@ -261,6 +261,12 @@ class Unit:
         """Writes a capability's own tables in this change's transaction."""
         return await self._tx.execute(statement, statement.bind(values))
 
+    async def mark_identity(self) -> None:
+        """Invalidates what is cached of the tenant's accounts, sessions, keys and settings."""
+        # Other units must not see what this one has not committed yet.
+        self.tenant = CachedTenant(-1, self.tenant.site)
+        await self.execute(self._context.statements.mark_identity, {"tenant": self.tenant_id})
+
     def _tenant_of(self, collection: Collection, record_id: str) -> str:
         # A tenant's own row belongs to itself, so its id is chosen before the unit begins.
         if collection.name == "tenants" and record_id != self.tenant_id:
@@ -410,9 +416,7 @@ class Unit:
             self._tx, self.tenant_id, self._version, collection, change
         )
         if collection.is_identity:
-            # Other units must not see what this one has not committed yet.
-            self.tenant = CachedTenant(-1, self.tenant.site)
-            await self.execute(self._context.statements.mark_identity, {"tenant": self.tenant_id})
+            await self.mark_identity()
         for job in collection.jobs(change):
             await self.enqueue(job.kind, job.payload, job.run_at)
         if not self._emit_events:

@@ -1,0 +1,230 @@
+"""The sign-ins of accounts: each can be listed and ended on its own.
+
+A session token names its sign-in. Without the row the token is refused: ending a sign-in deletes
+the row and changes the tenant's identity version, by which every process drops what it has cached
+of the tenant's sessions.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import Column, ForeignKeyConstraint, Index, PrimaryKeyConstraint, Table
+
+from masthead import clock, ids
+from masthead.caller import system
+from masthead.identity.last_uses import LastUses
+from masthead.identity.tenants import superusers
+from masthead.ids import TenantId
+from masthead.records.accounts import new_token_key
+from masthead.records.collection import Collection, Record
+from masthead.records.engine import Records
+from masthead.storage import dialects
+from masthead.storage.database import EVERY_TENANT, Statement, scope_of
+from masthead.storage.metadata import metadata
+
+SEEN_INTERVAL = timedelta(minutes=10)
+MAX_USER_AGENT = 300
+MAX_LISTED = 100
+
+sign_ins = Table(
+    "sign_ins",
+    metadata,
+    Column("tenant_id", dialects.Text(), nullable=False),
+    Column("id", dialects.Text(), nullable=False),
+    # One of the two: a deleted account leaves no sign-in behind.
+    Column("member_id", dialects.Text(), nullable=True),
+    Column("staff_id", dialects.Text(), nullable=True),
+    # A digest of the account's token key: a new password ends all sign-ins before it.
+    Column("account_mark", dialects.Text(), nullable=False),
+    Column("address", dialects.Text(), nullable=False),
+    Column("user_agent", dialects.Text(), nullable=False),
+    Column("created", dialects.Text(), nullable=False),
+    Column("last_seen", dialects.Text(), nullable=False),
+    Column("expires", dialects.Text(), nullable=False),
+    PrimaryKeyConstraint("tenant_id", "id"),
+    ForeignKeyConstraint(
+        ["tenant_id", "member_id"],
+        ["blog_members.tenant_id", "blog_members.id"],
+        ondelete="CASCADE",
+    ),
+    ForeignKeyConstraint(
+        ["tenant_id", "staff_id"],
+        ["_superusers.tenant_id", "_superusers.id"],
+        ondelete="CASCADE",
+    ),
+    Index("ix_sign_ins__tenant_id_member_id", "tenant_id", "member_id"),
+    Index("ix_sign_ins__tenant_id_staff_id", "tenant_id", "staff_id"),
+    Index("ix_sign_ins__expires", "expires"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """From where an account signs in, for its owner to recognize."""
+
+    address: str = ""
+    user_agent: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SignIn:
+    id: str
+    address: str
+    user_agent: str
+    created: str
+    last_seen: str
+    """Up to ten minutes old."""
+    expires: str
+
+
+class SignIns:
+    def __init__(self, records: Records) -> None:
+        self._records = records
+        self._database = database = records.database
+        self._uses = LastUses(database, sign_ins.name, "last_seen", SEEN_INTERVAL)
+        t = sign_ins.c
+        this = (t.tenant_id == sa.bindparam("tenant"), t.id == sa.bindparam("sign_in"))
+        self._insert = database.compile(sa.insert(sign_ins))
+        self._owner = database.compile(sa.select(t.member_id, t.staff_id).where(*this))
+        self._extend = database.compile(
+            sa.update(sign_ins)
+            .where(*this)
+            .values(last_seen=sa.bindparam("now"), expires=sa.bindparam("new_expiry"))
+        )
+        listed = (t.id, t.address, t.user_agent, t.created, t.last_seen, t.expires)
+        self._of = {
+            name: database.compile(
+                sa.select(*listed)
+                .where(
+                    t.tenant_id == sa.bindparam("tenant"),
+                    t[name] == sa.bindparam("account"),
+                    t.account_mark == sa.bindparam("mark"),
+                    t.expires > sa.bindparam("now"),
+                )
+                .order_by(t.last_seen.desc(), t.id)
+                .limit(MAX_LISTED)
+            )
+            for name in ("member_id", "staff_id")
+        }
+        self._end = {
+            name: database.compile(
+                sa.delete(sign_ins).where(*this, t[name] == sa.bindparam("account"))
+            )
+            for name in ("member_id", "staff_id")
+        }
+        self._end_all = {
+            name: database.compile(
+                sa.delete(sign_ins).where(
+                    t.tenant_id == sa.bindparam("tenant"), t[name] == sa.bindparam("account")
+                )
+            )
+            for name in ("member_id", "staff_id")
+        }
+        self._sweep = database.compile(sa.delete(sign_ins).where(t.expires <= sa.bindparam("now")))
+
+    async def begin(
+        self, collection: Collection, account: Record, client: Client, lifetime: timedelta
+    ) -> str:
+        """The id of a new sign-in. No cache can know of it yet, so no version changes."""
+        now = self._records.clock()
+        values = {
+            "tenant_id": account["tenant_id"],
+            "id": ids.new_id(),
+            "member_id": None,
+            "staff_id": None,
+            _owner_column(collection): account["id"],
+            "account_mark": _mark(account),
+            "address": client.address,
+            "user_agent": _printable(client.user_agent)[:MAX_USER_AGENT],
+            "created": clock.to_text(now),
+            "last_seen": clock.to_text(now),
+            "expires": clock.to_text(now + lifetime),
+        }
+        await self._execute(account["tenant_id"], self._insert, values)
+        return str(values["id"])
+
+    async def extend(self, tenant_id: str, sign_in: str, lifetime: timedelta) -> bool:
+        """For a new token of the same sign-in; False if it has been ended."""
+        now = self._records.clock()
+        values = {
+            "tenant": tenant_id,
+            "sign_in": sign_in,
+            "now": clock.to_text(now),
+            "new_expiry": clock.to_text(now + lifetime),
+        }
+        return bool(await self._execute(tenant_id, self._extend, values))
+
+    async def is_open(self, tenant_id: str, sign_in: str, account_id: str) -> bool:
+        bound = self._owner.bind({"tenant": tenant_id, "sign_in": sign_in})
+        rows = await self._database.fetch(scope_of(TenantId(tenant_id)), self._owner, bound)
+        return any(account_id in (member_id, staff_id) for member_id, staff_id in rows)
+
+    def seen(self, tenant_id: str, sign_in: str, now: datetime) -> None:
+        """Written later, and only now and then."""
+        self._uses.record(tenant_id, sign_in, now)
+
+    async def of(self, collection: Collection, account: Record) -> list[SignIn]:
+        """Those that are open, the one seen last first."""
+        statement = self._of[_owner_column(collection)]
+        values = {
+            "tenant": account["tenant_id"],
+            "account": account["id"],
+            "mark": _mark(account),
+            "now": clock.to_text(self._records.clock()),
+        }
+        scope = scope_of(TenantId(account["tenant_id"]))
+        rows = await self._database.fetch(scope, statement, statement.bind(values))
+        return [SignIn(*row) for row in rows]
+
+    async def end(self, collection: Collection, account: Record, sign_in: str) -> bool:
+        """Its tokens are refused from now on, by every process; False if there was none."""
+        values = {
+            "tenant": account["tenant_id"],
+            "sign_in": sign_in,
+            "account": account["id"],
+        }
+        async with self._records.unit(system(TenantId(account["tenant_id"]))) as unit:
+            removed = await unit.execute(self._end[_owner_column(collection)], values)
+            await unit.mark_identity()
+        return bool(removed)
+
+    async def end_all(self, collection: Collection, account: Record) -> None:
+        """Also ends what has no row: sessions that are older than this table, and links."""
+        tenant_id = TenantId(account["tenant_id"])
+        async with self._records.unit(system(tenant_id)) as unit:
+            values = {"tenant": tenant_id, "account": account["id"]}
+            await unit.execute(self._end_all[_owner_column(collection)], values)
+            stamped = {"token_key": new_token_key()}
+            await unit.update(collection, account["id"], {}, stamped=stamped)
+
+    async def sweep(self) -> None:
+        now = clock.to_text(self._records.clock())
+        async with self._database.transaction(EVERY_TENANT) as tx:
+            await tx.execute(self._sweep, self._sweep.bind({"now": now}), slow=True)
+
+    async def flush(self) -> None:
+        await self._uses.flush()
+
+    async def _execute(
+        self, tenant_id: str, statement: Statement, values: Mapping[str, Any]
+    ) -> int:
+        async with self._database.transaction(scope_of(TenantId(tenant_id))) as tx:
+            return await tx.execute(statement, statement.bind(values))
+
+
+def _owner_column(collection: Collection) -> str:
+    return "staff_id" if collection is superusers else "member_id"
+
+
+def _mark(account: Record) -> str:
+    return hashlib.sha256(account["token_key"].encode()).hexdigest()
+
+
+def _printable(text: str) -> str:
+    return "".join(each for each in text if each.isprintable())
