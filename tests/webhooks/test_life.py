@@ -13,7 +13,7 @@ from masthead.app import job_runner
 from masthead.caller import system
 from masthead.config.values import RetryPolicy
 from masthead.posts.collection import posts
-from masthead.webhooks.delivery_log import DeliveryFilter
+from masthead.webhooks.delivery_log import RETRY_BATCH, DeliveryFilter
 from masthead.webhooks.statements import DROP_BATCH
 
 ONCE = RetryPolicy(())
@@ -234,9 +234,9 @@ async def dead_letters(hooks: Hooks) -> None:
     assert await hooks.states() == ["dead"] * 4
 
 
-async def retry(hooks: Hooks, filter_: DeliveryFilter) -> int:
+async def retry(hooks: Hooks, filter_: DeliveryFilter, batch: int = RETRY_BATCH) -> int:
     log = hooks.world.parts.deliveries.log
-    return await log.retry(hooks.tenant.id, filter_, hooks.clock())
+    return await log.retry(hooks.tenant.id, filter_, hooks.clock(), batch=batch)
 
 
 async def test_retrying_one_by_hand(hooks: Hooks) -> None:
@@ -278,10 +278,9 @@ async def created(hooks: Hooks) -> list[str]:
     return list(moments)
 
 
-async def test_retrying_all_in_batches(hooks: Hooks, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("masthead.webhooks.delivery_log.RETRY_BATCH", 1)
+async def test_retrying_all_in_batches(hooks: Hooks) -> None:
     await dead_letters(hooks)
-    assert await retry(hooks, DeliveryFilter()) == 4
+    assert await retry(hooks, DeliveryFilter(), batch=1) == 4
     assert await hooks.deliver(ONCE) == 4
     assert await hooks.states() == ["delivered"] * 4
 

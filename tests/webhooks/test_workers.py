@@ -228,14 +228,13 @@ class Flaky(DeliveryQueue):
         return await super().record(found, disable_after)
 
 
-async def test_results_are_recorded_after_a_database_outage(
-    hooks: Hooks, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("masthead.webhooks.deliver.RECORD_RETRY_SECONDS", 0)
+async def test_results_are_recorded_after_a_database_outage(hooks: Hooks) -> None:
     parts = hooks.world.parts
     queue = Flaky(parts.database, tables)
     queue.failures = 3
-    worker = DeliveryWorker(queue, parts.outbound, parts.keyring, AGAIN, hooks.clock)
+    worker = DeliveryWorker(
+        queue, parts.outbound, parts.keyring, AGAIN, hooks.clock, record_retry_seconds=0
+    )
     await hooks.subscribe()
     await hooks.tenant.post()
     assert await worker.run_due() == 1
@@ -243,9 +242,7 @@ async def test_results_are_recorded_after_a_database_outage(
     assert len(hooks.receiver.requests) == 1
 
 
-async def test_deliveries_that_could_not_be_recorded_are_sent_again(
-    hooks: Hooks, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_deliveries_that_could_not_be_recorded_are_sent_again(hooks: Hooks) -> None:
     parts = hooks.world.parts
     queue = Flaky(parts.database, tables, lease=timedelta(seconds=12))
     queue.failures = 1

@@ -51,6 +51,7 @@ class DeliveryWorker:
         now: clock.Clock = clock.now,
         *,
         attempt_seconds: float = ATTEMPT_SECONDS,
+        record_retry_seconds: float = RECORD_RETRY_SECONDS,
         wake: asyncio.Event | None = None,
     ) -> None:
         self._queue = queue
@@ -59,6 +60,7 @@ class DeliveryWorker:
         self._policy = policy
         self._clock = now
         self._attempt_seconds = attempt_seconds
+        self._record_retry_seconds = record_retry_seconds
         # More would only wait inside the client until their leases end.
         self._hosts = Hosts(client.calls_per_host)
         self._waiting_hosts: dict[Host, None] = {}
@@ -329,7 +331,7 @@ class DeliveryWorker:
                 if self._stopping or loop.time() > deadline:
                     raise
                 log.warning("webhooks.recording_waits", deliveries=len(results))
-                await asyncio.sleep(RECORD_RETRY_SECONDS)
+                await asyncio.sleep(self._record_retry_seconds)
 
     def _finish(self, claimed: ClaimedDelivery) -> None:
         """Releases the delivery's share of the worker's capacity."""

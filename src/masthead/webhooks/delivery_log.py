@@ -101,19 +101,26 @@ class DeliveryLog:
         rows = await self._database.fetch(EVERY_TENANT, sql, sql.bind(values))
         return [LoggedAttempt(*row) for row in rows]
 
-    async def retry(self, tenant_id: TenantId, filter_: DeliveryFilter, now: datetime) -> int:
+    async def retry(
+        self,
+        tenant_id: TenantId,
+        filter_: DeliveryFilter,
+        now: datetime,
+        *,
+        batch: int = RETRY_BATCH,
+    ) -> int:
         """Makes dead deliveries pending again; returns how many. Deliveries of deleted or disabled
         subscriptions and test events stay dead."""
         retried = 0
-        while found := await self._dead(tenant_id, filter_):
+        while found := await self._dead(tenant_id, filter_, batch):
             async with self._database.transaction(EVERY_TENANT) as tx:
                 requeued = await self._requeue(tx, tenant_id, found, clock.to_text(now))
             retried += requeued
-            if not requeued or len(found) < RETRY_BATCH:
+            if not requeued or len(found) < batch:
                 break
         return retried
 
-    async def _dead(self, tenant_id: TenantId, filter_: DeliveryFilter) -> _Rows:
+    async def _dead(self, tenant_id: TenantId, filter_: DeliveryFilter, limit: int) -> _Rows:
         d, s = self._deliveries.c, self._subscriptions.c
         query = (
             sa.select(d.id, d.webhook_id)
@@ -121,7 +128,7 @@ class DeliveryLog:
             .where(*self._conditions(tenant_id, filter_), d.state == DEAD)
             .where(s.disabled_at == "", d.event != TEST_PING)
             .order_by(d.created, d.id)
-            .limit(RETRY_BATCH)
+            .limit(limit)
         )
         return await self._fetch(query)
 

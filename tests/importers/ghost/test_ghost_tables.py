@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 
-from masthead.importers.ghost import tables
+from masthead.importers.files.decoding import CHUNK
 from masthead.importers.ghost.tables import MAX_VALUE, rows
 from masthead.importers.source import BadFile
 
 
-def read(content: str | bytes) -> list[tuple[str, Any]]:
-    return list(rows(io.BytesIO(content if isinstance(content, bytes) else content.encode())))
+def read(content: str | bytes, chunk: int = CHUNK) -> list[tuple[str, Any]]:
+    stream = io.BytesIO(content if isinstance(content, bytes) else content.encode())
+    return list(rows(stream, chunk))
 
 
 DATA = '{"posts":[{"id":"1"},{"id":"2"}],"odd":{"a":[1]},"tags":[{"id":"t"}]}'
@@ -50,11 +51,10 @@ def test_strings_may_hold_line_ends_and_latin_letters() -> None:
 
 
 @pytest.mark.parametrize("chunk", [1, 2, 3, 7, 64])
-def test_where_the_pieces_end_does_not_matter(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("masthead.importers.files.decoding.CHUNK", chunk)
-    monkeypatch.setattr(tables, "CHUNK", chunk)
+def test_where_the_pieces_end_does_not_matter(chunk: int) -> None:
     content = '{"meta":{"n":12345678},"data":{"posts":[{"n":1.5,"t":"é\\n😀"},12345,null,true]}}'
-    assert [row for _, row in read(content)] == [{"n": 1.5, "t": "é\n😀"}, 12345, None, True]
+    found = [row for _, row in read(content, chunk)]
+    assert found == [{"n": 1.5, "t": "é\n😀"}, 12345, None, True]
 
 
 @pytest.mark.parametrize(

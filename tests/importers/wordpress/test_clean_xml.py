@@ -7,12 +7,11 @@ import io
 import pytest
 
 from masthead.importers.source import BadFile
-from masthead.importers.wordpress import clean_xml
-from masthead.importers.wordpress.clean_xml import CleanXml
+from masthead.importers.wordpress.clean_xml import CHUNK, CleanXml
 
 
-def cleaned(data: bytes) -> bytes:
-    return b"".join(CleanXml(io.BytesIO(data)))
+def cleaned(data: bytes, chunk: int = CHUNK) -> bytes:
+    return b"".join(CleanXml(io.BytesIO(data), chunk=chunk))
 
 
 @pytest.mark.parametrize(
@@ -40,14 +39,13 @@ def cleaned(data: bytes) -> bytes:
         (b"<rss><![CDATA[cut off in a text]", b"<rss><![CDATA[cut off in a text]"),
     ],
 )  # fmt: skip
-def test_repaired(data: bytes, expected: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_repaired(data: bytes, expected: bytes) -> None:
     assert cleaned(data) == expected
     for size in range(40, 50):
-        monkeypatch.setattr(clean_xml, "CHUNK", size)
-        assert cleaned(data) == expected, f"in pieces of {size}"
+        assert cleaned(data, size) == expected, f"in pieces of {size}"
 
 
-def test_every_way_to_divide_a_text_gives_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_way_to_divide_a_text_gives_the_same() -> None:
     data = (
         b'<?xml version="1.0" encoding="UTF-8"?>\n<!-- made by a plugin -->\n<rss a="b&amp;c&d">'
         b"<![CDATA[x & y]]]><a>\xc3\xa9 & ]]> &#1; &lt;</a><b><![CDATA[]]></b>"
@@ -56,11 +54,10 @@ def test_every_way_to_divide_a_text_gives_the_same(monkeypatch: pytest.MonkeyPat
     whole = cleaned(data)
     # The declaration has to be in the first piece, as it is in pieces of any sensible size.
     for size in range(40, len(data)):
-        monkeypatch.setattr(clean_xml, "CHUNK", size)
-        assert cleaned(data) == whole, f"in pieces of {size}"
+        assert cleaned(data, size) == whole, f"in pieces of {size}"
 
 
-def test_long_texts_are_left_out_where_nobody_reads_them(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_texts_are_left_out_where_nobody_reads_them() -> None:
     long = b"x" * 5000
     data = b"<rss><![CDATA[" + long + b"]]><a><![CDATA[short]]></a>&<![CDATA[" + long + b"]]></rss>"
     whole = b"".join(CleanXml(io.BytesIO(data), without_long_texts=True))

@@ -15,8 +15,8 @@ from tests.storage.notebook import ANN, BOB, Notebook, new_url, open_notebook
 from masthead.errors import StatementTimeout, Unavailable
 from masthead.storage.database import Statement, UniqueViolation
 from masthead.storage.open import open_database
-from masthead.storage.sqlite import readers
 from masthead.storage.sqlite.database import SqliteDatabase
+from masthead.storage.sqlite.readers import Readers
 from masthead.storage.sqlite.writer import MAX_BATCH, MIN_BATCH, State, Writer
 from masthead.storage.urls import sqlite_path
 
@@ -141,15 +141,16 @@ class TestReads:
         assert len({before, between, sqlite.db.data_version()}) == 3
 
     async def test_a_process_that_is_paused_still_reads_the_data_version(
-        self, sqlite: Notebook, monkeypatch: pytest.MonkeyPatch
+        self, sqlite: Notebook
     ) -> None:
-        class Paused:
-            """A second passes between any two looks at the clock."""
-
-            monotonic = itertools.count().__next__
-
-        monkeypatch.setattr(readers, "time", Paused)
-        assert len({sqlite.db.data_version() for _ in range(2_000)}) == 1
+        # A second passes between any two looks at the clock.
+        paused = Readers(
+            Path(str(sqlite_path(sqlite.url))),
+            timeout_seconds=1.0,
+            monotonic=itertools.count().__next__,
+        )
+        assert len({paused.data_version() for _ in range(2_000)}) == 1
+        await paused.close()
 
 
 class TestStates:

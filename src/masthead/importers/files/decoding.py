@@ -20,13 +20,13 @@ _BYTE_ORDER_MARKS: Final = (
 )
 
 
-def decoded(stream: BinaryIO) -> Iterator[str]:
+def decoded(stream: BinaryIO, chunk: int = CHUNK) -> Iterator[str]:
     """Pieces of the text, as they are read.
 
     UTF-8, or UTF-16 where the first bytes show it. Single bytes that are not UTF-8 are read as
     Windows-1252: spreadsheet programs write it, and some files mix both.
     """
-    start = stream.read(CHUNK)
+    start = stream.read(chunk)
     mark, encoding = next(
         (each for each in _BYTE_ORDER_MARKS if start.startswith(each[0])), (b"", "")
     )
@@ -36,7 +36,7 @@ def decoded(stream: BinaryIO) -> Iterator[str]:
     piece = start[len(mark) :]
     while piece:
         yield fallback.decode(decoder.decode(piece))
-        piece = stream.read(CHUNK)
+        piece = stream.read(chunk)
     yield fallback.decode(decoder.decode(b"", final=True))
 
 

@@ -44,13 +44,13 @@ def _number(digits: str) -> int:
 _decode: Final = json.JSONDecoder(strict=False, parse_int=_number).raw_decode
 
 
-def rows(stream: BinaryIO) -> Iterator[tuple[str, Any]]:
+def rows(stream: BinaryIO, chunk: int = CHUNK) -> Iterator[tuple[str, Any]]:
     """Table name and row, for every row of the export's first database.
 
     An export is `{db: [{meta, data}]}`, `{meta, data}` or `{data}`. The document is read to its
     end, to find a truncated file. Raises `BadFile`.
     """
-    cursor = _Cursor(decoded(stream))
+    cursor = _Cursor(decoded(stream, chunk), chunk)
     if cursor.peek() != "{":
         raise BadFile(NOT_AN_EXPORT if cursor.peek() else "The file is empty.")
     found = yield from _database(cursor)
@@ -118,8 +118,9 @@ def _has_too_many_parts(text: str) -> bool:
 class _Cursor:
     """A position in the document. Iterates over containers and parses single values only."""
 
-    def __init__(self, pieces: Iterator[str]) -> None:
+    def __init__(self, pieces: Iterator[str], chunk: int) -> None:
         self._pieces = pieces
+        self._chunk = chunk
         self._text = ""
         self._at = 0
         self._values = 0
@@ -213,7 +214,7 @@ class _Cursor:
             raise BadFile("The export has an entry of more than ten million characters.")
         if len(waiting[0]) > _LONG and _has_too_many_parts(waiting[0]):
             raise BadFile("The export has an entry with far more parts than a post.")
-        wanted = max(CHUNK, len(waiting[0]))
+        wanted = max(self._chunk, len(waiting[0]))
         VALUES.check(self._values, self.read)
         BRACKETS.check(self._brackets, self.read)
         for piece in self._pieces:

@@ -58,8 +58,11 @@ class CleanXml:
     `without_long_texts` empties long CDATA sections, which a first pass does not need.
     """
 
-    def __init__(self, stream: BinaryIO, *, without_long_texts: bool = False) -> None:
+    def __init__(
+        self, stream: BinaryIO, *, without_long_texts: bool = False, chunk: int = CHUNK
+    ) -> None:
         self._stream = stream
+        self._chunk = chunk
         self._without_long_texts = without_long_texts
         self.has_mixed_encodings = False
         self.lines_before = 0
@@ -71,7 +74,7 @@ class CleanXml:
         yield from self._until_root_ends(self._from_root(pieces), pieces)
 
     def _utf8(self) -> Iterator[bytes]:
-        chunk = self._stream.read(CHUNK)
+        chunk = self._stream.read(self._chunk)
         name = _encoding_of(chunk)
         decoder = _decoder(name, "strict" if name.startswith("utf-8") else "replace")
         fallback = WindowsFallback()
@@ -89,7 +92,7 @@ class CleanXml:
             if self.has_mixed_encodings:
                 text = fallback.decode(text)
             yield _without_controls(text.encode())
-            chunk = self._stream.read(CHUNK)
+            chunk = self._stream.read(self._chunk)
 
     def _from_root(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
         head = b""

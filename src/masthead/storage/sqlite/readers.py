@@ -12,7 +12,7 @@ import math
 import sqlite3
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -38,13 +38,20 @@ _RETRY_IN_THREAD = BUSY | {sqlite3.SQLITE_INTERRUPT}
 
 
 class Readers:
-    def __init__(self, path: Path, *, timeout_seconds: float) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        timeout_seconds: float,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._path = path
         self._timeout_seconds = timeout_seconds
         self._on_loop = connect(path, busy_seconds=0, query_only=True)
         self._on_loop.set_progress_handler(self._tick, _STEPS_PER_TICK)
         self._ticks = 0
         self._started = 0.0
+        self._monotonic = monotonic
         self._share = FairShare(THREADS_PER_TENANT)
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="sqlite-reader")
         self._idle: list[sqlite3.Connection] = []
@@ -87,12 +94,12 @@ class Readers:
         self, statement: Statement, values: Sequence[object], max_bytes: int | None = None
     ) -> list[Row]:
         self._ticks = 0
-        self._started = time.monotonic()
+        self._started = self._monotonic()
         return _rows(self._on_loop.execute(statement.text, values), statement, max_bytes)
 
     def _tick(self) -> bool:
         self._ticks += 1
-        return self._ticks > _MAX_TICKS or time.monotonic() - self._started > _MAX_SECONDS
+        return self._ticks > _MAX_TICKS or self._monotonic() - self._started > _MAX_SECONDS
 
     async def _fetch_in_thread(
         self,
