@@ -14,6 +14,9 @@ import masthead
 ROOT = Path(masthead.__file__).parent
 MODULES = sorted(ROOT.rglob("*.py"))
 
+# One process parses the modules, for all tests here.
+pytestmark = pytest.mark.xdist_group("architecture")
+
 # From the top down: a module imports from its own layer and from those below it. What stands
 # directly in the package (clock, ids, errors, caller …) is the floor, unless it is named here.
 LAYERS = (
@@ -124,12 +127,8 @@ def own_imports_of(path: Path) -> Iterator[str]:
             yield name.removeprefix("masthead.").replace(".", "/")
 
 
-def each_module(*, without: tuple[str, ...] = ()) -> list[object]:
-    return [
-        pytest.param(path, id=name_of(path))
-        for path in MODULES
-        if not name_of(path).startswith(without)
-    ]
+def modules(*, without: tuple[str, ...] = ()) -> list[Path]:
+    return [path for path in MODULES if not name_of(path).startswith(without)]
 
 
 def test_every_package_has_its_layer() -> None:
@@ -137,50 +136,67 @@ def test_every_package_has_its_layer() -> None:
     assert packages <= {name for names in LAYERS for name in names}
 
 
-@pytest.mark.parametrize("path", each_module())
-def test_imports_point_one_way(path: Path) -> None:
-    own = layer_of(name_of(path))
-    upwards = {(name_of(path), name) for name in own_imports_of(path) if layer_of(name) < own}
+def test_imports_point_one_way() -> None:
+    upwards = {
+        (name_of(path), name)
+        for path in MODULES
+        for name in own_imports_of(path)
+        if layer_of(name) < layer_of(name_of(path))
+    }
     assert upwards <= MAY_LOOK_UP
 
 
-@pytest.mark.parametrize("path", each_module(without=MAY_SPEAK_SQL))
-def test_only_code_below_the_faces_contains_sql(path: Path) -> None:
-    assert [name for name in imports_of(path) if name.split(".")[0] in DRIVERS] == []
+def test_only_code_below_the_faces_contains_sql() -> None:
+    drivers = ("sqlalchemy", "sqlite3", "asyncpg", "alembic")
+    assert [
+        (name_of(path), name)
+        for path in modules(without=MAY_SPEAK_SQL)
+        for name in imports_of(path)
+        if name.split(".")[0] in drivers
+    ] == []
 
 
-DRIVERS = ("sqlalchemy", "sqlite3", "asyncpg", "alembic")
+def test_a_module_says_what_it_is_for() -> None:
+    assert [
+        name_of(path)
+        for path in MODULES
+        if not ast.get_docstring(tree_of(path)) and not is_empty_package(path)
+    ] == []
 
 
-@pytest.mark.parametrize("path", each_module())
-def test_a_module_says_what_it_is_for(path: Path) -> None:
-    if path.name == "__init__.py" and not path.read_text().strip():
-        return
-    assert ast.get_docstring(tree_of(path))
+def is_empty_package(path: Path) -> bool:
+    return path.name == "__init__.py" and not path.read_text().strip()
 
 
-@pytest.mark.parametrize("path", each_module(without=MAY_KNOW_THE_ENGINE))
-def test_only_storage_checks_which_database_it_is(path: Path) -> None:
-    nodes = list(ast.walk(tree_of(path)))
-    constants = {node.value for node in nodes if isinstance(node, ast.Constant)}
-    assert not constants & {"sqlite", "postgresql", "postgres"}
-    names = [
-        node.value for node in nodes if isinstance(node, ast.Attribute) and node.attr == "name"
-    ]
-    assert not any(ast.unparse(each).rpartition(".")[2].lstrip("_") == "database" for each in names)
+def test_only_storage_checks_which_database_it_is() -> None:
+    for path in modules(without=MAY_KNOW_THE_ENGINE):
+        nodes = list(ast.walk(tree_of(path)))
+        constants = {node.value for node in nodes if isinstance(node, ast.Constant)}
+        assert not constants & {"sqlite", "postgresql", "postgres"}, name_of(path)
+        names = [
+            ast.unparse(node.value)
+            for node in nodes
+            if isinstance(node, ast.Attribute) and node.attr == "name"
+        ]
+        databases = [each for each in names if each.rpartition(".")[2].lstrip("_") == "database"]
+        assert databases == [], name_of(path)
 
 
-@pytest.mark.parametrize("path", each_module())
-def test_no_module_prints(path: Path) -> None:
-    calls = [node.func for node in ast.walk(tree_of(path)) if isinstance(node, ast.Call)]
-    assert not any(isinstance(func, ast.Name) and func.id == "print" for func in calls)
+def test_no_module_prints() -> None:
+    assert [
+        name_of(path)
+        for path in MODULES
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "print"
+    ] == []
 
 
-@pytest.mark.parametrize("path", each_module(without=MAY_READ_ENVIRONMENT))
-def test_the_environment_is_read_in_one_place(path: Path) -> None:
-    reads = [
-        node
+def test_the_environment_is_read_in_one_place() -> None:
+    assert [
+        name_of(path)
+        for path in modules(without=MAY_READ_ENVIRONMENT)
         for node in ast.walk(tree_of(path))
         if isinstance(node, ast.Attribute) and node.attr in ("environ", "getenv")
-    ]
-    assert reads == []
+    ] == []
