@@ -10,6 +10,7 @@ import asyncio
 import socket
 import ssl
 from collections.abc import Sequence
+from functools import cache
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
@@ -101,8 +102,9 @@ def connector(resolver: CheckedResolver, tls: ssl.SSLContext, *, keeps_alive: bo
     )
 
 
+@cache
 def tls_context(ca_file: Path | None) -> ssl.SSLContext:
-    """Trusts the system's authorities and the operator's own."""
+    """Trusts the system's authorities and the operator's own. Reading them takes long."""
     context = ssl.create_default_context()
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     if ca_file is not None:

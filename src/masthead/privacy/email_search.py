@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Sequence
+from functools import cached_property
 
 import sqlalchemy as sa
 
@@ -24,9 +25,13 @@ _AT_FORMS = ("@", "%40", "&#", "&commat", "\uff20", "\ufe6b")
 class EmailSearch:
     def __init__(self, database: Database, registry: Registry) -> None:
         self._database = database
-        self._pages = [
-            (each, database.compile(_page(metadata.tables[each.name])))
-            for each in registry.collections
+        self._registry = registry
+
+    @cached_property
+    def _pages(self) -> list[tuple[Collection, Statement]]:
+        return [
+            (each, self._database.compile(_page(metadata.tables[each.name])))
+            for each in self._registry.collections
             if each.name in FREE_TEXT_COLLECTIONS
         ]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import sqlalchemy as sa
@@ -57,18 +58,17 @@ class Batch:
 
 
 class TenantRows:
-    """Every row of a tenant, by `tenant_id`."""
+    """Every row of a tenant, by `tenant_id`.
+
+    The first erasure compiles the statements: few processes do any, and there are hundreds.
+    """
 
     def __init__(self, database: Database, *, erase_job: str) -> None:
         self._database = database
         self._erase_job = erase_job
         owned = [each for each in reversed(metadata.sorted_tables) if "tenant_id" in each.c]
-        first = [each for each in owned if each.name not in DELETED_LAST]
-        self.batches = [batch for table in first for batch in self._batches(table)]
-        self._other_tables = [database.compile(self._all_of(each)) for each in first]
-        by_name = {each.name: each for each in owned}
-        self._last = [database.compile(self._all_of(by_name[name])) for name in DELETED_LAST]
-        requests = by_name["gdpr_requests"]
+        self._first = [each for each in owned if each.name not in DELETED_LAST]
+        requests = metadata.tables["gdpr_requests"]
         # Locked, because the transaction writes the changed receipt back.
         self._receipt = database.compile(
             sa.select(requests.c.receipt)
@@ -96,6 +96,15 @@ class TenantRows:
                 notify_email="",
             )
         )
+
+    @cached_property
+    def batches(self) -> list[Batch]:
+        return [batch for table in self._first for batch in self._batches(table)]
+
+    @cached_property
+    def _whole_tables(self) -> list[Statement]:
+        last = [metadata.tables[name] for name in DELETED_LAST]
+        return [self._database.compile(self._all_of(each)) for each in (*self._first, *last)]
 
     def _batches(self, table: sa.Table) -> list[Batch]:
         key = list(table.primary_key.columns)
@@ -171,7 +180,7 @@ class TenantRows:
         # First, so that of two workers the second waits here and then finds it done.
         if not await tx.execute(self._complete, self._complete.bind(values)):
             return False
-        for statement in (*self._other_tables, *self._last):
+        for statement in self._whole_tables:
             await tx.execute(statement, statement.bind(values), slow=True)
         return True
 
@@ -209,6 +218,8 @@ class PersonTraces:
 
     def __init__(self, database: Database, registry: Registry, *, erase_job: str) -> None:
         self._database = database
+        self._registry = registry
+        self._erase_job = erase_job
         e = events.c
         deliveries = metadata.tables["webhook_deliveries"]
         self._event_page = database.compile(
@@ -244,10 +255,13 @@ class PersonTraces:
                 record_counts.c.tenant_id == sa.bindparam("t"), record_counts.c.total == 0
             )
         )
-        self._delete_with_address = [
-            database.compile(_holding(each, erase_job))
+
+    @cached_property
+    def _delete_with_address(self) -> list[Statement]:
+        return [
+            self._database.compile(_holding(each, self._erase_job))
             for each in metadata.sorted_tables
-            if registry.find(each.name) is None
+            if self._registry.find(each.name) is None
             and each.name not in NOT_SEARCHED
             and "tenant_id" in each.c
         ]

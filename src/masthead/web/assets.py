@@ -12,6 +12,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
 import structlog
@@ -175,7 +176,8 @@ async def _send_head(send: Send, headers: RawHeaders) -> None:
     await send({"type": "http.response.body", "body": b""})
 
 
-def _bodies(suffix: str, body: bytes) -> dict[str | None, bytes]:
+@lru_cache(maxsize=128)
+def _bodies(suffix: str, body: bytes) -> Mapping[str | None, bytes]:
     bodies: dict[str | None, bytes] = {None: body}
     if suffix in COMPRESSED and len(body) >= MIN_BYTES:
         bodies["zstd"] = zstd.compress(body, level=19)

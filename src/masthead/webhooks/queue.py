@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
@@ -73,14 +74,26 @@ class Result:
 
 
 class DeliveryQueue:
+    """Compiles its statements when they are first needed: most commands send nothing."""
+
     def __init__(
         self, database: Database, tables: Mapping[str, sa.Table], *, lease: timedelta = LEASE
     ) -> None:
         self._database = database
-        self._sql = QueueStatements(database, tables)
-        self.log = DeliveryLog(database, tables, self._sql)
-        self.retention = Retention(database, tables)
+        self._tables = tables
         self.lease = lease
+
+    @cached_property
+    def _sql(self) -> QueueStatements:
+        return QueueStatements(self._database, self._tables)
+
+    @cached_property
+    def log(self) -> DeliveryLog:
+        return DeliveryLog(self._database, self._tables, self._sql)
+
+    @cached_property
+    def retention(self) -> Retention:
+        return Retention(self._database, self._tables)
 
     async def due_queues(
         self, now: datetime, limit: int, excluding: Collection[str] = ()

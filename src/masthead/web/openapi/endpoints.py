@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
+from functools import lru_cache
 from pathlib import Path
 
+import msgspec
 from starlette.routing import Route as Mounted
 from starlette.types import Receive, Scope, Send
 
@@ -19,6 +21,7 @@ from masthead.web.v1.routes import PREFIX, Route
 
 DOCUMENT = f"{PREFIX}/openapi.json"
 REFERENCE = f"{PREFIX}/docs"
+_ASSETS = {"style": f"{REFERENCE}/reference.css", "script": f"{REFERENCE}/reference.js"}
 
 _STATIC = Path(__file__).parent.parent / "static"
 _POLICY = (
@@ -34,15 +37,20 @@ def description_routes(table: Iterable[Route], settings: Settings) -> list[Mount
     script = StaticResponse(
         (_STATIC / "reference.js").read_bytes(), "text/javascript; charset=utf-8"
     )
-    assets = {"style": f"{REFERENCE}/reference.css", "script": f"{REFERENCE}/reference.js"}
-    page = render_reference(document, {**assets, "document": DOCUMENT})
+    content = encode(document)
+    page = _reference(content)
     policy = [(b"content-security-policy", _POLICY.encode()), (b"referrer-policy", b"no-referrer")]
     return [
-        Mounted(DOCUMENT, StaticResponse(encode(document), "application/json")),
+        Mounted(DOCUMENT, StaticResponse(content, "application/json")),
         Mounted(REFERENCE, StaticResponse(page, "text/html; charset=utf-8", policy)),
-        Mounted(assets["style"], style),
-        Mounted(assets["script"], script),
+        Mounted(_ASSETS["style"], style),
+        Mounted(_ASSETS["script"], script),
     ]
+
+
+@lru_cache(maxsize=2)
+def _reference(document: bytes) -> bytes:
+    return render_reference(msgspec.json.decode(document), {**_ASSETS, "document": DOCUMENT})
 
 
 class StaticResponse:
