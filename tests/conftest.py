@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
+import tempfile
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,11 +16,26 @@ import uvicorn
 from tests.databases import database_url, fresh_url
 from tests.loop_time import LoopTime
 from tests.object_stores import s3_environ, s3_server
+from tests.tls import Authority
 from tests.world import START, Account, RunningClock, TenantWorld, World, open_world
 
 from masthead.records.collection import Record
 
 __all__ = ["database_url", "s3_environ", "s3_server"]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """The environment of the tests' processes and of those that they start."""
+    if hasattr(config, "workerinput"):
+        return  # inherited
+    # Each of them imports the whole service; compiling it again would be a fifth of that.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    # No test calls a host outside this machine, and reading the hundreds of authorities that the
+    # system trusts takes as long as a dozen requests.
+    folder = tempfile.TemporaryDirectory(prefix="masthead-")
+    config.add_cleanup(folder.cleanup)
+    os.environ["SSL_CERT_FILE"] = str(Authority(Path(folder.name)).ca_file)
+    os.environ["SSL_CERT_DIR"] = folder.name
 
 
 @pytest.fixture(scope="session", params=["sqlite", "postgresql"])

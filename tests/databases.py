@@ -21,9 +21,11 @@ import pytest
 from sqlalchemy import MetaData, create_mock_engine
 from sqlalchemy.engine.mock import MockConnection
 
+from masthead.storage.database import Database
 from masthead.storage.metadata import add_postgresql_conditions
 from masthead.storage.migrate import migrate
 from masthead.storage.postgres.row_security import TENANT_COLUMN, create_role, grant, protect
+from masthead.storage.sqlite.database import SqliteDatabase
 from masthead.storage.urls import sqlite_path
 
 if TYPE_CHECKING:
@@ -84,6 +86,13 @@ def start_postgres_server(*, durable: bool) -> PostgresServer:
             config.write("fsync = off\nsynchronous_commit = off\nfull_page_writes = off\n")
     server.start()
     return server
+
+
+def do_not_wait_for_disk(database: Database) -> None:
+    """As with the PostgreSQL server: a commit survives the end of this process, which is all that
+    a test in it can see. What survives a power cut is tested with processes of their own."""
+    if isinstance(database, SqliteDatabase):
+        database._writer.connection.execute("PRAGMA synchronous = OFF")
 
 
 def create_tables(url: str, metadata: MetaData) -> None:

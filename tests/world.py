@@ -10,6 +10,7 @@ import ipaddress
 import itertools
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ import httpx
 import msgspec
 import sqlalchemy as sa
 from starlette.types import ASGIApp
+from tests.databases import do_not_wait_for_disk, run_apart
 
 from masthead import ids
 from masthead.app import Parts, build, http_app
@@ -194,7 +196,13 @@ async def open_world(
     )
     clock = clock or MovableClock()
     parts = await build(settings, clock)
-    return World(parts, clock, await passwords.hash_password(PASSWORD))
+    do_not_wait_for_disk(parts.database)
+    return World(parts, clock, _password_hash())
+
+
+@cache
+def _password_hash() -> str:
+    return str(run_apart(lambda: passwords.hash_password(PASSWORD)))
 
 
 def records_of(collection: str, record_id: str = "") -> str:
