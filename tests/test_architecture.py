@@ -22,6 +22,7 @@ pytestmark = pytest.mark.xdist_group("architecture")
 LAYERS = (
     ("app", "backup", "cli", "demo", "installation", "schema", "serve", "__main__"),
     ("record_api", "admin", "reader", "importers", "site_export"),
+    ("editing",),
     (
         "posts",
         "pages",

@@ -18,7 +18,7 @@ from masthead.mail.outbox import mails
 from masthead.media.collection import media
 from masthead.members.collection import blog_members
 from masthead.members.email_change import email_changes
-from masthead.pages.collection import categories, pages
+from masthead.pages.collection import categories, page_revisions, page_working_copies, pages
 from masthead.payments.collection import (
     payment_customers,
     payment_products,
@@ -26,7 +26,7 @@ from masthead.payments.collection import (
     tiers,
 )
 from masthead.payments.tables import payment_inbox, payment_refunds, payment_reports
-from masthead.posts.collection import posts
+from masthead.posts.collection import post_revisions, post_working_copies, posts
 from masthead.privacy.collection import gdpr_requests
 from masthead.records.collection import Registry
 from masthead.records.derived.list_items import listed_values
@@ -49,7 +49,11 @@ registry = Registry(
         site_settings,
         blog_members,
         posts,
+        post_revisions,
+        post_working_copies,
         pages,
+        page_revisions,
+        page_working_copies,
         categories,
         comments,
         media,

@@ -9,7 +9,7 @@ from tests.docs.fields import cell, meaning, type_of
 from masthead.identity.tenants import SELF as OWN_ACCOUNT
 from masthead.members.collection import SELF as OWN_RECORD
 from masthead.payments.collection import ON_SALE
-from masthead.posts.collection import OWN, PUBLIC
+from masthead.posts.collection import OWN, OWN_POST, PUBLIC
 from masthead.records.collection import CREATED, FREE, ID, TENANT_ID, UPDATED, Collection, Rules
 from masthead.records.fields.base import Access, Field
 from masthead.schema import registry
@@ -78,6 +78,7 @@ RULES = {
     PUBLIC: "published, public and due",
     OWN_RECORD: "their own",
     OWN_ACCOUNT: "their own",
+    OWN_POST: "those of their own posts",
     OWN: "those that name them in `authors`",
     ON_SALE: "the active ones",
 }

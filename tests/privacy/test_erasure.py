@@ -484,3 +484,23 @@ async def _erase_everything(world: World) -> None:
     assert (await owner.api.post(DELETE, json=deletion(tenant))).status_code == 202
     assert (await member.api.post(DELETE, json=member_deletion(member.id))).status_code == 202
     world.clock.advance(days=30)
+
+
+async def test_an_address_is_removed_from_earlier_states_and_working_copies_too(
+    tenant: TenantWorld, owner: Account, app: World
+) -> None:
+    member, _ = await member_with_records(tenant, EMAIL)
+    post = await tenant.published(content_html=f"<p>Write to {EMAIL}</p>")
+    app.clock.advance(hours=1)
+    await tenant.update("posts", post["id"], {"content_html": f"<p>Or to {EMAIL}</p>"})
+    copy = {"post_id": post["id"], "title": "New", "content_html": f"<p>Still {EMAIL}</p>"}
+    await tenant.create("post_working_copies", copy)
+    assert (await rows_of(app, tenant.id))["post_revisions"] == 1
+    await owner.api.post(DELETE, json=member_deletion(member.id))
+    app.clock.advance(days=30)
+    await run_jobs(app)
+    await run_jobs(app)
+    found = await text_of(app, tenant.id)
+    assert "Or to " in found
+    assert "Still " in found
+    assert EMAIL not in found

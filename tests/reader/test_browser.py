@@ -34,16 +34,7 @@ pytestmark = [
     pytest.mark.xdist_group("chromium"),
 ]
 
-SEEN_EVERYWHERE = (
-    "home",
-    "post",
-    "paywall",
-    "archive",
-    "search",
-    "not-found",
-    "author",
-    "plans-member",
-)
+SEEN_EVERYWHERE = ("home", "post", "paywall", "archive", "search", "not-found", "author")
 """One of each kind of page, for what takes a second a page."""
 
 

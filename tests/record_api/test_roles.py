@@ -28,8 +28,14 @@ ALLOWED = {
     ("author", "categories"): READ,
     ("author", "tiers"): READ,
     ("author", "media"): READ | {"create"},
+    ("editor", "post_revisions"): READ,
+    ("editor", "page_revisions"): READ,
+    ("editor", "post_working_copies"): READ | {"update", "delete"},
+    ("editor", "page_working_copies"): READ | {"update", "delete"},
 }
-"""Of records that others have made; `_superusers` and an author's posts have tests of their own."""
+"""Of records that others have made; `_superusers`, an author's posts and their copies have tests of
+their own."""
+BY_POST = ("posts", "post_revisions", "post_working_copies")
 
 PNG = (
     b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00\x1f"
@@ -75,6 +81,8 @@ async def made_by_owner(owner: Account, tenant: TenantWorld, collection: str) ->
         "tiers": {"name": "Supporter", "price": 400, "currency": "gbp"},
         "redirects": {"source": "/old", "destination": "/new"},
     }
+    if collection.endswith(("_revisions", "_working_copies")):
+        return await made_by_the_service(tenant, collection)
     if collection == "media":
         return str((await upload(owner)).json()["id"])
     if collection in values:
@@ -83,6 +91,20 @@ async def made_by_owner(owner: Account, tenant: TenantWorld, collection: str) ->
             return str(answer.json()["id"])
     found = (await owner.api.get(records_of(collection))).json()["items"]
     return str(found[0]["id"]) if found else "abcdefghij01234"
+
+
+async def made_by_the_service(tenant: TenantWorld, collection: str) -> str:
+    """A copy of a post or page."""
+    kind = collection.partition("_")[0]
+    text = await tenant.create(f"{kind}s", {"title": "Theirs"})
+    if collection.endswith("_working_copies"):
+        copy = {f"{kind}_id": text["id"], "title": "Theirs"}
+        return str((await tenant.create(collection, copy))["id"])
+    tenant.world.clock.advance(hours=1)
+    await tenant.update(f"{kind}s", text["id"], {"title": "Theirs, changed"})
+    records = tenant.world.parts.records
+    found = await records.find(tenant.world.collection(collection), {}, tenant_id=tenant.id)
+    return str(found[0]["id"])
 
 
 async def tried(
@@ -118,7 +140,7 @@ CLOSED_OR_OPEN = [
     (role, each.name)
     for role in ROLES
     for each in registry.collections
-    if each.name != "_superusers" and (role, each.name) != ("author", "posts")
+    if each.name != "_superusers" and not (role == "author" and each.name in BY_POST)
 ]
 
 

@@ -6,7 +6,16 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from masthead.posts.content import CONTENT_SOURCE, update_content_source
-from masthead.records.collection import FREE, Change, Collection, Event, Rules, Save, SiteRules
+from masthead.records.collection import (
+    FREE,
+    Change,
+    Collection,
+    Event,
+    Rules,
+    Save,
+    SiteRules,
+    Snapshot,
+)
 from masthead.records.fields.documents import Json
 from masthead.records.fields.text import Slug, Text
 from masthead.records.write.publication import (
@@ -15,10 +24,14 @@ from masthead.records.write.publication import (
     stamp_publication,
     was_published,
 )
+from masthead.records.write.revisions import FIELDS as REVISION_FIELDS
+from masthead.records.write.revisions import revisions_of, snapshots_of, stamp_revision
+from masthead.records.write.working_copies import working_copies_of
 
 
 def before_save(save: Save) -> Mapping[str, Any]:
-    return {**stamp_publication(save), **update_content_source(save)}
+    stamps = {**stamp_publication(save), **update_content_source(save)}
+    return {**stamps, **stamp_revision(save._replace(new={**save.new, **stamps}), EDITED)}
 
 
 def page_events(change: Change) -> Iterator[Event]:
@@ -36,17 +49,22 @@ def page_events(change: Change) -> Iterator[Event]:
         )
 
 
+def page_snapshots(change: Change) -> Iterator[Snapshot]:
+    return snapshots_of(change, "page", EDITED)
+
+
+EDITED_FIELDS = (
+    Text(name="title", required=True, max=255),
+    Slug(name="slug", source="title"),
+    Text(name="content_html", max=5_000_000),
+    Json(name="content_json"),
+    CONTENT_SOURCE,
+)
+EDITED = tuple(each.name for each in EDITED_FIELDS)
+
 pages = Collection(
     "pages",
-    (
-        Text(name="title", required=True, max=255),
-        Slug(name="slug", source="title"),
-        Text(name="content_html", max=5_000_000),
-        Json(name="content_json"),
-        CONTENT_SOURCE,
-        STATUS,
-        PUBLISHED_AT,
-    ),
+    (*EDITED_FIELDS, STATUS, PUBLISHED_AT, *REVISION_FIELDS),
     help="Texts that stand on their own, such as an imprint. The fields work as in `posts`.",
     editors=FREE,
     site=SiteRules(
@@ -55,6 +73,12 @@ pages = Collection(
     ),
     before_save=before_save,
     events=page_events,
+    snapshots=page_snapshots,
+)
+
+page_revisions = revisions_of("page", EDITED_FIELDS, authors=None)
+page_working_copies = working_copies_of(
+    "page", EDITED_FIELDS, authors=None, stamp=update_content_source
 )
 
 categories = Collection(

@@ -22,6 +22,7 @@ from masthead.records.collection import (
     Rules,
     Save,
     Searched,
+    Snapshot,
 )
 from masthead.records.fields.documents import Json, TextList
 from masthead.records.fields.relation_list import RelationList
@@ -29,12 +30,18 @@ from masthead.records.fields.text import Slug, Text, Url
 from masthead.records.fields.values import Select
 from masthead.records.write.publication import (
     PUBLISHED_AT,
+    SCHEDULED_FOR,
     STATUS,
     stamp_publication,
+    stamp_schedule,
     stays_published,
     was_published,
+    was_scheduled,
     was_unpublished,
 )
+from masthead.records.write.revisions import FIELDS as REVISION_FIELDS
+from masthead.records.write.revisions import revisions_of, snapshots_of, stamp_revision
+from masthead.records.write.working_copies import working_copies_of
 
 # Without the last two conditions public drafts and scheduled posts would be readable too early.
 PUBLIC = (
@@ -46,8 +53,14 @@ OWN = "authors ?= @request.auth.id"
 
 
 def before_save(save: Save) -> Mapping[str, Any]:
-    stamps = {**stamp_publication(save), **update_content_source(save), **_own_authors(save)}
-    return {**stamps, **summarized(save._replace(new={**save.new, **stamps}))}
+    stamps = {
+        **stamp_publication(save),
+        **stamp_schedule(save),
+        **update_content_source(save),
+        **_own_authors(save),
+    }
+    saved = save._replace(new={**save.new, **stamps})
+    return {**stamps, **summarized(saved), **stamp_revision(saved, EDITED)}
 
 
 def _own_authors(save: Save) -> Mapping[str, Any]:
@@ -87,7 +100,11 @@ def post_events(change: Change) -> Iterator[Event]:
 
 
 def post_jobs(change: Change) -> Iterator[Later]:
-    """A published post whose slug has changed stays reachable at its old address."""
+    """A scheduled post is published at its time. A published post whose slug has changed stays
+    reachable at its old address."""
+    if was_scheduled(change):
+        at = change.record["scheduled_for"]
+        yield Later("posts.publish", {"id": change.record["id"]}, run_at=at)
     if stays_published(change):
         assert change.old is not None
         assert change.new is not None
@@ -96,25 +113,37 @@ def post_jobs(change: Change) -> Iterator[Later]:
             yield Later("site.redirect", {"old": old, "new": new})
 
 
+def post_snapshots(change: Change) -> Iterator[Snapshot]:
+    return snapshots_of(change, "post", EDITED)
+
+
+EDITED_FIELDS = (
+    Text(name="title", required=True, max=255),
+    Slug(name="slug", source="title"),
+    Text(name="content_html", max=5_000_000),
+    Json(name="content_json"),
+    CONTENT_SOURCE,
+    Text(name="excerpt", max=500),
+    Select(name="visibility", values=("public", "members", "paid"), default="public"),
+    TextList(name="tags", indexed=True),
+    RelationList(name="authors", to="_superusers", help="Who has written the post."),
+    Url(name="featured_image"),
+    Text(name="seo_title", max=60),
+    Text(name="seo_description", max=160),
+)
+"""What a working copy and a revision of a post hold."""
+EDITED = tuple(each.name for each in EDITED_FIELDS)
+
 posts = Collection(
     "posts",
     (
-        Text(name="title", required=True, max=255),
-        Slug(name="slug", source="title"),
-        Text(name="content_html", max=5_000_000),
-        Json(name="content_json"),
-        CONTENT_SOURCE,
-        Text(name="excerpt", max=500),
+        *EDITED_FIELDS,
         STATUS,
-        Select(name="visibility", values=("public", "members", "paid"), default="public"),
         PUBLISHED_AT,
-        TextList(name="tags", indexed=True),
-        RelationList(name="authors", to="_superusers", help="Who has written the post."),
-        Url(name="featured_image"),
-        Text(name="seo_title", max=60),
-        Text(name="seo_description", max=160),
+        SCHEDULED_FOR,
         SUMMARY,
         READING_MINUTES,
+        *REVISION_FIELDS,
     ),
     help="What a site publishes, drafts included.",
     rules=Rules(read=PUBLIC),
@@ -125,6 +154,7 @@ posts = Collection(
     before_save=before_save,
     events=post_events,
     jobs=post_jobs,
+    snapshots=post_snapshots,
     counters=(
         Counter(by=("status", "visibility"), late="published_at"),
         Counter(by=("status",), each="tags"),
@@ -142,4 +172,11 @@ posts = Collection(
         Searched("content_html", is_html=True),
         Searched("tags"),
     ),
+)
+
+OWN_POST = "post_id.authors ?= @request.auth.id"
+
+post_revisions = revisions_of("post", EDITED_FIELDS, authors=OWN_POST)
+post_working_copies = working_copies_of(
+    "post", EDITED_FIELDS, authors=OWN_POST, stamp=update_content_source
 )

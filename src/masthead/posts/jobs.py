@@ -1,15 +1,19 @@
-"""Work on posts that an upgrade leaves to the worker."""
+"""What the worker does with posts: it publishes scheduled ones, and lists those of before an
+upgrade."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from masthead import clock
 from masthead.caller import system
 from masthead.jobs.runner import Handler, Job
 from masthead.posts.collection import posts
 from masthead.records.engine import ListRequest, Records
+from masthead.records.write.publication import PUBLISHED, is_due
 
 LIST_JOB = "posts.list"
+PUBLISH_JOB = "posts.publish"
 BATCH = 200
 
 
@@ -29,4 +33,11 @@ def handlers(records: Records) -> Mapping[str, Handler]:
                     await unit.list_again(posts, each["id"])
             after = (found[-1]["created"], found[-1]["id"])
 
-    return {LIST_JOB: put_into_lists}
+    async def publish(job: Job) -> None:
+        """`posts.publish`: a scheduled post, unless it was given another time or none since."""
+        async with records.unit(system(job.tenant_id)) as unit:
+            for post in await unit.find(posts, {"id": job.payload["id"]}, limit=1):
+                if is_due(post, clock.to_text(records.clock())):
+                    await unit.update(posts, post["id"], {"status": PUBLISHED})
+
+    return {LIST_JOB: put_into_lists, PUBLISH_JOB: publish}

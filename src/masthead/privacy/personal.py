@@ -40,23 +40,31 @@ ERASURE_RULES = {
     "_superusers": ErasureRule.NOT_MEMBER_DATA,
 }
 
+_TEXTS = (
+    "posts",
+    "post_revisions",
+    "post_working_copies",
+    "pages",
+    "page_revisions",
+    "page_working_copies",
+    "products",
+    "tiers",
+    "categories",
+    "media",
+)
+
 WHY_KEPT = {
     "comments": "the words of a discussion stay, without name and address",
     "orders": "bookkeeping is required by law, without name and address",
     "gift_cards": "they can still be redeemed, without the address",
     "gdpr_requests": "proof that the requests were answered, without any address",
-    **dict.fromkeys(
-        ("posts", "pages", "products", "tiers", "categories", "media"),
-        "they are the site's own, without the address",
-    ),
+    **dict.fromkeys(_TEXTS, "they are the site's own, without the address"),
 }
 
 KEPT_FIELDS = frozenset({("comments", "body")})
 """Exported as personal data. An erasure only removes the address, because others replied to it."""
 
-FREE_TEXT_COLLECTIONS = frozenset(
-    {"posts", "pages", "products", "tiers", "categories", "media", "comments"}
-)
+FREE_TEXT_COLLECTIONS = frozenset({*_TEXTS, "comments"})
 """Their texts may contain a member's address: an erasure removes it."""
 
 ANONYMOUS = "Anonymous"

@@ -134,6 +134,17 @@ class Later(NamedTuple):
     """Empty is at once."""
 
 
+class Snapshot(NamedTuple):
+    """A record of another collection that a change writes along, in its transaction."""
+
+    collection: str
+    values: Mapping[str, Any]
+    by: str
+    """The field that says to what the snapshot belongs."""
+    newest: int
+    """How many with the same value of `by` stay; older ones are deleted."""
+
+
 @dataclass(frozen=True, slots=True)
 class Counter:
     """A stored total per combination of the named fields' values, so that no list has to count.
@@ -202,6 +213,10 @@ def _no_jobs(_: Change) -> Iterable[Later]:
     return ()
 
 
+def _no_snapshots(_: Change) -> Iterable[Snapshot]:
+    return ()
+
+
 def _no_listings(_: Record) -> Iterable[Listing]:
     return ()
 
@@ -247,6 +262,7 @@ class Collection:
     before_save: Callable[[Save], Mapping[str, Any]] = _nothing_to_stamp
     events: Callable[[Change], Iterable[Event]] = _no_events
     jobs: Callable[[Change], Iterable[Later]] = _no_jobs
+    snapshots: Callable[[Change], Iterable[Snapshot]] = _no_snapshots
     counters: tuple[Counter, ...] = (Counter(by=()),)
     indexes: tuple[Index, ...] = ()
     searchable: tuple[Searched, ...] = ()

@@ -29,6 +29,12 @@ class NewRecord(NamedTuple):
         allow(caller, collection.rules_for(access).create)
         return cls(chosen_id(given), *check_new(collection, given, access))
 
+    @classmethod
+    def of(cls, collection: Collection, values: Mapping[str, Any]) -> NewRecord:
+        """A record of the service's own: its values are those of a valid record."""
+        defaults = {each.name: each.default_value() for each in collection.fields}
+        return cls("", {**defaults, **values}, frozenset(values))
+
 
 def chosen_id(given: Mapping[str, Any]) -> str:
     """The id that the client gave, or ''."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from masthead.records.collection import Change, Save
+from masthead.records.collection import Change, Record, Save
+from masthead.records.fields.base import Access
 from masthead.records.fields.values import Date, Select
 
 DRAFT = "draft"
@@ -13,6 +14,11 @@ PUBLISHED = "published"
 
 STATUS = Select(name="status", values=(DRAFT, PUBLISHED), default=DRAFT)
 PUBLISHED_AT = Date(name="published_at")
+SCHEDULED_FOR = Date(
+    name="scheduled_for",
+    read=Access.AUTHOR,
+    help="When the worker publishes the draft. Empty once it is published.",
+)
 
 
 def stamp_publication(save: Save) -> Mapping[str, Any]:
@@ -31,6 +37,24 @@ def stamp_publication(save: Save) -> Mapping[str, Any]:
         assert save.old is not None
         return {"published_at": save.old["published_at"]}
     return {"published_at": save.now}
+
+
+def stamp_schedule(save: Save) -> Mapping[str, Any]:
+    """Only a draft waits for its time."""
+    return {"scheduled_for": ""} if save.new["status"] == PUBLISHED else {}
+
+
+def is_due(record: Record, now: str) -> bool:
+    """Whether the time of a scheduled draft has come."""
+    return bool("" < record["scheduled_for"] <= now)
+
+
+def was_scheduled(change: Change) -> bool:
+    """A draft waits for a time for which it did not wait before."""
+    new, old = change.new, change.old
+    if new is None or not new["scheduled_for"]:
+        return False
+    return old is None or old["scheduled_for"] != new["scheduled_for"]
 
 
 def was_published(change: Change) -> bool:

@@ -123,6 +123,21 @@ class WriteStatements:
 
         return self._cached(("due", collection.name, name, limit), build)
 
+    def older(self, collection: Collection, name: str, newest: int) -> Statement:
+        """The ids of records by the value of a field, without the newest ones."""
+
+        def build() -> sa.Select[Any]:
+            c = self._tables[collection.name].c
+            return (
+                sa.select(c.id)
+                .where(c.tenant_id == sa.bindparam("tenant"), c[name] == sa.bindparam("value"))
+                .order_by(c.created.desc(), c.id.desc())
+                .offset(newest)
+                .limit(newest)
+            )
+
+        return self._cached(("older", collection.name, name, newest), build)
+
     def is_taken(self, collection: Collection, name: str) -> Statement:
         def build() -> sa.Select[Any]:
             table = self._tables[collection.name]

@@ -36,6 +36,7 @@ from masthead.records.collection import (
     Rules,
     Save,
     Site,
+    Snapshot,
 )
 from masthead.records.fields.file import File
 from masthead.records.fields.text import Slug
@@ -419,6 +420,8 @@ class Unit:
             await self.mark_identity()
         for job in collection.jobs(change):
             await self.enqueue(job.kind, job.payload, job.run_at)
+        for snapshot in collection.snapshots(change):
+            await self._store_snapshot(snapshot)
         if not self._emit_events:
             return
         about = None
@@ -429,6 +432,15 @@ class Unit:
                 collection=collection.name,
                 record_id=change.record["id"],
             )
+
+    async def _store_snapshot(self, snapshot: Snapshot) -> None:
+        collection = self._context.registry[snapshot.collection]
+        await self.store(collection, NewRecord.of(collection, snapshot.values))
+        statement = self._context.statements.older(collection, snapshot.by, snapshot.newest)
+        owner = snapshot.values[snapshot.by]
+        for (record_id,) in await self.fetch(statement, {"tenant": self.tenant_id, "value": owner}):
+            for record in await self.find(collection, {"id": record_id}, limit=1):
+                await self._delete(collection, record)
 
     def write_event(
         self, event: Event, *, collection: str = "", record_id: str = ""

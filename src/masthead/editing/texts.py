@@ -1,0 +1,206 @@
+"""Editing a post or a page: what is saved where, and when it goes live.
+
+A draft is changed itself. A published text gets a working copy, which goes live as a whole. Every
+change names the version that its editor has seen, so that no one overwrites what another person, or
+an integration, has written meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from masthead.caller import Caller
+from masthead.errors import BadRequest, Conflict, NotFound
+from masthead.pages.collection import EDITED as EDITED_IN_PAGES
+from masthead.pages.collection import page_revisions, page_working_copies, pages
+from masthead.posts.collection import EDITED as EDITED_IN_POSTS
+from masthead.posts.collection import post_revisions, post_working_copies, posts
+from masthead.posts.content import JSON
+from masthead.records.collection import Collection, Record
+from masthead.records.engine import Records
+from masthead.records.write.publication import PUBLISHED
+from masthead.records.write.unit import Unit
+
+
+@dataclass(frozen=True, slots=True)
+class TextKind:
+    texts: Collection
+    working_copies: Collection
+    revisions: Collection
+    pointer: str
+    """The field of copies and revisions that names the text."""
+    edited: tuple[str, ...]
+
+
+POSTS = TextKind(posts, post_working_copies, post_revisions, "post_id", EDITED_IN_POSTS)
+PAGES = TextKind(pages, page_working_copies, page_revisions, "page_id", EDITED_IN_PAGES)
+
+_NOT_RESTORED = ("slug", "authors", "visibility")
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A text as an editor sees it."""
+
+    kind: TextKind
+    text: Record
+    """As it is on the site, or the draft."""
+    copy: Record | None
+
+    @property
+    def values(self) -> Record:
+        if self.copy is None:
+            return self.text
+        return {**self.text, **{name: self.copy[name] for name in self.kind.edited}}
+
+    @property
+    def version(self) -> str:
+        """Changes with the text and with its working copy."""
+        return f"{self.text['version']}.{self.copy['version'] if self.copy else 0}"
+
+    @property
+    def is_outdated(self) -> bool:
+        """The live text was changed after the working copy was begun."""
+        return self.copy is not None and self.copy["base_version"] != self.text["version"]
+
+
+async def open_text(records: Records, caller: Caller, kind: TextKind, text_id: str) -> Opened:
+    assert caller.tenant_id is not None
+    # Checks that the caller may see it.
+    await records.get(caller, kind.texts, text_id, names=frozenset({"id"}))
+    tenant_id = caller.tenant_id
+    found = await records.find(kind.texts, {"id": text_id}, tenant_id=tenant_id)
+    copies = await records.find(kind.working_copies, {kind.pointer: text_id}, tenant_id=tenant_id)
+    if not found:
+        raise NotFound
+    return Opened(kind, found[0], copies[0] if copies else None)
+
+
+async def save_text(
+    records: Records,
+    caller: Caller,
+    kind: TextKind,
+    text_id: str,
+    version: str,
+    given: Mapping[str, Any],
+    *,
+    replaces_newer: bool = False,
+) -> Opened:
+    """Saves what was typed. Raises Conflict if someone else has saved since `version`.
+
+    `replaces_newer`: the editor has seen that the live text is newer than the working copy, and
+    goes on with the copy.
+    """
+    _check_names(kind, given)
+    async with records.unit(caller) as unit:
+        opened = await _locked(unit, kind, text_id, version)
+        if opened.text["status"] != PUBLISHED:
+            text = await unit.update(kind.texts, text_id, given)
+            return Opened(kind, text, None)
+        if opened.is_outdated and not replaces_newer:
+            raise Conflict
+        return Opened(kind, opened.text, await _save_copy(unit, opened, given))
+
+
+async def put_live(
+    records: Records,
+    caller: Caller,
+    kind: TextKind,
+    text_id: str,
+    version: str,
+    given: Mapping[str, Any] | None = None,
+) -> Opened:
+    """Publishes a draft, or replaces a published text by its working copy. `given` are last
+    changes, such as the moment of publication."""
+    async with records.unit(caller) as unit:
+        opened = await _locked(unit, kind, text_id, version)
+        if opened.is_outdated:
+            raise Conflict
+        typed = _changes(kind, opened.text, opened.copy) if opened.copy else {}
+        changes = {**typed, **(given or {}), "status": PUBLISHED}
+        text = await unit.update(kind.texts, text_id, changes)
+        if opened.copy is not None:
+            await unit.delete(kind.working_copies, opened.copy["id"])
+        return Opened(kind, text, None)
+
+
+async def discard_copy(
+    records: Records, caller: Caller, kind: TextKind, text_id: str, version: str
+) -> Opened:
+    async with records.unit(caller) as unit:
+        opened = await _locked(unit, kind, text_id, version)
+        if opened.copy is not None:
+            await unit.delete(kind.working_copies, opened.copy["id"])
+        return Opened(kind, opened.text, None)
+
+
+async def schedule(
+    records: Records, caller: Caller, text_id: str, version: str, moment: str
+) -> Opened:
+    """A draft waits for the moment; '' takes it back."""
+    async with records.unit(caller) as unit:
+        await _locked(unit, POSTS, text_id, version)
+        text = await unit.update(posts, text_id, {"scheduled_for": moment})
+        return Opened(POSTS, text, None)
+
+
+async def restore_revision(
+    records: Records, caller: Caller, kind: TextKind, text_id: str, version: str, revision_id: str
+) -> Opened:
+    """An earlier state becomes the draft, or the working copy of a published text. The address, the
+    authors and who may read it stay as they are now."""
+    opened = await open_text(records, caller, kind, text_id)
+    assert caller.tenant_id is not None
+    wanted = {"id": revision_id, kind.pointer: text_id}
+    found = await records.find(kind.revisions, wanted, tenant_id=caller.tenant_id)
+    if not found:
+        raise NotFound
+    given = _changes(kind, opened.values, found[0])
+    for name in _NOT_RESTORED:
+        given.pop(name, None)
+    return await save_text(records, caller, kind, text_id, version, given, replaces_newer=True)
+
+
+async def _locked(unit: Unit, kind: TextKind, text_id: str, version: str) -> Opened:
+    """The text under the tenant's write lock, if it is still as the caller has seen it. Whether the
+    caller may change it is checked by the change."""
+    found = await unit.find(kind.texts, {"id": text_id}, limit=1)
+    if not found:
+        raise NotFound
+    copies = await unit.find(kind.working_copies, {kind.pointer: text_id}, limit=1)
+    opened = Opened(kind, found[0], copies[0] if copies else None)
+    if opened.version != version:
+        raise Conflict
+    return opened
+
+
+async def _save_copy(unit: Unit, opened: Opened, given: Mapping[str, Any]) -> Record:
+    kind, text = opened.kind, opened.text
+    base = {"base_version": text["version"]}
+    if opened.copy is not None:
+        return await unit.update(kind.working_copies, opened.copy["id"], given, stamped=base)
+    values = {"title": text["title"], **given, kind.pointer: text["id"]}
+    # Stamped rather than given: only what was typed decides which form of the text is the newer.
+    begun = {name: text[name] for name in kind.edited if name not in values}
+    return await unit.create(kind.working_copies, values, stamped={**begun, **base})
+
+
+def _changes(kind: TextKind, old: Record, new: Record) -> dict[str, Any]:
+    """The values of `new` that differ. Of the two forms of the text only the newer one is given:
+    the other one follows from it."""
+    changed = {name: new[name] for name in kind.edited if new[name] != old[name]}
+    changed.pop("content_source", None)
+    if new["content_source"] == JSON and "content_json" in changed:
+        changed.pop("content_html", None)
+    else:
+        changed.pop("content_json", None)
+    return changed
+
+
+def _check_names(kind: TextKind, given: Mapping[str, Any]) -> None:
+    unknown = given.keys() - set(kind.edited) | given.keys() & {"content_source"}
+    if unknown:
+        names = ", ".join(sorted(unknown))
+        raise BadRequest(f"An editor can't save these fields: {names}.")

@@ -1,0 +1,86 @@
+"""Earlier states of a text. The change that replaces a state stores it, in its own transaction.
+
+A state is stored when a sitting ends: at the next change by another person, after a pause, or when
+the text is published or taken down. So the fifty newest states cover weeks, not minutes, although
+an editor saves every few seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+from masthead import clock
+from masthead.records.collection import Change, Collection, Index, Rules, Save, Snapshot
+from masthead.records.fields.base import Access, Field
+from masthead.records.fields.text import Text
+from masthead.records.fields.values import Date
+from masthead.records.write.copied_fields import copied, pointer
+
+MAX_REVISIONS = 50
+SITTING = timedelta(minutes=10)
+"""Changes by one person within this time count as one."""
+
+REVISED_AT = Date(name="revised_at", read=Access.ENGINE, write=Access.ENGINE)
+"""When the newest revision was stored."""
+EDITED_BY = Text(
+    name="edited_by",
+    max=15,
+    read=Access.AUTHOR,
+    write=Access.ENGINE,
+    help="The account of the last change. Empty for an API key or the service itself.",
+)
+FIELDS = (REVISED_AT, EDITED_BY)
+"""What a text needs so that its states are stored."""
+
+
+def revisions_of(singular: str, edited: Sequence[Field], *, authors: str | None) -> Collection:
+    """The collection of a text's earlier states. `authors` is the rule by which authors see it."""
+    fields = (
+        pointer(singular),
+        *copied(edited),
+        Text(name="status", max=20),
+        Date(name="saved_at", help="When the text was saved in this state."),
+        Text(name="saved_by", max=15, help="The account that saved it."),
+    )
+    return Collection(
+        f"{singular}_revisions",
+        tuple(replace(each, read=Access.AUTHOR, write=Access.ENGINE) for each in fields),
+        help=f"The {MAX_REVISIONS} newest earlier states of each of the {singular}s.",
+        editors=Rules(read=""),
+        authors=Rules(read=authors),
+        made_by=f"a change of one of the {singular}s",
+        indexes=(Index((f"{singular}_id", "created", "id")),),
+    )
+
+
+def stamp_revision(save: Save, edited: Sequence[str]) -> Mapping[str, Any]:
+    """For a text's `before_save`: notes who changes it, and whether its old state is stored."""
+    by, old, new = save.caller.id, save.old, save.new
+    if old is None:
+        return {"revised_at": save.now, "edited_by": by}
+    if all(old[name] == new[name] for name in (*edited, "status")):
+        return {}
+    is_same_sitting = (
+        old["edited_by"] == by
+        and old["status"] == new["status"]
+        and old["revised_at"] > clock.to_text(clock.from_text(save.now) - SITTING)
+    )
+    return {} if is_same_sitting else {"revised_at": save.now, "edited_by": by}
+
+
+def snapshots_of(change: Change, singular: str, edited: Sequence[str]) -> Iterator[Snapshot]:
+    """The state that a change replaces, where `stamp_revision` said so."""
+    old, new = change.old, change.new
+    if old is None or new is None or old["revised_at"] == new["revised_at"]:
+        return
+    values = {
+        f"{singular}_id": old["id"],
+        **{name: old[name] for name in edited},
+        "status": old["status"],
+        "saved_at": old["updated"],
+        "saved_by": old["edited_by"],
+    }
+    yield Snapshot(f"{singular}_revisions", values, by=f"{singular}_id", newest=MAX_REVISIONS)

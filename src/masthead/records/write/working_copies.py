@@ -1,0 +1,45 @@
+"""Working copies: what an editor has typed into a published text before it goes live.
+
+Without them every pause in typing would change the site and notify the subscribers of
+`post.updated`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from masthead.records.collection import FREE, Collection, Index, Rules, Save
+from masthead.records.fields.base import Access, Field
+from masthead.records.fields.values import Number
+from masthead.records.write.copied_fields import copied, pointer
+from masthead.records.write.revisions import EDITED_BY
+
+Stamp = Callable[[Save], Mapping[str, Any]]
+
+
+def working_copies_of(
+    singular: str, edited: Sequence[Field], *, authors: str | None, stamp: Stamp
+) -> Collection:
+    """`authors` is the rule by which authors have access; `stamp` renders the text."""
+
+    def before_save(save: Save) -> Mapping[str, Any]:
+        return {**stamp(save), "edited_by": save.caller.id}
+
+    base_version = Number(
+        name="base_version",
+        write=Access.ENGINE,
+        help="The version of the text that the copy began with.",
+    )
+    fields = (pointer(singular), *copied(edited), base_version, EDITED_BY)
+    return Collection(
+        f"{singular}_working_copies",
+        tuple(replace(each, read=Access.AUTHOR) for each in fields),
+        help=f"Changes of published {singular}s that are not on the site yet.",
+        editors=FREE,
+        authors=Rules(authors, authors, authors, authors),
+        made_by="the editor",
+        before_save=before_save,
+        indexes=(Index((f"{singular}_id",), unique=True),),
+    )
