@@ -54,6 +54,8 @@ from masthead.outbound.streams import OutboundStreams
 from masthead.password_reset.http import reset_routes
 from masthead.password_reset.resets import PasswordResets
 from masthead.payments import jobs as payment_jobs
+from masthead.payments.checkout import Checkouts
+from masthead.payments.processor import Processor
 from masthead.payments.receiver import payment_routes
 from masthead.payments.reconcile import Reconciliation
 from masthead.posts import jobs as post_jobs
@@ -136,6 +138,7 @@ class Parts:
     resets: PasswordResets
     privacy: Privacy
     imports: ImportWork
+    checkouts: Checkouts
 
     async def close(self) -> None:
         await self.outbound.close()
@@ -164,6 +167,8 @@ async def build(settings: Settings, now: clock.Clock = clock.now) -> Parts:
     sites, objects = Sites(records, settings), installation.objects
     mail = Outbox(database, keyring, settings, now)
     accounts = Accounts(records, keyring, throttle, versions)
+    streams = OutboundStreams(allow=settings.outbound_allow, ca_file=settings.outbound_ca_file)
+    limit_store = open_limit_store(settings.redis_url, database, settings.data_dir, now)
     return Parts(
         settings=settings,
         database=database,
@@ -176,14 +181,10 @@ async def build(settings: Settings, now: clock.Clock = clock.now) -> Parts:
         accounts=accounts,
         throttle=throttle,
         keys=ApiKeys(records, directory, versions),
-        limit_store=open_limit_store(settings.redis_url, database, settings.data_dir, now),
+        limit_store=limit_store,
         idempotency=Idempotency(database, keyring, now),
         outbound=outbound,
-        generator=Generator(
-            OutboundStreams(allow=settings.outbound_allow, ca_file=settings.outbound_ca_file),
-            Ledger(database, now),
-            OpenStreams(),
-        ),
+        generator=Generator(streams, Ledger(database, now), OpenStreams()),
         deliveries=DeliveryQueue(database, tables),
         deliveries_queued=deliveries_queued,
         sites=sites,
@@ -192,6 +193,7 @@ async def build(settings: Settings, now: clock.Clock = clock.now) -> Parts:
         resets=PasswordResets(records, accounts, throttle, mail, sites, settings),
         privacy=build_privacy(records, objects, mail, sites, settings),
         imports=ImportWork(),
+        checkouts=Checkouts(Processor(streams, settings.payment_api_url), limit_store, now),
     )
 
 
@@ -337,6 +339,7 @@ def site_pages(parts: Parts, services: RecordStoreServices) -> SitePages:
             partial(identify, services, only_member=True),
             services.read_limit,
             FormTokens(parts.keyring),
+            parts.checkouts,
         ),
         AnswerCache(parts.versions, parts.records.clock),
     )

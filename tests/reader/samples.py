@@ -22,13 +22,16 @@ from masthead.reader.views import (
     Link,
     ListPage,
     Month,
+    Offer,
     Pager,
     Picture,
+    PlansPage,
     PostPage,
     Reader,
     SearchPage,
     Site,
     TextPage,
+    Tier,
 )
 
 ZONE = timezone(timedelta(hours=1))
@@ -239,6 +242,19 @@ HOME = HomePage(
 )
 EMPTY_HOME = HomePage(None, (), (), Pager())
 
+TIERS = (
+    Tier(
+        "reader000000000",
+        "Reader",
+        "£4",
+        "month",
+        ("Every long read", "The letter on the first of the month"),
+    ),
+    Tier("friend000000000", "Harbour friend", "£44", "year", ("The printed quarterly by post",)),
+    Tier("patron000000000", "Patron", "£1,200.50", "year", can_buy=False),
+    Tier("german000000000", LONG_WORD, "12\u202f000,50\u00a0EUR", "year", (LONG_WORD,)),
+)
+
 PAGES: dict[str, tuple[str, Chrome, object]] = {
     "home": ("home.html", chrome(), HOME),
     "home-member": ("home.html", chrome(reader=MEMBER), HOME),
@@ -293,12 +309,33 @@ PAGES: dict[str, tuple[str, Chrome, object]] = {
     "paywall-paid": (
         "post.html",
         chrome(path=NUMBERS.url),
-        PostPage(NUMBERS, Markup(""), NUMBERS.published),
+        PostPage(NUMBERS, Markup(""), NUMBERS.published, offer=Offer("£4", "month")),
     ),
     "paywall-paid-member": (
         "post.html",
         chrome(reader=MEMBER, path=NUMBERS.url),
+        PostPage(NUMBERS, Markup(""), NUMBERS.published, offer=Offer("£4", "month", True)),
+    ),
+    "paywall-not-sold": (
+        "post.html",
+        chrome(reader=MEMBER, path=NUMBERS.url),
         PostPage(NUMBERS, Markup(""), NUMBERS.published),
+    ),
+    "plans": ("plans.html", chrome(path="/member/plans"), PlansPage(TIERS[:2])),
+    "plans-member": (
+        "plans.html",
+        chrome(reader=MEMBER, path="/member/plans"),
+        PlansPage(TIERS[:3]),
+    ),
+    "plans-german": (
+        "plans.html",
+        chrome(reader=MEMBER, site=_german, path="/member/plans"),
+        PlansPage(TIERS),
+    ),
+    "plans-paid": (
+        "plans.html",
+        chrome(reader=replace(MEMBER, is_paid=True), path="/member/plans"),
+        PlansPage(TIERS[:1]),
     ),
     "paywall-closed": (
         "post.html",

@@ -34,7 +34,16 @@ pytestmark = [
     pytest.mark.xdist_group("chromium"),
 ]
 
-SEEN_EVERYWHERE = ("home", "post", "paywall", "archive", "search", "not-found", "author")
+SEEN_EVERYWHERE = (
+    "home",
+    "post",
+    "paywall",
+    "archive",
+    "search",
+    "not-found",
+    "author",
+    "plans-member",
+)
 """One of each kind of page, for what takes a second a page."""
 
 

@@ -210,6 +210,12 @@ class Settings:
         default_doc="none: the receiver answers 404",
         secret=True,
     )
+    payment_api_url: Url = _setting(
+        parse_http_url,
+        "The payment processor's API, for checkouts and the customer portal: Stripe's, or a server "
+        "that speaks like it. The sites' payment keys are sent there.",
+        default="https://api.stripe.com",
+    )
     require_https: bool = _setting(
         parse_switch,
         "`1` refuses `/api/v1` calls that arrived over plain HTTP.",

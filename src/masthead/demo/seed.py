@@ -11,6 +11,7 @@ from masthead.caller import Caller, system
 from masthead.comments.collection import comments
 from masthead.demo.people import COMMENTS, MEMBERS, DemoComment
 from masthead.demo.posts import AUTHORS, POSTS, DemoPost
+from masthead.demo.tiers import TIERS
 from masthead.identity.plans import Plan
 from masthead.identity.setup import NewTenant, create_tenant
 from masthead.identity.tenants import Role, superusers
@@ -19,6 +20,7 @@ from masthead.media.collection import media
 from masthead.media.upload import UploadServices, media_path, stored_file
 from masthead.members.collection import blog_members
 from masthead.pages.collection import pages
+from masthead.payments.collection import tiers
 from masthead.posts.collection import posts
 from masthead.records.accounts import new_token_key
 from masthead.records.collection import Collection
@@ -95,6 +97,8 @@ async def fill_demo_tenant(
         stamped = {"token_key": new_token_key()}
         await records.create(caller, blog_members, given, stamped=stamped)
     await _create(records, caller, pages, ABOUT)
+    for tier in TIERS:
+        await _create(records, caller, tiers, tier)
     post_ids = await _write_posts(services, story, caller, now)
     await _write_comments(records, story, caller, now, post_ids)
     story.moment = now

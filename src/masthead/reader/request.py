@@ -19,6 +19,7 @@ from masthead.identity.tenants import tenants
 from masthead.ids import TenantId
 from masthead.limits.read_limits import ReadLimit
 from masthead.members.collection import blog_members
+from masthead.payments.checkout import Checkouts
 from masthead.reader.themes import Themes
 from masthead.records.collection import Record
 from masthead.records.engine import Records
@@ -42,6 +43,7 @@ class ReaderServices:
     """The same for members alone: a browser may be signed in as staff, too."""
     read_limit: ReadLimit
     form_tokens: FormTokens
+    checkouts: Checkouts
 
 
 @dataclass(frozen=True, slots=True)

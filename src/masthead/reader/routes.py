@@ -11,6 +11,7 @@ from masthead.reader.feeds import atom, json_feed, rss
 from masthead.reader.machines import robots, sitemap_index, sitemap_month, sitemap_pages
 from masthead.reader.pages.home import home
 from masthead.reader.pages.lists import archive, author, search, tag
+from masthead.reader.pages.plans import PLANS, billing, plans, upgrade
 from masthead.reader.pages.texts import post, text_page
 from masthead.reader.request import SiteRequest
 from masthead.web.errors import unknown_path
@@ -24,6 +25,9 @@ def reader_routes(pages: SitePages) -> list[Route]:
         Route("/posts/{slug}", pages.endpoint(post, "slug")),
         Route("/tags/{slug}", pages.endpoint(tag, "slug")),
         Route("/authors/{slug}", pages.endpoint(author, "slug")),
+        Route(PLANS, pages.endpoint(plans)),
+        Route("/member/upgrade", pages.form(upgrade)),
+        Route("/member/billing", pages.form(billing)),
         Route("/feed.xml", pages.endpoint(rss, for_guests=True)),
         Route("/atom.xml", pages.endpoint(atom, for_guests=True)),
         Route("/feed.json", pages.endpoint(json_feed, for_guests=True)),

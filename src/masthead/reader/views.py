@@ -178,6 +178,75 @@ class ListPage:
 
 
 @dataclass(frozen=True, slots=True)
+class Tier:
+    """A paid membership that the site sells."""
+
+    id: str
+    name: str
+    price: str
+    """Such as `£4`."""
+    interval: str
+    """`month` or `year`."""
+    benefits: tuple[str, ...] = ()
+    can_buy: bool = True
+    """Whether the site has a way to pay for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What a paid membership costs."""
+
+    price: str
+    interval: str
+    is_lowest: bool = False
+    """There are others, which cost more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A member's own plan, for the part `_plan.html`."""
+
+    is_paid: bool = False
+    is_past_due: bool = False
+    """The last payment failed."""
+    has_ended: bool = False
+    """They were a paid member."""
+    name: str = ""
+    price: str = ""
+    interval: str = ""
+    """Of the tier; empty where it is not known."""
+    renews: datetime | None = None
+    """When it is paid again."""
+    ends: datetime | None = None
+    """When it ends, once it was cancelled."""
+    can_manage: bool = False
+    """The payment service has a page for cards, invoices and the end of it."""
+    can_upgrade: bool = False
+    is_confirming: bool = False
+    """They come from the payment, and it has not arrived yet."""
+    check_url: str = ""
+    """Where the page goes by itself after `check_seconds`, to look again."""
+    check_seconds: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PlansPage:
+    """Template `plans.html`: what a paid membership costs, and what one gets."""
+
+    tiers: tuple[Tier, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LeavingPage:
+    """Template `leaving.html`, which leads to another site."""
+
+    title: str
+    text: str
+    button: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
 class PostPage:
     """Template `post.html`."""
 
@@ -187,6 +256,8 @@ class PostPage:
     modified: datetime
     discussion: Discussion | None = None
     related: tuple[Card, ...] = ()
+    offer: Offer | None = None
+    """Where the post is closed and the site sells memberships."""
 
 
 @dataclass(frozen=True, slots=True)

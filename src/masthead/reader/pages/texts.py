@@ -9,6 +9,7 @@ from masthead.reader.cards import cards_of, local_time
 from masthead.reader.content import displayed
 from masthead.reader.endpoint import Drawn
 from masthead.reader.pages.lists import _equals
+from masthead.reader.plans import offer_of
 from masthead.reader.request import SiteRequest
 from masthead.reader.site import json_ld, site_of
 from masthead.reader.views import Card, Head, PostPage, Site, TextPage
@@ -20,7 +21,8 @@ async def post(request: SiteRequest, slug: str) -> Drawn:
     record = await _by_slug(request, posts, slug)
     [card] = await cards_of(request, [record])
     html = await displayed(record["content_html"])
-    page = PostPage(card, html, local_time(request, record["updated"]))
+    offer = None if card.is_open else await offer_of(request)
+    page = PostPage(card, html, local_time(request, record["updated"]), offer=offer)
     return Drawn("post.html", _post_head(site_of(request), record, card), page)
 
 

@@ -1,0 +1,32 @@
+"""What the demo magazine sells. Nobody pays for it: its payment pages don't exist."""
+
+from __future__ import annotations
+
+TIERS: tuple[dict[str, object], ...] = (
+    {
+        "name": "Reader",
+        "price": 400,
+        "currency": "gbp",
+        "interval": "month",
+        "benefits": [
+            "Every long read, as soon as it is out",
+            "The letter on the first of the month",
+            "The books of the magazine, once a year",
+        ],
+        "payment_url": "https://pay.example.com/tideline-reader",
+    },
+    {
+        "name": "Harbour friend",
+        "price": 4400,
+        "currency": "gbp",
+        "interval": "year",
+        "benefits": [
+            "Everything that readers get",
+            "The printed quarterly by post",
+            "Your name in the spring issue, if you like",
+            "A seat at the summer supper on the quay",
+        ],
+        "position": 1,
+        "payment_url": "https://pay.example.com/tideline-friend",
+    },
+)

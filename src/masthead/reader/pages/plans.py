@@ -1,0 +1,112 @@
+"""What a paid membership costs, and the ways to the payment and to the customer portal."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from masthead import ids
+from masthead.caller import Audience
+from masthead.errors import NotFound
+from masthead.payments.checkout import Buyer, is_on_sale
+from masthead.payments.processor import ProcessorError
+from masthead.reader.endpoint import Drawn, Form, Moved, see_other
+from masthead.reader.plans import CHECKOUT, has_payment_key, payment_key, shown_tier, tiers_of
+from masthead.reader.request import SiteRequest, audience_of_member
+from masthead.reader.site import site_of
+from masthead.reader.views import ErrorPage, Head, LeavingPage, PlansPage
+from masthead.records.collection import Record
+
+PLANS, ACCOUNT = "/member/plans", "/member/account"
+SIGN_IN = f"/member/sign-in?back={PLANS}"
+
+
+async def plans(request: SiteRequest) -> Drawn:
+    found = await tiers_of(request)
+    if not found or not request.site_record["members_enabled"]:
+        raise NotFound("This site sells no memberships.")
+    site = site_of(request)
+    head = Head(
+        title=f"Become a paid member · {site.name}",
+        description=f"What a paid membership of {site.name} costs, and what you get for it.",
+    )
+    return Drawn("plans.html", head, PlansPage(tuple(shown_tier(request, each) for each in found)))
+
+
+async def upgrade(request: SiteRequest, form: Form) -> Drawn | Moved:
+    """Sends a member to the payment of the chosen tier."""
+    member = request.member
+    if member is None:
+        return see_other(SIGN_IN)
+    # A second subscription would be paid on top of the first one.
+    if audience_of_member(member) >= Audience.PAID:
+        return see_other(ACCOUNT)
+    tier = await _chosen(request, form.get("tier", ""))
+    try:
+        url = await request.services.checkouts.checkout_url(_buyer(request, member), tier)
+    except ProcessorError as error:
+        return _failed(request, error)
+    return _leaving(
+        request,
+        url,
+        "On to the payment",
+        "Nothing is charged before you confirm it there.",
+    )
+
+
+async def billing(request: SiteRequest, _form: Form) -> Drawn | Moved:
+    """Sends a member to the portal for cards, invoices and the end of the membership."""
+    member = request.member
+    if member is None:
+        return see_other(SIGN_IN)
+    if not member["payment_customer_id"] or not has_payment_key(request):
+        return see_other(ACCOUNT)
+    try:
+        url = await request.services.checkouts.portal_url(_buyer(request, member))
+    except ProcessorError as error:
+        return _failed(request, error)
+    return _leaving(
+        request, url, "On to your payments", "Change your card, see invoices, or end it there."
+    )
+
+
+async def _chosen(request: SiteRequest, tier_id: str) -> Record:
+    found = await tiers_of(request) if ids.is_id(tier_id) else []
+    for tier in found:
+        if tier["id"] == tier_id and is_on_sale(tier, has_key=has_payment_key(request)):
+            return tier
+    raise NotFound("This membership is not sold any more.")
+
+
+def _buyer(request: SiteRequest, member: Record) -> Buyer:
+    url = site_of(request).url
+    return Buyer(
+        tenant_id=request.tenant_id,
+        tenant_slug=request.tenant.slug,
+        member=member,
+        key=payment_key(request),
+        plans_url=url + PLANS,
+        account_url=url + ACCOUNT,
+        paid_url=f"{url}{ACCOUNT}?{CHECKOUT}=1",
+    )
+
+
+def _leaving(request: SiteRequest, url: str, title: str, text: str) -> Drawn:
+    """A page that leads there, because the policy of our pages lets no form redirect to another
+    site, and which site it is isn't known before."""
+    host = urlsplit(url).netloc
+    page = LeavingPage(title, f"It takes place at {host}. {text}", f"Go to {host}", url)
+    head = Head(title=f"{title} · {site_of(request).name}", noindex=True)
+    return Drawn("leaving.html", head, page)
+
+
+def _failed(request: SiteRequest, error: ProcessorError) -> Drawn:
+    title = "The payment service did not answer"
+    text = "Nothing was charged. Try again in a moment."
+    if not error.is_temporary:
+        title = "The payment could not be started"
+        text = (
+            f"The payment service refused what {site_of(request).name} asked for. Nothing was "
+            "charged. Try again later, or tell the people behind the site."
+        )
+    head = Head(title=f"{title} · {site_of(request).name}", noindex=True)
+    return Drawn("error.html", head, ErrorPage(502, title, text), 502)

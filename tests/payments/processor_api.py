@@ -1,0 +1,81 @@
+"""The API of a payment processor over a real socket: Stripe's addresses, forms and answers."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import parse_qsl
+
+from tests.tls import Behaviour, Exchange, Received, Receiver, answer
+
+CHECKOUT = "/v1/checkout/sessions"
+PORTAL = "/v1/billing_portal/sessions"
+KEY = "sk_test_4eC39HqLyjWDarjtT1zdp7dc"
+
+Form = dict[str, str]
+
+
+def form_of(request: Received) -> Form:
+    assert request.headers["content-type"] == "application/x-www-form-urlencoded"
+    return dict(parse_qsl(request.body.decode(), strict_parsing=True))
+
+
+def says(status: int, body: Any, **headers: str) -> Behaviour:
+    return answer(status, json.dumps(body).encode(), Content_Type="application/json", **headers)
+
+
+def refuses(status: int, **error: str) -> Behaviour:
+    """With a message as the processor writes it, which repeats a part of the key."""
+    message = f"Invalid API Key provided: {KEY[:12]}********{KEY[-4:]}"
+    return says(status, {"error": {"message": message, **error}})
+
+
+@dataclass
+class ProcessorApi:
+    """Opens checkouts and portals; a checkout is at an address of the same server."""
+
+    receiver: Receiver
+    sessions: dict[str, Form] = field(default_factory=dict)
+    """The checkouts by their path, and what they were opened with."""
+
+    def __post_init__(self) -> None:
+        self._numbers = itertools.count(1)
+        self._answers: dict[str, bytes] = {}
+        self.receiver.default = self._behave
+
+    @property
+    def url(self) -> str:
+        return self.receiver.url("")
+
+    @property
+    def calls(self) -> list[Received]:
+        return [each for each in self.receiver.requests if each.method == "POST"]
+
+    @property
+    def last_form(self) -> Form:
+        return form_of(self.calls[-1])
+
+    async def _behave(self, exchange: Exchange) -> None:
+        request = exchange.request
+        if request.method == "GET":
+            page = b"<!doctype html><title>Checkout</title><h1>Pay here</h1>"
+            await answer(200, page, Content_Type="text/html")(exchange)
+            return
+        body = self._session(request)
+        await answer(200, body, Content_Type="application/json")(exchange)
+
+    def _session(self, request: Received) -> bytes:
+        assert request.headers["authorization"] == f"Bearer {KEY}"
+        assert request.headers["stripe-version"]
+        known = request.headers.get("idempotency-key", "")
+        if known in self._answers:
+            return self._answers[known]
+        kind = {CHECKOUT: "c", PORTAL: "p"}[request.path]
+        path = f"/{kind}/pay/cs_test_{next(self._numbers)}"
+        self.sessions[path] = form_of(request)
+        body = json.dumps({"id": path, "url": self.receiver.url(path)}).encode()
+        if known:
+            self._answers[known] = body
+        return body

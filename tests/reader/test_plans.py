@@ -1,0 +1,126 @@
+"""What the site says about paid memberships: the page of plans and the paywall."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from tests.world import Account, TenantWorld
+
+from masthead.records.collection import Record
+
+PLANS = "/member/plans"
+MONTHLY = {
+    "name": "Supporter",
+    "price": 400,
+    "currency": "gbp",
+    "benefits": ["Every long read", "The <b>printed</b> quarterly"],
+    "payment_url": "https://pay.example.com/supporter",
+}
+YEARLY = {**MONTHLY, "name": "Patron & Co", "price": 4400, "interval": "year", "position": 1}
+
+
+@pytest.fixture
+async def sold(tenant: TenantWorld) -> list[Record]:
+    return [await tenant.create("tiers", each) for each in (YEARLY, MONTHLY)]
+
+
+async def test_guests_see_what_a_membership_costs_and_join_first(
+    tenant: TenantWorld, sold: list[Record]
+) -> None:
+    page = await tenant.guest.get(PLANS)
+    assert page.status_code == 200
+    text = page.text
+    assert text.index("Supporter") < text.index("Patron &amp; Co")
+    assert "<b>£4</b> a month" in text
+    assert "<b>£44</b> a year" in text
+    assert "The &lt;b&gt;printed&lt;/b&gt; quarterly" in text
+    assert 'action="/member/sign-up"' in text
+    assert f'name="back" value="{PLANS}"' in text
+    assert "/member/upgrade" not in text
+    assert "pay.example.com" not in text
+
+
+async def test_members_choose_one(tenant: TenantWorld, member: Account, sold: list[Record]) -> None:
+    text = (await member.api.get(PLANS)).text
+    assert text.count('action="/member/upgrade"') == 2
+    for tier in sold:
+        assert f'name="tier" value="{tier["id"]}"' in text
+    assert len(set(re.findall(r'name="form_token" value="(\w+)"', text))) == 1
+    assert text.count("btn-primary") == 1
+    assert 'action="/member/sign-up"' not in text
+
+
+async def test_who_has_paid_and_who_works_there_is_asked_for_nothing(
+    tenant: TenantWorld, owner: Account, sold: list[Record]
+) -> None:
+    paid = await tenant.member(tier="paid")
+    for account, words in ((paid, "You are a paid member already"), (owner, "what readers see")):
+        text = (await account.api.get(PLANS)).text
+        assert words in text
+        assert "<form" not in text.replace('<form class="search"', "")
+
+
+async def test_a_tier_without_a_way_to_pay_says_so(tenant: TenantWorld, member: Account) -> None:
+    await tenant.create("tiers", {**MONTHLY, "payment_url": "", "payment_price_id": "price_1"})
+    text = (await member.api.get(PLANS)).text
+    assert "can’t be paid for at the moment" in text
+    assert "/member/upgrade" not in text
+    await tenant.settings(member_payment_secret_key="sk_test_1")
+    assert "/member/upgrade" in (await member.api.get(PLANS)).text
+
+
+async def test_where_nothing_is_sold_there_is_no_such_page(
+    tenant: TenantWorld, other_tenant: TenantWorld
+) -> None:
+    await other_tenant.create("tiers", MONTHLY)
+    await tenant.create("tiers", {**MONTHLY, "active": False})
+    assert (await tenant.guest.get(PLANS)).status_code == 404
+    await tenant.create("tiers", MONTHLY)
+    assert (await tenant.guest.get(PLANS)).status_code == 200
+    await tenant.settings(members_enabled=False)
+    assert (await tenant.guest.get(PLANS)).status_code == 404
+
+
+async def test_a_changed_price_is_seen_by_the_next_request(
+    tenant: TenantWorld, sold: list[Record]
+) -> None:
+    assert "£4<" in (await tenant.guest.get(PLANS)).text
+    await tenant.update("tiers", sold[1]["id"], {"price": 550})
+    text = (await tenant.guest.get(PLANS)).text
+    assert "£5.50" in text
+    assert "£4<" not in text
+
+
+class TestPaywall:
+    async def test_a_member_reads_the_lowest_price_and_where_to_pay(
+        self, tenant: TenantWorld, member: Account, sold: list[Record]
+    ) -> None:
+        post = await tenant.published(visibility="paid", content_html="<p>Secret.</p>")
+        text = (await member.api.get(f"/posts/{post['slug']}")).text
+        assert "Paid members read everything, from £4 a month." in text
+        assert f'href="{PLANS}"' in text
+
+    async def test_a_single_price_is_the_price(self, tenant: TenantWorld, member: Account) -> None:
+        await tenant.create("tiers", YEARLY)
+        await tenant.create("tiers", {**MONTHLY, "price": 1, "active": False})
+        post = await tenant.published(visibility="paid")
+        text = (await member.api.get(f"/posts/{post['slug']}")).text
+        assert "Paid members read everything, £44 a year." in text
+
+    async def test_prices_of_another_currency_are_not_compared(
+        self, tenant: TenantWorld, member: Account
+    ) -> None:
+        await tenant.create("tiers", MONTHLY)
+        await tenant.create("tiers", {**MONTHLY, "currency": "jpy", "price": 300, "position": 1})
+        post = await tenant.published(visibility="paid")
+        text = (await member.api.get(f"/posts/{post['slug']}")).text
+        assert "from £4 a month" in text
+
+    async def test_where_nothing_is_sold_no_price_is_named(
+        self, tenant: TenantWorld, member: Account
+    ) -> None:
+        post = await tenant.published(visibility="paid")
+        text = (await member.api.get(f"/posts/{post['slug']}")).text
+        assert "Paid members read everything." in text
+        assert PLANS not in text
