@@ -78,6 +78,7 @@ async def plan_of(request: SiteRequest, member: Record) -> Plan:
     )
     plan = Plan(
         is_paid=is_paid,
+        is_subscribed=is_paid and subscription is not None,
         is_past_due=is_paid and member["status"] == "past_due",
         has_ended=not is_paid and member["status"] == "cancelled",
         name=tier["name"] if tier else "",

@@ -207,6 +207,8 @@ class Plan:
     """A member's own plan, for the part `_plan.html`."""
 
     is_paid: bool = False
+    is_subscribed: bool = False
+    """They pay for it; an owner may also have made them a paid member."""
     is_past_due: bool = False
     """The last payment failed."""
     has_ended: bool = False

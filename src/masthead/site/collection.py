@@ -64,7 +64,8 @@ site_settings = Collection(
         Secret(
             name="member_payment_secret_key",
             max=500,
-            help="The payment processor's key. With a live one, test events are not acted on.",
+            help="The payment processor's key. It opens checkouts and the customer portal. "
+            "With a live one, test events are not acted on.",
         ),
         Secret(
             name="member_payment_webhook_secret",
