@@ -60,8 +60,9 @@ class ProcessorApi:
     async def _behave(self, exchange: Exchange) -> None:
         request = exchange.request
         if request.method == "GET":
-            page = b"<!doctype html><title>Checkout</title><h1>Pay here</h1>"
-            await answer(200, page, Content_Type="text/html")(exchange)
+            next_url = self.sessions[request.path].get("success_url", "")
+            page = f'<title>Checkout</title><h1>Pay here</h1><a href="{next_url}">Pay</a>'
+            await answer(200, page.encode(), Content_Type="text/html")(exchange)
             return
         body = self._session(request)
         await answer(200, body, Content_Type="application/json")(exchange)

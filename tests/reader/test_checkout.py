@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator
-from dataclasses import dataclass, replace
 from html import unescape
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -12,15 +10,15 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 import pytest
 from structlog.testing import capture_logs
-from tests.payments.processor import SECRET, Processor, joined, subscription
+from tests.payments.processor import Processor, joined, subscription
 from tests.payments.processor_api import (
     CHECKOUT,
     KEY,
     PORTAL,
-    ProcessorApi,
     refuses,
     says,
 )
+from tests.reader.shop import ACCOUNT, OWN, PLANS, TIER, Shop, api, shop, shop_app
 from tests.tls import (
     Behaviour,
     Receiver,
@@ -34,62 +32,11 @@ from tests.tls import (
     redirect,
     untrusted_certificate,
 )
-from tests.world import Account, TenantWorld, World
+from tests.world import Account, TenantWorld
 
-from masthead.app import http_app
-from masthead.payments.checkout import Checkouts
-from masthead.payments.processor import Processor as ProcessorClient
-from masthead.records.collection import Record
+__all__ = ["api", "shop"]
 
-PLANS, ACCOUNT = "/member/plans", "/member/account"
-OWN = {"sec-fetch-site": "same-origin"}
-TIER = {"name": "Supporter", "price": 400, "currency": "gbp", "payment_price_id": "price_month"}
 IMPATIENT_SECONDS = 0.5
-
-
-@dataclass
-class Shop:
-    """A site with a payment key, whose processor is a server of the test."""
-
-    tenant: TenantWorld
-    api: ProcessorApi
-    app: Any
-    tier: Record
-
-    def reader(self, account: Account | None = None) -> httpx.AsyncClient:
-        token = account.token if account else ""
-        return self.tenant.world.client(self.tenant.host, token=token, app=self.app)
-
-    async def post(self, account: Account, path: str, **form: str) -> httpx.Response:
-        """From a form that the page of plans shows the member."""
-        reader = self.reader(account)
-        found = re.search(r'name="form_token" value="(\w+)"', (await reader.get(PLANS)).text)
-        token = {"form_token": found[1]} if found else {}
-        return await reader.post(path, data={**token, **form}, headers=OWN)
-
-    async def upgrade(self, account: Account, tier: str = "") -> httpx.Response:
-        return await self.post(account, "/member/upgrade", tier=tier or self.tier["id"])
-
-    async def billing(self, account: Account) -> httpx.Response:
-        return await self.post(account, "/member/billing")
-
-
-def shop_app(world: World, api_url: str, seconds: float = 10.0) -> Any:
-    processor = ProcessorClient(world.parts.generator.streams, api_url, timeout_seconds=seconds)
-    checkouts = Checkouts(processor, world.parts.limit_store, world.clock)
-    return http_app(replace(world.parts, checkouts=checkouts))
-
-
-@pytest.fixture
-async def api() -> AsyncIterator[ProcessorApi]:
-    async with Receiver(None) as receiver:
-        yield ProcessorApi(receiver)
-
-
-@pytest.fixture
-async def shop(app: World, tenant: TenantWorld, api: ProcessorApi) -> Shop:
-    await tenant.settings(member_payment_secret_key=KEY, member_payment_webhook_secret=SECRET)
-    return Shop(tenant, api, shop_app(app, api.url), await tenant.create("tiers", TIER))
 
 
 def next_address(page: httpx.Response) -> str:
