@@ -78,8 +78,10 @@ async def test_where_nothing_is_sold_there_is_no_such_page(
     assert (await tenant.guest.get(PLANS)).status_code == 404
     await tenant.create("tiers", MONTHLY)
     assert (await tenant.guest.get(PLANS)).status_code == 200
-    await tenant.settings(members_enabled=False)
-    assert (await tenant.guest.get(PLANS)).status_code == 404
+    for closed in ({"members_enabled": False}, {"deleted_at": "2026-11-14 00:00:00Z"}):
+        await tenant.settings(**closed)
+        assert (await tenant.guest.get(PLANS)).status_code == 404
+        await tenant.settings(members_enabled=True, deleted_at="")
 
 
 async def test_a_changed_price_is_seen_by_the_next_request(

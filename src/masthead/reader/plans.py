@@ -34,8 +34,14 @@ def has_payment_key(request: SiteRequest) -> bool:
     return bool(request.site_record["member_payment_secret_key"])
 
 
-async def tiers_of(request: SiteRequest) -> list[Record]:
-    """Those on sale, in the site's order."""
+async def tiers_on_sale(request: SiteRequest) -> list[Record]:
+    """A site without members sells none, and neither does one that waits for its deletion."""
+    site = request.site_record
+    return await _tiers_of(request) if site["members_enabled"] and not site["deleted_at"] else []
+
+
+async def _tiers_of(request: SiteRequest) -> list[Record]:
+    """The active ones, in the site's order."""
     wanted = ListRequest(per_page=MAX_TIERS, sort="position,created", skip_total=True)
     found = await request.records.page(request.caller, tiers, wanted)
     return [{**each, "benefits": msgspec.json.decode(each["benefits"])} for each in found.items]
@@ -59,8 +65,8 @@ def _price(request: SiteRequest, tier: Record) -> str:
 
 async def offer_of(request: SiteRequest) -> Offer | None:
     """The lowest price, in the currency of the first tier: others can't be compared with it."""
-    found = await tiers_of(request)
-    if not found or not request.site_record["members_enabled"]:
+    found = await tiers_on_sale(request)
+    if not found:
         return None
     same = [each for each in found if each["currency"] == found[0]["currency"]]
     lowest = min(same, key=lambda tier: int(tier["price"]))
@@ -69,8 +75,7 @@ async def offer_of(request: SiteRequest) -> Offer | None:
 
 async def plan_of(request: SiteRequest, member: Record) -> Plan:
     subscription = await _subscription_of(request, member)
-    sold = await tiers_of(request)
-    tier = _tier_of(subscription, sold)
+    tier = _tier_of(subscription, await _tiers_of(request))
     is_paid = member["tier"] == "paid" and member["status"] != "cancelled"
     ends, renews = (
         local_time(request, subscription[name]) if subscription and subscription[name] else None
@@ -87,7 +92,7 @@ async def plan_of(request: SiteRequest, member: Record) -> Plan:
         renews=renews if is_paid and not ends else None,
         ends=ends if is_paid else None,
         can_manage=has_payment_key(request) and bool(member["payment_customer_id"]),
-        can_upgrade=not is_paid and bool(sold),
+        can_upgrade=not is_paid and bool(await tiers_on_sale(request)),
     )
     return plan if is_paid else _with_check(request, plan)
 
@@ -108,9 +113,9 @@ async def _subscription_of(request: SiteRequest, member: Record) -> Record | Non
     return max(running, key=lambda row: str(row["event_created"])) if running else None
 
 
-def _tier_of(subscription: Record | None, sold: Sequence[Record]) -> Record | None:
+def _tier_of(subscription: Record | None, found: Sequence[Record]) -> Record | None:
     price = subscription["payment_price_id"] if subscription else ""
-    return next((tier for tier in sold if price and tier["payment_price_id"] == price), None)
+    return next((tier for tier in found if price and tier["payment_price_id"] == price), None)
 
 
 def _with_check(request: SiteRequest, plan: Plan) -> Plan:

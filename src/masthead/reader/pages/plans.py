@@ -10,7 +10,7 @@ from masthead.errors import NotFound
 from masthead.payments.checkout import Buyer, is_on_sale
 from masthead.payments.processor import ProcessorError
 from masthead.reader.endpoint import Drawn, Form, Moved, see_other
-from masthead.reader.plans import CHECKOUT, has_payment_key, payment_key, shown_tier, tiers_of
+from masthead.reader.plans import CHECKOUT, has_payment_key, payment_key, shown_tier, tiers_on_sale
 from masthead.reader.request import SiteRequest, audience_of_member
 from masthead.reader.site import site_of
 from masthead.reader.views import ErrorPage, Head, LeavingPage, PlansPage
@@ -21,8 +21,8 @@ SIGN_IN = f"/member/sign-in?back={PLANS}"
 
 
 async def plans(request: SiteRequest) -> Drawn:
-    found = await tiers_of(request)
-    if not found or not request.site_record["members_enabled"]:
+    found = await tiers_on_sale(request)
+    if not found:
         raise NotFound("This site sells no memberships.")
     site = site_of(request)
     head = Head(
@@ -70,7 +70,7 @@ async def billing(request: SiteRequest, _form: Form) -> Drawn | Moved:
 
 
 async def _chosen(request: SiteRequest, tier_id: str) -> Record:
-    found = await tiers_of(request) if ids.is_id(tier_id) else []
+    found = await tiers_on_sale(request) if ids.is_id(tier_id) else []
     for tier in found:
         if tier["id"] == tier_id and is_on_sale(tier, has_key=has_payment_key(request)):
             return tier
