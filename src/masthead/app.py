@@ -41,6 +41,7 @@ from masthead.limits.stores import LimitStore, open_limit_store
 from masthead.mail import jobs as mail_jobs
 from masthead.mail.outbox import Outbox
 from masthead.mail.transport import transport_of
+from masthead.media import copies as media_copies
 from masthead.media import jobs as media_jobs
 from masthead.media.http import media_routes
 from masthead.media.images import ImagePool
@@ -207,6 +208,7 @@ def job_handlers(parts: Parts) -> Mapping[str, Handler]:
     settings = parts.settings
     return {
         **media_jobs.handlers(parts.records, parts.objects),
+        **media_copies.handlers(parts.records, parts.objects, parts.images),
         **post_jobs.handlers(parts.records),
         **redirects.handlers(parts.records),
         **mail_jobs.handlers(parts.mail, transport_of(settings), settings.mail_from),
@@ -241,7 +243,10 @@ def job_runner(parts: Parts) -> JobRunner:
         job_handlers(parts),
         parts.records.clock,
         chores=chores,
-        concurrency=mail_jobs.CONCURRENCY | privacy_jobs.CONCURRENCY | import_jobs.CONCURRENCY,
+        concurrency=mail_jobs.CONCURRENCY
+        | privacy_jobs.CONCURRENCY
+        | import_jobs.CONCURRENCY
+        | media_copies.CONCURRENCY,
     )
 
 

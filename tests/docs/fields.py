@@ -23,7 +23,7 @@ def type_of(field: Field) -> str:
         case TextList():
             return f"list of up to {field.max_items} texts{_items(field)}"
         case Json():
-            return f"JSON, up to {field.max_bytes // 1024**2} MiB"
+            return f"JSON, up to {_bytes(field.max_bytes)}"
         case Number():
             return _number(field)
         case Flag():
@@ -39,6 +39,10 @@ def type_of(field: Field) -> str:
         case Text():
             return _text(field)
     return "text, 15 of a–z and 0–9"
+
+
+def _bytes(count: int) -> str:
+    return f"{count // 1024**2} MiB" if count >= 1024**2 else f"{count // 1024} KiB"
 
 
 def _items(field: TextList) -> str:

@@ -1,5 +1,5 @@
-"""Serves uploaded files: `/media/{id}/{name}` on a site's own host, and the record store's
-`/api/files`."""
+"""Serves uploaded files: `/media/{id}/{name}` on a site's own host, a picture's copies below it as
+`/480.avif`, and the record store's `/api/files`."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ from starlette.types import Receive, Scope, Send
 from masthead import ids
 from masthead.errors import NotFound
 from masthead.media.collection import media
-from masthead.media.thumbs import thumb_key
+from masthead.media.copies import widths_of
+from masthead.media.images import COPY_TYPES, parse_copy
+from masthead.media.thumbs import copy_key, thumb_key
 from masthead.media.upload import UploadServices, file_field
-from masthead.records.collection import Collection
+from masthead.records.collection import Collection, Record
 from masthead.records.write.unit import file_key
-from masthead.web.files import serve_object
+from masthead.web.files import CACHE_FOR_A_MONTH, CACHE_FOR_A_YEAR, serve_object
 from masthead.web.request_context import request_context
 
 THUMBNAIL_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
@@ -26,8 +28,11 @@ _MARKUP = frozenset({"text/html", "application/xml"})
 
 
 def media_routes(services: UploadServices) -> list[Route]:
-    """A media item's `url`."""
-    return [Route("/media/{id}/{name}", _MediaFile(services), include_in_schema=False)]
+    """A media item's `url`, and its copies."""
+    return [
+        Route("/media/{id}/{name}", _MediaFile(services), include_in_schema=False),
+        Route("/media/{id}/{name}/{copy}", _MediaCopy(services), include_in_schema=False),
+    ]
 
 
 class _MediaFile:
@@ -40,25 +45,40 @@ class _MediaFile:
         await serve_file(self._services, scope, send, media)
 
 
+class _MediaCopy:
+    def __init__(self, services: UploadServices) -> None:
+        self._services = services
+
+    async def __call__(self, scope: Scope, _receive: Receive, send: Send) -> None:
+        copy = parse_copy(scope["path_params"]["copy"])
+        if scope["method"] not in ("GET", "HEAD") or copy is None:
+            raise NotFound
+        record, key = await _found(self._services, scope, media)
+        # Only sizes that were decided on are made, so that nobody can fill the disk.
+        if copy.width not in widths_of(record["picture_sizes"]):
+            raise NotFound
+        stored_key = await copy_key(self._services.objects, self._services.images, key, copy)
+        content_type = record["mime_type"] if stored_key == key else COPY_TYPES[copy.kind]
+        await serve_object(
+            scope,
+            send,
+            store=self._services.objects,
+            key=stored_key,
+            filename=f"{copy.width}_{record['file']}.{copy.kind}",
+            content_type=content_type,
+            cache_control=CACHE_FOR_A_MONTH if stored_key == key else CACHE_FOR_A_YEAR,
+        )
+
+
 async def serve_file(
     services: UploadServices, scope: Scope, send: Send, collection: Collection
 ) -> None:
     """Files are public: their names can't be guessed."""
     field = file_field(collection)
-    record_id, name = scope["path_params"]["id"], scope["path_params"]["name"]
-    if field is None or not ids.is_id(record_id):
+    if field is None:
         raise NotFound
-    found = await services.records.find(
-        collection,
-        {"id": record_id},
-        tenant_id=request_context(scope).tenant_id,
-        limit=MAX_NAMESAKES,
-    )
-    # On the bare host several tenants may have a file of this id.
-    record = next((each for each in found if each[field.name] == name), None)
-    if record is None:
-        raise NotFound
-    key = file_key(record["tenant_id"], collection, record["id"], name)
+    record, key = await _found(services, scope, collection)
+    name = record[field.name]
     wanted = _wanted(scope["query_string"])
     size = wanted.get("thumb", "")
     # A file without a size could not be decoded, so it is not fetched for a thumbnail.
@@ -73,6 +93,27 @@ async def serve_file(
         content_type=served_type(record["mime_type"]),
         download=wanted.get("download", "").lower() in ("1", "true", "t"),
     )
+
+
+async def _found(
+    services: UploadServices, scope: Scope, collection: Collection
+) -> tuple[Record, str]:
+    """The record that the path names, and the key of its file."""
+    field = file_field(collection)
+    record_id, name = scope["path_params"]["id"], scope["path_params"]["name"]
+    if field is None or not ids.is_id(record_id):
+        raise NotFound
+    found = await services.records.find(
+        collection,
+        {"id": record_id},
+        tenant_id=request_context(scope).tenant_id,
+        limit=MAX_NAMESAKES,
+    )
+    # On the bare host several tenants may have a file of this id.
+    record = next((each for each in found if each[field.name] == name), None)
+    if record is None:
+        raise NotFound
+    return record, file_key(record["tenant_id"], collection, record["id"], name)
 
 
 def served_type(mime_type: str) -> str:

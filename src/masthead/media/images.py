@@ -1,4 +1,4 @@
-"""Dimensions and thumbnails of pictures, with Pillow.
+"""Dimensions, thumbnails and smaller copies of pictures, with Pillow.
 
 Uploads are untrusted: only the formats listed here are opened, the size is checked from the header
 before anything is decoded, and every decoder error becomes `BadImage`. The functions block, so the
@@ -10,12 +10,12 @@ from __future__ import annotations
 import asyncio
 import io
 import re
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import BinaryIO, ParamSpec, TypeVar
+from typing import Any, BinaryIO, Literal, NamedTuple, ParamSpec, TypeVar
 
 from PIL import Image, ImageOps
 
@@ -23,13 +23,19 @@ from masthead.errors import Unavailable
 
 MAX_PIXELS = 80_000_000
 """Larger pictures are never decoded. Below Pillow's own limit, which would warn."""
-MAX_PIXELS_OF = {"PNG": 40_000_000, "GIF": 40_000_000, "WEBP": 25_000_000}
+MAX_PIXELS_OF = {
+    "PNG": 40_000_000,
+    "GIF": 40_000_000,
+    "WEBP": 25_000_000,
+    "AVIF": 25_000_000,
+}
 """For formats that can only be decoded as a whole: 4 bytes a pixel, 15 for WebP."""
 MAX_THUMB_SIDE = 4096
 MAX_THUMB_PIXELS = MAX_THUMB_SIDE * MAX_THUMB_SIDE
 
 _MEASURABLE_FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "AVIF", "BMP")
 _THUMBNAIL_FORMATS = ("PNG", "JPEG", "GIF", "WEBP")
+_COPIED_FORMATS = (*_THUMBNAIL_FORMATS, "AVIF")
 _JPEG = ("JPEG", "MPO")
 """Phones write MPO: a JPEG followed by further pictures."""
 _EXIF_ORIENTATION = 0x0112
@@ -150,18 +156,92 @@ def parse_thumb(text: str) -> ThumbSpec | None:
 def make_thumb(source: BinaryIO, spec: ThumbSpec) -> bytes:
     """A still copy of the picture in its own format, without metadata. Raises BadImage."""
     with _open(source, _THUMBNAIL_FORMATS) as image:
-        kind = "JPEG" if image.format in _JPEG else image.format or ""
-        if kind in MAX_PIXELS_OF:
-            # Only JPEG can be decoded at a smaller size; PNG may have its orientation at the end.
-            _refuse_larger(image, MAX_PIXELS_OF[kind])
-            image.load()
-        plan = _plan(_shown_size(image), spec)
-        image.draft(None, _coarse_size(image, plan))
+        shown, icc = _decoded(image, spec)
+        return _encoded(shown, _kind(image), icc)
+
+
+COPY_WIDTHS = (480, 800, 1200, 1600)
+_COPY_OPTIONS: dict[str, dict[str, Any]] = {
+    # One thread: the pool limits how many pictures are encoded at once.
+    "avif": {"quality": 60, "speed": 8, "max_threads": 1},
+    "webp": {"quality": 78},
+}
+COPY_TYPES = {"avif": "image/avif", "webp": "image/webp"}
+"""The best format first."""
+
+
+class Copy(NamedTuple):
+    """A copy of a picture for screens of one size, in a format that saves bytes."""
+
+    width: int
+    kind: Literal["avif", "webp"]
+
+    def __str__(self) -> str:
+        return f"{self.width}.{self.kind}"
+
+
+def parse_copy(text: str) -> Copy | None:
+    match = re.fullmatch(r"([1-9][0-9]{0,3})\.(avif|webp)", text, re.ASCII)
+    if match is None:
+        return None
+    return Copy(int(match[1]), "avif" if match[2] == "avif" else "webp")
+
+
+def copy_widths(width: int) -> tuple[int, ...]:
+    """Of the copies of a picture: never wider than it is."""
+    widest = min(width, COPY_WIDTHS[-1])
+    # One that is nearly as wide would save nothing.
+    return (*(each for each in COPY_WIDTHS if each <= 0.8 * widest), widest)
+
+
+def make_copies(source: BinaryIO, copies: Collection[Copy]) -> dict[Copy, bytes]:
+    """All from one decoding, upright and without metadata. Raises BadImage, also for a picture that
+    moves: a copy would stand still."""
+    with _open(source, _COPIED_FORMATS) as image:
+        if image.format not in _JPEG and getattr(image, "is_animated", False):
+            raise BadImage("The picture moves.")
+        widest = max(each.width for each in copies)
+        if widest > _shown_size(image)[0]:
+            raise BadImage("The copy would be larger than the picture.")
+        whole, icc = _decoded(image, ThumbSpec(widest, 0))
+        made: dict[Copy, bytes] = {}
+        shown = {widest: whole}
+        for copy in copies:
+            if copy.width not in shown:
+                height = max(1, round(whole.height * copy.width / widest))
+                size = (copy.width, height)
+                shown[copy.width] = whole.resize(size, Image.Resampling.LANCZOS, reducing_gap=2)
+            made[copy] = _encoded_copy(shown[copy.width], copy, icc)
+        return made
+
+
+def _encoded_copy(shown: Image.Image, copy: Copy, icc: bytes) -> bytes:
+    out = io.BytesIO()
+    shown = shown if shown.mode in ("RGB", "RGBA") else shown.convert("RGB")
+    profile = icc if len(icc) <= _MAX_ICC_BYTES else b""
+    options = {**_COPY_OPTIONS[copy.kind], **({"icc_profile": profile} if profile else {})}
+    shown.save(out, copy.kind.upper(), **options)
+    return out.getvalue()
+
+
+def _kind(image: Image.Image) -> str:
+    return "JPEG" if image.format in _JPEG else image.format or ""
+
+
+def _decoded(image: Image.Image, spec: ThumbSpec) -> tuple[Image.Image, bytes]:
+    """The picture in the size of `spec`, upright, and its colour profile."""
+    kind = _kind(image)
+    if kind in MAX_PIXELS_OF:
+        # Only JPEG can be decoded at a smaller size; PNG may have its orientation at the end.
+        _refuse_larger(image, MAX_PIXELS_OF[kind])
         image.load()
-        _refuse_larger(image, MAX_PIXELS)
-        # The profile describes the source's colours and would distort converted ones.
-        icc = image.info.get("icc_profile", b"") if image.mode in ("RGB", "RGBA") else b""
-        return _encoded(_resized(image, plan), kind, icc)
+    plan = _plan(_shown_size(image), spec)
+    image.draft(None, _coarse_size(image, plan))
+    image.load()
+    _refuse_larger(image, MAX_PIXELS)
+    # The profile describes the source's colours and would distort converted ones.
+    icc = image.info.get("icc_profile", b"") if image.mode in ("RGB", "RGBA") else b""
+    return _resized(image, plan), icc or b""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,14 +1,26 @@
-"""Thumbnails of stored pictures: made at the first request, then stored next to the original."""
+"""Thumbnails and copies of stored pictures, stored next to the original.
+
+A thumbnail is made at its first request. The worker makes the copies ahead (`media.copies`); one
+that is missing, as after a restore, is made at its first request, too.
+"""
 
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable, Collection
 from datetime import timedelta
-from typing import BinaryIO, cast
+from typing import BinaryIO, TypeVar, cast
 
 from masthead import clock
 from masthead.errors import NotFound
-from masthead.media.images import BadImage, ImagePool, ThumbSpec, make_thumb, parse_thumb
+from masthead.media.images import (
+    BadImage,
+    Copy,
+    ImagePool,
+    make_copies,
+    make_thumb,
+    parse_thumb,
+)
 from masthead.media.jobs import THUMBS
 from masthead.storage.objects import ObjectStore
 
@@ -19,12 +31,57 @@ request."""
 FAILURE_LIFETIME = timedelta(days=1)
 
 
+Made = TypeVar("Made")
+
+
 async def thumb_key(store: ObjectStore, pool: ImagePool, key: str, size: str) -> str:
     """The key of the thumbnail; the original's key if no thumbnail can be made."""
     spec = parse_thumb(size)
     assert spec is not None
-    folder, _, name = key.rpartition("/")
-    stored_key = f"{folder}/{THUMBS}{name}/{spec}_{name}"
+    name = key.rpartition("/")[2]
+    stored_key = _key_beside(key, f"{spec}_{name}")
+    return await _stored(store, pool, key, stored_key, lambda file: make_thumb(file, spec))
+
+
+async def copy_key(store: ObjectStore, pool: ImagePool, key: str, copy: Copy) -> str:
+    """The key of the copy; the original's key if it can't be made."""
+    stored_key = _key_beside(key, str(copy))
+    return await _stored(
+        store, pool, key, stored_key, lambda file: make_copies(file, (copy,))[copy]
+    )
+
+
+async def store_copies(
+    store: ObjectStore, pool: ImagePool, key: str, copies: Collection[Copy]
+) -> dict[Copy, int]:
+    """Makes the copies and returns their sizes in bytes. Raises BadImage."""
+    async with pool.tenant_slot(key.partition("/")[0]):
+        made = await _make(store, pool, key, lambda file: make_copies(file, copies))
+        for copy, content in made.items():
+            stored_key = _key_beside(key, str(copy))
+            await store.put(stored_key, content)
+            await _check_original(store, key, stored_key)
+    return {copy: len(content) for copy, content in made.items()}
+
+
+async def remove_copies(store: ObjectStore, key: str, copies: Collection[Copy]) -> None:
+    for copy in copies:
+        await store.delete(_key_beside(key, str(copy)))
+
+
+def _key_beside(key: str, name: str) -> str:
+    folder, _, original = key.rpartition("/")
+    return f"{folder}/{THUMBS}{original}/{name}"
+
+
+async def _stored(
+    store: ObjectStore,
+    pool: ImagePool,
+    key: str,
+    stored_key: str,
+    make: Callable[[BinaryIO], bytes],
+) -> str:
+    """The key of what `make` has made of the original; the original's key if it can't be made."""
     if (existing := await _existing(store, key, stored_key)) is not None:
         return existing
     async with pool.tenant_slot(key.partition("/")[0]):
@@ -32,7 +89,7 @@ async def thumb_key(store: ObjectStore, pool: ImagePool, key: str, size: str) ->
         if (existing := await _existing(store, key, stored_key)) is not None:
             return existing
         try:
-            thumb = await _make(store, pool, key, spec)
+            thumb = await _make(store, pool, key, make)
         except BadImage:
             thumb = NO_THUMB
         await store.put(stored_key, thumb)
@@ -61,10 +118,12 @@ async def _check_original(store: ObjectStore, key: str, stored_key: str) -> None
         raise
 
 
-async def _make(store: ObjectStore, pool: ImagePool, key: str, spec: ThumbSpec) -> bytes:
+async def _make(
+    store: ObjectStore, pool: ImagePool, key: str, make: Callable[[BinaryIO], Made]
+) -> Made:
     original = await store.get(key)
     with tempfile.SpooledTemporaryFile(MAX_MEMORY_BYTES) as file:
         async for chunk in original.chunks:
             file.write(chunk)
         file.seek(0)
-        return await pool.run(make_thumb, cast(BinaryIO, file), spec)
+        return await pool.run(make, cast(BinaryIO, file))

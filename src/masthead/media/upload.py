@@ -11,7 +11,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Protocol
-from urllib.parse import urlsplit
 
 from masthead import clock, ids
 from masthead.caller import Caller, system
@@ -37,6 +36,7 @@ from masthead.records.fields.base import REQUIRED
 from masthead.records.fields.file import File
 from masthead.records.write.new_record import chosen_id
 from masthead.records.write.unit import file_key
+from masthead.site.address import site_url
 from masthead.storage.objects import ObjectStore
 from masthead.web.multipart import Upload
 
@@ -147,10 +147,8 @@ async def media_url(
     found = await services.records.find(
         services.records.registry["tenants"], {"id": tenant_id}, tenant_id=tenant_id
     )
-    base = urlsplit(services.settings.base_url)
-    port = f":{base.port}" if base.port else ""
-    host = f"{found[0]['slug']}.{services.settings.base_domain}{port}"
-    return f"{base.scheme}://{host}{media_path(record_id, name)}"
+    # Never on the site's custom domain, which may be given up later.
+    return site_url(services.settings, found[0]["slug"]) + media_path(record_id, name)
 
 
 def media_path(record_id: str, name: str) -> str:

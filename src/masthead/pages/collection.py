@@ -18,6 +18,7 @@ from masthead.records.collection import (
 )
 from masthead.records.fields.documents import Json
 from masthead.records.fields.text import Slug, Text
+from masthead.records.fields.translations import TRANSLATIONS
 from masthead.records.write.publication import (
     PUBLISHED_AT,
     STATUS,
@@ -64,12 +65,12 @@ EDITED = tuple(each.name for each in EDITED_FIELDS)
 
 pages = Collection(
     "pages",
-    (*EDITED_FIELDS, STATUS, PUBLISHED_AT, *REVISION_FIELDS),
+    (*EDITED_FIELDS, STATUS, PUBLISHED_AT, TRANSLATIONS, *REVISION_FIELDS),
     help="Texts that stand on their own, such as an imprint. The fields work as in `posts`.",
     editors=FREE,
     site=SiteRules(
         read="status = 'published' && published_at != '' && published_at <= @now",
-        fields=("title", "slug", "content_html", "published_at", "updated"),
+        fields=("title", "slug", "content_html", "published_at", "translations", "updated"),
     ),
     before_save=before_save,
     events=page_events,

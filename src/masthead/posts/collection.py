@@ -27,6 +27,7 @@ from masthead.records.collection import (
 from masthead.records.fields.documents import Json, TextList
 from masthead.records.fields.relation_list import RelationList
 from masthead.records.fields.text import Slug, Text, Url
+from masthead.records.fields.translations import TRANSLATIONS
 from masthead.records.fields.values import Select
 from masthead.records.write.publication import (
     PUBLISHED_AT,
@@ -141,6 +142,7 @@ posts = Collection(
         STATUS,
         PUBLISHED_AT,
         SCHEDULED_FOR,
+        TRANSLATIONS,
         SUMMARY,
         READING_MINUTES,
         *REVISION_FIELDS,

@@ -139,6 +139,7 @@ SITE = SiteRules(
         "featured_image",
         "seo_title",
         "seo_description",
+        "translations",
         "created",
         "updated",
     ),

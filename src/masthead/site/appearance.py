@@ -12,6 +12,7 @@ from zoneinfo import available_timezones
 from masthead.records.fields.base import refuse
 from masthead.records.fields.documents import Json
 from masthead.records.fields.text import Text, is_web_address
+from masthead.records.fields.translations import LANGUAGE_TAG
 
 MAX_LINKS = 20
 MAX_LABEL = 60
@@ -26,7 +27,7 @@ ACCENT_COLOR = Text(
 LANGUAGE = Text(
     name="language",
     max=35,
-    pattern=re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*"),
+    pattern=LANGUAGE_TAG,
     allowed="Must be a language tag such as en or pt-BR.",
     help="The language of the site's texts, as a BCP 47 tag. Empty is English.",
 )

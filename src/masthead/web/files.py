@@ -17,6 +17,8 @@ from starlette.datastructures import Headers
 from starlette.types import Scope, Send
 
 CACHE_FOR_A_MONTH = "max-age=2592000, stale-while-revalidate=86400"
+CACHE_FOR_A_YEAR = "public, max-age=31536000, immutable"
+"""For what never changes at its address."""
 CACHE_PRIVATELY = "private, no-cache"
 """For files with restricted access: only the browser may cache them, and it must revalidate."""
 

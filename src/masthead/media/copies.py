@@ -1,0 +1,92 @@
+"""The job that makes a picture's copies, in sizes and formats for the reader's site."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from masthead.caller import system
+from masthead.errors import NotFound
+from masthead.ids import TenantId
+from masthead.jobs.runner import Handler, Job
+from masthead.media.collection import COPIES_JOB, NO_SIZES, is_copied, media
+from masthead.media.images import COPY_TYPES, BadImage, Copy, ImagePool, copy_widths
+from masthead.media.thumbs import remove_copies, store_copies
+from masthead.records.collection import Record
+from masthead.records.engine import ListRequest, Records
+from masthead.records.write.unit import file_key
+from masthead.storage.objects import ObjectStore
+
+ALL_COPIES_JOB = "media.copy_all"
+CONCURRENCY = {COPIES_JOB: 1, ALL_COPIES_JOB: 1}
+"""Encoding takes about a second a picture, and the pool has two threads."""
+BATCH = 100
+
+
+def copies_of(widths: tuple[int, ...]) -> tuple[Copy, ...]:
+    kinds: tuple[str, ...] = tuple(COPY_TYPES)
+    return tuple(
+        Copy(width, "avif" if kind == "avif" else "webp") for kind in kinds for width in widths
+    )
+
+
+def widths_of(sizes: str) -> tuple[int, ...]:
+    """From the field `picture_sizes`."""
+    return tuple(map(int, sizes.split())) if sizes and sizes != NO_SIZES else ()
+
+
+def handlers(records: Records, store: ObjectStore, pool: ImagePool) -> Mapping[str, Handler]:
+    async def copy_one(job: Job) -> None:
+        """`media.copies`: the copies of a new picture."""
+        found = await records.find(media, {"id": job.payload["id"]}, tenant_id=job.tenant_id)
+        for item in found:
+            await _copy(records, store, pool, job.tenant_id, item)
+
+    async def copy_all(job: Job) -> None:
+        """`media.copy_all`: the copies of the pictures that were stored before there were any."""
+        caller, after = system(job.tenant_id), None
+        while True:
+            wanted = ListRequest(
+                per_page=BATCH, filter="mime_family = 'image'", after=after, skip_total=True
+            )
+            found = (await records.page(caller, media, wanted)).items
+            if not found:
+                return
+            for item in found:
+                await _copy(records, store, pool, job.tenant_id, item)
+            after = (found[-1]["created"], found[-1]["id"])
+
+    return {COPIES_JOB: copy_one, ALL_COPIES_JOB: copy_all}
+
+
+async def _copy(
+    records: Records, store: ObjectStore, pool: ImagePool, tenant_id: TenantId, item: Record
+) -> None:
+    if item["picture_sizes"] or not is_copied(item):
+        return
+    try:
+        sizes = await _stored_sizes(store, pool, tenant_id, item)
+    except NotFound:
+        # Deleted meanwhile, with its file.
+        return
+    async with records.unit(system(tenant_id), emit_events=False) as unit:
+        if await unit.find(media, {"id": item["id"]}, limit=1):
+            await unit.update(media, item["id"], {}, stamped={"picture_sizes": sizes})
+
+
+async def _stored_sizes(
+    store: ObjectStore, pool: ImagePool, tenant_id: TenantId, item: Record
+) -> str:
+    key = file_key(tenant_id, media, item["id"], item["file"])
+    widths = copy_widths(item["width"])
+    try:
+        made = await store_copies(store, pool, key, copies_of(widths))
+    except BadImage:
+        return NO_SIZES
+    if (
+        widths[-1] == item["width"]
+        and min(size for copy, size in made.items() if copy.width == widths[-1]) > (item["size"])
+    ):
+        # A drawing of few colours: the original is smaller than any copy of its size.
+        await remove_copies(store, key, tuple(made))
+        return NO_SIZES
+    return " ".join(map(str, widths))
