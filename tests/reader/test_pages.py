@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 from tests.privacy.requests import run_jobs
-from tests.world import TenantWorld, World
+from tests.world import Account, TenantWorld, World, records_of
 
 from masthead.limits.read_limits import COSTLY_PER_MINUTE
 
@@ -282,3 +283,56 @@ class TestOthers:
         )
         assert answer.status_code == 400
         assert next(iter(values)) in answer.json()["data"]
+
+
+class TestTranslations:
+    async def test_a_post_names_its_translations_and_itself(self, tenant: TenantWorld) -> None:
+        await tenant.settings(language="en-GB")
+        await tenant.published(
+            title="Fog",
+            translations=[
+                {"language": "pt", "url": "https://pt.example/nevoeiro"},
+                {"language": "de", "url": "/posts/nebel"},
+            ],
+        )
+        text = await page(tenant, "/posts/fog")
+        found = dict(re.findall(r'hreflang="([^"]+)" href="([^"]+)"', text))
+        base = found["en-GB"].removesuffix("/posts/fog")
+        assert found == {
+            "en-GB": f"{base}/posts/fog",
+            "pt": "https://pt.example/nevoeiro",
+            "de": f"{base}/posts/nebel",
+        }
+
+    async def test_a_page_has_translations_too(self, tenant: TenantWorld) -> None:
+        await tenant.create(
+            "pages",
+            {
+                "title": "About",
+                "status": "published",
+                "translations": [{"language": "fr", "url": "https://fr.example/a"}],
+            },
+        )
+        assert 'hreflang="fr" href="https://fr.example/a"' in await page(tenant, "/about")
+
+    async def test_without_any_there_is_no_hreflang(self, tenant: TenantWorld) -> None:
+        await tenant.published(title="Fog", translations=[])
+        assert "hreflang" not in await page(tenant, "/posts/fog")
+
+    @pytest.mark.parametrize(
+        "value",
+        [
+            "pt",
+            [{"language": "pt"}],
+            [{"language": "p", "url": "https://a.example"}],
+            [{"language": "pt", "url": "javascript:x"}],
+            [{"language": "pt", "url": "/a"}, {"language": "PT", "url": "/b"}],
+            [{"language": "pt", "url": "/a"}] * 51,
+        ],
+    )
+    async def test_wrong_translations_are_refused(self, owner: Account, value: object) -> None:
+        answer = await owner.api.post(
+            records_of("posts"), json={"title": "Fog", "translations": value}
+        )
+        assert answer.status_code == 400
+        assert "translations" in answer.json()["data"]

@@ -440,10 +440,9 @@ def test_the_style_sheet_and_the_pages_have_the_same_classes(plain: Themes) -> N
         if not each.startswith("language-")
     }
     assert used - styled == set()
-    # Of texts that people wrote: the code's are Pygments'.
-    of_code = set(re.findall(r"\.(\w+)", "".join(re.findall(r"pre :is\(([^)]*)\)", sheet))))
     of_texts = {"paywall", "align-center", "align-right", "align-justify"}
-    assert styled - used - of_code - of_texts == set()
+    of_pictures = {f"focus-{axis}{step}" for axis in "xy" for step in range(11)}
+    assert styled - used - of_texts == of_pictures
 
 
 def test_the_example_of_the_documentation_works(themes_of: Write) -> None:

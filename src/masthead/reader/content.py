@@ -1,4 +1,5 @@
-"""A post's HTML as its page shows it: sanitized, without inline styles, pictures loaded late.
+"""A post's HTML as its page shows it: sanitized, without inline styles, with pictures in the size
+of the screen, coloured code, and links in place of players of other sites.
 
 Stored HTML is what a client sent, so every page and feed shows it through this module only.
 """
@@ -7,53 +8,187 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from markupsafe import Markup
 
 from masthead.html.markup import Attributes, Token, cleaned, escaped, written
 from masthead.posts.site import without_paywall
+from masthead.reader.code_blocks import Coloured, coloured_block
+from masthead.reader.embeds import embed_card
+from masthead.reader.pictures import pictures_of
+from masthead.reader.request import SiteRequest
+from masthead.reader.views import Picture
 
 _LONG: Final = 50_000
 """Characters from which the sanitizer has a thread of its own."""
+_FIRST_SCREEN: Final = 600
+"""Characters of text. A picture after more of it is below what a screen shows first."""
+_MEASURE: Final = 640
+"""The widest that a text is, in CSS pixels."""
 _ALIGN: Final = re.compile(r"text-align: (left|center|right|justify)")
 
 
-async def displayed(html: str) -> Markup:
+async def displayed(request: SiteRequest, html: str, *, starts_page: bool = False) -> Markup:
+    """`starts_page`: no picture is above the text, so the first in it is loaded first."""
     if not html:
         return Markup("")
-    if len(html) > _LONG:
-        return await asyncio.to_thread(_displayed, html)
-    return _displayed(html)
+    tokens = await _tokens(html)
+    pictures = await pictures_of(request, _addresses(tokens))
+    writer = _PageWriter(tokens, pictures, starts_page=starts_page)
+    if _is_work(html):
+        return await asyncio.to_thread(writer.run)
+    return writer.run()
 
 
-def _displayed(html: str) -> Markup:
-    _, tokens = cleaned(without_paywall(html))
-    return Markup("".join(map(_shown, tokens)))  # noqa: S704  (sanitized, and written anew)
+async def in_a_feed(html: str, site_url: str) -> Markup:
+    """With whole addresses, and nothing that needs the site's style sheet."""
+    return _FeedWriter(await _tokens(html), site_url).run() if html else Markup("")
 
 
-def _shown(token: Token) -> str:
-    if token.kind == "text":
-        return escaped(token.name)
-    # The page's own title is its only first heading.
-    name = "h2" if token.name == "h1" else token.name
-    if token.kind == "end":
-        return f"</{name}>"
-    return written(name, _attributes(token))
+async def _tokens(html: str) -> list[Token]:
+    html = without_paywall(html)
+    if _is_work(html):
+        return (await asyncio.to_thread(cleaned, html))[1]
+    return cleaned(html)[1]
 
 
-def _attributes(token: Token) -> Attributes:
-    attributes = dict(token.attributes)
-    # The site's policy forbids inline styles; alignment is a class of the style sheet.
-    align = _ALIGN.search(attributes.pop("style", ""))
-    if align:
-        attributes["class"] = f"align-{align[1]}"
-    if token.name == "img":
-        attributes.setdefault("alt", "")
-        attributes |= {"loading": "lazy", "decoding": "async"}
-    if token.name == "a" and attributes.get("target") == "_blank":
-        attributes["rel"] = f"{attributes.get('rel', '')} noopener".strip()
-    if token.name in ("pre", "table"):
-        # They may be wider than the screen: the keyboard has to be able to scroll them.
-        attributes["tabindex"] = "0"
-    return attributes
+def _is_work(html: str) -> bool:
+    return len(html) > _LONG or "language-" in html
+
+
+def _addresses(tokens: Sequence[Token]) -> list[str]:
+    return [each.attributes["src"] for each in tokens if each.name == "img" and each.attributes]
+
+
+class _Writer:
+    """Writes sanitized tokens as HTML."""
+
+    def __init__(self, tokens: Sequence[Token]) -> None:
+        self._tokens = tokens
+
+    def run(self) -> Markup:
+        pieces: list[str] = []
+        at = 0
+        while at < len(self._tokens):
+            piece, at = self._piece(at)
+            pieces.append(piece)
+        return Markup("".join(pieces))  # noqa: S704  (sanitized, and written anew)
+
+    def _piece(self, at: int) -> tuple[str, int]:
+        """What is written for the tokens from `at`, and the index after them."""
+        token = self._tokens[at]
+        if token.kind == "text":
+            return escaped(token.name), at + 1
+        # The page's own title is its only first heading.
+        name = "h2" if token.name == "h1" else token.name
+        if token.kind == "end":
+            return f"</{name}>", at + 1
+        return self._start(token, name), at + 1
+
+    def _start(self, token: Token, name: str) -> str:
+        return written(name, self._attributes(token))
+
+    def _attributes(self, token: Token) -> Attributes:
+        attributes = dict(token.attributes)
+        # The site's policy forbids inline styles; alignment is a class of the style sheet.
+        align = _ALIGN.search(attributes.pop("style", ""))
+        if align:
+            attributes["class"] = f"align-{align[1]}"
+        if token.name == "a" and attributes.get("target") == "_blank":
+            attributes["rel"] = f"{attributes.get('rel', '')} noopener".strip()
+        return attributes
+
+
+class _PageWriter(_Writer):
+    def __init__(
+        self, tokens: Sequence[Token], pictures: Mapping[str, Picture], *, starts_page: bool
+    ) -> None:
+        super().__init__(tokens)
+        self._pictures = pictures
+        self._coloured = Coloured()
+        self._may_be_first = starts_page
+        self._characters = 0
+        self._in_picture = False
+
+    def _piece(self, at: int) -> tuple[str, int]:
+        kind, name, _ = self._tokens[at]
+        if kind == "text":
+            self._characters += len(name)
+        elif name == "picture":
+            self._in_picture = kind == "start"
+        elif kind == "start" and name == "pre":
+            if block := coloured_block(self._coloured, self._tokens, at):
+                return block
+        elif kind == "start" and name == "p" and (card := embed_card(self._tokens, at)):
+            return card
+        return super()._piece(at)
+
+    def _start(self, token: Token, name: str) -> str:
+        return self._image(token) if name == "img" else super()._start(token, name)
+
+    def _attributes(self, token: Token) -> Attributes:
+        attributes = super()._attributes(token)
+        if token.name in ("pre", "table"):
+            # They may be wider than the screen: the keyboard has to be able to scroll them.
+            attributes["tabindex"] = "0"
+        return attributes
+
+    def _image(self, token: Token) -> str:
+        picture = self._pictures.get(token.attributes["src"])
+        attributes = {"alt": picture.alt if picture else "", **self._attributes(token)}
+        if picture and picture.width:
+            attributes |= {"src": picture.src, **_size(picture, attributes)}
+        if self._may_be_first and self._characters < _FIRST_SCREEN:
+            attributes["fetchpriority"] = "high"
+        else:
+            attributes["loading"] = "lazy"
+        self._may_be_first = False
+        attributes["decoding"] = "async"
+        if not picture or not picture.sources:
+            return written("img", attributes)
+        # The copies take the place of the sizes that another site had.
+        attributes = {name: attributes[name] for name in attributes if name not in _SIZES}
+        sources = "".join(
+            written("source", {"type": kind, "srcset": srcset, "sizes": _shown_at(attributes)})
+            for kind, srcset in picture.sources
+        )
+        shown = sources + written("img", attributes)
+        return shown if self._in_picture else f"<picture>{shown}</picture>"
+
+
+_SIZES = ("srcset", "sizes")
+
+
+def _size(picture: Picture, given: Attributes) -> Attributes:
+    """Both sides, so that nothing moves when the picture arrives; the author's where given."""
+    width, height = int(given.get("width", 0)), int(given.get("height", 0))
+    if not width and not height:
+        width, height = picture.width, picture.height
+    width = width or max(1, round(height * picture.width / picture.height))
+    height = height or max(1, round(width * picture.height / picture.width))
+    return {"width": str(width), "height": str(height)}
+
+
+def _shown_at(attributes: Attributes) -> str:
+    width = min(int(attributes["width"]), _MEASURE)
+    # With the margins of a page.
+    return f"(min-width: {width + 72}px) {width}px, 100vw"
+
+
+class _FeedWriter(_Writer):
+    def __init__(self, tokens: Sequence[Token], site_url: str) -> None:
+        super().__init__(tokens)
+        self._site_url = site_url
+
+    def _attributes(self, token: Token) -> Attributes:
+        attributes = super()._attributes(token)
+        attributes.pop("class", None)
+        for name in ("src", "href", "poster"):
+            value = attributes.get(name, "")
+            if value.startswith("/") and not value.startswith("//"):
+                attributes[name] = self._site_url + value
+        if token.name == "img":
+            attributes.setdefault("alt", "")
+        return {name: value for name, value in attributes.items() if name not in _SIZES}

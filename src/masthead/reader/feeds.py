@@ -19,7 +19,7 @@ from masthead.errors import NotFound
 from masthead.posts.collection import posts
 from masthead.posts.site import PUBLISHED_LIST, TAG_LIST
 from masthead.reader.cards import CARD_FIELDS, cards_of
-from masthead.reader.content import displayed
+from masthead.reader.content import in_a_feed
 from masthead.reader.endpoint import Document
 from masthead.reader.request import SiteRequest
 from masthead.reader.site import site_of
@@ -146,7 +146,7 @@ async def _entries(request: SiteRequest, site: Site, found: list[Record]) -> tup
                 updated=post["updated"],
                 rfc822=format_datetime(card.published),
                 summary=card.excerpt,
-                html=await displayed(post["content_html"]),
+                html=await in_a_feed(post["content_html"], site.url),
                 authors=tuple(each.name for each in card.authors),
                 tags=tuple(link.label for link in card.tags),
                 image=site.url + image if image.startswith("/") else image,

@@ -1,4 +1,4 @@
-"""Pictures of posts with their size and alternative text, where they are of the site's media."""
+"""Pictures of the site's own media, with their size, alternative text, copies and focus."""
 
 from __future__ import annotations
 
@@ -6,27 +6,50 @@ import re
 from collections.abc import Iterable
 
 from masthead.media.collection import media
+from masthead.media.copies import widths_of
+from masthead.media.images import COPY_TYPES
+from masthead.media.upload import media_path
 from masthead.reader.request import SiteRequest
 from masthead.reader.views import Picture
+from masthead.records.collection import Record
 
 # With or without a host: older uploads hold the whole address.
-_MEDIA = re.compile(r"(?:https?://[^/]+)?/media/([a-z0-9]{15})/[^/]+", re.ASCII)
+_MEDIA = re.compile(r"(?:https?://[^/]+)?/media/([a-z0-9]{15})/([^/?#]+)", re.ASCII)
 
 
 async def pictures_of(request: SiteRequest, addresses: Iterable[str]) -> dict[str, Picture]:
-    """By address."""
-    wanted = {address: _MEDIA.fullmatch(address) for address in addresses if address}
-    ids = sorted({found[1] for found in wanted.values() if found})
-    items = {}
-    if ids:
-        found = await request.records.related(request.caller, media, "id", ids, len(ids))
-        items = {item["id"]: item for item in found}
-    pictures = {}
+    """By address. One that is not of the site's media has an address and nothing else."""
+    pictures = {address: Picture(address) for address in addresses if address}
+    wanted = {address: match for address in pictures if (match := _MEDIA.fullmatch(address))}
+    ids = sorted({match[1] for match in wanted.values()})
+    if not ids:
+        return pictures
+    found = await request.records.related(request.caller, media, "id", ids, len(ids))
+    items = {(item["id"], item["file"]): item for item in found}
     for address, match in wanted.items():
-        item = items.get(match[1]) if match else None
-        pictures[address] = (
-            Picture(address, item["alt"], item["width"] or 0, item["height"] or 0)
-            if item
-            else Picture(address)
-        )
+        if item := items.get((match[1], match[2])):
+            pictures[address] = picture_of(item)
     return pictures
+
+
+def picture_of(item: Record) -> Picture:
+    path = media_path(item["id"], item["file"])
+    widths = widths_of(item["picture_sizes"])
+    return Picture(
+        src=path,
+        alt=item["alt"],
+        width=item["width"] or 0,
+        height=item["height"] or 0,
+        sources=tuple(
+            (content_type, ", ".join(f"{path}/{width}.{kind} {width}w" for width in widths))
+            for kind, content_type in COPY_TYPES.items()
+            if widths
+        ),
+        focus=_focus_classes(item["focus_x"], item["focus_y"]),
+    )
+
+
+def _focus_classes(across: int | None, down: int | None) -> str:
+    """Classes of the style sheet in steps of ten percent: the policy forbids inline styles."""
+    steps = (("x", across), ("y", down))
+    return " ".join(f"focus-{axis}{round(at / 10)}" for axis, at in steps if at is not None)

@@ -58,6 +58,8 @@ class Picture:
     height: int = 0
     sources: tuple[tuple[str, str], ...] = ()
     """Better formats, best first: a MIME type and its `srcset`."""
+    focus: str = ""
+    """Classes that say which part stays visible where the picture is cropped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +143,8 @@ class Head:
     """JSON-LD, in which no character can end a script element."""
     noindex: bool = False
     feeds: tuple[Link, ...] = ()
+    translations: tuple[Link, ...] = ()
+    """The same text in other languages, this one included: the label is the language's tag."""
 
 
 @dataclass(frozen=True, slots=True)

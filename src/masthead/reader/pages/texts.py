@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from urllib.parse import quote
+
+import msgspec
+
 from masthead.errors import NotFound
 from masthead.pages.collection import pages
 from masthead.posts.collection import posts
@@ -12,7 +16,7 @@ from masthead.reader.pages.lists import _equals
 from masthead.reader.plans import offer_of
 from masthead.reader.request import SiteRequest
 from masthead.reader.site import json_ld, site_of
-from masthead.reader.views import Card, Head, PostPage, Site, TextPage
+from masthead.reader.views import Card, Head, Link, PostPage, Site, TextPage
 from masthead.records.collection import Collection, Record
 from masthead.records.engine import ListRequest
 
@@ -20,7 +24,7 @@ from masthead.records.engine import ListRequest
 async def post(request: SiteRequest, slug: str) -> Drawn:
     record = await _by_slug(request, posts, slug)
     [card] = await cards_of(request, [record])
-    html = await displayed(record["content_html"])
+    html = await displayed(request, record["content_html"], starts_page=card.picture is None)
     offer = None if card.is_open else await offer_of(request)
     page = PostPage(card, html, local_time(request, record["updated"]), offer=offer)
     return Drawn("post.html", _post_head(site_of(request), record, card), page)
@@ -28,8 +32,13 @@ async def post(request: SiteRequest, slug: str) -> Drawn:
 
 async def text_page(request: SiteRequest, slug: str) -> Drawn:
     record = await _by_slug(request, pages, slug)
-    page = TextPage(record["title"], await displayed(record["content_html"]))
-    head = Head(title=f"{record['title']} · {site_of(request).name}")
+    html = await displayed(request, record["content_html"], starts_page=True)
+    page = TextPage(record["title"], html)
+    site = site_of(request)
+    head = Head(
+        title=f"{record['title']} · {site.name}",
+        translations=translations_of(site, f"/{quote(slug)}", record),
+    )
     return Drawn("page.html", head, page)
 
 
@@ -69,6 +78,20 @@ def _post_head(site: Site, post: Record, card: Card) -> Head:
         published=post["published_at"],
         modified=post["updated"],
         data=json_ld(data),
+        translations=translations_of(site, card.url, post),
+    )
+
+
+def translations_of(site: Site, path: str, record: Record) -> tuple[Link, ...]:
+    """Each version of a text names all of them, itself included, as search engines want it."""
+    found = msgspec.json.decode(record["translations"] or b"[]")
+    others = [Link(each["language"], absolute(site, each["url"])) for each in found or ()]
+    if not others:
+        return ()
+    own = site.language.lower()
+    return (
+        Link(site.language, site.url + path),
+        *(each for each in others if each.label.lower() != own),
     )
 
 
