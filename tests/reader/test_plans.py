@@ -108,7 +108,7 @@ class TestPaywall:
         await tenant.create("tiers", {**MONTHLY, "price": 1, "active": False})
         post = await tenant.published(visibility="paid")
         text = (await member.api.get(f"/posts/{post['slug']}")).text
-        assert "Paid members read everything, £44 a year." in text
+        assert "Paid members read everything, for £44 a year." in text
 
     async def test_prices_of_another_currency_are_not_compared(
         self, tenant: TenantWorld, member: Account
