@@ -15,6 +15,7 @@ from tests.tls import Receiver
 from tests.world import Account, TenantWorld, World
 
 from masthead.app import http_app
+from masthead.outbound.streams import OutboundStreams
 from masthead.payments.checkout import Checkouts
 from masthead.payments.processor import Processor as ProcessorClient
 from masthead.records.collection import Record
@@ -51,8 +52,17 @@ class Shop:
         return await self.post(account, "/member/billing")
 
 
-def shop_app(world: World, api_url: str, seconds: float = 10.0) -> Any:
-    processor = ProcessorClient(world.parts.generator.streams, api_url, timeout_seconds=seconds)
+def shop_app(
+    world: World,
+    api_url: str,
+    *,
+    seconds: float = 10.0,
+    streams: OutboundStreams | None = None,
+) -> Any:
+    """The same service with another processor."""
+    processor = ProcessorClient(
+        streams or world.parts.generator.streams, api_url, timeout_seconds=seconds
+    )
     checkouts = Checkouts(processor, world.parts.limit_store, world.clock)
     return http_app(replace(world.parts, checkouts=checkouts))
 

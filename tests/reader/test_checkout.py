@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from html import unescape
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -15,11 +16,13 @@ from tests.payments.processor_api import (
     CHECKOUT,
     KEY,
     PORTAL,
+    ProcessorApi,
     refuses,
     says,
 )
 from tests.reader.shop import ACCOUNT, OWN, PLANS, TIER, Shop, api, shop, shop_app
 from tests.tls import (
+    Authority,
     Behaviour,
     Receiver,
     answer,
@@ -33,6 +36,8 @@ from tests.tls import (
     untrusted_certificate,
 )
 from tests.world import Account, TenantWorld
+
+from masthead.outbound.streams import OutboundStreams
 
 __all__ = ["api", "shop"]
 
@@ -329,13 +334,32 @@ class TestFailures:
     async def test_a_slow_processor_is_not_waited_for(
         self, shop: Shop, member: Account, behaviour: Behaviour
     ) -> None:
-        shop.app = shop_app(shop.tenant.world, shop.api.url, IMPATIENT_SECONDS)
+        shop.app = shop_app(shop.tenant.world, shop.api.url, seconds=IMPATIENT_SECONDS)
         shop.api.receiver.next(behaviour)
         await self._fails(shop, member, NO_ANSWER)
 
     async def test_a_processor_that_is_not_there(self, shop: Shop, member: Account) -> None:
         await shop.api.receiver.refuse()
         await self._fails(shop, member, NO_ANSWER)
+
+    async def test_a_certificate_of_the_processor_is_checked(
+        self, shop: Shop, member: Account, tmp_path: Path
+    ) -> None:
+        authority = Authority(tmp_path)
+        streams = OutboundStreams(ca_file=authority.ca_file)
+        for certificate, is_trusted in (
+            (authority.certificate(), True),
+            (authority.certificate_of_another_host(), False),
+        ):
+            async with Receiver(certificate) as receiver:
+                api = ProcessorApi(receiver)
+                shop.app = shop_app(shop.tenant.world, api.url, streams=streams)
+                if is_trusted:
+                    assert next_address(await shop.upgrade(member)).startswith("https://")
+                else:
+                    await self._fails(shop, member, NO_ANSWER)
+                assert len(api.calls) == is_trusted
+        await streams.close()
 
     async def test_an_impostor_gets_no_key(self, shop: Shop, member: Account) -> None:
         async with Receiver(untrusted_certificate()) as impostor:
