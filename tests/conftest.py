@@ -38,6 +38,11 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ["SSL_CERT_DIR"] = folder.name
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
+
+
 @pytest.fixture(scope="session", params=["sqlite", "postgresql"])
 async def service(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory

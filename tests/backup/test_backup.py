@@ -22,6 +22,8 @@ from masthead.records.tables import record_counts, tenant_states
 from masthead.storage.migrate import HEAD, sqlite_schema
 from masthead.storage.snapshot import open_snapshot
 
+pytestmark = pytest.mark.long
+
 ENGINES = ("sqlite", "postgresql")
 PICTURE = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 8_000
 SECRET = "sk-of-the-tenant"

@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from tests.cli.running import Running, serving
 
+pytestmark = pytest.mark.long
+
 CLIENTS = 12
 BEFORE_THE_SIGNAL = 60
 """Posts that are created before the signal."""

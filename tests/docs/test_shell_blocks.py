@@ -16,6 +16,9 @@ from tests.cli.commands import COMMAND, plain_environment
 from tests.cli.running import Running, serving
 from tests.media.pictures import picture
 
+# One demo for the file.
+pytestmark = [pytest.mark.long, pytest.mark.xdist_group("demo")]
+
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 _BLOCK = re.compile(r"^```(console|sh|bash)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

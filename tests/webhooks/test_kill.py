@@ -21,6 +21,8 @@ from tests.tls import Authority
 from tests.webhooks.hooks import Hooks, new_hooks, open_hooks_world
 from tests.world import RunningClock
 
+pytestmark = pytest.mark.long
+
 SCRIPT = Path(__file__).with_name("forking_worker.py")
 KILLS = int(os.environ.get("MASTHEAD_TEST_KILLS", "20"))
 """For each database."""
