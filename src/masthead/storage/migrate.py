@@ -16,7 +16,7 @@ HEAD = "0013"
 """The newest revision, so that a start need not search for it."""
 
 _LOCK_KEY = 7_306_086_967  # for PostgreSQL's advisory lock; the same in every version
-_CONNECT_SECONDS = 2.0
+_CONNECT_SECONDS = 5.0
 
 
 class NewerDatabase(MastheadError):

@@ -42,7 +42,7 @@ from masthead.storage.postgres.row_security import ROLE
 POSTGRESQL: Dialect = PGDialect(paramstyle="numeric_dollar")  # type: ignore[no-untyped-call]
 
 POOL_SIZE = 10
-CONNECT_SECONDS = 2.0
+CONNECT_SECONDS = 5.0
 """For acquiring a connection from the pool, and for opening one."""
 PING_SECONDS = 1.5
 BATCH_ROWS = 500
