@@ -76,8 +76,15 @@ async def test_a_sign_in_checks_one_hash_whatever_accounts_there_are(
         for tenant_id in (None, tenant.id):
             email = f"{account}-{name}@example.com"
             sign_in = partial(app.parts.accounts.sign_in, superusers, tenant_id, email, password)
-            hashes = [await hashes_checked_by(sign_in, f"192.0.2.{n}") for n in range(1, 6)]
-            assert any(0.6 < each < 1.6 for each in hashes), (account, tenant_id, hashes)
+            assert await checks_one_hash(sign_in), (account, tenant_id)
+
+
+async def checks_one_hash(sign_in: Callable[[str], Awaitable[Any]]) -> bool:
+    """In one of a few tries: on a busy machine a hash may take longer than another."""
+    for number in range(1, 11):
+        if 0.6 < await hashes_checked_by(sign_in, f"192.0.2.{number}") < 1.6:
+            return True
+    return False
 
 
 async def hashes_checked_by(sign_in: Callable[[str], Awaitable[Any]], address: str) -> float:

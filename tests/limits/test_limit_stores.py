@@ -236,7 +236,7 @@ async def test_calls_wait_while_another_process_counts(tmp_path: Path) -> None:
     await store.close()
 
 
-@pytest.mark.parametrize(("kind", "processes"), [("sqlite", 8), ("postgresql", 2), ("redis", 4)])
+@pytest.mark.parametrize(("kind", "processes"), [("sqlite", 4), ("postgresql", 2), ("redis", 2)])
 async def test_several_processes_share_the_limit_of_a_key(
     kind: str, processes: int, tmp_path: Path
 ) -> None:

@@ -541,7 +541,13 @@ class TestHowMuchAReaderMayAsk:
         self, tenant: TenantWorld
     ) -> None:
         assert await titles(tenant.guest, "") == ""  # what every request needs is compiled now
-        in_threads, on_the_loop = thread_seconds("asyncio_"), time.thread_time()
-        assert await titles(tenant.guest, " || ".join(["slug ~ 'x' && excerpt > title"] * 15)) == ""
-        # Compiling takes several times as long as the rest of the request.
-        assert thread_seconds("asyncio_") - in_threads > time.thread_time() - on_the_loop
+        shares = []
+        for count in (15, 14, 13):
+            in_threads, on_the_loop = thread_seconds("asyncio_"), time.thread_time()
+            filter_ = " || ".join(["slug ~ 'x' && excerpt > title"] * count)
+            assert await titles(tenant.guest, filter_) == ""
+            in_threads = thread_seconds("asyncio_") - in_threads
+            shares.append(in_threads / (time.thread_time() - on_the_loop))
+        # Compiling takes several times as long as the rest of the request, of which a busy machine
+        # may lengthen one.
+        assert max(shares) > 1, shares

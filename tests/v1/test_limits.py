@@ -103,7 +103,7 @@ def check(answers: list[httpx.Response], took_seconds: float) -> None:
 async def test_exactly_the_limit_passes(tmp_path: Path, engine: str, services: int) -> None:
     url = fresh_sqlite_url(tmp_path) if engine == "sqlite" else fresh_postgres_url()
     tenant, key = await pro_tenant(url, tmp_path)
-    options = ["--database-url", url, "--no-worker", "--workers", "8" if services == 1 else "2"]
+    options = ["--database-url", url, "--no-worker", "--workers", "4" if services == 1 else "2"]
     with contextlib.ExitStack() as running:
         servers: list[Running] = [
             running.enter_context(serving(tmp_path, *options, MASTHEAD_SECRET_KEY="k" * 40))
