@@ -25,6 +25,8 @@ SELECT count(*) FROM (
   WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {}) SELECT i FROM n
 )"""
 LONG = Statement(COUNT.format(500_000).strip(), (), {})
+IN_A_THREAD = Statement(COUNT.format(50_000).strip(), (), {})
+"""Just too long for the event loop."""
 ENDLESS = Statement(COUNT.format(10**12).strip(), (), {})
 
 
@@ -256,7 +258,7 @@ class TestGroupCommit:
             async with sqlite.db.transaction(ANN) as tx:
                 order.append(number)
                 if number % 7 == 0:
-                    await tx.fetch(LONG)  # in a thread, while the others wait
+                    await tx.fetch(IN_A_THREAD)  # while the others wait
                 await tx.execute(sqlite.add, (ANN, str(number), str(number)))
 
         tasks = [asyncio.create_task(write(number)) for number in range(150)]
@@ -295,7 +297,7 @@ class TestGroupCommit:
             while not is_acknowledged.is_set() and failed < 1_000:
                 with suppress(LookupError):
                     async with sqlite.db.transaction(ANN) as tx:
-                        await tx.fetch(LONG)
+                        await tx.fetch(IN_A_THREAD)
                         raise LookupError
                 failed += 1
 
