@@ -167,6 +167,9 @@ posts = Collection(
         Index(("visibility", "status", "created", "id", "published_at")),
         Index(("visibility", "status", "published_at"), only_late="published_at"),
         Index(("status", "created", "id")),
+        # The orders of the admin's list.
+        Index(("updated", "id")),
+        Index(("title", "id")),
     ),
     searchable=(
         Searched("title"),

@@ -23,6 +23,8 @@ from masthead.records.fields.text import Slug
 from masthead.records.fields.values import Date, Number
 
 Record = dict[str, Any]
+BUCKET_SEPARATOR = "\x1f"
+"""Between the values of a counter's bucket."""
 Pointer = Relation | RelationList
 
 
@@ -61,8 +63,6 @@ class SiteRules:
     searched: Callable[[Audience], str] = _all_found
     """The records that an audience's search looks through: a word of a text that they may not
     read must not lead them to it."""
-    create: str | None = None
-    """The rule for records that readers make there. Locked by default."""
 
 
 class Listing(NamedTuple):
@@ -80,8 +80,6 @@ class Site:
     read_only: bool = False
     comments_enabled: bool = True
     members_enabled: bool = True
-    comments_by: str = "members"
-    comments_moderation: str = "guests"
 
 
 class Save(NamedTuple):
@@ -173,10 +171,10 @@ class Counter:
         object.__setattr__(self, "name", name)
 
     def buckets(self, record: Mapping[str, Any]) -> set[str]:
-        bucket = "\x1f".join([str(record[name]) for name in self.by])
+        bucket = BUCKET_SEPARATOR.join([str(record[name]) for name in self.by])
         if not self.each:
             return {bucket}
-        return {f"{item}\x1f{bucket}" for item in record[self.each]}
+        return {f"{item}{BUCKET_SEPARATOR}{bucket}" for item in record[self.each]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,7 +327,7 @@ class Collection:
         if access is Access.EDITOR:
             return self.editors
         if access is Access.SITE:
-            return Rules(self.site.read, self.site.create) if self.site else Rules()
+            return Rules(read=self.site.read) if self.site else Rules()
         return self.authors if access is Access.AUTHOR else self.rules
 
     def readable(self, access: Access) -> tuple[Field, ...]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from masthead.records.collection import Collection, Counter
+from masthead.records.collection import BUCKET_SEPARATOR, Collection, Counter
 from masthead.records.fields.values import Select
 from masthead.records.filter.ast import Comparison, Expression, Identifier, Literal, Macro
 from masthead.records.read.operands import as_text
@@ -43,7 +43,7 @@ class TotalPlan:
             (self.fixed[name].value(literals),) if name in self.fixed else choice
             for name, choice in zip(self.counter.fields, self.choices, strict=True)
         ]
-        return ["\x1f".join(combination) for combination in product(*options)]
+        return [BUCKET_SEPARATOR.join(combination) for combination in product(*options)]
 
     def statement(
         self, collection: Collection, table: sa.Table, has_tenant: bool

@@ -32,6 +32,7 @@ from masthead.records.read.joins import TableRef
 from masthead.records.read.operands import Slot
 from masthead.records.read.sorting import SortKey
 from masthead.records.read.where import WhereCompiler
+from masthead.records.tables import record_counts
 from masthead.storage import dialects, full_text
 from masthead.storage.database import Database, Row, Statement
 
@@ -221,6 +222,19 @@ class Queries:
         key = ("next position", collection.name, listing)
         return self._cached(key, lambda: self._database.compile(next_position(collection, listing)))
 
+    def buckets(self, collection: Collection, each: str) -> Statement:
+        """The buckets of the counter of a list field, with their totals."""
+        [counter] = (one for one in collection.counters if one.each == each)
+        rows = record_counts.c
+        wanted = sa.select(rows.bucket, rows.total).where(
+            rows.tenant_id == sa.bindparam("tenant", required=True),
+            rows.collection == collection.name,
+            rows.counter == counter.name,
+            rows.total > 0,
+        )
+        key = ("buckets", collection.name, each)
+        return self._cached(key, lambda: self._database.compile(wanted))
+
     def some(self, shape: Shape, by: str) -> Prepared:
         """The records whose field `by` is one of the `keys`, for expanding a relation."""
         return self._cached(("some", shape, by), lambda: self._compile_some(shape, by))
@@ -263,7 +277,7 @@ class Queries:
             columns = OrderColumns(items.c.created, items.c.record_id)
         query = self._filtered(query, compiler, ref, wanted)
         if shape.after:
-            query = query.where(_comes_after(columns))
+            query = query.where(_comes_after(columns, ref.table, shape.sort))
         query = query.order_by(*self._order(shape.sort, compiler, ref, columns))
         return self._finish(_paged(query), compiler, shape)
 
@@ -404,12 +418,19 @@ class OrderColumns:
     id: ColumnElement[Any]
 
 
-def _comes_after(columns: OrderColumns) -> ColumnElement[bool]:
-    position = (
+def _comes_after(
+    columns: OrderColumns, table: FromClause, sort: tuple[SortKey, ...]
+) -> ColumnElement[bool]:
+    """In the default order, or in the order of one field of text or of dates."""
+    if len(sort) > 1 or any(len(key.path) != 1 for key in sort):
+        raise ValueError("a cursor needs the order of one field")
+    value = table.c[sort[0].path[0]] if sort else columns.created
+    position = sa.tuple_(
         sa.bindparam("after_created", required=True, type_=dialects.Text()),
         sa.bindparam("after_id", required=True, type_=dialects.Text()),
     )
-    return sa.tuple_(columns.created, columns.id) < sa.tuple_(*position)
+    row = sa.tuple_(value, columns.id)
+    return row > position if sort and not sort[0].descending else row < position
 
 
 def _paged(query: Any) -> Any:
