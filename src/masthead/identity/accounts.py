@@ -210,11 +210,13 @@ class Accounts:
         found = await self._records.find(collection, {"id": caller.id}, tenant_id=tenant_id)
         return found[0] if found else None
 
-    def reset_token(self, collection: Collection, account: Record) -> str:
+    def reset_token(
+        self, collection: Collection, account: Record, lifetime: timedelta = RESET_LINK
+    ) -> str:
         """For a link to set a new password. It is invalid once the password or the email address
         changes."""
         marked = {**account, "token_key": _reset_key(account)}
-        return self._issue(collection, marked, TokenType.PASSWORD_RESET, RESET_LINK)
+        return self._issue(collection, marked, TokenType.PASSWORD_RESET, lifetime)
 
     async def by_reset_token(self, collection: Collection, token: str) -> Record | None:
         claims = sessions.peek(token)

@@ -118,6 +118,11 @@ def set_cookie(name: str, token: str, *, lifetime: timedelta, secure: bool) -> s
     return f"{name}={token}; {attributes}" + ("; Secure" if secure else "")
 
 
+def end_cookie(name: str, *, secure: bool) -> str:
+    """A `Set-Cookie` value that deletes the cookie of a session."""
+    return set_cookie(name, "", lifetime=timedelta(0), secure=secure)
+
+
 def read_cookie(cookie_header: str, name: str) -> str | None:
     """The token in the named cookie: plain, or in the JSON that PocketBase's client writes."""
     for pair in cookie_header.split(";"):

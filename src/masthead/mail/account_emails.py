@@ -53,3 +53,23 @@ def reset_password(*, site_name: str, site_url: str, to: str, link: str, minutes
             "minutes": minutes,
         },
     )
+
+
+def invitation(
+    *, site_name: str, site_url: str, to: str, by: str, role: str, link: str, days: int
+) -> Mail:
+    """To one who is to become staff of a site."""
+    return Mail(
+        "invitation",
+        to,
+        f"You are invited to {site_name}",
+        {
+            "site_name": site_name,
+            "site_url": site_url,
+            "email": to,
+            "by": by,
+            "role": role,
+            "link": link,
+            "days": days,
+        },
+    )
