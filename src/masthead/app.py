@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -15,17 +15,16 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from masthead import clock, logs
+from masthead.admin.endpoint import AdminPages
+from masthead.admin.environment import AdminTemplates
+from masthead.admin.request import AdminServices
+from masthead.admin.routes import admin_routes
 from masthead.ai.budget import Budgets
 from masthead.ai.generation import Generator
 from masthead.ai.http import AiServices, ai_routes
 from masthead.ai.ledger import Ledger
 from masthead.ai.limits import AiLimits
 from masthead.ai.open_streams import OpenStreams
-from masthead.comments.discussion import Discussions
-from masthead.comments.emails import CommentEmails
-from masthead.comments.http import comment_mail_routes
-from masthead.comments.limits import CommentLimit
-from masthead.comments.mail_links import CommentMailLinks
 from masthead.comments.v1 import routes as comment_table
 from masthead.commerce.jobs import mark_abandoned
 from masthead.config.keyring import KeyRing
@@ -58,6 +57,7 @@ from masthead.members.v1 import routes as member_table
 from masthead.outbound.client import OutboundClient
 from masthead.outbound.streams import OutboundStreams
 from masthead.password_reset.http import reset_routes
+from masthead.password_reset.invitations import Invitations
 from masthead.password_reset.resets import PasswordResets
 from masthead.payments import jobs as payment_jobs
 from masthead.payments.checkout import Checkouts
@@ -72,7 +72,6 @@ from masthead.privacy.limits import RequestLimit
 from masthead.privacy.service import Privacy, build_privacy
 from masthead.reader.accent_style import accent_routes
 from masthead.reader.endpoint import SitePages
-from masthead.reader.posted_comments import PostedComments
 from masthead.reader.request import ReaderServices
 from masthead.reader.routes import OtherAddresses, reader_routes
 from masthead.reader.themes import Themes
@@ -83,7 +82,6 @@ from masthead.record_api.routes import routes as record_routes
 from masthead.records.engine import Records
 from masthead.records.search.index import Indexer
 from masthead.records.versions import TenantVersions
-from masthead.records.write.unit import Unit, WrittenEvent
 from masthead.schema import registry, tables
 from masthead.site import redirects
 from masthead.site.address import Sites
@@ -99,7 +97,7 @@ from masthead.web.cache import AnswerCache
 from masthead.web.compression import Compression
 from masthead.web.cors import Cors
 from masthead.web.dispatch import Dispatch
-from masthead.web.errors import ErrorResponders, MethodNotAllowed
+from masthead.web.errors import ErrorResponder, ErrorResponders, MethodNotAllowed
 from masthead.web.forms import FormTokens
 from masthead.web.health import Health, build_revision
 from masthead.web.openapi.endpoints import description_routes
@@ -163,11 +161,9 @@ async def build(settings: Settings, now: clock.Clock = clock.now) -> Parts:
     installation = await open_installation(settings, now)
     keyring, database, outbound = installation.keyring, installation.database, installation.outbound
     deliveries_queued = asyncio.Event()
-    mail = Outbox(database, keyring, settings, now)
-    comment_emails = CommentEmails(mail, CommentMailLinks(keyring), settings)
     records = installation.make_records(
         # It compiles its statements now, so that no write has to wait for that.
-        fan_out=partial(_fan_out, Fanout(database, tables), comment_emails),
+        fan_out=Fanout(database, tables),
         on_deliveries_queued=deliveries_queued.set,
         async_validators={webhook_subscriptions.name: partial(check_url, outbound)},
     )
@@ -175,6 +171,7 @@ async def build(settings: Settings, now: clock.Clock = clock.now) -> Parts:
     versions = TenantVersions(database)
     directory = TenantDirectory(records, site_settings, versions)
     sites, objects = Sites(records, settings), installation.objects
+    mail = Outbox(database, keyring, settings, now)
     accounts = Accounts(records, keyring, throttle, versions)
     streams = OutboundStreams(allow=settings.outbound_allow, ca_file=settings.outbound_ca_file)
     limit_store = open_limit_store(settings.redis_url, database, settings.data_dir, now)
@@ -204,13 +201,6 @@ async def build(settings: Settings, now: clock.Clock = clock.now) -> Parts:
         imports=ImportWork(),
         checkouts=Checkouts(Processor(streams, settings.payment_api_url), limit_store, now),
     )
-
-
-async def _fan_out(
-    webhooks: Fanout, emails: CommentEmails, unit: Unit, written: Sequence[WrittenEvent]
-) -> bool:
-    await emails(unit, written)
-    return await webhooks(unit, written)
 
 
 async def bring_up_to_date(settings: Settings) -> str:
@@ -309,6 +299,7 @@ def http_app(parts: Parts) -> RequestMiddleware:
     services = record_store_services(parts)
     revision = build_revision(os.environ.get("SOURCE_REVISION", ""))
     site = site_pages(parts, services)
+    admin = admin_pages(parts, services)
     faces = Dispatch(
         [
             *record_routes(services),
@@ -323,18 +314,17 @@ def http_app(parts: Parts) -> RequestMiddleware:
             *member_routes(
                 Unsubscribe(parts.records, parts.keyring), parts.email_changes, parts.sites
             ),
-            *comment_mail_routes(parts.records, CommentMailLinks(parts.keyring), parts.sites),
             *reset_routes(parts.resets),
             Route("/api/health", Health(parts.database, revision, parts.records.clock)),
+            *admin_routes(admin),
             *reader_routes(site),
             *accent_routes(),
-            *assets_routes(*site.services.themes.assets.values()),
+            *assets_routes(*admin.services.templates.assets, *site.services.themes.assets.values()),
         ],
         fallback=OtherAddresses(site),
     )
-    return RequestMiddleware(
-        Cors(Compression(faces)), parts.directory, parts.settings, error_responders(parts.settings)
-    )
+    responders = error_responders(parts.settings, admin.send_error)
+    return RequestMiddleware(Cors(Compression(faces)), parts.directory, parts.settings, responders)
 
 
 def record_store_services(parts: Parts) -> RecordStoreServices:
@@ -361,14 +351,31 @@ def site_pages(parts: Parts, services: RecordStoreServices) -> SitePages:
             services.read_limit,
             FormTokens(parts.keyring),
             parts.checkouts,
-            Discussions(parts.records, CommentLimit(parts.limit_store, parts.records.clock)),
-            PostedComments(parts.keyring, parts.records.clock),
         ),
         AnswerCache(parts.versions, parts.records.clock),
     )
 
 
-def error_responders(settings: Settings) -> ErrorResponders:
+def admin_pages(parts: Parts, services: RecordStoreServices) -> AdminPages:
+    return AdminPages(
+        AdminServices(
+            parts.records,
+            parts.accounts,
+            parts.resets,
+            Invitations(parts.records, parts.accounts, parts.throttle, parts.mail, parts.sites),
+            parts.directory,
+            parts.settings,
+            parts.keyring,
+            partial(identify, services),
+            FormTokens(parts.keyring),
+            AdminTemplates(),
+        )
+    )
+
+
+def error_responders(
+    settings: Settings, admin: ErrorResponder = pages.send_error
+) -> ErrorResponders:
     """The format of errors by path."""
     return ErrorResponders(
         _send_error,
@@ -377,7 +384,7 @@ def error_responders(settings: Settings) -> ErrorResponders:
             "/api/": error_responder(settings.error_codes),
             **dict.fromkeys(RECORD_STORE_PREFIXES, send_record_store_error),
             "/member/": pages.send_error,
-            "/admin/": pages.send_error,
+            "/admin": admin,
         },
     )
 

@@ -1,4 +1,4 @@
-"""The pages of reset links: `/member/reset-password` and `/admin/reset-password`.
+"""The page of a member's reset link: `/member/reset-password`. That of staff is the admin's.
 
 GET shows a form; POST sets the password.
 """
@@ -11,10 +11,9 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from masthead.errors import BadRequest, Invalid, NotFound
-from masthead.identity.tenants import superusers
 from masthead.ids import TenantId
 from masthead.members.collection import blog_members
-from masthead.password_reset.resets import ADMIN_PATH, MEMBER_PATH, PasswordResets
+from masthead.password_reset.resets import MEMBER_PATH, PasswordResets
 from masthead.records.collection import Collection, Record
 from masthead.site.address import Site
 from masthead.web.bodies import read_small_form
@@ -30,7 +29,6 @@ BAD_FORM = "The form could not be read. Open the link from the email again."
 
 def reset_routes(resets: PasswordResets) -> list[Route]:
     return [
-        Route(ADMIN_PATH, _ResetPage(resets, superusers)),
         Route(MEMBER_PATH, _ResetPage(resets, blog_members)),
     ]
 

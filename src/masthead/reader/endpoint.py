@@ -98,15 +98,10 @@ class SitePages:
         self._cache = cache
 
     def endpoint(
-        self,
-        make: Make,
-        *parameters: str,
-        for_guests: bool = False,
-        personal: bool | Callable[[Scope], bool] = False,
+        self, make: Make, *parameters: str, for_guests: bool = False, personal: bool = False
     ) -> _Endpoint:
         """`for_guests`: the response is that of a guest, also for a signed-in member. `personal`:
-        it is for one reader, who may be the request's `member`, and is not cached. Some pages are
-        personal for certain requests only."""
+        it is for one reader, who may be the request's `member`, and is not cached."""
         return _Endpoint(self, make, parameters, for_guests, personal)
 
     def form(
@@ -177,13 +172,7 @@ class SitePages:
             raise NotFound("There is no site at this address.")
         visit = await personal_visit(self.services, scope, tenant.id)
         request = await open_request(
-            self.services,
-            tenant,
-            visit.audience,
-            scope,
-            member=visit.member,
-            staff_id=visit.staff_id,
-            posted=self.services.posted_comments.of(scope),
+            self.services, tenant, visit.audience, scope, member=visit.member
         )
         return request, visit
 
@@ -241,7 +230,7 @@ class _Endpoint:
         make: Make,
         parameters: tuple[str, ...],
         for_guests: bool,
-        personal: bool | Callable[[Scope], bool],
+        personal: bool,
     ) -> None:
         self._pages = pages
         self._make = make
@@ -255,8 +244,7 @@ class _Endpoint:
         def make(request: SiteRequest) -> Awaitable[Result]:
             return self._make(request, *values)
 
-        is_personal = self._personal(scope) if callable(self._personal) else self._personal
-        if is_personal:
+        if self._personal:
             _check_method(scope, "GET", "HEAD")
             await self._pages.send_personal(scope, send, make)
         else:

@@ -35,6 +35,8 @@ log = structlog.get_logger()
 
 PLAIN = "plain"
 _OURS = Path(__file__).parent / "themes"
+OUR_STATIC = _OURS / PLAIN / "static"
+"""Tokens, fonts and styles as we ship them, whatever the operator has replaced."""
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}", re.ASCII)
 # What a program made of template code can raise; a fault of ours elsewhere is not among them.
 _FAILURES = (
@@ -54,7 +56,7 @@ class Themes:
     """
 
     def __init__(self, folder: Path | None = None) -> None:
-        plain = Assets(PLAIN, [_OURS / PLAIN / "static", *_below(folder, PLAIN, "static")])
+        plain = Assets(PLAIN, [OUR_STATIC, *_below(folder, PLAIN, "static")])
         self.assets: dict[str, Assets] = {PLAIN: plain}
         ours = _Templates(_OURS / PLAIN / "templates")
         replaced = _templates(folder, PLAIN)

@@ -11,36 +11,27 @@ from masthead.pages.collection import pages
 from masthead.posts.collection import posts
 from masthead.reader.cards import cards_of, local_time
 from masthead.reader.content import displayed
-from masthead.reader.discussion import discussion_of
 from masthead.reader.endpoint import Drawn
 from masthead.reader.pages.lists import _equals
 from masthead.reader.plans import offer_of
 from masthead.reader.request import SiteRequest
 from masthead.reader.site import json_ld, site_of
-from masthead.reader.views import Card, CommentForm, Head, Link, PostPage, Site, TextPage
+from masthead.reader.views import Card, Head, Link, PostPage, Site, TextPage
 from masthead.records.collection import Collection, Record
 from masthead.records.engine import ListRequest
 
 
 async def post(request: SiteRequest, slug: str) -> Drawn:
-    return await drawn_post(request, await by_slug(request, posts, slug))
-
-
-async def drawn_post(
-    request: SiteRequest, record: Record, form: CommentForm | None = None
-) -> Drawn:
-    """`form`: the reader's comment that could not be taken."""
+    record = await _by_slug(request, posts, slug)
     [card] = await cards_of(request, [record])
     html = await displayed(request, record["content_html"], starts_page=card.picture is None)
     offer = None if card.is_open else await offer_of(request)
-    discussion = await discussion_of(request, record, form)
-    modified = local_time(request, record["updated"])
-    page = PostPage(card, html, modified, discussion, offer=offer)
+    page = PostPage(card, html, local_time(request, record["updated"]), offer=offer)
     return Drawn("post.html", _post_head(site_of(request), record, card), page)
 
 
 async def text_page(request: SiteRequest, slug: str) -> Drawn:
-    record = await by_slug(request, pages, slug)
+    record = await _by_slug(request, pages, slug)
     html = await displayed(request, record["content_html"], starts_page=True)
     page = TextPage(record["title"], html)
     site = site_of(request)
@@ -51,7 +42,7 @@ async def text_page(request: SiteRequest, slug: str) -> Drawn:
     return Drawn("page.html", head, page)
 
 
-async def by_slug(request: SiteRequest, collection: Collection, slug: str) -> Record:
+async def _by_slug(request: SiteRequest, collection: Collection, slug: str) -> Record:
     wanted = ListRequest(per_page=1, filter=_equals("slug", slug), skip_total=True)
     found = await request.records.page(request.caller, collection, wanted)
     if not found.items:

@@ -1,0 +1,58 @@
+"""Charts as numbers: the server computes the bars, a template draws them as SVG."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+WIDTH = 200
+HEIGHT = 56
+_GAP = 1 / 3
+"""Of a bar's share of the width."""
+_TALLEST = 55.0
+_SHORTEST = 1.0
+"""A day without anything is a line, not a hole."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    x: float
+    y: float
+    width: float
+    height: float
+    kind: str = ""
+    """`now` for the last one, `fail` for what failed of one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    label: str
+    count: int
+    failed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    sentence: str
+    """What the chart shows, for those who can't see it."""
+    days: tuple[Day, ...]
+    bars: tuple[Bar, ...]
+
+
+def bar_chart(sentence: str, days: Sequence[Day]) -> Chart:
+    most = max((each.count for each in days), default=0) or 1
+    step = WIDTH / max(len(days), 1)
+    width = round(step * (1 - _GAP), 1)
+    bars: list[Bar] = []
+    for position, each in enumerate(days):
+        x = round(position * step, 1)
+        kind = "now" if position == len(days) - 1 else ""
+        bars.append(_bar(x, width, each.count / most, kind))
+        if each.failed:
+            bars.append(_bar(x, width, each.failed / most, "fail"))
+    return Chart(sentence, tuple(days), tuple(bars))
+
+
+def _bar(x: float, width: float, share: float, kind: str) -> Bar:
+    height = round(max(share * _TALLEST, _SHORTEST), 1)
+    return Bar(x, round(HEIGHT - height, 1), width, height, kind)

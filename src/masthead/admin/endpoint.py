@@ -1,0 +1,311 @@
+"""From a request to a page of the admin: the sign-in, the checks of forms, the frame, and errors
+that look like the admin."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from functools import lru_cache
+from typing import Any
+from urllib.parse import quote
+
+from starlette.types import Receive, Scope, Send
+
+from masthead.admin.flash import COOKIE as FLASH_COOKIE
+from masthead.admin.flash import admin_cookie, flash_cookie, read_flash
+from masthead.admin.frame import frame_of
+from masthead.admin.request import AdminRequest, AdminServices, open_request
+from masthead.errors import MastheadError, NotFound
+from masthead.identity.accounts import SignedIn, session_lifetime
+from masthead.identity.sessions import ADMIN_COOKIE, set_cookie
+from masthead.identity.tenants import superusers
+from masthead.web import pages
+from masthead.web.answers import RawHeaders, send_bytes, send_empty
+from masthead.web.assets import content_policy
+from masthead.web.errors import MethodNotAllowed, retry_after
+from masthead.web.forms import MAX_BYTES, check_same_origin, own_origin, read_form
+from masthead.web.request_context import request_context
+
+SIGN_IN = "/admin/sign-in"
+CHOOSE_A_SITE = "/admin/tenants"
+AGAIN_EMAIL = "again_email"
+AGAIN_PASSWORD = "again_password"  # noqa: S105  (the name of a field)
+_URL_CHARACTERS = "/:?#[]@!$&'()*+,;=%~"
+
+
+class Who(Enum):
+    """Whom a page is for. What they may read and change is for the engine to say."""
+
+    ANYONE = auto()
+    MAILED = auto()
+    """Anyone with the link of a mail. Its token is the proof that the form is meant, also for a
+    browser that says nothing of where the page comes from."""
+    STAFF = auto()
+    OPERATOR = auto()
+
+
+_OPEN = frozenset({Who.ANYONE, Who.MAILED})
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A page before it is rendered."""
+
+    template: str
+    title: str
+    values: dict[str, Any] = field(default_factory=dict)
+    status: int = 200
+    fragment: str = ""
+    """The template of the part that htmx asks for."""
+    headers: tuple[tuple[bytes, bytes], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """See another page, which shows the sentence."""
+
+    url: str
+    sentence: str = ""
+    cookies: tuple[str, ...] = ()
+
+
+Answer = Shown | Moved
+Handler = Callable[..., Awaitable[Answer]]
+
+
+class AdminPages:
+    """Answers requests to the admin with the pages that functions make."""
+
+    def __init__(self, services: AdminServices) -> None:
+        self.services = services
+
+    def at(
+        self,
+        *parameters: str,
+        get: Handler | None = None,
+        post: Handler | None = None,
+        who: Who = Who.STAFF,
+        anywhere: bool = False,
+        limit: int = MAX_BYTES,
+    ) -> _Endpoint:
+        """`anywhere`: also for an operator who has not chosen a site. `limit` is of the form, in
+        bytes."""
+        return _Endpoint(self, parameters, get, post, who, anywhere, limit)
+
+    async def send_error(self, scope: Scope, send: Send, error: MastheadError) -> None:
+        """For what no page has caught: reads nothing, as the database may be the reason."""
+        if pages.wants_json(scope) or "masthead.request" not in scope:
+            await pages.send_error(scope, send, error)
+            return
+        values = {**_error_values(error), "request_id": request_context(scope).request_id}
+        body = self.services.templates.render("error-bare.html", values)
+        status = pages.described(error)[0]
+        await _send_page(scope, send, status, body, _error_headers(status, error))
+
+
+class _Endpoint:
+    def __init__(
+        self,
+        pages: AdminPages,
+        parameters: tuple[str, ...],
+        get: Handler | None,
+        post: Handler | None,
+        who: Who,
+        anywhere: bool,
+        limit: int,
+    ) -> None:
+        self._services = pages.services
+        self._parameters = parameters
+        self._handlers = {
+            method: handler
+            for method, handler in (("GET", get), ("HEAD", get), ("POST", post))
+            if handler is not None
+        }
+        self._who = who
+        self._anywhere = anywhere or who is not Who.STAFF
+        self._limit = limit
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        handler = self._handlers.get(scope["method"])
+        if handler is None:
+            raise MethodNotAllowed(tuple(self._handlers))
+        request = await open_request(self._services, scope)
+        cookies: tuple[str, ...] = ()
+        try:
+            if scope["method"] == "POST":
+                request, cookies = await self._received(request, receive)
+            answer = self._refusal(request) or await self._handled(request, handler)
+        except SignInFailed as error:
+            answer = _sign_in_again_page(request, str(error))
+        except MastheadError as error:
+            if pages.wants_json(scope):
+                raise
+            answer = _error_page(error)
+        await _send(request, scope, send, answer, cookies)
+
+    def _refusal(self, request: AdminRequest) -> Answer | None:
+        """What the caller gets instead of the page; None where the page is for them."""
+        if self._who in _OPEN:
+            return None
+        if not request.is_signed_in:
+            if request.form:
+                return _sign_in_again_page(request)
+            return Moved(f"{SIGN_IN}?next={quote(request.address, safe='')}")
+        if self._who is Who.OPERATOR and not request.is_operator:
+            raise NotFound
+        if request.site is None and not self._anywhere:
+            return Moved(CHOOSE_A_SITE)
+        return None
+
+    async def _handled(self, request: AdminRequest, handler: Handler) -> Answer:
+        values = [request.scope["path_params"][name] for name in self._parameters]
+        answer: Answer = await handler(request, *values)
+        return answer
+
+    async def _received(
+        self, request: AdminRequest, receive: Receive
+    ) -> tuple[AdminRequest, tuple[str, ...]]:
+        """The request with its form, after the checks that it comes from a page of ours."""
+        if self._who is not Who.MAILED:
+            check_same_origin(request.scope)
+        request.form = await read_form(request.scope, receive, limit=self._limit)
+        if self._who in _OPEN:
+            return request, ()
+        if request.is_signed_in:
+            request.services.form_tokens.check(request.form, request.form_binding)
+            return request, ()
+        if AGAIN_PASSWORD not in request.form:
+            return request, ()
+        return await _signed_in_again(request)
+
+
+async def _signed_in_again(request: AdminRequest) -> tuple[AdminRequest, tuple[str, ...]]:
+    """The form of one whose sign-in has ended, sent again with their password."""
+    form = dict(request.form)
+    email, password = form.pop(AGAIN_EMAIL, ""), form.pop(AGAIN_PASSWORD, "")
+    try:
+        signed_in = await sign_in_staff(request, email, password)
+    except MastheadError as error:
+        # With what was typed, which must not be lost.
+        request.form = {**form, AGAIN_EMAIL: email}
+        raise SignInFailed(str(error)) from error
+    cookies = (session_cookie(request, signed_in),)
+    request = await open_request(request.services, request.scope, signed_in.caller)
+    request.form = form
+    return request, cookies
+
+
+async def sign_in_staff(request: AdminRequest, email: str, password: str) -> SignedIn:
+    client = request.client
+    return await request.services.accounts.sign_in(
+        superusers, request.context.tenant_id, email, password, client.address, client.user_agent
+    )
+
+
+class SignInFailed(MastheadError):
+    """While a form waits to be sent again."""
+
+
+def session_cookie(request: AdminRequest, signed_in: SignedIn) -> str:
+    return set_cookie(
+        ADMIN_COOKIE,
+        signed_in.token,
+        lifetime=session_lifetime(superusers),
+        secure=request.context.is_https,
+    )
+
+
+def _sign_in_again_page(request: AdminRequest, problem: str = "") -> Shown:
+    hidden = {name: value for name, value in request.form.items() if name != AGAIN_EMAIL}
+    values = {
+        "hidden": hidden,
+        "email": request.form.get(AGAIN_EMAIL, ""),
+        "problem": problem,
+        "action": request.address,
+    }
+    return Shown("sign-in-again.html", "You were signed out", values, status=401)
+
+
+def _error_page(error: MastheadError) -> Shown:
+    status = pages.described(error)[0]
+    values = _error_values(error)
+    headers = tuple(_error_headers(status, error))
+    return Shown("error.html", values["title"], values, status, headers=headers)
+
+
+def _error_values(error: MastheadError) -> dict[str, Any]:
+    status, _, title = pages.described(error)
+    if isinstance(error, NotFound):
+        text = "It may have been deleted, or the address has a typing error."
+    else:
+        text = str(error)
+    return {"status": status, "title": title, "text": text}
+
+
+def _error_headers(status: int, error: MastheadError) -> RawHeaders:
+    headers = retry_after(status, error)
+    if isinstance(error, MethodNotAllowed):
+        headers.append((b"allow", ", ".join(error.allowed).encode()))
+    return headers
+
+
+async def _send(
+    request: AdminRequest, scope: Scope, send: Send, answer: Answer, cookies: tuple[str, ...]
+) -> None:
+    secure = request.context.is_https
+    if isinstance(answer, Moved):
+        cookies = (*cookies, *answer.cookies)
+        if answer.sentence:
+            keyring = request.services.keyring
+            cookies = (*cookies, flash_cookie(keyring, answer.sentence, secure=secure))
+        await _send_moved(request, send, answer.url, cookies)
+        return
+    is_whole = not (request.is_fragment and answer.fragment)
+    if request.is_fragment and is_whole:
+        # A whole page would end up inside the part that htmx replaces.
+        await _send_moved(request, send, request.address, cookies)
+        return
+    flash = request.cookies.get(FLASH_COOKIE, "") if is_whole else ""
+    if flash:
+        cookies = (*cookies, admin_cookie(FLASH_COOKIE, "", seconds=0, secure=secure))
+    sentence = read_flash(request.services.keyring, flash) if flash else ""
+    template = answer.template if is_whole else answer.fragment
+    values = {"frame": frame_of(request, answer.title, sentence), **answer.values}
+    body = request.services.templates.render(template, values)
+    headers = [*answer.headers, *((b"set-cookie", each.encode()) for each in cookies)]
+    await _send_page(scope, send, answer.status, body, headers)
+
+
+async def _send_moved(
+    request: AdminRequest, send: Send, url: str, cookies: tuple[str, ...]
+) -> None:
+    location = quote(url, safe=_URL_CHARACTERS).encode()
+    headers: RawHeaders = [(b"cache-control", b"no-store"), (b"vary", b"HX-Request")]
+    headers += [(b"set-cookie", each.encode()) for each in cookies]
+    if request.is_fragment:
+        # htmx then opens the address as a page of its own.
+        await send_empty(send, 200, [*headers, (b"hx-redirect", location)])
+    else:
+        await send_empty(send, 303, [*headers, (b"location", location)])
+
+
+@lru_cache(maxsize=1_024)
+def _policy(origin: str) -> bytes:
+    return content_policy(origin).encode()
+
+
+async def _send_page(
+    scope: Scope, send: Send, status: int, body: bytes, headers: RawHeaders
+) -> None:
+    whole: RawHeaders = [
+        (b"content-type", b"text/html; charset=utf-8"),
+        (b"cache-control", b"no-store"),
+        (b"vary", b"HX-Request, Cookie"),
+        (b"content-security-policy", _policy(own_origin(scope))),
+        (b"x-content-type-options", b"nosniff"),
+        (b"x-robots-tag", b"noindex, nofollow"),
+        (b"referrer-policy", b"same-origin"),
+        *headers,
+    ]
+    await send_bytes(send, status, b"" if scope["method"] == "HEAD" else body, whole)

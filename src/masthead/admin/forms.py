@@ -1,0 +1,191 @@
+"""Forms from collections: a field's type, limit and help choose its widget; a table of the page
+gives order and labels. What is wrong with a value only the engine says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from masthead.caller import Caller
+from masthead.errors import Problem
+from masthead.records.collection import Collection, Record
+from masthead.records.fields.base import Field
+from masthead.records.fields.documents import TextList
+from masthead.records.fields.relation_list import RelationList
+from masthead.records.fields.text import Email, Text, Url
+from masthead.records.fields.values import Flag, Number, Select
+from masthead.records.read.query import access_of
+
+_ONE_LINE = 255
+"""A longer text gets an area of several lines."""
+_FEW = 3
+"""So many choices are shown at once; more are in a list."""
+_SENTENCES = {"validation_required": "This can't be empty."}
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A row of a page's table: which field, in which words."""
+
+    name: str
+    label: str
+    help: str = ""
+    """Instead of the collection's."""
+    choices: Mapping[str, str] = field(default_factory=dict)
+    """The words for the values of a choice, or for what a relation may point to."""
+    rows: int = 0
+    """Of an area; 0 is by the length of the text."""
+    prefix: str = ""
+    """Shown before the value, such as `/posts/`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    value: str
+    label: str
+    is_chosen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Widget:
+    name: str
+    label: str
+    kind: str
+    """text, email, url, number, password, area, radios, select, switch, tags or several."""
+    value: str = ""
+    help: str = ""
+    error: str = ""
+    is_required: bool = False
+    max: int = 0
+    """Characters; 0 has no counter."""
+    rows: int = 3
+    prefix: str = ""
+    choices: tuple[Choice, ...] = ()
+    autocomplete: str = ""
+
+    @property
+    def too_many(self) -> int:
+        return max(len(self.value) - self.max, 0) if self.max else 0
+
+
+def widgets(
+    caller: Caller,
+    collection: Collection,
+    asks: Iterable[Ask],
+    record: Record,
+    typed: Mapping[str, str] | None = None,
+    problems: Mapping[str, Problem] | None = None,
+) -> dict[str, Widget]:
+    """By name, for the fields that the caller may set. `typed` is what was sent and refused."""
+    found: dict[str, Widget] = {}
+    for ask in asks:
+        declared = collection.by_name[ask.name]
+        if declared.write > access_of(caller):
+            continue
+        problem = (problems or {}).get(ask.name)
+        found[ask.name] = _widget(declared, ask, record, typed, sentence_of(problem))
+    return found
+
+
+def given_values(
+    caller: Caller, collection: Collection, asks: Iterable[Ask], form: Mapping[str, str]
+) -> dict[str, Any]:
+    """What the form says of the fields that the caller may set, in the types that the engine
+    takes."""
+    given: dict[str, Any] = {}
+    for ask in asks:
+        declared = collection.by_name[ask.name]
+        if declared.write <= access_of(caller) and _is_sent(declared, ask, form):
+            given[ask.name] = _given(declared, ask, form)
+    return given
+
+
+def sentence_of(problem: Problem | None) -> str:
+    if problem is None:
+        return ""
+    return _SENTENCES.get(problem.code, problem.message)
+
+
+def _widget(
+    declared: Field, ask: Ask, record: Record, typed: Mapping[str, str] | None, error: str
+) -> Widget:
+    stored = record.get(ask.name, declared.default_value())
+    help_text = ask.help or declared.help
+    if isinstance(declared, RelationList):
+        chosen = set(stored) if typed is None else set(_several(ask, typed))
+        choices = tuple(Choice(value, ask.choices[value], value in chosen) for value in ask.choices)
+        return Widget(ask.name, ask.label, "several", "", help_text, error, choices=choices)
+    if isinstance(declared, Flag):
+        is_on = bool(stored) if typed is None else ask.name in typed
+        return Widget(ask.name, ask.label, "switch", "on" if is_on else "", help_text, error)
+    value = _shown(declared, stored) if typed is None else typed.get(ask.name, "")
+    if isinstance(declared, Select):
+        kind = "radios" if len(declared.values) <= _FEW else "select"
+        choices = tuple(
+            Choice(each, ask.choices.get(each, each), each == value) for each in declared.values
+        )
+        return Widget(ask.name, ask.label, kind, value, help_text, error, choices=choices)
+    limit = declared.max if isinstance(declared, Text) else 0
+    return Widget(
+        ask.name,
+        ask.label,
+        _kind(declared),
+        value,
+        help_text,
+        error,
+        is_required=declared.required,
+        # A limit that nobody reaches is no news.
+        max=limit if limit and limit != _ONE_LINE and limit <= 2_000 else 0,
+        rows=ask.rows or 3,
+        prefix=ask.prefix,
+    )
+
+
+def _kind(declared: Field) -> str:
+    if isinstance(declared, TextList):
+        return "tags"
+    if isinstance(declared, Number):
+        return "number"
+    if isinstance(declared, Email):
+        return "email"
+    if isinstance(declared, Url):
+        return "url"
+    is_area = isinstance(declared, Text) and declared.max > _ONE_LINE
+    return "area" if is_area else "text"
+
+
+def _shown(declared: Field, stored: Any) -> str:
+    if isinstance(declared, TextList):
+        items = msgspec.json.decode(stored) if isinstance(stored, msgspec.Raw) else stored
+        return ", ".join(items)
+    return "" if stored is None else str(stored)
+
+
+def _is_sent(declared: Field, ask: Ask, form: Mapping[str, str]) -> bool:
+    """A switch that is off and a list without a tick are not sent: a hidden field says that the
+    form has them."""
+    if isinstance(declared, Flag | RelationList):
+        return f"has_{ask.name}" in form
+    return ask.name in form
+
+
+def _given(declared: Field, ask: Ask, form: Mapping[str, str]) -> Any:
+    if isinstance(declared, RelationList):
+        return _several(ask, form)
+    if isinstance(declared, Flag):
+        return ask.name in form
+    text = form[ask.name]
+    if isinstance(declared, TextList):
+        items = (each.strip() for each in text.split(","))
+        return list(dict.fromkeys(each for each in items if each))
+    if _kind(declared) != "area":
+        text = " ".join(text.split("\n")).strip()
+    return declared.coerce(text)
+
+
+def _several(ask: Ask, form: Mapping[str, str]) -> list[str]:
+    """Each choice is a field of its own, `<name>.<value>`."""
+    return [value for value in ask.choices if f"{ask.name}.{value}" in form]

@@ -1,0 +1,75 @@
+"""What every page of the admin shows around its content."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from masthead.admin.navigation import Group, Link, bottom_of, groups_of
+from masthead.admin.request import AdminRequest
+from masthead.caller import Kind
+
+_ROLES = {
+    Kind.OWNER: "Owner",
+    Kind.EDITOR: "Editor",
+    Kind.AUTHOR: "Author",
+    Kind.OPERATOR: "Operator",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    title: str
+    site_name: str
+    site_url: str
+    """Empty for an operator who has not chosen a site."""
+    site_host: str
+    path: str
+    address: str
+    theme: str
+    has_single_keys: bool
+    form_token: str
+    flash: str
+    request_id: str
+    is_signed_in: bool
+    is_operator: bool
+    is_read_only: bool
+    name: str
+    initials: str
+    role: str
+    groups: tuple[Group, ...]
+    bottom: tuple[Link, ...]
+
+
+def frame_of(request: AdminRequest, title: str, flash: str = "") -> Frame:
+    is_signed_in = request.is_signed_in
+    site_url = request.site_url if request.site is not None else ""
+    name = str(request.account.get("name") or request.account.get("email", ""))
+    return Frame(
+        title=title,
+        site_name=request.site_name,
+        site_url=site_url,
+        site_host=urlsplit(site_url or request.site_url).netloc,
+        path=request.path,
+        address=request.address,
+        theme=request.theme,
+        has_single_keys=request.has_single_keys,
+        form_token=(request.services.form_tokens.of(request.form_binding) if is_signed_in else ""),
+        flash=flash,
+        request_id=request.context.request_id,
+        is_signed_in=is_signed_in,
+        is_operator=request.is_operator,
+        is_read_only=bool(request.site_record.get("read_only_mode")),
+        name=name,
+        initials=_initials(name),
+        role=_ROLES.get(request.caller.kind, ""),
+        groups=groups_of(request) if is_signed_in else (),
+        bottom=bottom_of(request) if is_signed_in else (),
+    )
+
+
+def _initials(name: str) -> str:
+    words = name.partition("@")[0].replace(".", " ").split()
+    if len(words) > 1:
+        words = [words[0], words[-1]]
+    return "".join(each[0] for each in words).upper()

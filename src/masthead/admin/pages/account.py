@@ -1,0 +1,159 @@
+"""The caller's own account: what readers learn of them, their password, and the admin's look."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from masthead.admin.endpoint import Answer, Moved, Shown, session_cookie
+from masthead.admin.forms import Ask, given_values, sentence_of, widgets
+from masthead.admin.request import AdminRequest
+from masthead.caller import Caller, in_tenant
+from masthead.errors import Invalid, NotFound, Problem, RateLimited
+from masthead.identity.accounts import new_credentials
+from masthead.identity.tenants import superusers
+from masthead.ids import TenantId
+
+ADDRESS = "/admin/account"
+_ASKS = (
+    Ask("name", "Name", "Shown with your posts."),
+    Ask("bio", "About you", "A few sentences on your page of the site.", rows=4),
+    Ask("picture", "Picture", "The address of a picture, or a path such as /media/…"),
+)
+_WRONG = Problem("validation_invalid_old_password", "That is not the password you have now.")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A sign-in, as its owner recognizes it."""
+
+    id: str
+    browser: str
+    address: str
+    since: datetime
+    seen: str
+    is_here: bool
+
+
+async def account_page(request: AdminRequest) -> Answer:
+    return await _page(request)
+
+
+async def end_sign_in(request: AdminRequest, sign_in: str) -> Answer:
+    if not await request.services.accounts.sign_ins.end(superusers, request.account, sign_in):
+        raise NotFound
+    return Moved(f"{ADDRESS}#sign-ins", "That browser is signed out.")
+
+
+async def end_others(request: AdminRequest) -> Answer:
+    sign_ins = request.services.accounts.sign_ins
+    others = [
+        each.id
+        for each in await sign_ins.of(superusers, request.account)
+        if each.id != request.caller.sign_in
+    ]
+    for each in others:
+        await sign_ins.end(superusers, request.account, each)
+    return Moved(f"{ADDRESS}#sign-ins", "You are signed in here alone.")
+
+
+async def save_profile(request: AdminRequest) -> Answer:
+    caller = _at_home(request)
+    given = given_values(caller, superusers, _ASKS, request.form)
+    try:
+        await request.records.update(caller, superusers, caller.id, given)
+    except Invalid as error:
+        return await _page(request, error.problems)
+    return Moved(ADDRESS, "Saved.")
+
+
+async def change_password(request: AdminRequest) -> Answer:
+    """Ends every other sign-in; this browser gets a new one."""
+    form, accounts = request.form, request.services.accounts
+    caller = _at_home(request)
+    try:
+        is_right = await accounts.verify_password(
+            superusers, request.caller, form.get("old_password", ""), request.context.address
+        )
+        if not is_right:
+            return await _page(request, {"old_password": _WRONG})
+        given = {
+            "password": form.get("new_password", ""),
+            "passwordConfirm": form.get("new_again", ""),
+        }
+        stamped = await new_credentials(given, required=True)
+    except RateLimited as error:
+        return await _page(request, {"old_password": Problem("rate_limited", str(error))})
+    except Invalid as error:
+        names = {"password": "new_password", "passwordConfirm": "new_again"}
+        problems = {names.get(name, name): each for name, each in error.problems.items()}
+        return await _page(request, problems)
+    record = await request.records.update(caller, superusers, caller.id, {}, stamped=stamped)
+    signed_in = await accounts.begin(superusers, record, request.client)
+    cookies = (session_cookie(request, signed_in),)
+    return Moved(ADDRESS, "Your password is changed. You are signed in here alone.", cookies)
+
+
+def _at_home(request: AdminRequest) -> Caller:
+    """An operator's account belongs to the platform, wherever they act."""
+    home = TenantId("") if request.is_operator else request.tenant_id
+    return in_tenant(request.caller, home)
+
+
+async def _page(request: AdminRequest, problems: Mapping[str, Problem] | None = None) -> Shown:
+    typed = request.form if problems and not _is_of_password(problems) else None
+    caller = _at_home(request)
+    values = {
+        "email": request.account["email"],
+        "fields": widgets(caller, superusers, _ASKS, request.account, typed, problems),
+        "places": await _places(request),
+        "errors": {name: sentence_of(each) for name, each in (problems or {}).items()},
+    }
+    status = 422 if problems else 200
+    return Shown("account/account.html", "Your account", values, status)
+
+
+async def _places(request: AdminRequest) -> list[Place]:
+    found = await request.services.accounts.sign_ins.of(superusers, request.account)
+    return [
+        Place(
+            each.id,
+            browser_of(each.user_agent),
+            each.address,
+            request.local(each.created),
+            request.when(each.last_seen),
+            each.id == request.caller.sign_in,
+        )
+        for each in found
+    ]
+
+
+def browser_of(user_agent: str) -> str:
+    """In words: browsers name themselves and those they want to be taken for."""
+    browser = next((name for mark, name in _BROWSERS if mark in user_agent), "")
+    system = next((name for mark, name in _SYSTEMS if mark in user_agent), "")
+    if browser and system:
+        return f"{browser} on {system}"
+    return browser or system or user_agent.partition(" ")[0] or "An unknown browser"
+
+
+_BROWSERS = (
+    ("Edg/", "Edge"),
+    ("OPR/", "Opera"),
+    ("Firefox/", "Firefox"),
+    ("Chrome/", "Chrome"),
+    ("Safari/", "Safari"),
+)
+_SYSTEMS = (
+    ("iPhone", "iPhone"),
+    ("iPad", "iPad"),
+    ("Android", "Android"),
+    ("Windows", "Windows"),
+    ("Mac OS X", "Mac"),
+    ("Linux", "Linux"),
+)
+
+
+def _is_of_password(problems: Mapping[str, Problem]) -> bool:
+    return bool(problems.keys() & {"old_password", "new_password", "new_again"})

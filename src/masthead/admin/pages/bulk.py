@@ -1,0 +1,153 @@
+"""One change of many posts: publish, unpublish, tag or delete what is selected."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from masthead.admin.endpoint import Answer, Moved, Shown
+from masthead.admin.pages.posts import Filters
+from masthead.admin.request import AdminRequest
+from masthead.errors import BadRequest, Invalid, NotFound
+from masthead.posts.collection import posts
+from masthead.records.engine import ListRequest
+from masthead.records.write.publication import DRAFT, PUBLISHED
+from masthead.records.write.unit import Unit
+
+SELECT = "select."
+"""Begins the name of a row's checkbox; the id of its post follows."""
+MAX_POSTS = 5_000
+"""In one request, so that it ends before a browser gives up."""
+PER_UNIT = 100
+"""Changes of others need not wait for all of it."""
+
+DONE = {
+    "publish": "published",
+    "unpublish": "unpublished",
+    "tag": "tagged",
+    "untag": "changed",
+    "delete": "deleted",
+}
+_STATUS = {"publish": PUBLISHED, "unpublish": DRAFT}
+
+
+async def change_selected(request: AdminRequest) -> Answer:
+    form = request.form
+    filters = Filters.of(form)
+    action = form.get("action", "")
+    if action not in DONE:
+        raise BadRequest("Choose what to do with the selected posts.")
+    is_all = form.get("all") == "1"
+    chosen = await _matching(request, filters) if is_all else list(_ticked(request))
+    if not chosen:
+        return Moved(filters.url(), "No post was selected.")
+    tag = form.get("tag_name", "").strip()
+    needs_tag = action in ("tag", "untag") and not tag
+    if needs_tag or ((is_all or action == "delete") and "confirmed" not in form):
+        return _question(request, filters, action, chosen, is_all=is_all)
+    try:
+        changed = await _change(request, chosen, action, tag)
+    except Invalid as error:
+        if action not in ("tag", "untag") or "tags" not in error.problems:
+            raise
+        problem = error.problems["tags"].message
+        return _question(request, filters, action, chosen, is_all=is_all, problem=problem)
+    return Moved(filters.url(), _sentence(action, changed, len(chosen)))
+
+
+def _ticked(request: AdminRequest) -> Iterator[str]:
+    return (name.removeprefix(SELECT) for name in request.form if name.startswith(SELECT))
+
+
+async def _matching(request: AdminRequest, filters: Filters) -> list[str]:
+    """The ids of all posts that the list shows on its pages."""
+    found: list[str] = []
+    after: tuple[str, str] | None = None
+    while len(found) < MAX_POSTS:
+        wanted = ListRequest(
+            per_page=min(1_000, MAX_POSTS - len(found)),
+            filter=filters.condition(),
+            search=filters.q,
+            after=after,
+            names=frozenset({"created"}),
+            skip_total=True,
+        )
+        page = await request.records.page(request.caller, posts, wanted)
+        if not page.items:
+            break
+        found += [each["id"] for each in page.items]
+        after = page.items[-1]["created"], page.items[-1]["id"]
+    return found
+
+
+def _question(
+    request: AdminRequest,
+    filters: Filters,
+    action: str,
+    chosen: Sequence[str],
+    *,
+    is_all: bool,
+    problem: str = "",
+) -> Shown:
+    values: dict[str, Any] = {
+        "filters": filters,
+        "action": action,
+        "count": len(chosen),
+        "is_all": is_all,
+        "ticked": [] if is_all else [f"{SELECT}{each}" for each in chosen],
+        "tag_name": request.form.get("tag_name", ""),
+        "problem": problem,
+        "back": filters.url(),
+        "has_limit": is_all and len(chosen) == MAX_POSTS,
+    }
+    return Shown("posts/bulk.html", _TITLES[action], values, status=422 if problem else 200)
+
+
+_TITLES = {
+    "publish": "Publish these posts?",
+    "unpublish": "Unpublish these posts?",
+    "tag": "Tag these posts",
+    "untag": "Remove a tag",
+    "delete": "Delete these posts?",
+}
+
+
+async def _change(request: AdminRequest, chosen: Sequence[str], action: str, tag: str) -> int:
+    """How many were changed. One that is gone, or is not the caller's to change, is left out."""
+    changed = 0
+    for start in range(0, len(chosen), PER_UNIT):
+        async with request.records.unit(request.caller) as unit:
+            for post_id in chosen[start : start + PER_UNIT]:
+                try:
+                    changed += await _change_one(unit, post_id, action, tag)
+                except NotFound:
+                    continue
+    return changed
+
+
+async def _change_one(unit: Unit, post_id: str, action: str, tag: str) -> bool:
+    if action == "delete":
+        await unit.delete(posts, post_id)
+        return True
+    found = await unit.find(posts, {"id": post_id}, limit=1)
+    if not found:
+        raise NotFound
+    [old] = found
+    if action in _STATUS:
+        given: dict[str, Any] = {"status": _STATUS[action]}
+    else:
+        others = [each for each in old["tags"] if each != tag]
+        given = {"tags": [*others, tag] if action == "tag" else others}
+        if action == "tag" and tag in old["tags"]:
+            given = {}
+    record = await unit.update(posts, post_id, given)
+    return bool(record["version"] != old["version"])
+
+
+def _sentence(action: str, changed: int, asked: int) -> str:
+    if not changed:
+        return "Nothing had to be changed."
+    noun = "1 post is" if changed == 1 else f"{changed:,} posts are"
+    rest = asked - changed
+    left = f" {rest:,} stayed as they were." if rest > 1 else " One stayed as it was."
+    return f"{noun} {DONE[action]}." + (left if rest else "")

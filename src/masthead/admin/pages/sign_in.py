@@ -1,0 +1,131 @@
+"""Signing in and out, and the way to a new password."""
+
+from __future__ import annotations
+
+import re
+
+from masthead.admin.endpoint import Answer, Moved, Shown, session_cookie, sign_in_staff
+from masthead.admin.request import AdminRequest
+from masthead.errors import BadRequest, Invalid, MastheadError, RateLimited
+from masthead.identity.sessions import ADMIN_COOKIE, end_cookie
+from masthead.identity.tenants import superusers
+from masthead.records.collection import Record
+from masthead.records.fields.base import FieldError
+from masthead.web.errors import retry_after
+
+_OURS = re.compile(r"/admin(?:[/?].*)?\Z")
+WRONG = "The e-mail address or the password is wrong."
+WRONG_HERE = f"{WRONG} With accounts at several sites, sign in at the site's own address."
+
+
+async def sign_in_form(request: AdminRequest) -> Answer:
+    if request.is_signed_in:
+        return Moved(only_ours(request.query.get("next", "")))
+    return _form(request, only_ours(request.query.get("next", "")))
+
+
+async def sign_in(request: AdminRequest) -> Answer:
+    email, password = request.form.get("email", ""), request.form.get("password", "")
+    onward = only_ours(request.form.get("next", ""))
+    context = request.context
+    try:
+        signed_in = await sign_in_staff(request, email, password)
+    except RateLimited as error:
+        return _form(request, onward, email, str(error), error)
+    except BadRequest as error:
+        return _form(request, onward, email, WRONG if context.tenant else WRONG_HERE, error)
+    return Moved(onward, cookies=(session_cookie(request, signed_in),))
+
+
+async def sign_out(request: AdminRequest) -> Answer:
+    sign_ins = request.services.accounts.sign_ins
+    await sign_ins.end(superusers, request.account, request.caller.sign_in)
+    cookie = end_cookie(ADMIN_COOKIE, secure=request.context.is_https)
+    return Moved("/admin/sign-in", "You are signed out.", cookies=(cookie,))
+
+
+async def forgot_form(request: AdminRequest) -> Answer:
+    return _forgot(request)
+
+
+async def forgot(request: AdminRequest) -> Answer:
+    typed = request.form.get("email", "")
+    try:
+        email = superusers.by_name["email"].check(typed)
+    except FieldError as error:
+        return _forgot(request, typed, error.problem.message)
+    try:
+        await request.services.resets.request(
+            superusers, request.context.tenant_id, email, request.context.address
+        )
+    except RateLimited as error:
+        return _forgot(request, typed, str(error), error)
+    return Shown("gate/forgot-sent.html", "Look into your inbox", {"email": email})
+
+
+async def reset_form(request: AdminRequest) -> Answer:
+    account = await request.services.resets.find(
+        superusers, request.context.tenant_id, request.query.get("token", "")
+    )
+    return _reset_page(account)
+
+
+async def reset(request: AdminRequest) -> Answer:
+    resets, context = request.services.resets, request.context
+    token = request.query.get("token", "")
+    account = await resets.find(superusers, context.tenant_id, token)
+    given = {
+        "password": request.form.get("password", ""),
+        "passwordConfirm": request.form.get("passwordConfirm", ""),
+    }
+    try:
+        await resets.confirm(superusers, context.tenant_id, token, given, context.address)
+    except Invalid as error:
+        return _reset_page(account, error)
+    return Shown("gate/reset-done.html", "Your password is set", {"email": account["email"]})
+
+
+def _reset_page(account: Record, error: Invalid | None = None) -> Shown:
+    """Also for one who was invited and has no password yet."""
+    problems = error.problems if error else {}
+    is_first = not account["password_hash"]
+    values = {
+        "email": account["email"],
+        "is_first": is_first,
+        "problems": {name: each.message for name, each in problems.items()},
+    }
+    title = "Choose a password" if is_first else "Choose a new password"
+    return Shown("gate/reset.html", title, values, status=422 if error else 200)
+
+
+def _form(
+    request: AdminRequest,
+    onward: str,
+    email: str = "",
+    problem: str = "",
+    error: MastheadError | None = None,
+) -> Shown:
+    status = 200
+    if error is not None:
+        status = 429 if isinstance(error, RateLimited) else 422
+    values = {"next": onward, "email": email, "problem": problem}
+    headers = tuple(retry_after(status, error))
+    title = f"Sign in to {request.site_name}"
+    return Shown("gate/sign-in.html", title, values, status, headers=headers)
+
+
+def _forgot(
+    request: AdminRequest, email: str = "", problem: str = "", error: MastheadError | None = None
+) -> Shown:
+    status = 200
+    if problem:
+        status = 429 if isinstance(error, RateLimited) else 422
+    values = {"email": email or request.query.get("email", ""), "problem": problem}
+    headers = tuple(retry_after(status, error))
+    return Shown("gate/forgot.html", "A new password", values, status, headers=headers)
+
+
+def only_ours(url: str) -> str:
+    """Only an address of the admin: a link to the sign-in must not lead to another site."""
+    is_ours = _OURS.match(url) and "\\" not in url and not url.startswith("/admin/sign-")
+    return url if is_ours else "/admin"

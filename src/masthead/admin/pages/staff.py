@@ -1,0 +1,163 @@
+"""The people who write and run the site: invited, given a role, and removed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from masthead.admin.endpoint import Answer, Moved, Shown
+from masthead.admin.forms import Ask, given_values, sentence_of, widgets
+from masthead.admin.request import AdminRequest
+from masthead.errors import BadRequest, Invalid, NotFound, Problem
+from masthead.identity.tenants import Role, superusers
+from masthead.records.collection import Record
+from masthead.records.engine import ListRequest
+
+ADDRESS = "/admin/staff"
+MAX_STAFF = 200
+ROLES: dict[str, str] = {
+    Role.OWNER: "Owner",
+    Role.EDITOR: "Editor",
+    Role.AUTHOR: "Author",
+}
+WHAT: dict[str, str] = {
+    Role.OWNER: "everything, settings and people included",
+    Role.EDITOR: "all posts, pages, media and comments, and the list of members",
+    Role.AUTHOR: "own posts",
+}
+_ASKS = (
+    Ask("email", "E-mail"),
+    Ask("name", "Name", "Shown with their posts; they can change it."),
+    Ask("role", "Role", choices=ROLES),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    id: str
+    name: str
+    email: str
+    role: str
+    has_password: bool
+    is_self: bool
+    since: str
+
+
+async def staff_page(request: AdminRequest) -> Answer:
+    return await _page(request)
+
+
+async def invite(request: AdminRequest) -> Answer:
+    given = given_values(request.caller, superusers, _ASKS, request.form)
+    try:
+        account = await request.services.invitations.invite(
+            request.caller, request.tenant_id, given, by=_name(request)
+        )
+    except Invalid as error:
+        return await _page(request, error.problems)
+    return Moved(ADDRESS, f"An invitation is on its way to {account['email']}.")
+
+
+async def invite_again(request: AdminRequest, account_id: str) -> Answer:
+    email = await request.services.invitations.repeat(
+        request.caller, request.tenant_id, account_id, by=_name(request)
+    )
+    return Moved(ADDRESS, f"Another invitation is on its way to {email}.")
+
+
+async def person_page(request: AdminRequest, account_id: str) -> Answer:
+    return await _person_page(request, await _account(request, account_id))
+
+
+async def save_person(request: AdminRequest, account_id: str) -> Answer:
+    account = await _account(request, account_id)
+    given = given_values(request.caller, superusers, _ASKS[1:], request.form)
+    try:
+        await request.records.update(request.caller, superusers, account_id, given)
+    except Invalid as error:
+        return await _person_page(request, account, error.problems)
+    except BadRequest as error:
+        return await _person_page(request, account, {"role": Problem("last_owner", str(error))})
+    return Moved(ADDRESS, "Saved.")
+
+
+async def remove(request: AdminRequest, account_id: str) -> Answer:
+    account = await _account(request, account_id)
+    try:
+        await request.records.delete(request.caller, superusers, account_id)
+    except BadRequest as error:
+        return await _person_page(request, account, {"role": Problem("last_owner", str(error))})
+    return Moved(ADDRESS, f"{account['email']} no longer has an account here.")
+
+
+def _name(request: AdminRequest) -> str:
+    return str(request.account["name"] or request.account["email"])
+
+
+async def _account(request: AdminRequest, account_id: str) -> Record:
+    return await request.records.get(request.caller, superusers, account_id)
+
+
+async def _page(request: AdminRequest, problems: Mapping[str, Problem] | None = None) -> Shown:
+    # Refuses one who may only read their own account.
+    request.records.check_may_create(request.caller, superusers)
+    wanted = ListRequest(per_page=MAX_STAFF, sort="name,email")
+    page = await request.records.page(request.caller, superusers, wanted)
+    without = await _without_password(request)
+    empty = {each.name: each.default_value() for each in superusers.fields}
+    typed = request.form if problems else None
+    values = {
+        "people": [
+            Person(
+                each["id"],
+                each["name"],
+                each["email"],
+                ROLES[each["role"]],
+                each["id"] not in without,
+                each["id"] == request.caller.id,
+                request.when(each["created"]),
+            )
+            for each in page.items
+        ],
+        "total": page.total,
+        "fields": widgets(
+            request.caller, superusers, _ASKS, empty | {"role": Role.AUTHOR}, typed, problems
+        ),
+        "roles": [(ROLES[role], what) for role, what in WHAT.items()],
+        "problems": _said(problems),
+    }
+    return Shown("staff/list.html", "People", values, status=422 if problems else 200)
+
+
+async def _without_password(request: AdminRequest) -> set[str]:
+    """Who has not taken the invitation yet: a hash is the engine's alone to read."""
+    found = await request.records.find(
+        superusers, {"password_hash": ""}, tenant_id=request.tenant_id, limit=MAX_STAFF
+    )
+    return {each["id"] for each in found}
+
+
+async def _person_page(
+    request: AdminRequest, account: Record, problems: Mapping[str, Problem] | None = None
+) -> Shown:
+    request.records.check_may_create(request.caller, superusers)
+    if account["tenant_id"] != request.tenant_id:
+        raise NotFound
+    typed = request.form if problems and request.form.get("role") else None
+    values = {
+        "account": account,
+        "is_self": account["id"] == request.caller.id,
+        "fields": widgets(request.caller, superusers, _ASKS[1:], account, typed, problems),
+        "problems": _said(problems),
+        "back": ADDRESS,
+        "roles": [(ROLES[role], what) for role, what in WHAT.items()],
+    }
+    title = account["name"] or account["email"]
+    return Shown("staff/person.html", title, values, status=422 if problems else 200)
+
+
+def _said(problems: Mapping[str, Problem] | None) -> dict[str, tuple[str, str]]:
+    labels = {ask.name: ask.label for ask in _ASKS}
+    return {
+        name: (labels.get(name, name), sentence_of(each)) for name, each in (problems or {}).items()
+    }

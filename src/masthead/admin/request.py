@@ -1,0 +1,207 @@
+"""One request to the admin: who is signed in, at which site, and what is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+from zoneinfo import ZoneInfo
+
+from starlette.requests import cookie_parser
+from starlette.types import Scope
+
+from masthead import clock
+from masthead.admin.environment import AdminTemplates, when
+from masthead.caller import Caller, Kind, guest, in_tenant
+from masthead.config.keyring import KeyRing
+from masthead.config.settings import Settings
+from masthead.errors import NotFound
+from masthead.identity.accounts import Accounts
+from masthead.identity.directory import Tenant, TenantDirectory
+from masthead.identity.sign_ins import Client
+from masthead.identity.tenants import superusers
+from masthead.ids import TenantId
+from masthead.password_reset.invitations import Invitations
+from masthead.password_reset.resets import PasswordResets
+from masthead.records.collection import Record
+from masthead.records.engine import Records
+from masthead.site.address import site_url
+from masthead.site.collection import site_settings
+from masthead.web.answers import header, header_list
+from masthead.web.forms import FormTokens
+from masthead.web.query_string import parse_query_string
+from masthead.web.request_context import RequestContext, request_context
+
+Identify = Callable[[Scope], Awaitable[Caller]]
+
+SITE_COOKIE = "mh_site"
+"""The site that an operator has chosen on the service's own host."""
+THEME_COOKIE = "mh_theme"
+KEYS_COOKIE = "mh_keys"
+THEMES = ("light", "dark")
+
+_STAFF = frozenset({Kind.OWNER, Kind.EDITOR, Kind.AUTHOR, Kind.OPERATOR})
+
+
+@dataclass(frozen=True, slots=True)
+class AdminServices:
+    records: Records
+    accounts: Accounts
+    resets: PasswordResets
+    invitations: Invitations
+    directory: TenantDirectory
+    settings: Settings
+    keyring: KeyRing
+    identify: Identify
+    """The caller of a request, by session cookie or token."""
+    form_tokens: FormTokens
+    templates: AdminTemplates
+
+
+@dataclass
+class AdminRequest:
+    services: AdminServices
+    context: RequestContext
+    scope: Scope
+    caller: Caller
+    """Staff of the site, an operator, or a guest who is not signed in."""
+    account: Record
+    """The caller's own; empty for a guest."""
+    site: Tenant | None
+    """None for an operator who has not chosen one, and for a guest on the service's own host."""
+    site_record: Record
+    """The site's settings; empty without a site."""
+    cookies: dict[str, str]
+    form: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def records(self) -> Records:
+        return self.services.records
+
+    @property
+    def is_signed_in(self) -> bool:
+        return self.caller.kind is not Kind.GUEST
+
+    @property
+    def is_operator(self) -> bool:
+        return self.caller.kind is Kind.OPERATOR
+
+    @property
+    def path(self) -> str:
+        path: str = self.scope["path"]
+        return path
+
+    @property
+    def address(self) -> str:
+        """The path with its query string."""
+        query = self.scope["query_string"].decode("latin-1")
+        return f"{self.path}?{query}" if query else self.path
+
+    @cached_property
+    def query(self) -> dict[str, str]:
+        return parse_query_string(self.scope["query_string"], "utf-8")
+
+    @property
+    def is_fragment(self) -> bool:
+        """htmx wants a part of the page. When it restores a page it wants all of it."""
+        is_restored = header(self.scope, b"hx-history-restore-request") == "true"
+        return header(self.scope, b"hx-request") == "true" and not is_restored
+
+    @property
+    def tenant(self) -> Tenant:
+        if self.site is None:
+            raise NotFound("This page belongs to a site. Choose one first.")
+        return self.site
+
+    @property
+    def tenant_id(self) -> TenantId:
+        return self.tenant.id
+
+    @property
+    def site_name(self) -> str:
+        if self.site is None:
+            return "Masthead"
+        return str(self.site_record.get("site_name") or self.site.name)
+
+    @property
+    def site_url(self) -> str:
+        if self.site is None:
+            return self.services.settings.base_url.rstrip("/")
+        domain = self.site_record.get("custom_domain", "")
+        return site_url(self.services.settings, self.site.slug, domain)
+
+    @property
+    def form_binding(self) -> str:
+        """What the token of a form is bound to. An operator may have pages of two sites open: a
+        form of one must not change the other."""
+        return f"{self.caller.sign_in} {self.site.id if self.site else ''}"
+
+    @cached_property
+    def time_zone(self) -> ZoneInfo:
+        return ZoneInfo(self.site_record.get("time_zone") or "UTC")
+
+    @cached_property
+    def now(self) -> datetime:
+        """In the site's time zone."""
+        return self.records.clock().astimezone(self.time_zone)
+
+    def local(self, text: str) -> datetime:
+        return clock.from_text(text).astimezone(self.time_zone)
+
+    def when(self, text: str) -> str:
+        return when(self.local(text), self.now)
+
+    @property
+    def theme(self) -> str:
+        chosen = self.cookies.get(THEME_COOKIE, "")
+        return chosen if chosen in THEMES else ""
+
+    @property
+    def client(self) -> Client:
+        return Client(self.context.address, header(self.scope, b"user-agent") or "")
+
+    @property
+    def has_single_keys(self) -> bool:
+        return self.cookies.get(KEYS_COOKIE) != "off"
+
+
+async def open_request(
+    services: AdminServices, scope: Scope, caller: Caller | None = None
+) -> AdminRequest:
+    """`caller` is one who has signed in during this request."""
+    context = request_context(scope)
+    cookies = cookie_parser(header_list(scope, b"cookie") or "")
+    if caller is None:
+        caller = await services.identify(scope)
+    if caller.kind not in _STAFF:
+        caller = guest(context.tenant_id)
+    site = await _site_of(services, context, caller, cookies)
+    if site is not None and caller.kind is Kind.OPERATOR:
+        caller = in_tenant(caller, site.id)
+    account = await _account_of(services, caller)
+    if not account:
+        caller = guest(context.tenant_id)
+    found = await services.records.find(site_settings, {}, tenant_id=site.id) if site else []
+    site_record = found[0] if found else {}
+    return AdminRequest(services, context, scope, caller, account, site, site_record, cookies)
+
+
+async def _site_of(
+    services: AdminServices, context: RequestContext, caller: Caller, cookies: dict[str, str]
+) -> Tenant | None:
+    """The host's; on the service's own host the account's, or the one that an operator chose."""
+    if context.tenant is not None:
+        return context.tenant
+    if caller.kind is Kind.OPERATOR:
+        chosen = cookies.get(SITE_COOKIE, "")
+        return await services.directory.by_id(chosen) if chosen else None
+    return await services.directory.by_id(caller.tenant_id) if caller.tenant_id else None
+
+
+async def _account_of(services: AdminServices, caller: Caller) -> Record:
+    if caller.kind is Kind.GUEST:
+        return {}
+    home = TenantId("") if caller.kind is Kind.OPERATOR else caller.tenant_id
+    found = await services.records.find(superusers, {"id": caller.id}, tenant_id=home)
+    return found[0] if found else {}

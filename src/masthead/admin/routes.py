@@ -1,0 +1,68 @@
+"""The addresses of the admin."""
+
+from __future__ import annotations
+
+from starlette.routing import Route
+
+from masthead.admin.endpoint import AdminPages, Answer, Moved, Shown, Who
+from masthead.admin.pages import account, appearance, bulk, post, posts, sign_in, staff, tenants
+from masthead.admin.pages.components import components
+from masthead.admin.pages.home import home
+from masthead.admin.pages.palette import palette
+from masthead.admin.request import AdminRequest
+from masthead.errors import NotFound
+from masthead.password_reset.resets import ADMIN_PATH
+
+
+def admin_routes(pages: AdminPages) -> list[Route]:
+    at, anyone, operators = pages.at, Who.ANYONE, Who.OPERATOR
+    return [
+        Route("/admin", at(get=home)),
+        Route("/admin/sign-in", at(get=sign_in.sign_in_form, post=sign_in.sign_in, who=anyone)),
+        Route("/admin/sign-out", at(post=sign_in.sign_out, anywhere=True)),
+        Route("/admin/forgot", at(get=sign_in.forgot_form, post=sign_in.forgot, who=anyone)),
+        Route(ADMIN_PATH, at(get=sign_in.reset_form, post=sign_in.reset, who=Who.MAILED)),
+        Route("/admin/posts", at(get=posts.posts_list)),
+        Route("/admin/posts/bulk", at(post=bulk.change_selected)),
+        Route(
+            "/admin/posts/new",
+            at(get=post.new_post_form, post=post.new_post, limit=post.MAX_FORM),
+        ),
+        Route(
+            "/admin/posts/{id}",
+            at("id", get=post.post_form, post=post.save_post, limit=post.MAX_FORM),
+        ),
+        Route(
+            "/admin/posts/{id}/delete",
+            at("id", get=post.delete_form, post=post.delete_post),
+        ),
+        Route(
+            "/admin/account", at(get=account.account_page, post=account.save_profile, anywhere=True)
+        ),
+        Route("/admin/account/sign-ins", at(post=account.end_others, anywhere=True)),
+        Route("/admin/account/sign-ins/{id}", at("id", post=account.end_sign_in, anywhere=True)),
+        Route("/admin/account/password", at(post=account.change_password, anywhere=True)),
+        Route("/admin/account/keys", at(post=appearance.choose_keys, anywhere=True)),
+        Route("/admin/staff", at(get=staff.staff_page, post=staff.invite)),
+        Route("/admin/staff/{id}", at("id", get=staff.person_page, post=staff.save_person)),
+        Route("/admin/staff/{id}/invite", at("id", post=staff.invite_again)),
+        Route("/admin/staff/{id}/remove", at("id", post=staff.remove)),
+        Route("/admin/theme", at(post=appearance.choose_theme, anywhere=True)),
+        Route("/admin/palette", at(get=palette, anywhere=True)),
+        Route("/admin/more", at(get=_more, anywhere=True)),
+        Route("/admin/tenants", at(get=tenants.tenants_page, who=operators)),
+        Route("/admin/tenants/{id}", at("id", post=tenants.choose_tenant, who=operators)),
+        Route("/admin/components", at(get=components, who=operators)),
+        # Last, because the first route that matches is taken.
+        Route("/admin/{rest:path}", at(get=_nothing, anywhere=True)),
+    ]
+
+
+async def _more(_: AdminRequest) -> Answer:
+    return Shown("more.html", "More")
+
+
+async def _nothing(request: AdminRequest) -> Answer:
+    if request.path == "/admin/":
+        return Moved("/admin")
+    raise NotFound

@@ -1,0 +1,68 @@
+// Small things of every page: the switch of light and dark, buttons that say that they work,
+// counters of characters, messages that go by themselves, and copying.
+for (const each of document.querySelectorAll("[data-theme-switch]")) {
+  each.addEventListener("click", () => {
+    const isDark = getComputedStyle(document.documentElement).colorScheme === "dark"
+      || (!document.documentElement.dataset.theme && matchMedia("(prefers-color-scheme: dark)").matches);
+    each.value = isDark ? "light" : "dark";
+  });
+}
+
+// After the submit itself, so that the button's value is sent along.
+document.addEventListener("submit", (event) => {
+  const button = event.submitter;
+  if (!button?.dataset.busy) return;
+  if (button.getAttribute("aria-disabled") === "true") {
+    event.preventDefault();
+    return;
+  }
+  const said = button.lastChild.textContent;
+  button.setAttribute("aria-disabled", "true");
+  button.lastChild.textContent = button.dataset.busy;
+  // A page that is shown again, by the way back, is ready again.
+  addEventListener("pageshow", () => {
+    button.removeAttribute("aria-disabled");
+    button.lastChild.textContent = said;
+  }, { once: true });
+});
+
+for (const each of document.querySelectorAll("[data-count-of]")) {
+  const field = document.getElementById(each.dataset.countOf);
+  const max = Number(each.dataset.max);
+  field.addEventListener("input", () => {
+    const length = [...field.value].length;
+    each.textContent = length > max ? `${length}/${max}, ${length - max} too many` : `${length}/${max}`;
+    each.classList.toggle("bad", length > max);
+  });
+}
+
+customElements.define("mh-toast", class extends HTMLElement {
+  connectedCallback() {
+    setTimeout(() => this.remove(), 8000);
+  }
+});
+
+customElements.define("mh-copy", class extends HTMLElement {
+  connectedCallback() {
+    this.hidden = false;
+    const said = this.querySelector("[role=status]");
+    this.querySelector("button").addEventListener("click", async () => {
+      await navigator.clipboard.writeText(this.parentElement.querySelector("pre").textContent);
+      said.textContent = "Copied";
+    });
+  }
+});
+
+// On a phone the filters wait behind their button. Without script they are open.
+if (matchMedia("(max-width: 48rem)").matches)
+  for (const each of document.querySelectorAll(".filter-sheet")) each.open = false;
+
+document.getElementById("problems")?.focus();
+for (const each of document.querySelectorAll("textarea.page-title")) {
+  // A title has no line breaks: Enter goes to the text.
+  each.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || event.isComposing) return;
+    event.preventDefault();
+    document.getElementById("content_html")?.focus();
+  });
+}

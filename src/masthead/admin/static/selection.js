@@ -1,0 +1,28 @@
+// The rows that are selected in a list: how many, all of them at once, and the wash behind them.
+document.addEventListener("change", (event) => {
+  const form = event.target.closest("form.selection");
+  if (!form) return;
+  if (event.target.matches("[data-select-all]"))
+    for (const each of boxes(form)) each.checked = event.target.checked;
+  show(form);
+});
+// After the reset itself.
+document.addEventListener("reset", (event) => {
+  if (event.target.matches("form.selection")) setTimeout(() => show(event.target));
+});
+// A browser that goes back keeps the ticks of before.
+addEventListener("pageshow", () => document.querySelectorAll("form.selection").forEach(show));
+
+function boxes(form) {
+  return [...form.querySelectorAll("tbody input[type=checkbox]")];
+}
+
+function show(form) {
+  const all = boxes(form);
+  const ticked = all.filter((each) => each.checked);
+  for (const each of all) each.closest("tr").toggleAttribute("data-selected", each.checked);
+  const head = form.querySelector("[data-select-all]");
+  head.checked = ticked.length === all.length;
+  head.indeterminate = ticked.length > 0 && ticked.length < all.length;
+  form.querySelector("[data-selected-count]").textContent = ticked.length;
+}

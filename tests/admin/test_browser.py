@@ -1,0 +1,325 @@
+"""The admin in Chromium: accessible, whole at every width, by keys alone, and within its policy.
+
+Skipped where the machine has no Chromium.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import uvicorn
+from playwright.async_api import Browser, BrowserContext, Page, async_playwright, expect
+from tests.clients.node import HERE as CLIENTS
+from tests.clients.node import NODE
+from tests.conftest import _QuietServer
+from tests.databases import fresh_url
+from tests.reader.test_browser import AXE, CHROMIUM
+from tests.world import PASSWORD, Account, RunningClock, TenantWorld, World, open_world
+
+pytestmark = [
+    pytest.mark.skipif(
+        CHROMIUM is None,
+        reason="install chromium: these tests need a browser, and .ci/run installs it",
+    ),
+    # One browser for the file.
+    pytest.mark.xdist_group("chromium"),
+]
+
+LONG = "Donaudampfschifffahrtsgesellschaftskapitänsmützenabzeichenverordnung, in voller Länge"
+
+
+@dataclass(frozen=True)
+class Admin:
+    origin: str
+    browser: Browser
+    tenant: TenantWorld
+    owner: Account
+    operator: Account
+    post_id: str
+
+    async def opened(
+        self, account: Account | None, width: int = 1280, scheme: Any = "light", **more: Any
+    ) -> Page:
+        context = await self.browser.new_context(
+            viewport={"width": width, "height": 800}, color_scheme=scheme, **more
+        )
+        if account is not None:
+            cookie: Any = {"name": "pb_auth", "value": account.token, "url": self.origin}
+            await context.add_cookies([cookie])
+        return await context.new_page()
+
+    def pages(self) -> dict[str, str]:
+        """One of each kind, for an operator, who sees all of them."""
+        return {
+            "home": "/admin",
+            "nothing-found": "/admin/posts?q=zzzz",
+            "new": "/admin/posts/new",
+            "post": f"/admin/posts/{self.post_id}",
+            "delete": f"/admin/posts/{self.post_id}/delete",
+            "account": "/admin/account",
+            "more": "/admin/more",
+            "tenants": "/admin/tenants",
+            "components": "/admin/components",
+            "missing": "/admin/no-such-page",
+        }
+
+
+SEEN_EVERYWHERE = ("home", "account", "components")
+"""One of each kind, for what takes a second a page."""
+GATE = ("/admin/sign-in", "/admin/forgot")
+
+
+@pytest.fixture(scope="module")
+async def admin(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Admin]:
+    folder = tmp_path_factory.mktemp("admin")
+    world = await open_world(
+        fresh_url("sqlite", folder), folder, RunningClock(), MASTHEAD_DEFAULT_TENANT="demo"
+    )
+    config: Any = uvicorn.Config(world.http, port=0, log_config=None, lifespan="off", ws="none")
+    server = _QuietServer(config)
+    serving = asyncio.create_task(server.serve())
+    while not server.started:
+        await asyncio.sleep(0)
+    port = server.servers[0].sockets[0].getsockname()[1]
+    async with async_playwright() as playwright:
+        # Containers run tests as root, for whom Chromium's own sandbox can't start.
+        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield await _filled(world, f"http://127.0.0.1:{port}", browser)
+        await browser.close()
+    server.should_exit = True
+    await serving
+    await world.parts.close()
+
+
+async def _filled(world: World, origin: str, browser: Browser) -> Admin:
+    tenant = await world.new_tenant("Tideline", slug="demo")
+    owner = await tenant.owner(name="Nell Ashby")
+    author = await tenant.owner(name="Marguerite Oyelaran-Whitcombe", role="author")
+    for number in range(22):
+        await tenant.post(title=f"Story {number:02}", tags=["harbour"], authors=[author.id])
+    await tenant.published(title="Tomorrow's tides", published_at="2100-01-01T07:00:00Z")
+    live = await tenant.published(title=LONG, visibility="members", content_html="<p>Fog</p>" * 9)
+    comment = {"post_id": live["id"], "author_name": "Ana", "body": "Hm", "status": "pending"}
+    await tenant.create("comments", comment)
+    return Admin(origin, browser, tenant, owner, await world.operator(), live["id"])
+
+
+async def axe(page: Page) -> list[Any]:
+    await page.add_script_tag(path=AXE)
+    result = await page.evaluate("axe.run({resultTypes: ['violations']})")
+    return [(each["id"], [node["html"] for node in each["nodes"]]) for each in result["violations"]]
+
+
+@pytest.mark.parametrize(
+    ("names", "width", "scheme"),
+    [
+        (None, 1280, "light"),
+        (SEEN_EVERYWHERE, 1280, "dark"),
+        (SEEN_EVERYWHERE, 375, "light"),
+        (SEEN_EVERYWHERE, 375, "dark"),
+    ],
+    ids=["desktop-light", "desktop-dark", "phone-light", "phone-dark"],
+)
+async def test_axe_finds_nothing_and_nothing_scrolls_sideways(
+    admin: Admin, names: tuple[str, ...] | None, width: int, scheme: str
+) -> None:
+    # The policy forbids the script that axe is.
+    page = await admin.opened(admin.operator, width, scheme, bypass_csp=True)
+    found: dict[str, Any] = {}
+    wide: list[tuple[str, int, int]] = []
+
+    async def look(name: str) -> None:
+        if problems := await axe(page):
+            found[name] = problems
+        # 640 is 1280 at a zoom of 200 %.
+        for size in (320, 640, 900) if width == 1280 else (320, 375):
+            await page.set_viewport_size({"width": size, "height": 800})
+            reaches = await page.evaluate("document.documentElement.scrollWidth")
+            if reaches > size:
+                wide.append((name, size, reaches))
+        await page.set_viewport_size({"width": width, "height": 800})
+
+    for name, path in admin.pages().items():
+        if names is None or name in names:
+            await page.goto(admin.origin + path)
+            await look(name)
+    await page.goto(f"{admin.origin}/admin/posts")
+    await page.locator("tbody input[type=checkbox]").first.check()
+    await look("selected")
+    await page.goto(f"{admin.origin}/admin/posts/{admin.post_id}")
+    await page.fill("#slug", "not a slug")
+    await page.get_by_role("button", name="Update").click()
+    await expect(page.locator("#problems")).to_be_focused()
+    await look("problems")
+    await page.keyboard.press("Control+k")
+    await expect(page.locator("#palette [role=option]").first).to_be_visible()
+    await look("palette")
+    await page.context.clear_cookies(name="pb_auth")
+    for path in GATE if names is None else GATE[:1]:
+        await page.goto(admin.origin + path)
+        await look(path)
+    await page.context.close()
+    assert (found, wide) == ({}, [])
+
+
+def watched(page: Page) -> list[str]:
+    """What the policy refuses and what fails, while the page is used."""
+    refused: list[str] = []
+    page.on("console", lambda line: refused.append(line.text) if line.type == "error" else None)
+    page.on("pageerror", lambda error: refused.append(str(error)))
+    return refused
+
+
+async def test_a_morning_by_keys_alone(admin: Admin) -> None:
+    page = await admin.opened(None)
+    refused = watched(page)
+    await page.goto(f"{admin.origin}/admin/posts")
+    await expect(page).to_have_title("Sign in to Tideline · Tideline")
+    await page.focus("#email")
+    await page.keyboard.type(admin.owner.email)
+    await page.keyboard.press("Tab")
+    await page.keyboard.press("Tab")
+    await page.keyboard.type(PASSWORD)
+    await page.keyboard.press("Enter")
+    await expect(page.locator("h1")).to_contain_text("Posts")
+    # The first Tab shows the way past the navigation.
+    await page.keyboard.press("Tab")
+    assert await page.evaluate("document.activeElement.className") == "skip"
+    for _ in range(12):
+        shown = await page.evaluate(
+            "(() => { const style = getComputedStyle(document.activeElement);"
+            " return style.outlineStyle })()"
+        )
+        assert shown == "solid", await page.evaluate("document.activeElement.outerHTML")
+        await page.keyboard.press("Tab")
+    await page.evaluate("document.activeElement.blur()")
+    # Rows: down, down, select, up, select.
+    for key in ("j", "j", "x", "k", "x"):
+        await page.keyboard.press(key)
+    await expect(page.locator("[data-selected-count]")).to_have_text("2")
+    await expect(page.locator("tbody tr[data-selected]")).to_have_count(2)
+    # Search, as one types; the address follows.
+    await page.keyboard.press("/")
+    await page.keyboard.type("kapitänsmützen")
+    await expect(page.locator("tbody tr")).to_have_count(0)
+    await page.fill("#q", "Donaudampf*")
+    await expect(page.locator("tbody tr")).to_have_count(1)
+    assert "q=Donaudampf" in page.url
+    await page.reload()
+    await expect(page.locator("tbody tr")).to_have_count(1)
+    # The palette: a post by its words, then away.
+    await page.keyboard.press("Control+k")
+    await page.keyboard.type("Story 07")
+    await expect(page.locator("#palette [aria-selected=true]")).to_contain_text("Story 07")
+    await page.keyboard.press("Enter")
+    await expect(page.locator("#title")).to_have_value("Story 07")
+    # Saved by the key; the page says so.
+    await page.focus("#content_html")
+    await page.keyboard.type("<p>n / ? j k x</p>")
+    await page.keyboard.press("Control+s")
+    await expect(page.locator("mh-toast")).to_have_text("Saved.")
+    await expect(page.locator("#content_html")).to_have_value("<p>n / ? j k x</p>")
+    await page.keyboard.press("?")
+    await expect(page.locator("#keys")).to_be_visible()
+    await page.keyboard.press("Escape")
+    await page.keyboard.press("n")
+    await expect(page.locator("#title")).to_have_value("")
+    # Single keys off: the same key does nothing.
+    await page.goto(f"{admin.origin}/admin/account")
+    await page.focus("#single_keys")
+    await page.keyboard.press("Space")
+    await page.get_by_role("button", name="Save this choice").press("Enter")
+    await expect(page.locator("body")).to_have_attribute("data-single-keys", "off")
+    await page.keyboard.press("n")
+    await page.keyboard.press("?")
+    await expect(page.locator("#keys")).to_be_hidden()
+    await page.context.close()
+    assert refused == []
+
+
+async def test_the_switch_of_light_and_dark_shows_at_once_and_stays(admin: Admin) -> None:
+    page = await admin.opened(admin.owner, scheme="dark")
+    refused = watched(page)
+    await page.goto(f"{admin.origin}/admin")
+    for chosen in ("light", "dark"):
+        await page.get_by_role("button", name="Light or dark").click()
+        await expect(page.locator("html")).to_have_attribute("data-theme", chosen)
+        scheme = await page.evaluate("getComputedStyle(document.documentElement).colorScheme")
+        assert scheme == chosen
+    await page.context.close()
+    assert refused == []
+
+
+async def test_everything_works_without_script(admin: Admin) -> None:
+    page = await admin.opened(admin.owner, java_script_enabled=False)
+    await page.goto(f"{admin.origin}/admin/posts")
+    await page.select_option("[name=status]", "draft")
+    await page.get_by_role("button", name="Filter", exact=True).click()
+    assert "status=draft" in page.url
+    await page.get_by_role("link", name="Older").click()
+    row = page.locator("tbody tr").last
+    title = await row.locator("a").inner_text()
+    await row.locator("input").check()
+    await page.get_by_role("button", name="Publish", exact=True).click()
+    await expect(page.locator(".toast")).to_have_text("1 post is published.")
+    await page.goto(f"{admin.origin}/admin/posts?status=published")
+    await page.get_by_role("link", name=title).click()
+    await page.fill("#excerpt", "By hand")
+    await page.get_by_role("button", name="Update").click()
+    await expect(page.locator(".toast")).to_have_text("The change is live.")
+    await page.get_by_role("button", name="Unpublish").first.click()
+    await expect(page.locator(".toast")).to_have_text("It is a draft.")
+    await page.context.close()
+
+
+async def transferred(context: BrowserContext, url: str) -> float:
+    page = await context.new_page()
+    session = await context.new_cdp_session(page)
+    await session.send("Network.enable")
+    sizes: dict[str, float] = {}
+    session.on(
+        "Network.loadingFinished",
+        lambda event: sizes.update({event["requestId"]: event["encodedDataLength"]}),
+    )
+    await page.goto(url, wait_until="networkidle")
+    await page.close()
+    return sum(sizes.values())
+
+
+async def test_a_list_weighs_at_most_120_kb_and_20_the_second_time(admin: Admin) -> None:
+    page = await admin.opened(admin.owner)
+    address = f"{admin.origin}/admin/posts"
+    first = await transferred(page.context, address)
+    second = await transferred(page.context, address)
+    await page.context.close()
+    assert (first <= 120_000, second <= 20_000) == (True, True), (first, second)
+
+
+async def test_html_validate_finds_nothing(admin: Admin, tmp_path: Path) -> None:
+    page = await admin.opened(admin.operator, java_script_enabled=False)
+    for name, path in admin.pages().items():
+        answer = await page.request.get(admin.origin + path)
+        (tmp_path / f"{name}.html").write_text(await answer.text())
+    await page.context.clear_cookies()
+    for number, path in enumerate(GATE):
+        answer = await page.request.get(admin.origin + path)
+        (tmp_path / f"gate{number}.html").write_text(await answer.text())
+    await page.context.close()
+    rules = {"root": True, "extends": ["html-validate:standard"]}
+    (tmp_path / ".htmlvalidate.json").write_text(json.dumps(rules))
+    process = await asyncio.create_subprocess_exec(
+        str(NODE),
+        str(CLIENTS / "node_modules" / "html-validate" / "bin" / "html-validate.mjs"),
+        "--formatter=text",
+        str(tmp_path),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    output, errors = await process.communicate()
+    assert (process.returncode, (output + errors).decode()) == (0, "")

@@ -1,0 +1,206 @@
+"""The form of a post: what is written is saved, or nothing of it is lost."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from typing import Any
+
+import pytest
+from tests.admin.visitor import Visitor, hidden_in, staff
+from tests.world import TenantWorld
+
+from masthead.caller import system
+from masthead.editing.texts import POSTS, open_text, save_text
+from masthead.records.collection import Record
+
+
+@pytest.fixture
+async def browser(tenant: TenantWorld) -> Visitor:
+    return (await staff(tenant, "owner"))[0]
+
+
+async def stored(tenant: TenantWorld, post_id: str) -> Record:
+    records = tenant.world.parts.records
+    [post] = await records.find(
+        tenant.world.collection("posts"), {"id": post_id}, tenant_id=tenant.id
+    )
+    return post
+
+
+def filled(page: str) -> dict[str, str]:
+    """The fields of the form, as a browser sends them."""
+    form = hidden_in(page)
+    form |= {
+        name: unescape(value)
+        for name, value in re.findall(r'<input class="input" id="(\w+)"[^>]*value="([^"]*)"', page)
+    }
+    form |= {
+        name: unescape(text)
+        for name, text in re.findall(
+            r'<textarea[^>]* name="(\w+)"[^>]*>\n(.*?)</textarea>', page, re.S
+        )
+    }
+    form |= dict(re.findall(r'type="radio" name="(\w+)" value="(\w+)" checked', page))
+    return form | dict.fromkeys(re.findall(r'name="(authors\.\w+)" checked', page), "on")
+
+
+async def test_a_new_post_is_a_draft_until_it_is_published(
+    tenant: TenantWorld, browser: Visitor
+) -> None:
+    form = filled((await browser.get("/admin/posts/new")).text)
+    form |= {
+        "title": "Fog\nsignals",
+        "tags": "harbour, fog ,, harbour",
+        "content_html": "<p>Hm</p>",
+    }
+    answer = await browser.post("/admin/posts/new", form | {"action": "save"})
+    post_id = answer.headers["location"].rpartition("/")[2]
+    page = await browser.follow(answer)
+    assert "Saved." in page
+    post = await stored(tenant, post_id)
+    assert (post["title"], post["slug"], post["status"]) == ("Fog signals", "fog-signals", "draft")
+    assert post["tags"] == ["harbour", "fog"]
+    form = filled(page) | {"action": "publish"}
+    page = await browser.follow(await browser.post(f"/admin/posts/{post_id}", form))
+    assert "The post is published." in page
+    assert (await tenant.guest.get("/posts/fog-signals")).status_code == 200
+    form = filled(page) | {"action": "unpublish"}
+    await browser.follow(await browser.post(f"/admin/posts/{post_id}", form))
+    assert (await stored(tenant, post_id))["status"] == "draft"
+
+
+async def test_saving_the_form_as_it_is_changes_nothing(
+    tenant: TenantWorld, browser: Visitor
+) -> None:
+    author = await tenant.owner(role="author")
+    post = await tenant.published(
+        title='A "title" & <more>',
+        content_html="\n\n<p>a</p>\r\n<p>b</p>\n",
+        excerpt="\nFirst\nsecond",
+        tags=["a", "b"],
+        visibility="paid",
+        authors=[author.id],
+        seo_title="For <engines>",
+        featured_image="/media/x.png",
+    )
+    form = filled((await browser.get(f"/admin/posts/{post['id']}")).text)
+    assert (await browser.post(f"/admin/posts/{post['id']}", form)).status_code == 303
+    assert await stored(tenant, post["id"]) == await stored(tenant, post["id"]) | {
+        name: post[name] for name in post
+    }
+
+
+async def test_what_is_wrong_is_said_at_its_field_and_nothing_typed_is_lost(
+    tenant: TenantWorld, browser: Visitor
+) -> None:
+    await tenant.post(title="Taken", slug="taken")
+    post = await tenant.post(title="Mine")
+    form = filled((await browser.get(f"/admin/posts/{post['id']}")).text)
+    form |= {"title": " ", "slug": "ta ken", "excerpt": "x" * 501, "content_html": "<p>Long</p>"}
+    answer = await browser.post(f"/admin/posts/{post['id']}", form)
+    assert answer.status_code == 422
+    for name in ("title", "slug", "excerpt"):
+        assert f'id="{name}-error"' in answer.text
+        assert f'href="#{name}"' in answer.text
+    assert "501/500, 1 too many" in answer.text
+    assert filled(answer.text)["content_html"] == "<p>Long</p>"
+    again = filled(answer.text) | {"title": "Mine", "slug": "taken", "excerpt": ""}
+    answer = await browser.post(f"/admin/posts/{post['id']}", again)
+    assert "This value is taken." in answer.text
+    again = filled(answer.text) | {"slug": ""}
+    assert (await browser.post(f"/admin/posts/{post['id']}", again)).status_code == 303
+    assert (await stored(tenant, post["id"]))["content_html"] == "<p>Long</p>"
+
+
+async def test_two_people_in_conflict_see_both_texts(tenant: TenantWorld, browser: Visitor) -> None:
+    post = await tenant.post(title="Tides", content_html="<p>old</p>")
+    form = filled((await browser.get(f"/admin/posts/{post['id']}")).text)
+    await tenant.update("posts", post["id"], {"content_html": "<p>theirs</p>"})
+    mine = form | {"content_html": "<p>mine\n&amp;</p>", "action": "publish"}
+    answer = await browser.post(f"/admin/posts/{post['id']}", mine)
+    assert answer.status_code == 409
+    assert "&lt;p&gt;mine\n&amp;amp;&lt;/p&gt;" in answer.text
+    assert "&lt;p&gt;theirs&lt;/p&gt;" in answer.text
+    assert (await stored(tenant, post["id"]))["content_html"] == "<p>theirs</p>"
+    kept = hidden_in(answer.text)
+    assert (await browser.post(f"/admin/posts/{post['id']}", kept)).status_code == 303
+    after = await stored(tenant, post["id"])
+    assert (after["content_html"], after["status"]) == ("<p>mine\n&amp;</p>", "published")
+
+
+async def test_an_author_can_not_name_authors(tenant: TenantWorld) -> None:
+    browser, author = await staff(tenant, "author", name="Tobias")
+    other = await tenant.owner(name="Nell")
+    form = {"title": "Mine", f"authors.{other.id}": "on", "has_authors": "1"}
+    answer = await browser.post("/admin/posts/new", form)
+    post = await stored(tenant, answer.headers["location"].rpartition("/")[2])
+    assert post["authors"] == [author.id]
+    page = (await browser.get(answer.headers["location"])).text
+    assert "has_authors" not in page
+
+
+async def test_an_author_without_a_name_stays_one(tenant: TenantWorld) -> None:
+    nameless = await tenant.owner(role="author")
+    post = await tenant.post(title="Ours", authors=[nameless.id])
+    browser, _ = await staff(tenant, "editor")
+    form = filled((await browser.get(f"/admin/posts/{post['id']}")).text) | {"title": "Theirs"}
+    await browser.post(f"/admin/posts/{post['id']}", form)
+    after = await stored(tenant, post["id"])
+    assert (after["title"], after["authors"]) == ("Theirs", [nameless.id])
+
+
+async def test_deleting_asks_first(tenant: TenantWorld, browser: Visitor) -> None:
+    post = await tenant.post(title="Gone")
+    page = (await browser.get(f"/admin/posts/{post['id']}/delete")).text
+    assert "Keep it" in page
+    page = await browser.follow(await browser.post(f"/admin/posts/{post['id']}/delete"))
+    assert "is deleted." in page
+    assert (await browser.get(f"/admin/posts/{post['id']}")).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("form", "status"),
+    [({}, 409), ({"version": "x"}, 409), ({"version": "9" * 40}, 409), ({"action": "burn"}, 400)],
+)
+async def test_any_form_has_an_answer(
+    tenant: TenantWorld, browser: Visitor, form: dict[str, Any], status: int
+) -> None:
+    post = await tenant.post(title="Tides")
+    answer = await browser.post(f"/admin/posts/{post['id']}", {"title": "x", **form})
+    assert answer.status_code == status
+
+
+async def test_a_change_that_waits_is_shown_and_goes_live_with_the_form(
+    tenant: TenantWorld, browser: Visitor
+) -> None:
+    post = await tenant.published(title="Live", content_html="<p>live</p>")
+    records, caller = tenant.world.parts.records, system(tenant.id)
+    opened = await open_text(records, caller, POSTS, post["id"])
+    await save_text(records, caller, POSTS, post["id"], opened.version, {"title": "Waiting"})
+    page = (await browser.get(f"/admin/posts/{post['id']}")).text
+    assert "Changed, not live." in page
+    form = filled(page) | {"excerpt": "And this"}
+    await tenant.update("posts", post["id"], {"seo_title": "By a program"})
+    answer = await browser.post(f"/admin/posts/{post['id']}", form)
+    assert answer.status_code == 409
+    mine = hidden_in(answer.text)
+    assert (await browser.post(f"/admin/posts/{post['id']}", mine)).status_code == 303
+    after = await stored(tenant, post["id"])
+    assert (after["title"], after["excerpt"]) == ("Waiting", "And this")
+
+
+async def test_markup_in_any_field_stays_text(tenant: TenantWorld, browser: Visitor) -> None:
+    evil = "\"'><script>alert(1)</script><img src=x onerror=alert(1)>{{7*7}}"
+    post = await tenant.post(
+        title=evil,
+        excerpt=evil,
+        content_html=f"</textarea>{evil}",
+        tags=[evil],
+        seo_title=evil[:60],
+    )
+    for path in ("/admin", "/admin/posts", f"/admin/posts/{post['id']}", "/admin/palette?q=alert"):
+        page = (await browser.get(path, **{"hx-request": "true"} if "palette" in path else {})).text
+        assert "<script>alert" not in page
+        assert "<img src=x" not in page
+        assert "49" not in re.findall(r"onerror=alert\(1\)&gt;(\w+)", page)
