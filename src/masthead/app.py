@@ -107,6 +107,7 @@ from masthead.web.v1.call import V1Services
 from masthead.web.v1.errors import error_responder
 from masthead.web.v1.idempotency import Idempotency
 from masthead.web.v1.mount import mount as mount_v1
+from masthead.web.well_known import well_known_routes
 from masthead.webhooks import jobs as webhook_jobs
 from masthead.webhooks.actions import check_url
 from masthead.webhooks.collection import webhook_subscriptions
@@ -317,6 +318,7 @@ def http_app(parts: Parts) -> RequestMiddleware:
             *reset_routes(parts.resets),
             Route("/api/health", Health(parts.database, revision, parts.records.clock)),
             *admin_routes(admin),
+            *well_known_routes(parts.settings, parts.records.clock),
             *reader_routes(site),
             *accent_routes(),
             *assets_routes(*admin.services.templates.assets, *site.services.themes.assets.values()),
@@ -346,6 +348,8 @@ def site_pages(parts: Parts, services: RecordStoreServices) -> SitePages:
             parts.records,
             Themes(parts.settings.themes_dir),
             parts.settings,
+            parts.objects,
+            parts.images,
             partial(identify, services),
             partial(identify, services, only_member=True),
             services.read_limit,

@@ -336,3 +336,23 @@ class TestTranslations:
         )
         assert answer.status_code == 400
         assert "translations" in answer.json()["data"]
+
+
+@pytest.mark.parametrize(
+    ("language", "shown"),
+    [
+        ("", "5 November 2026"),
+        ("en-US", "November 5, 2026"),
+        ("de", "5. November 2026"),
+        ("pt-BR", "5 de novembro de 2026"),
+        ("ja", "2026年11月5日"),
+        ("tlh", "2026-11-05"),
+    ],
+)
+async def test_dates_are_in_the_sites_language(
+    tenant: TenantWorld, app: World, language: str, shown: str
+) -> None:
+    app.clock.moment = app.clock.moment.replace(year=2026, month=11, day=6)
+    await tenant.settings(language=language)
+    await tenant.published(title="Fog", published_at="2026-11-05T09:10:00.000Z")
+    assert f">{shown}</time>" in await page(tenant, "/posts/fog")

@@ -30,6 +30,7 @@ from masthead.config.values import (
     parse_address,
     parse_base_url,
     parse_choice,
+    parse_contact,
     parse_database_url,
     parse_domain,
     parse_existing_file,
@@ -120,6 +121,11 @@ class Settings:
     )
     themes_dir: Path | None = _setting(
         parse_path, "A folder of themes for the reader's site: see [Themes](themes.md)."
+    )
+    security_contact: str | None = _setting(
+        parse_contact,
+        "Whom to tell of a security problem, for `/.well-known/security.txt`: an address such as "
+        "`mailto:security@example.com` or an https URL.",
     )
     default_tenant: str | None = _setting(
         parse_slug, "Slug of the tenant that the bare host serves (a single-tenant install)."

@@ -198,6 +198,7 @@ def parse_retry_policy(text: str) -> RetryPolicy:
 
 
 _LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
+_CONTACT = re.compile(r"(?:mailto:[!-~]{1,200}@[!-~]{1,200}|https://[!-~]{1,400})")
 _DOMAIN = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(?:\.{_LABEL})*\Z")
 _SLUG = re.compile(rf"{_LABEL}\Z")
 
@@ -207,6 +208,12 @@ def parse_domain(text: str) -> str:
     if not _DOMAIN.match(domain):
         raise ValueError("must be a domain name without port, such as example.com")
     return domain
+
+
+def parse_contact(text: str) -> str:
+    if not _CONTACT.fullmatch(text):
+        raise ValueError("must be mailto: and an e-mail address, or an https URL")
+    return text
 
 
 def parse_slug(text: str) -> str:

@@ -39,13 +39,13 @@ async def thumb_key(store: ObjectStore, pool: ImagePool, key: str, size: str) ->
     spec = parse_thumb(size)
     assert spec is not None
     name = key.rpartition("/")[2]
-    stored_key = _key_beside(key, f"{spec}_{name}")
+    stored_key = key_beside(key, f"{spec}_{name}")
     return await _stored(store, pool, key, stored_key, lambda file: make_thumb(file, spec))
 
 
 async def copy_key(store: ObjectStore, pool: ImagePool, key: str, copy: Copy) -> str:
     """The key of the copy; the original's key if it can't be made."""
-    stored_key = _key_beside(key, str(copy))
+    stored_key = key_beside(key, str(copy))
     return await _stored(
         store, pool, key, stored_key, lambda file: make_copies(file, (copy,))[copy]
     )
@@ -58,7 +58,7 @@ async def store_copies(
     async with pool.tenant_slot(key.partition("/")[0]):
         made = await _make(store, pool, key, lambda file: make_copies(file, copies))
         for copy, content in made.items():
-            stored_key = _key_beside(key, str(copy))
+            stored_key = key_beside(key, str(copy))
             await store.put(stored_key, content)
             await _check_original(store, key, stored_key)
     return {copy: len(content) for copy, content in made.items()}
@@ -66,10 +66,11 @@ async def store_copies(
 
 async def remove_copies(store: ObjectStore, key: str, copies: Collection[Copy]) -> None:
     for copy in copies:
-        await store.delete(_key_beside(key, str(copy)))
+        await store.delete(key_beside(key, str(copy)))
 
 
-def _key_beside(key: str, name: str) -> str:
+def key_beside(key: str, name: str) -> str:
+    """The key of what is made from a stored file, and removed with it."""
     folder, _, original = key.rpartition("/")
     return f"{folder}/{THUMBS}{original}/{name}"
 

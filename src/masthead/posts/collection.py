@@ -30,6 +30,7 @@ from masthead.records.fields.text import Slug, Text, Url
 from masthead.records.fields.translations import TRANSLATIONS
 from masthead.records.fields.values import Select
 from masthead.records.write.publication import (
+    PUBLISHED,
     PUBLISHED_AT,
     SCHEDULED_FOR,
     STATUS,
@@ -42,6 +43,7 @@ from masthead.records.write.publication import (
 )
 from masthead.records.write.revisions import FIELDS as REVISION_FIELDS
 from masthead.records.write.revisions import revisions_of, snapshots_of, stamp_revision
+from masthead.records.write.unit import file_key
 from masthead.records.write.working_copies import working_copies_of
 
 # Without the last two conditions public drafts and scheduled posts would be readable too early.
@@ -102,16 +104,24 @@ def post_events(change: Change) -> Iterator[Event]:
 
 def post_jobs(change: Change) -> Iterator[Later]:
     """A scheduled post is published at its time. A published post whose slug has changed stays
-    reachable at its old address."""
+    reachable at its old address. What was drawn for a post goes with it."""
     if was_scheduled(change):
         at = change.record["scheduled_for"]
         yield Later("posts.publish", {"id": change.record["id"]}, run_at=at)
+    if change.new is None and change.record["status"] == PUBLISHED:
+        key = share_file(change.record["tenant_id"], change.record["id"])
+        yield Later("files.remove", {"keys": [key]})
     if stays_published(change):
         assert change.old is not None
         assert change.new is not None
         old, new = (f"/posts/{quote(each['slug'])}" for each in (change.old, change.new))
         if old != new:
             yield Later("site.redirect", {"old": old, "new": new})
+
+
+def share_file(tenant_id: str, post_id: str) -> str:
+    """The key beside which the post's share picture is stored. There is no file of that key."""
+    return file_key(tenant_id, posts, post_id, "share")
 
 
 def post_snapshots(change: Change) -> Iterator[Snapshot]:

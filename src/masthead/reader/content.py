@@ -42,9 +42,10 @@ async def displayed(request: SiteRequest, html: str, *, starts_page: bool = Fals
     return writer.run()
 
 
-async def in_a_feed(html: str, site_url: str) -> Markup:
-    """With whole addresses, and nothing that needs the site's style sheet."""
-    return _FeedWriter(await _tokens(html), site_url).run() if html else Markup("")
+async def in_a_feed(html: str, site_url: str) -> str:
+    """With whole addresses, and nothing that needs the site's style sheet. No `Markup`: in XML it
+    is a text, which is escaped."""
+    return str(_FeedWriter(await _tokens(html), site_url).run()) if html else ""
 
 
 async def _tokens(html: str) -> list[Token]:

@@ -67,6 +67,7 @@ class Document:
 
     body: bytes
     content_type: bytes
+    status: int = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,8 +145,7 @@ class SitePages:
                 request.tenant_id, posts, (PUBLISHED_LIST, ""), request.now
             )
             self._cache.put(key, version, answer.body, answer.tag, answer.headers, until=until)
-        status = result.status if isinstance(result, Drawn) else 200
-        await self._send(scope, send, status, answer, visit)
+        await self._send(scope, send, result.status, answer, visit)
 
     async def send_personal(self, scope: Scope, send: Send, make: Making) -> None:
         """A page for one reader, or the answer to their form."""
@@ -184,8 +184,7 @@ class SitePages:
             return
         answer = self._answer(0, request, result)
         answer.tag = b""
-        status = result.status if isinstance(result, Drawn) else 200
-        await self._send(scope, send, status, answer, visit, is_personal=True)
+        await self._send(scope, send, result.status, answer, visit, is_personal=True)
 
     async def _send(
         self,
@@ -214,7 +213,7 @@ class SitePages:
         tag = b'"%d-%d-%s"' % (version, request.audience, self.services.themes.fingerprint)
         if isinstance(result, Document):
             headers = [(b"content-type", result.content_type)]
-            return CachedAnswer(version, result.body, tag, headers)
+            return CachedAnswer(version, result.body, tag if result.status == 200 else b"", headers)
         chrome = chrome_of(request, result.head)
         theme = request.site_record["theme"]
         body = self.services.themes.render(theme, result.template, chrome, result.page).encode()

@@ -13,7 +13,6 @@ from urllib.parse import quote
 
 import msgspec
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
 
 from masthead.errors import NotFound
 from masthead.posts.collection import posts
@@ -44,7 +43,7 @@ class Entry:
     updated: str
     rfc822: str
     summary: str
-    html: Markup
+    html: str
     authors: tuple[str, ...]
     tags: tuple[str, ...]
     image: str
@@ -98,7 +97,7 @@ def _item(entry: Entry) -> dict[str, object]:
         "tags": list(entry.tags),
     }
     if entry.html:
-        item["content_html"] = str(entry.html)
+        item["content_html"] = entry.html
     else:
         item["content_text"] = entry.summary
     if entry.summary:

@@ -18,12 +18,14 @@ from masthead.identity.directory import Tenant
 from masthead.identity.tenants import tenants
 from masthead.ids import TenantId
 from masthead.limits.read_limits import ReadLimit
+from masthead.media.images import ImagePool
 from masthead.members.collection import blog_members
 from masthead.payments.checkout import Checkouts
 from masthead.reader.themes import Themes
 from masthead.records.collection import Record
 from masthead.records.engine import Records
 from masthead.site.collection import site_settings
+from masthead.storage.objects import ObjectStore
 from masthead.web.forms import FormTokens
 from masthead.web.request_context import request_context
 
@@ -37,6 +39,8 @@ class ReaderServices:
     records: Records
     themes: Themes
     settings: Settings
+    objects: ObjectStore
+    images: ImagePool
     identify: Identify
     """The caller of a request, by session cookie or token."""
     identify_member: Identify

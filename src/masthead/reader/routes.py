@@ -12,6 +12,7 @@ from masthead.reader.machines import robots, sitemap_index, sitemap_month, sitem
 from masthead.reader.pages.home import home
 from masthead.reader.pages.lists import archive, author, search, tag
 from masthead.reader.pages.plans import PLANS, billing, plans, upgrade
+from masthead.reader.pages.share import oembed, share_picture
 from masthead.reader.pages.texts import post, text_page
 from masthead.reader.request import SiteRequest
 from masthead.web.errors import unknown_path
@@ -34,6 +35,11 @@ def reader_routes(pages: SitePages) -> list[Route]:
         Route("/tags/{slug}/feed.xml", pages.endpoint(rss, "slug", for_guests=True)),
         Route("/tags/{slug}/atom.xml", pages.endpoint(atom, "slug", for_guests=True)),
         Route("/tags/{slug}/feed.json", pages.endpoint(json_feed, "slug", for_guests=True)),
+        Route("/oembed", pages.endpoint(oembed, for_guests=True)),
+        Route(
+            "/share/{slug}/{digest}.png",
+            pages.endpoint(share_picture, "slug", "digest", for_guests=True),
+        ),
         Route("/robots.txt", pages.endpoint(robots, for_guests=True)),
         Route("/sitemap.xml", pages.endpoint(sitemap_index, for_guests=True)),
         Route("/sitemap/pages.xml", pages.endpoint(sitemap_pages, for_guests=True)),

@@ -28,6 +28,7 @@ from jinja2 import (
 from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+from masthead.reader.dates import shown_date
 from masthead.reader.views import Chrome
 from masthead.web.assets import Assets
 
@@ -42,10 +43,6 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}", re.ASCII)
 _FAILURES = (
     *(TemplateError, AttributeError, TypeError, ValueError),
     *(LookupError, ArithmeticError, RuntimeError),
-)
-_MONTHS = (
-    *("January", "February", "March", "April", "May", "June", "July"),
-    *("August", "September", "October", "November", "December"),
 )
 
 
@@ -204,25 +201,9 @@ def _place(error: Exception, template: str) -> tuple[str, int]:
 
 @pass_context
 def _date(context: Context, value: datetime, form: str = "long") -> str:
-    """`long` is 15 November 2026, `short` 15 Nov 2026, `month` November 2026; `time` has both.
-
-    A site in another language than English gets numbers, which everybody reads: 2026-11-15.
-    """
-    language = _language(context)
-    if not language.startswith("en"):
-        return value.strftime(_NUMERIC[form])
-    name = _MONTHS[value.month - 1]
-    if form == "month":
-        return f"{name} {value.year}"
-    month = name if form == "long" else name[:3]
-    is_american = language.startswith("en-us")
-    day = (
-        f"{month} {value.day}, {value.year}" if is_american else f"{value.day} {month} {value.year}"
-    )
-    return f"{day}, {value:%H:%M}" if form == "time" else day
-
-
-_NUMERIC = {"long": "%Y-%m-%d", "short": "%Y-%m-%d", "month": "%Y-%m", "time": "%Y-%m-%d %H:%M"}
+    """In the site's language: `long` is 15 November 2026, `short` 15 Nov 2026, `month` November
+    2026; `time` has both."""
+    return shown_date(value, form, _language(context))
 
 
 def _language(context: Context) -> str:

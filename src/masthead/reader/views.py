@@ -135,6 +135,9 @@ class Head:
     description: str = ""
     canonical: str = ""
     image: str = ""
+    image_width: int = 0
+    """0 where the size is not known."""
+    image_height: int = 0
     kind: str = "website"
     """`website` or `article`, for Open Graph."""
     published: str = ""
@@ -142,6 +145,8 @@ class Head:
     data: str = ""
     """JSON-LD, in which no character can end a script element."""
     noindex: bool = False
+    embedding: str = ""
+    """Where another site learns how to embed the page (oEmbed)."""
     feeds: tuple[Link, ...] = ()
     translations: tuple[Link, ...] = ()
     """The same text in other languages, this one included: the label is the language's tag."""

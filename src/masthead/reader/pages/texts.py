@@ -9,29 +9,34 @@ import msgspec
 from masthead.errors import NotFound
 from masthead.pages.collection import pages
 from masthead.posts.collection import posts
+from masthead.reader import share_card
 from masthead.reader.cards import cards_of, local_time
 from masthead.reader.content import displayed
 from masthead.reader.endpoint import Drawn
 from masthead.reader.pages.lists import _equals
 from masthead.reader.plans import offer_of
 from masthead.reader.request import SiteRequest
+from masthead.reader.share_pictures import share_url
 from masthead.reader.site import json_ld, site_of
 from masthead.reader.views import Card, Head, Link, PostPage, Site, TextPage
 from masthead.records.collection import Collection, Record
 from masthead.records.engine import ListRequest
 
+SHARED_WIDTH = 1200
+"""A width that thumbs have."""
+
 
 async def post(request: SiteRequest, slug: str) -> Drawn:
-    record = await _by_slug(request, posts, slug)
+    record = await by_slug(request, posts, slug)
     [card] = await cards_of(request, [record])
     html = await displayed(request, record["content_html"], starts_page=card.picture is None)
     offer = None if card.is_open else await offer_of(request)
     page = PostPage(card, html, local_time(request, record["updated"]), offer=offer)
-    return Drawn("post.html", _post_head(site_of(request), record, card), page)
+    return Drawn("post.html", _post_head(request, record, card), page)
 
 
 async def text_page(request: SiteRequest, slug: str) -> Drawn:
-    record = await _by_slug(request, pages, slug)
+    record = await by_slug(request, pages, slug)
     html = await displayed(request, record["content_html"], starts_page=True)
     page = TextPage(record["title"], html)
     site = site_of(request)
@@ -42,7 +47,7 @@ async def text_page(request: SiteRequest, slug: str) -> Drawn:
     return Drawn("page.html", head, page)
 
 
-async def _by_slug(request: SiteRequest, collection: Collection, slug: str) -> Record:
+async def by_slug(request: SiteRequest, collection: Collection, slug: str) -> Record:
     wanted = ListRequest(per_page=1, filter=_equals("slug", slug), skip_total=True)
     found = await request.records.page(request.caller, collection, wanted)
     if not found.items:
@@ -50,10 +55,24 @@ async def _by_slug(request: SiteRequest, collection: Collection, slug: str) -> R
     return found.items[0]
 
 
-def _post_head(site: Site, post: Record, card: Card) -> Head:
+def shared_image(request: SiteRequest, post: Record, card: Card) -> tuple[str, int, int]:
+    """The address of the picture that other sites show, with its size or zeros; empty for none."""
+    site, picture = site_of(request), card.picture
+    if picture is None:
+        drawn = share_url(request, post)
+        return (site.url + drawn, *share_card.SIZE) if drawn else ("", 0, 0)
+    if picture.sources and picture.width > SHARED_WIDTH:
+        # Other sites refuse files of many megabytes.
+        height = round(picture.height * SHARED_WIDTH / picture.width)
+        return f"{site.url}{picture.src}?thumb={SHARED_WIDTH}x0", SHARED_WIDTH, height
+    return absolute(site, picture.src), picture.width, picture.height
+
+
+def _post_head(request: SiteRequest, post: Record, card: Card) -> Head:
+    site = site_of(request)
     url = site.url + card.url
     description = post["seo_description"] or card.excerpt[:160]
-    image = absolute(site, post["featured_image"])
+    image, image_width, image_height = shared_image(request, post, card)
     data = {
         "@context": "https://schema.org",
         "@type": "BlogPosting",
@@ -74,7 +93,10 @@ def _post_head(site: Site, post: Record, card: Card) -> Head:
         title=post["seo_title"] or f"{card.title} · {site.name}",
         description=description,
         image=image,
+        image_width=image_width,
+        image_height=image_height,
         kind="article",
+        embedding=f"{site.url}/oembed?url={quote(url, safe='')}",
         published=post["published_at"],
         modified=post["updated"],
         data=json_ld(data),

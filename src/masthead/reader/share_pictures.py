@@ -1,0 +1,42 @@
+"""The picture that other sites show for a post without one: its address, and its stored file."""
+
+from __future__ import annotations
+
+import hashlib
+from urllib.parse import quote
+
+from masthead.errors import NotFound
+from masthead.media.thumbs import key_beside
+from masthead.posts.collection import share_file
+from masthead.reader import share_card
+from masthead.reader.request import SiteRequest
+from masthead.reader.site import site_of
+from masthead.records.collection import Record
+
+
+def share_url(request: SiteRequest, post: Record) -> str:
+    """Changes with all that is drawn. Empty where the fonts have no glyphs for it."""
+    name, accent = site_of(request).name, request.site_record["accent_color"]
+    if not share_card.can_draw(post["title"]) and not share_card.can_draw(name):
+        return ""
+    drawn = "\0".join((share_card.DRAWING, name, post["title"], accent))
+    digest = hashlib.sha256(drawn.encode("utf-8", "replace")).hexdigest()[:16]
+    return f"/share/{quote(post['slug'])}/{digest}.png"
+
+
+async def stored_share_picture(request: SiteRequest, post: Record, digest: str) -> bytes:
+    """Drawn if it is not stored yet: one at a time for a site."""
+    store, pool = request.services.objects, request.services.images
+    key = key_beside(share_file(request.tenant_id, post["id"]), f"{digest}.png")
+    async with pool.tenant_slot(request.tenant_id):
+        try:
+            found = await store.get(key)
+            return b"".join([chunk async for chunk in found.chunks])
+        except NotFound:
+            pass
+        name, accent = site_of(request).name, request.site_record["accent_color"]
+        content = await pool.run(share_card.draw, name, post["title"], accent)
+        # That of an earlier title goes.
+        await store.delete_prefix(key.rpartition("/")[0])
+        await store.put(key, content, content_type="image/png")
+    return content
