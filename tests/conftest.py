@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 import uvicorn
+from structlog.dev import ConsoleRenderer, plain_traceback
 from tests.databases import database_url, fresh_url
 from tests.loop_time import LoopTime
 from tests.object_stores import s3_environ, s3_server
@@ -26,6 +27,8 @@ __all__ = ["database_url", "s3_environ", "s3_server"]
 
 def pytest_configure(config: pytest.Config) -> None:
     """The environment of the tests' processes and of those that they start."""
+    # The default shows the values of every frame, which takes a second.
+    ConsoleRenderer.get_active().exception_formatter = plain_traceback
     if hasattr(config, "workerinput"):
         return  # inherited
     # Each of them imports the whole service; compiling it again would be a fifth of that.
