@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -25,6 +25,11 @@ from masthead.ai.http import AiServices, ai_routes
 from masthead.ai.ledger import Ledger
 from masthead.ai.limits import AiLimits
 from masthead.ai.open_streams import OpenStreams
+from masthead.comments.discussion import Discussions
+from masthead.comments.emails import CommentEmails
+from masthead.comments.http import comment_mail_routes
+from masthead.comments.limits import CommentLimit
+from masthead.comments.mail_links import CommentMailLinks
 from masthead.comments.v1 import routes as comment_table
 from masthead.commerce.jobs import mark_abandoned
 from masthead.config.keyring import KeyRing
@@ -72,6 +77,7 @@ from masthead.privacy.limits import RequestLimit
 from masthead.privacy.service import Privacy, build_privacy
 from masthead.reader.accent_style import accent_routes
 from masthead.reader.endpoint import SitePages
+from masthead.reader.posted_comments import PostedComments
 from masthead.reader.request import ReaderServices
 from masthead.reader.routes import OtherAddresses, reader_routes
 from masthead.reader.themes import Themes
@@ -82,6 +88,7 @@ from masthead.record_api.routes import routes as record_routes
 from masthead.records.engine import Records
 from masthead.records.search.index import Indexer
 from masthead.records.versions import TenantVersions
+from masthead.records.write.unit import Unit, WrittenEvent
 from masthead.schema import registry, tables
 from masthead.site import redirects
 from masthead.site.address import Sites
@@ -162,9 +169,11 @@ async def build(settings: Settings, now: clock.Clock = clock.now) -> Parts:
     installation = await open_installation(settings, now)
     keyring, database, outbound = installation.keyring, installation.database, installation.outbound
     deliveries_queued = asyncio.Event()
+    mail = Outbox(database, keyring, settings, now)
+    comment_emails = CommentEmails(mail, CommentMailLinks(keyring), settings)
     records = installation.make_records(
         # It compiles its statements now, so that no write has to wait for that.
-        fan_out=Fanout(database, tables),
+        fan_out=partial(_fan_out, Fanout(database, tables), comment_emails),
         on_deliveries_queued=deliveries_queued.set,
         async_validators={webhook_subscriptions.name: partial(check_url, outbound)},
     )
@@ -172,7 +181,6 @@ async def build(settings: Settings, now: clock.Clock = clock.now) -> Parts:
     versions = TenantVersions(database)
     directory = TenantDirectory(records, site_settings, versions)
     sites, objects = Sites(records, settings), installation.objects
-    mail = Outbox(database, keyring, settings, now)
     accounts = Accounts(records, keyring, throttle, versions)
     streams = OutboundStreams(allow=settings.outbound_allow, ca_file=settings.outbound_ca_file)
     limit_store = open_limit_store(settings.redis_url, database, settings.data_dir, now)
@@ -202,6 +210,13 @@ async def build(settings: Settings, now: clock.Clock = clock.now) -> Parts:
         imports=ImportWork(),
         checkouts=Checkouts(Processor(streams, settings.payment_api_url), limit_store, now),
     )
+
+
+async def _fan_out(
+    webhooks: Fanout, emails: CommentEmails, unit: Unit, written: Sequence[WrittenEvent]
+) -> bool:
+    await emails(unit, written)
+    return await webhooks(unit, written)
 
 
 async def bring_up_to_date(settings: Settings) -> str:
@@ -315,6 +330,7 @@ def http_app(parts: Parts) -> RequestMiddleware:
             *member_routes(
                 Unsubscribe(parts.records, parts.keyring), parts.email_changes, parts.sites
             ),
+            *comment_mail_routes(parts.records, CommentMailLinks(parts.keyring), parts.sites),
             *reset_routes(parts.resets),
             Route("/api/health", Health(parts.database, revision, parts.records.clock)),
             *admin_routes(admin),
@@ -355,6 +371,8 @@ def site_pages(parts: Parts, services: RecordStoreServices) -> SitePages:
             services.read_limit,
             FormTokens(parts.keyring),
             parts.checkouts,
+            Discussions(parts.records, CommentLimit(parts.limit_store, parts.records.clock)),
+            PostedComments(parts.keyring, parts.records.clock),
         ),
         AnswerCache(parts.versions, parts.records.clock),
     )

@@ -86,3 +86,9 @@ def site(tenant_id: TenantId, audience: Audience) -> Caller:
 
 def system(tenant_id: TenantId | None = None) -> Caller:
     return Caller(Kind.SYSTEM, tenant_id)
+
+
+def service_of(tenant_id: TenantId) -> Caller:
+    """The service on behalf of one tenant. It may do what an owner may and no more: unlike the
+    system it changes nothing while the site is read-only."""
+    return Caller(Kind.OWNER, tenant_id)

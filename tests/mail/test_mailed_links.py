@@ -21,6 +21,8 @@ from masthead.webhooks.collection import webhook_subscriptions
 from masthead.webhooks.queue import NOTIFY_DISABLED
 
 SUBJECTS = {
+    "comment_answered": "Bob answered your comment",
+    "comment_posted": "New comment on ",
     "confirm_email": "Confirm your e-mail address for ",
     "email_in_use": "You already have an account at ",
     "email_changed": "Your e-mail address at ",
@@ -66,6 +68,7 @@ async def every_mail(office: Office, tenant: TenantWorld) -> list[EmailMessage]:
     await tenant.guest.post(reset, json={"email": ana.email})
     await disable_webhook(tenant)
     await pay(tenant, bob)
+    await discuss(tenant, ana)
     await owner.api.post(EXPORT, json={"type": "tenant"})
     await ana.api.post(DELETE, json=member_deletion(ana.id))
     await outsider(tenant).post(DELETE, json=deletion(tenant))
@@ -104,6 +107,18 @@ async def pay(tenant: TenantWorld, member: Account) -> None:
         await unit.enqueue(WELCOME, {"member_id": member.id})
 
 
+async def discuss(tenant: TenantWorld, member: Account) -> None:
+    """An answer to a member's comment that was approved, and a comment that waits."""
+    post = await tenant.published(title="Fog")
+    comments = tenant.world.collection("comments")
+    given = {"post_id": post["id"], "author_name": "Bob", "body": "Hello"}
+    stamped = {"member_id": member.id}
+    records = tenant.world.parts.records
+    first = await records.create(system(tenant.id), comments, given, stamped=stamped)
+    await tenant.create("comments", given | {"parent_id": first["id"]})
+    await tenant.create("comments", given | {"status": "pending"})
+
+
 async def queue_newsletter(tenant: TenantWorld, to: Account) -> None:
     parts = tenant.world.parts
     site = await parts.sites.of(tenant.id)
@@ -132,9 +147,12 @@ async def test_opening_a_link_of_an_email_changes_nothing(office: Office) -> Non
     assert {re.sub(r"/[a-z0-9]{15}\b", "/ID", urlsplit(link).path) for link in links} == {
         "",
         "/member/account",
+        "/member/approve-comment",
+        "/member/comment-mails",
         "/member/confirm-email",
         "/member/reset-password",
         "/member/unsubscribe",
+        "/posts/fog",
         "/api/gdpr/export/ID",
         "/api/gdpr/delete/ID/cancel",
         "/api/gdpr/delete/ID/confirm",

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from masthead.caller import Kind
+from masthead.comments.rules import check_may_comment, waits
 from masthead.errors import Forbidden
 from masthead.records.collection import (
     FREE,
@@ -13,6 +15,7 @@ from masthead.records.collection import (
     Counter,
     Event,
     Index,
+    Listing,
     Record,
     Save,
     SiteRules,
@@ -22,7 +25,10 @@ from masthead.records.fields.relation import OnDelete, Relation
 from masthead.records.fields.text import Email, Text
 from masthead.records.fields.values import Date, Select
 
-APPROVED = "approved"
+APPROVED, PENDING, SPAM = "approved", "pending", "spam"
+TEXT, DELETED = "text", "deleted"
+THREADS = "threads"
+"""The listing of a post's threads: the approved comments that answer none, by date."""
 
 
 def _payload(comment: Record) -> dict[str, Any]:
@@ -40,10 +46,13 @@ def _payload(comment: Record) -> dict[str, Any]:
 def comment_events(change: Change) -> Iterator[Event]:
     payload = _payload(change.record)
     if change.new is None:
-        yield Event("comment.deleted", payload)
+        if change.record["shown_as"] != DELETED:
+            yield Event("comment.deleted", payload)
         return
     if change.old is None:
         yield Event("comment.posted", payload)
+    if change.became("shown_as", DELETED):
+        yield Event("comment.deleted", payload)
     if change.became("status", APPROVED):
         yield Event("comment.approved", payload)
         if change.old is None or not change.old["first_approved_at"]:
@@ -51,25 +60,80 @@ def comment_events(change: Change) -> Iterator[Event]:
 
 
 def before_comment_save(save: Save) -> Mapping[str, Any]:
-    if save.old is None and not save.site.comments_enabled:
-        raise Forbidden("Comments are disabled on this site.")
-    if save.new["status"] == APPROVED and not save.new["first_approved_at"]:
-        return {"first_approved_at": save.now}
-    return {}
+    stamps: dict[str, Any] = {}
+    if save.old is None:
+        if not save.site.comments_enabled:
+            raise Forbidden("Comments are disabled on this site.")
+        if save.caller.kind is Kind.SITE:
+            check_may_comment(save.site, save.caller.audience)
+            if waits(save.site, save.caller.audience, save.new["body"]):
+                stamps["status"] = PENDING
+    status = stamps.get("status", save.new["status"])
+    if status == APPROVED and not save.new["first_approved_at"]:
+        stamps["first_approved_at"] = save.now
+    return stamps
+
+
+def threads(comment: Record) -> Iterator[Listing]:
+    if comment["status"] == APPROVED and not comment["parent_id"]:
+        yield Listing(THREADS, comment["post_id"], comment["created"])
 
 
 comments = Collection(
     "comments",
     (
         Relation(
-            name="post_id", to="posts", required=True, immutable=True, on_delete=OnDelete.CASCADE
+            name="post_id",
+            to="posts",
+            required=True,
+            immutable=True,
+            on_delete=OnDelete.CASCADE,
+            write=Access.SITE,
         ),
-        Text(name="author_name", required=True, max=100, personal=True),
-        Email(name="author_email", personal=True),
-        Text(name="body", required=True, max=5000, personal=True),
+        Text(name="author_name", required=True, max=100, personal=True, write=Access.SITE),
+        Email(name="author_email", personal=True, write=Access.SITE),
+        Text(name="body", required=True, max=5000, personal=True, write=Access.SITE),
         # Replies outlive a deleted comment: they move up one level.
-        Relation(name="parent_id", to="comments", same=("post_id",)),
-        Select(name="status", values=(APPROVED, "pending", "spam"), default=APPROVED),
+        Relation(
+            name="parent_id",
+            to="comments",
+            same=("post_id",),
+            root="thread_id",
+            immutable=True,
+            write=Access.SITE,
+        ),
+        Text(
+            name="thread_id",
+            max=15,
+            read=Access.SITE,
+            write=Access.ENGINE,
+            help="The comment that began the thread; empty for that one.",
+        ),
+        Select(name="status", values=(APPROVED, PENDING, SPAM), default=APPROVED),
+        Select(
+            name="shown_as",
+            values=(TEXT, DELETED),
+            default=TEXT,
+            read=Access.SITE,
+            write=Access.ENGINE,
+            help="`deleted`: its author deleted it after others had replied, so an empty entry "
+            "holds its place in the thread.",
+        ),
+        Text(
+            name="member_id",
+            max=15,
+            read=Access.SITE,
+            write=Access.ENGINE,
+            personal=True,
+            help="The member who wrote it while signed in.",
+        ),
+        Text(
+            name="staff_id",
+            max=15,
+            read=Access.SITE,
+            write=Access.ENGINE,
+            help="The account of the staff that wrote it while signed in.",
+        ),
         # So that `comment.received` fires only once per comment.
         Date(name="first_approved_at", read=Access.ENGINE, write=Access.ENGINE),
     ),
@@ -77,14 +141,28 @@ comments = Collection(
     editors=FREE,
     site=SiteRules(
         read="status = 'approved'",
-        fields=("post_id", "parent_id", "author_name", "body", "created"),
+        fields=(
+            "post_id",
+            "parent_id",
+            "thread_id",
+            "author_name",
+            "body",
+            "shown_as",
+            "member_id",
+            "staff_id",
+            "created",
+        ),
+        create="",
     ),
+    listings=threads,
     before_save=before_comment_save,
     events=comment_events,
-    counters=(Counter(by=("status",)), Counter(by=("post_id", "status"))),
+    counters=(Counter(by=("status",)), Counter(by=("post_id", "status", "shown_as"))),
     indexes=(
         Index(("post_id", "created", "id")),
         Index(("status", "created", "id")),
+        Index(("thread_id", "status", "created", "id")),
         Index(("author_email",), skip_empty="author_email"),
+        Index(("member_id",), skip_empty="member_id"),
     ),
 )

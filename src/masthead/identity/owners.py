@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from typing import Any
+
 from masthead.identity.tenants import Role, superusers, tenants
 from masthead.ids import TenantId
-from masthead.records.collection import Record
+from masthead.records.collection import Collection, Record
 from masthead.records.engine import Records
+from masthead.records.write.unit import Unit
+
+Find = Callable[[Collection, Mapping[str, Any]], Awaitable[list[Record]]]
 
 
 async def owner_of(records: Records, tenant_id: TenantId) -> Record | None:
     """The named owner, otherwise the first one; None if the tenant was erased meanwhile."""
-    found = await records.find(tenants, {"id": tenant_id}, tenant_id=tenant_id)
-    named = [each["owner_id"] for each in found if each["owner_id"]]
-    for by in [{"id": each} for each in named] + [{}]:
+    return await _owner(partial(records.find, tenant_id=tenant_id, limit=1), tenant_id)
+
+
+async def owner_in(unit: Unit) -> Record | None:
+    """The same for the unit's tenant, read in its transaction."""
+    return await _owner(partial(unit.find, limit=1), unit.tenant_id)
+
+
+async def _owner(find: Find, tenant_id: TenantId) -> Record | None:
+    named = [each["owner_id"] for each in await find(tenants, {"id": tenant_id})]
+    for by in [{"id": each} for each in named if each] + [{}]:
         # The named owner may have another role by now.
-        owners = await records.find(superusers, {**by, "role": Role.OWNER}, tenant_id=tenant_id)
-        if owners:
+        if owners := await find(superusers, {**by, "role": Role.OWNER}):
             return owners[0]
     return None

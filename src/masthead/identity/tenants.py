@@ -6,7 +6,7 @@ import re
 from enum import StrEnum
 
 from masthead.identity.plans import Plan
-from masthead.records.accounts import ACCOUNT_FIELDS
+from masthead.records.accounts import ACCOUNT_FIELDS, COMMENT_MAILS_OFF
 from masthead.records.collection import Collection, Index, Rules, SiteRules
 from masthead.records.fields.base import Access
 from masthead.records.fields.relation import Relation
@@ -42,6 +42,7 @@ superusers = Collection(
         Slug(name="slug", source="name", optional=True, write=Access.ADMIN),
         Text(name="bio", max=2000, personal=True),
         Url(name="picture", personal=True),
+        COMMENT_MAILS_OFF,
         *ACCOUNT_FIELDS,
     ),
     editors=Rules(read=SELF, update=SELF),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from masthead.records.accounts import ACCOUNT_FIELDS
+from masthead.records.accounts import ACCOUNT_FIELDS, COMMENT_MAILS_OFF
 from masthead.records.collection import Change, Collection, Counter, Event, Index, Record, Rules
 from masthead.records.fields.base import Access
 from masthead.records.fields.text import Email, Text
@@ -68,6 +68,7 @@ blog_members = Collection(
             personal=True,
             help="The customer's id at the payment processor.",
         ),
+        COMMENT_MAILS_OFF,
         *ACCOUNT_FIELDS,
     ),
     help="The readers of a site who can sign in, subscribe and pay.",

@@ -30,12 +30,14 @@ Answer = Callable[[TenantId, Site, dict[str, str], bool], Awaitable[Page]]
 
 def member_routes(unsubscribing: Unsubscribe, changes: EmailChanges, sites: Sites) -> list[Route]:
     return [
-        Route(unsubscribe.PATH, _MailedLink(sites, _unsubscribe_page(unsubscribing))),
-        Route(email_change.PATH, _MailedLink(sites, _confirm_page(changes))),
+        Route(unsubscribe.PATH, MailedLink(sites, _unsubscribe_page(unsubscribing))),
+        Route(email_change.PATH, MailedLink(sites, _confirm_page(changes))),
     ]
 
 
-class _MailedLink:
+class MailedLink:
+    """A link in an email: `answer` gets its query, and whether the page's button was pressed."""
+
     def __init__(self, sites: Sites, answer: Answer) -> None:
         self._sites = sites
         self._answer = answer
@@ -61,7 +63,7 @@ def _unsubscribe_page(unsubscribing: Unsubscribe) -> Answer:
         if not unsubscribing.is_genuine(tenant_id, email, query.get("token", "")):
             raise BadRequest(BAD_LINK)
         if not is_post:
-            return _page(
+            return link_page(
                 site,
                 "ready",
                 "Unsubscribe?",
@@ -69,7 +71,7 @@ def _unsubscribe_page(unsubscribing: Unsubscribe) -> Answer:
                 button="Unsubscribe",
             )
         await unsubscribing.unsubscribe(tenant_id, email)
-        return _page(
+        return link_page(
             site,
             "unsubscribed",
             "You are unsubscribed",
@@ -85,7 +87,7 @@ def _confirm_page(changes: EmailChanges) -> Answer:
         token = query.get("token", "")
         if not is_post:
             pending = await changes.find(tenant_id, token)
-            return _page(
+            return link_page(
                 site,
                 "ready",
                 "Confirm your new address",
@@ -94,7 +96,7 @@ def _confirm_page(changes: EmailChanges) -> Answer:
                 button="Confirm this address",
             )
         pending = await changes.confirm(tenant_id, token)
-        return _page(
+        return link_page(
             site,
             "confirmed",
             "Your address is confirmed",
@@ -105,7 +107,7 @@ def _confirm_page(changes: EmailChanges) -> Answer:
     return answer
 
 
-def _page(site: Site, outcome: str, title: str, *text: str, button: str = "") -> Page:
+def link_page(site: Site, outcome: str, title: str, *text: str, button: str = "") -> Page:
     return Page(outcome, title, text, button, site.name, site.url)
 
 

@@ -99,10 +99,15 @@ class SitePages:
         self._cache = cache
 
     def endpoint(
-        self, make: Make, *parameters: str, for_guests: bool = False, personal: bool = False
+        self,
+        make: Make,
+        *parameters: str,
+        for_guests: bool = False,
+        personal: bool | Callable[[Scope], bool] = False,
     ) -> _Endpoint:
         """`for_guests`: the response is that of a guest, also for a signed-in member. `personal`:
-        it is for one reader, who may be the request's `member`, and is not cached."""
+        it is for one reader, who may be the request's `member`, and is not cached. Some pages are
+        personal for certain requests only."""
         return _Endpoint(self, make, parameters, for_guests, personal)
 
     def form(
@@ -172,7 +177,13 @@ class SitePages:
             raise NotFound("There is no site at this address.")
         visit = await personal_visit(self.services, scope, tenant.id)
         request = await open_request(
-            self.services, tenant, visit.audience, scope, member=visit.member
+            self.services,
+            tenant,
+            visit.audience,
+            scope,
+            member=visit.member,
+            staff_id=visit.staff_id,
+            posted=self.services.posted_comments.of(scope),
         )
         return request, visit
 
@@ -229,7 +240,7 @@ class _Endpoint:
         make: Make,
         parameters: tuple[str, ...],
         for_guests: bool,
-        personal: bool,
+        personal: bool | Callable[[Scope], bool],
     ) -> None:
         self._pages = pages
         self._make = make
@@ -243,7 +254,8 @@ class _Endpoint:
         def make(request: SiteRequest) -> Awaitable[Result]:
             return self._make(request, *values)
 
-        if self._personal:
+        is_personal = self._personal(scope) if callable(self._personal) else self._personal
+        if is_personal:
             _check_method(scope, "GET", "HEAD")
             await self._pages.send_personal(scope, send, make)
         else:

@@ -12,6 +12,7 @@ from starlette.types import Scope
 
 from masthead import clock
 from masthead.caller import Audience, Caller, Kind, guest, site
+from masthead.comments.discussion import Discussions
 from masthead.config.settings import Settings
 from masthead.errors import BadRequest
 from masthead.identity.directory import Tenant
@@ -21,6 +22,7 @@ from masthead.limits.read_limits import ReadLimit
 from masthead.media.images import ImagePool
 from masthead.members.collection import blog_members
 from masthead.payments.checkout import Checkouts
+from masthead.reader.posted_comments import PostedComments
 from masthead.reader.themes import Themes
 from masthead.records.collection import Record
 from masthead.records.engine import Records
@@ -48,6 +50,8 @@ class ReaderServices:
     read_limit: ReadLimit
     form_tokens: FormTokens
     checkouts: Checkouts
+    discussions: Discussions
+    posted_comments: PostedComments
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +65,10 @@ class Visit:
     @property
     def is_signed_in(self) -> bool:
         return self.caller.kind is not Kind.GUEST
+
+    @property
+    def staff_id(self) -> str:
+        return self.caller.id if self.audience is Audience.STAFF else ""
 
 
 @dataclass
@@ -78,7 +86,12 @@ class SiteRequest:
     tenant_record: Record
     member: Record | None = None
     """The member who is signed in. Only forms and personal pages have one: others are cached for
-    a whole audience."""
+    a whole audience. The same holds for the two below."""
+    staff_id: str = ""
+    """The account of the staff who is signed in."""
+    posted: frozenset[str] = frozenset()
+    """The comments that the reader's browser has posted just now."""
+    is_https: bool = False
 
     @property
     def records(self) -> Records:
@@ -107,6 +120,8 @@ async def open_request(
     audience: Audience,
     scope: Scope,
     member: Record | None = None,
+    staff_id: str = "",
+    posted: frozenset[str] = frozenset(),
 ) -> SiteRequest:
     found = await services.records.find(tenants, {"id": tenant.id}, tenant_id=tenant.id)
     stored = await services.records.find(site_settings, {}, tenant_id=tenant.id)
@@ -123,6 +138,9 @@ async def open_request(
         stored[0] if stored else empty,
         found[0],
         member,
+        staff_id,
+        posted,
+        request_context(scope).is_https,
     )
 
 

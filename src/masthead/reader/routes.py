@@ -9,6 +9,7 @@ from masthead.errors import NotFound
 from masthead.reader.endpoint import Result, SitePages
 from masthead.reader.feeds import atom, json_feed, rss
 from masthead.reader.machines import robots, sitemap_index, sitemap_month, sitemap_pages
+from masthead.reader.pages.comments import delete_comment, edit_comment, post_comment
 from masthead.reader.pages.home import home
 from masthead.reader.pages.lists import archive, author, search, tag
 from masthead.reader.pages.plans import PLANS, billing, plans, upgrade
@@ -19,11 +20,17 @@ from masthead.web.errors import unknown_path
 
 
 def reader_routes(pages: SitePages) -> list[Route]:
+    def has_posted(scope: Scope) -> bool:
+        return bool(pages.services.posted_comments.of(scope))
+
     return [
         Route("/", pages.endpoint(home)),
         Route("/archive", pages.endpoint(archive)),
         Route("/search", pages.endpoint(search)),
-        Route("/posts/{slug}", pages.endpoint(post, "slug")),
+        Route("/posts/{slug}", pages.endpoint(post, "slug", personal=has_posted)),
+        Route("/posts/{slug}/comments", pages.form(post_comment, "slug")),
+        Route("/posts/{slug}/comments/{id}", pages.form(edit_comment, "slug", "id")),
+        Route("/posts/{slug}/comments/{id}/delete", pages.form(delete_comment, "slug", "id")),
         Route("/tags/{slug}", pages.endpoint(tag, "slug")),
         Route("/authors/{slug}", pages.endpoint(author, "slug")),
         Route(PLANS, pages.endpoint(plans)),

@@ -40,7 +40,7 @@ def site_of(request: SiteRequest) -> Site:
             for each in record["navigation"] or ()
         ),
         members_enabled=False,
-        comments_enabled=False,
+        comments_enabled=record["comments_enabled"],
     )
 
 

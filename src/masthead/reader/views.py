@@ -5,6 +5,7 @@ A theme may come from an operator's folder, so a view holds no record, no databa
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -101,11 +102,35 @@ class Comment:
     author: str
     when: datetime
     paragraphs: tuple[str, ...]
+    """Markup: web addresses are links."""
+    text: str = ""
+    """As it was written."""
     is_staff: bool = False
     is_waiting: bool = False
+    is_deleted: bool = False
+    """Deleted by its author after others had answered."""
     can_change: bool = False
     """Its author may still edit or delete it."""
+    answers: str = ""
+    """The name of whom it answers, where the nesting does not show it."""
+    thread: str = ""
+    """The address of the whole thread, where there may be more of it."""
     replies: tuple[Comment, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CommentForm:
+    """A form that was sent and could not be taken: what was typed, and why not."""
+
+    errors: Mapping[str, str]
+    """By field: `body`, `name`, `email`, or an empty name for what is about the whole."""
+    body: str = ""
+    name: str = ""
+    email: str = ""
+    parent_id: str = ""
+    """The comment that is answered."""
+    comment_id: str = ""
+    """The comment that is edited."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +143,17 @@ class Discussion:
     """Whether a new comment waits until it was read by the staff."""
     needs_name: bool
     """A guest gives a name and an address."""
+    needs_email: bool = False
+    open_to: str = "members"
+    """`everyone`, `members` or `paid`: who may comment; empty where nobody may."""
+    older: str = ""
+    newer: str = ""
+    """Addresses; empty where there is nothing."""
+    is_thread: bool = False
+    """It is one thread alone."""
+    query: str = ""
+    """What forms add to their address, so that the answer is the same page."""
+    form: CommentForm | None = None
 
 
 @dataclass(frozen=True, slots=True)

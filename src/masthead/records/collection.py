@@ -63,6 +63,8 @@ class SiteRules:
     searched: Callable[[Audience], str] = _all_found
     """The records that an audience's search looks through: a word of a text that they may not
     read must not lead them to it."""
+    create: str | None = None
+    """The rule for records that readers make there. Locked by default."""
 
 
 class Listing(NamedTuple):
@@ -80,6 +82,8 @@ class Site:
     read_only: bool = False
     comments_enabled: bool = True
     members_enabled: bool = True
+    comments_by: str = "members"
+    comments_moderation: str = "guests"
 
 
 class Save(NamedTuple):
@@ -327,7 +331,7 @@ class Collection:
         if access is Access.EDITOR:
             return self.editors
         if access is Access.SITE:
-            return Rules(read=self.site.read) if self.site else Rules()
+            return Rules(self.site.read, self.site.create) if self.site else Rules()
         return self.authors if access is Access.AUTHOR else self.rules
 
     def readable(self, access: Access) -> tuple[Field, ...]:

@@ -174,6 +174,15 @@ class Records:
         costly = context.is_costly
         return Page(items, wanted.page, wanted.per_page, total, is_complete, weight, costly)
 
+    async def total(self, caller: Caller, collection: Collection, given: str) -> int:
+        """How many records that the caller may read match a filter, without reading any."""
+        access = self._may_read(caller, collection)
+        parsed = parse_given(given, for_admin=not caller.is_reader)
+        shape = Shape(
+            collection.name, access, caller.tenant_id is not None, parsed.shape if parsed else None
+        )
+        return await self._total(caller, shape, parsed, Context(caller, self.clock()))
+
     async def get(
         self,
         caller: Caller,

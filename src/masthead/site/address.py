@@ -9,7 +9,9 @@ from masthead.config.settings import Settings
 from masthead.errors import NotFound
 from masthead.identity.tenants import tenants
 from masthead.ids import TenantId
+from masthead.records.collection import Record
 from masthead.records.engine import Records
+from masthead.records.write.unit import Unit
 from masthead.site.collection import site_settings
 
 
@@ -18,6 +20,12 @@ class Site:
     name: str
     url: str
     """Without a trailing slash."""
+
+
+async def site_in(unit: Unit, settings: Settings) -> Site:
+    """The unit's tenant, read in its transaction."""
+    [tenant] = await unit.find(tenants, {"id": unit.tenant_id}, limit=1)
+    return _site(settings, tenant, await unit.find(site_settings, {}, limit=1))
 
 
 class Sites:
@@ -30,9 +38,13 @@ class Sites:
         if not found:
             raise NotFound
         stored = await self._records.find(site_settings, {}, tenant_id=tenant_id)
-        shown = stored[0] if stored else {"site_name": "", "custom_domain": ""}
-        url = site_url(self._settings, found[0]["slug"], shown["custom_domain"])
-        return Site(shown["site_name"] or found[0]["name"], url)
+        return _site(self._settings, found[0], stored)
+
+
+def _site(settings: Settings, tenant: Record, stored: list[Record]) -> Site:
+    shown = stored[0] if stored else {"site_name": "", "custom_domain": ""}
+    url = site_url(settings, tenant["slug"], shown["custom_domain"])
+    return Site(shown["site_name"] or tenant["name"], url)
 
 
 def site_url(settings: Settings, slug: str, custom_domain: str = "") -> str:

@@ -39,6 +39,18 @@ site_settings = Collection(
         THEME,
         Flag(name="members_enabled", default=True),
         Flag(name="comments_enabled", default=True),
+        Select(
+            name="comments_by",
+            values=("everyone", "members", "paid"),
+            default="members",
+            help="Who may comment on the site. Nobody can while `comments_enabled` is off.",
+        ),
+        Select(
+            name="comments_moderation",
+            values=("none", "guests", "all"),
+            default="guests",
+            help="Whose comments wait until staff has approved them.",
+        ),
         TextList(
             name="cors_origins",
             max_items=50,

@@ -12,13 +12,14 @@ from masthead.posts.collection import posts
 from masthead.reader import share_card
 from masthead.reader.cards import cards_of, local_time
 from masthead.reader.content import displayed
+from masthead.reader.discussion import discussion_of
 from masthead.reader.endpoint import Drawn
 from masthead.reader.pages.lists import _equals
 from masthead.reader.plans import offer_of
 from masthead.reader.request import SiteRequest
 from masthead.reader.share_pictures import share_url
 from masthead.reader.site import json_ld, site_of
-from masthead.reader.views import Card, Head, Link, PostPage, Site, TextPage
+from masthead.reader.views import Card, CommentForm, Head, Link, PostPage, Site, TextPage
 from masthead.records.collection import Collection, Record
 from masthead.records.engine import ListRequest
 
@@ -27,11 +28,19 @@ SHARED_WIDTH = 1200
 
 
 async def post(request: SiteRequest, slug: str) -> Drawn:
-    record = await by_slug(request, posts, slug)
+    return await drawn_post(request, await by_slug(request, posts, slug))
+
+
+async def drawn_post(
+    request: SiteRequest, record: Record, form: CommentForm | None = None
+) -> Drawn:
+    """`form`: the reader's comment that could not be taken."""
     [card] = await cards_of(request, [record])
     html = await displayed(request, record["content_html"], starts_page=card.picture is None)
     offer = None if card.is_open else await offer_of(request)
-    page = PostPage(card, html, local_time(request, record["updated"]), offer=offer)
+    discussion = await discussion_of(request, record, form)
+    modified = local_time(request, record["updated"])
+    page = PostPage(card, html, modified, discussion, offer=offer)
     return Drawn("post.html", _post_head(request, record, card), page)
 
 

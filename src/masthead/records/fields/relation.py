@@ -39,6 +39,9 @@ class Relation(Field):
     on_delete: OnDelete = OnDelete.CLEAR
     same: tuple[str, ...] = ()
     """Fields that must have the same value in the record and its target."""
+    root: str = ""
+    """For a relation within one collection: the field that gets the id of the record at which the
+    chain of targets begins. It is set at creation, so the relation has to be immutable."""
 
     kind: ClassVar[str] = "relation"
     decode: ClassVar[Decoder | None] = staticmethod(_or_blank)

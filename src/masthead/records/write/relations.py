@@ -29,7 +29,8 @@ async def check_relations(
     record: Record,
     changed: Container[str] | None = None,
 ) -> None:
-    """The targets exist and agree: a reply's parent belongs to the same post.
+    """The targets exist and agree: a reply's parent belongs to the same post. Sets the root of a
+    new record's chain.
 
     Checked before writing, because a database only says that some foreign key failed, and a failed
     statement ends the transaction.
@@ -37,21 +38,29 @@ async def check_relations(
     for relation in collection.pointers:
         if not record[relation.name] or (changed is not None and relation.name not in changed):
             continue
-        if not await _target_exists(unit, context, relation, record):
-            same = relation.same if isinstance(relation, Relation) else ()
-            raise Invalid({relation.name: missing_relation(relation.to, same).problem})
+        if isinstance(relation, RelationList):
+            await _check_list(unit, context, relation, record)
+        else:
+            target = await _target(unit, context, relation, record)
+            if relation.root:
+                record[relation.root] = target[relation.root] or target["id"]
 
 
-async def _target_exists(
-    unit: Unit, context: WriteContext, relation: Pointer, record: Record
-) -> bool:
-    target, value = context.registry[relation.to], record[relation.name]
-    if isinstance(relation, RelationList):
-        statement = context.statements.existing_ids(target)
-        keys = {"tenant": unit.tenant_id, "keys": context.statements.list_value(value)}
-        return len(await unit.fetch(statement, keys)) == len(value)
-    found = await unit.find(target, {"id": value}, limit=1)
-    return bool(found) and all(found[0][name] == record[name] for name in relation.same)
+async def _check_list(
+    unit: Unit, context: WriteContext, relation: RelationList, record: Record
+) -> None:
+    value = record[relation.name]
+    statement = context.statements.existing_ids(context.registry[relation.to])
+    keys = {"tenant": unit.tenant_id, "keys": context.statements.list_value(value)}
+    if len(await unit.fetch(statement, keys)) != len(value):
+        raise Invalid({relation.name: missing_relation(relation.to).problem})
+
+
+async def _target(unit: Unit, context: WriteContext, relation: Relation, record: Record) -> Record:
+    found = await unit.find(context.registry[relation.to], {"id": record[relation.name]}, limit=1)
+    if not found or any(found[0][name] != record[name] for name in relation.same):
+        raise Invalid({relation.name: missing_relation(relation.to, relation.same).problem})
+    return found[0]
 
 
 async def check_required_value(
@@ -71,11 +80,16 @@ async def check_required_value(
 
 
 async def find_dependents(
-    unit: Unit, context: WriteContext, source: Collection, relation: Pointer, record_id: str
+    unit: Unit,
+    context: WriteContext,
+    source: Collection,
+    relation: Pointer,
+    record_id: str,
+    limit: int = CASCADE_STEP,
 ) -> list[Record]:
-    """At most `CASCADE_STEP` of the records that point at one that is being deleted."""
+    """Some of the records that point at one, in no order."""
     statement = context.statements.dependents(source, relation)
-    values = {"tenant": unit.tenant_id, "target": record_id, "limit": CASCADE_STEP}
+    values = {"tenant": unit.tenant_id, "target": record_id, "limit": limit}
     return [engine_decoder(source).record(row) for row in await unit.fetch(statement, values)]
 
 
@@ -86,8 +100,8 @@ def is_deleted_with_target(relation: Pointer) -> bool:
     return relation.on_delete is OnDelete.CASCADE or relation.required
 
 
-def value_without(relation: Pointer, record: Record, target_id: str) -> Any:
-    """The relation's value once the target is deleted."""
+def value_without(relation: Pointer, record: Record, target: Record) -> Any:
+    """The relation's value once the target is deleted. A chain closes over the gap."""
     if isinstance(relation, RelationList):
-        return [each for each in record[relation.name] if each != target_id]
-    return ""
+        return [each for each in record[relation.name] if each != target["id"]]
+    return target[relation.name] if relation.root else ""

@@ -178,5 +178,12 @@ def _mark_identity() -> sa.Update:
 
 def _site(site_settings: sa.Table) -> sa.Select[Any]:
     s = site_settings.c
-    wanted = (s.read_only_mode, s.deleted_at, s.comments_enabled, s.members_enabled)
+    wanted = (
+        s.read_only_mode,
+        s.deleted_at,
+        s.comments_enabled,
+        s.members_enabled,
+        s.comments_by,
+        s.comments_moderation,
+    )
     return sa.select(*wanted).where(s.tenant_id == sa.bindparam("tenant"))

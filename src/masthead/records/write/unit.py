@@ -247,6 +247,15 @@ class Unit:
         for record in await self.find(collection, {"id": record_id}, limit=1):
             await self._context.derived.list_again(self._tx, self.tenant_id, collection, record)
 
+    async def has_dependents(self, collection: Collection, record_id: str) -> bool:
+        """Whether a record of this collection points at the one with this id."""
+        for source, relation in self._context.registry.referrers[collection.name]:
+            if source is collection and await find_dependents(
+                self, self._context, source, relation, record_id, limit=1
+            ):
+                return True
+        return False
+
     async def enqueue(self, kind: str, payload: Mapping[str, Any], run_at: str = "") -> str:
         """Adds a job that becomes visible to workers with the commit of this change."""
         job = new_job(self.tenant_id, kind, payload, self._now, run_at)
@@ -390,14 +399,14 @@ class Unit:
                     if is_deleted_with_target(relation):
                         await self._delete(source, dependent)
                     else:
-                        await self._detach(source, relation, dependent, record["id"])
+                        await self._detach(source, relation, dependent, record)
 
     async def _detach(
-        self, source: Collection, relation: Pointer, dependent: Record, target_id: str
+        self, source: Collection, relation: Pointer, dependent: Record, target: Record
     ) -> None:
         record = {
             **dependent,
-            relation.name: value_without(relation, dependent, target_id),
+            relation.name: value_without(relation, dependent, target),
             "updated": self._now,
             "version": dependent["version"] + 1,
         }
@@ -446,7 +455,7 @@ class Unit:
         self, event: Event, *, collection: str = "", record_id: str = ""
     ) -> WrittenEvent:
         """An event of this change, stored when the unit ends, together with its deliveries."""
-        written = WrittenEvent(ids.new_log_id(), event.name, self._now)
+        written = WrittenEvent(ids.new_log_id(), event.name, self._now, record_id)
         row = (
             self.tenant_id,
             self._version,
@@ -472,6 +481,7 @@ class WrittenEvent(NamedTuple):
     id: str
     name: str
     created: str
+    record_id: str = ""
 
 
 def file_key(tenant_id: str, collection: Collection, record_id: str, name: str) -> str:

@@ -1,0 +1,201 @@
+"""Posts, changes and deletes comments on the reader's site.
+
+The caller has read the post through the site's rules: who may not read it can't comment on it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+from masthead import clock
+from masthead.caller import Audience, Caller, service_of
+from masthead.comments.collection import APPROVED, DELETED, PENDING, comments
+from masthead.comments.limits import CommentLimit
+from masthead.comments.rules import waits
+from masthead.comments.text import check_words, clean_name, clean_text, comparable_name
+from masthead.errors import Forbidden, Invalid, NotFound, Problem
+from masthead.identity.tenants import superusers
+from masthead.ids import TenantId, is_id
+from masthead.records.collection import Record
+from masthead.records.engine import Records
+from masthead.records.write.new_record import NewRecord
+from masthead.records.write.unit import Unit
+from masthead.site.collection import site_settings
+
+CHANGEABLE: Final = timedelta(minutes=15)
+DELETED_TEXT: Final = "[deleted]"
+STAFF_NAMES: Final = 200
+"""Accounts whose names a guest can't use."""
+
+NOT_YOURS: Final = "Only its author can change a comment, for 15 minutes after it was posted."
+GONE: Final = "This comment is not there any more."
+_REPEATED: Final = Problem("validation_repeated", "You have posted this text here already.")
+_NO_TEXT: Final = Problem("validation_required", "Write something first.")
+_NO_NAME: Final = Problem("validation_required", "Say what name to show with your comment.")
+_NO_EMAIL: Final = Problem("validation_required", "Your e-mail address is needed; it is not shown.")
+_NOT_A_NAME: Final = Problem("validation_invalid_format", "A name needs letters.")
+_STAFF_NAME: Final = Problem(
+    "validation_reserved", "People of this site have this name. Choose another one."
+)
+_NOT_ANSWERABLE: Final = Problem(
+    "validation_missing_rel_records", "The comment that you answer is not there any more."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Author:
+    """Who writes on the site."""
+
+    caller: Caller
+    """The site, for the author's audience."""
+    address: str
+    """The client's."""
+    name: str = ""
+    email: str = ""
+    member_id: str = ""
+    staff_id: str = ""
+    posted: frozenset[str] = frozenset()
+    """The comments that this browser has posted."""
+
+    @property
+    def tenant_id(self) -> TenantId:
+        assert self.caller.tenant_id is not None
+        return self.caller.tenant_id
+
+    @property
+    def account_id(self) -> str:
+        return self.member_id or self.staff_id
+
+    def wrote(self, comment: Record) -> bool:
+        """By the account, so that the next person at the same computer is somebody else."""
+        if comment["member_id"] or comment["staff_id"]:
+            mine = (self.member_id, self.staff_id)
+            return (comment["member_id"], comment["staff_id"]) == mine
+        return comment["id"] in self.posted
+
+    def may_change(self, comment: Record, now: str) -> bool:
+        return (
+            self.wrote(comment)
+            and comment["shown_as"] != DELETED
+            and clock.from_text(comment["created"]) + CHANGEABLE > clock.from_text(now)
+        )
+
+
+class Discussions:
+    def __init__(self, records: Records, limit: CommentLimit) -> None:
+        self._records = records
+        self._limit = limit
+
+    async def post(self, author: Author, post: Record, body: str, parent_id: str) -> Record:
+        """The new comment, approved or waiting as the site's settings say."""
+        given = {
+            "post_id": post["id"],
+            "parent_id": parent_id,
+            "author_name": clean_name(author.name),
+            "author_email": author.email,
+            "body": clean_text(body),
+        }
+        new = await self._checked(author, given)
+        await self._limit.admit(author.tenant_id, author.account_id, author.address)
+        async with self._records.unit(author.caller) as unit:
+            if parent_id:
+                await _check_parent(unit, post, parent_id)
+            await _check_repetition(unit, post, new.fields)
+            stamped = {"member_id": author.member_id, "staff_id": author.staff_id}
+            return await unit.store(comments, new, stamped=stamped)
+
+    async def edit(self, author: Author, post: Record, comment_id: str, body: str) -> Record:
+        """An edited text is treated like a new one: it may have to wait, and never stops to."""
+        text = clean_text(body)
+        if not text:
+            raise Invalid({"body": _NO_TEXT})
+        check_words(text)
+        await self._limit.admit(author.tenant_id, author.account_id, author.address)
+        async with self._records.unit(service_of(author.tenant_id)) as unit:
+            comment = await self._changeable(unit, author, post, comment_id)
+            status = comment["status"]
+            if status == APPROVED and waits(unit.tenant.site, author.caller.audience, text):
+                status = PENDING
+            return await unit.update(comments, comment_id, {"body": text, "status": status})
+
+    async def delete(self, author: Author, post: Record, comment_id: str) -> None:
+        """A comment that others have answered leaves an empty entry, so that the answers stay."""
+        await self._limit.admit(author.tenant_id, author.account_id, author.address)
+        async with self._records.unit(service_of(author.tenant_id)) as unit:
+            await self._changeable(unit, author, post, comment_id)
+            if not await unit.has_dependents(comments, comment_id):
+                await unit.delete(comments, comment_id)
+                return
+            emptied = {
+                "author_name": DELETED_TEXT,
+                "author_email": "",
+                "body": DELETED_TEXT,
+                "member_id": "",
+                "staff_id": "",
+                "shown_as": DELETED,
+            }
+            await unit.update(comments, comment_id, {}, stamped=emptied)
+
+    async def _checked(self, author: Author, given: dict[str, str]) -> NewRecord:
+        problems = await self._problems(author, given)
+        try:
+            new = NewRecord.checked(author.caller, comments, given)
+        except Invalid as error:
+            raise Invalid({**error.problems, **problems}) from None
+        if problems:
+            raise Invalid(problems)
+        check_words(new.fields["body"])
+        return new
+
+    async def _problems(self, author: Author, given: dict[str, str]) -> dict[str, Problem]:
+        problems = {}
+        is_guest = author.caller.audience is Audience.GUEST
+        if not given["body"]:
+            problems["body"] = _NO_TEXT
+        if given["parent_id"] and not is_id(given["parent_id"]):
+            problems["parent_id"] = _NOT_ANSWERABLE
+        name = given["author_name"]
+        if not name:
+            problems["author_name"] = _NO_NAME
+        elif not any(map(str.isalpha, name)):
+            problems["author_name"] = _NOT_A_NAME
+        elif is_guest and await self._is_staff_name(author.tenant_id, name):
+            problems["author_name"] = _STAFF_NAME
+        if is_guest and not given["author_email"]:
+            problems["author_email"] = _NO_EMAIL
+        return problems
+
+    async def _is_staff_name(self, tenant_id: TenantId, name: str) -> bool:
+        staff = await self._records.find(superusers, {}, tenant_id=tenant_id, limit=STAFF_NAMES)
+        site = await self._records.find(site_settings, {}, tenant_id=tenant_id)
+        taken = [each["name"] for each in staff] + [each["site_name"] for each in site]
+        return comparable_name(name) in {comparable_name(each) for each in taken if each}
+
+    async def _changeable(
+        self, unit: Unit, author: Author, post: Record, comment_id: str
+    ) -> Record:
+        found = await unit.find(comments, {"id": comment_id}, limit=1) if is_id(comment_id) else []
+        if not found or found[0]["post_id"] != post["id"]:
+            raise NotFound(GONE)
+        if not author.may_change(found[0], clock.to_text(self._records.clock())):
+            raise Forbidden(NOT_YOURS)
+        return found[0]
+
+
+async def _check_parent(unit: Unit, post: Record, parent_id: str) -> None:
+    """Only a comment that readers see can be answered."""
+    found = await unit.find(comments, {"id": parent_id}, limit=1)
+    is_shown = found and found[0]["status"] == APPROVED and found[0]["shown_as"] != DELETED
+    if not is_shown or found[0]["post_id"] != post["id"]:
+        raise Invalid({"parent_id": _NOT_ANSWERABLE})
+
+
+async def _check_repetition(unit: Unit, post: Record, fields: Record) -> None:
+    """A form that was sent twice, or a program's: the same text by the same author."""
+    if not fields["author_email"]:
+        return
+    same = {name: fields[name] for name in ("author_email", "body")}
+    if any(each["post_id"] == post["id"] for each in await unit.find(comments, same, limit=100)):
+        raise Invalid({"body": _REPEATED})

@@ -1,0 +1,105 @@
+"""The pages of links in mails about comments. A GET shows a button; the POST acts."""
+
+from __future__ import annotations
+
+from starlette.routing import Route
+
+from masthead.caller import system
+from masthead.comments.collection import APPROVED, PENDING, comments
+from masthead.comments.mail_links import (
+    APPROVE_PATH,
+    OFF_PATH,
+    CommentMailLinks,
+    Recipient,
+    recipient_in,
+)
+from masthead.errors import BadRequest, NotFound
+from masthead.identity.accounts import account_caller
+from masthead.identity.tenants import superusers
+from masthead.ids import TenantId
+from masthead.members.collection import blog_members
+from masthead.members.http import BAD_LINK, Answer, MailedLink, link_page
+from masthead.records.collection import Record
+from masthead.records.engine import Records
+from masthead.site.address import Site, Sites
+from masthead.web.pages import Page
+
+ACCOUNTS = {each.name: each for each in (blog_members, superusers)}
+GONE = "This comment is not there any more."
+
+
+def comment_mail_routes(records: Records, links: CommentMailLinks, sites: Sites) -> list[Route]:
+    return [
+        Route(OFF_PATH, MailedLink(sites, _off_page(records, links))),
+        Route(APPROVE_PATH, MailedLink(sites, _approve_page(records, links))),
+    ]
+
+
+def _off_page(records: Records, links: CommentMailLinks) -> Answer:
+    async def answer(tenant_id: TenantId, site: Site, query: dict[str, str], is_post: bool) -> Page:
+        to = recipient_in(query)
+        if not links.is_off(tenant_id, to, query.get("token", "")):
+            raise BadRequest(BAD_LINK)
+        if not is_post:
+            return link_page(
+                site,
+                "ready",
+                "No more mails about comments?",
+                f"{site.name} will not write to you about comments any more, on any post.",
+                button="Turn them off",
+            )
+        await _turn_off(records, tenant_id, to)
+        return link_page(
+            site,
+            "off",
+            "Mails about comments are off",
+            f"{site.name} does not write to you about comments any more.",
+            "You can close this page.",
+        )
+
+    return answer
+
+
+async def _turn_off(records: Records, tenant_id: TenantId, to: Recipient) -> None:
+    """By the service itself, so that it also works while a site is read-only. An account that is
+    gone gets the same answer."""
+    collection = ACCOUNTS[to.collection]
+    if await records.find(collection, {"id": to.id}, tenant_id=tenant_id):
+        await records.update(system(tenant_id), collection, to.id, {"comment_mails_off": True})
+
+
+def _approve_page(records: Records, links: CommentMailLinks) -> Answer:
+    async def answer(tenant_id: TenantId, site: Site, query: dict[str, str], is_post: bool) -> Page:
+        to, comment_id = recipient_in(query), query.get("comment", "")
+        if not links.is_approve(tenant_id, to, comment_id, query.get("token", "")):
+            raise BadRequest(BAD_LINK)
+        comment = await _comment(records, tenant_id, comment_id)
+        if comment["status"] != PENDING:
+            return link_page(
+                site, "decided", "Nothing to do", "This comment does not wait any more."
+            )
+        if not is_post:
+            text = (f"{comment['author_name']} wrote:", comment["body"])
+            return link_page(site, "ready", "Approve this comment?", *text, button="Approve it")
+        await _approve(records, tenant_id, to, comment_id)
+        return link_page(
+            site, "approved", "The comment is approved", f"Readers of {site.name} see it now."
+        )
+
+    return answer
+
+
+async def _comment(records: Records, tenant_id: TenantId, comment_id: str) -> Record:
+    found = await records.find(comments, {"id": comment_id}, tenant_id=tenant_id)
+    if not found:
+        raise NotFound(GONE)
+    return found[0]
+
+
+async def _approve(records: Records, tenant_id: TenantId, to: Recipient, comment_id: str) -> None:
+    """As the account that got the mail: what it may do now decides."""
+    found = await records.find(superusers, {"id": to.id}, tenant_id=tenant_id)
+    if not found:
+        raise BadRequest(BAD_LINK)
+    caller = account_caller(superusers, found[0])
+    await records.update(caller, comments, comment_id, {"status": APPROVED})

@@ -1,0 +1,47 @@
+"""Who may comment on a site, and whose comments wait for approval, as its settings say."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from masthead.caller import Audience
+from masthead.comments.text import count_links
+from masthead.errors import Forbidden
+from masthead.records.collection import Site
+
+COMMENTERS: Final = {
+    "everyone": Audience.GUEST,
+    "members": Audience.FREE,
+    "paid": Audience.PAID,
+}
+_WAIT: Final = {
+    "none": Audience.GUEST,
+    "guests": Audience.FREE,
+    "all": Audience.STAFF,
+}
+"""From which audience on a comment appears at once."""
+MAX_LINKS: Final = 2
+"""A comment with more of them waits, unless it is the staff's."""
+
+
+def may_comment(comments_by: str, audience: Audience) -> bool:
+    return audience >= COMMENTERS[comments_by]
+
+
+def check_may_comment(site: Site, audience: Audience) -> None:
+    if may_comment(site.comments_by, audience):
+        return
+    if site.comments_by == "paid":
+        raise Forbidden("Only paid members can comment here.")
+    raise Forbidden("Only members can comment here. Sign in and try again.")
+
+
+def waits(site: Site, audience: Audience, body: str) -> bool:
+    if waits_for_approval(site.comments_moderation, audience):
+        return True
+    return audience < Audience.STAFF and count_links(body) > MAX_LINKS
+
+
+def waits_for_approval(moderation: str, audience: Audience) -> bool:
+    """Whether this audience's comments wait, whatever they say."""
+    return audience < _WAIT[moderation]

@@ -1,0 +1,48 @@
+"""The text of a comment: cleaned of characters that hide or disguise something, and checked for
+the marks of spam. Comments are plain text; pages turn its addresses into links."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from masthead.errors import Invalid, Problem
+
+LINK: Final = re.compile(r"https?://[^\s<>\"'`\u200b]+", re.IGNORECASE)
+_COUNTED: Final = re.compile(r"https?://|www\.|\[url", re.IGNORECASE)
+_AROUND_LINKS: Final = re.compile(r"(?:https?://|www\.)\S+", re.IGNORECASE)
+# Control characters, and those that turn the direction of what follows around or are not seen.
+# Joiners stay: many scripts and emoji need them.
+_HIDDEN: Final = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]"
+    "|[\U000e0000-\U000e0fff]"
+)
+_BLANK_LINES: Final = re.compile(r"[ \t]*\n(?:[ \t]*\n)+")
+
+
+def clean_text(text: str) -> str:
+    """Paragraphs with one blank line between them."""
+    return _BLANK_LINES.sub("\n\n", _HIDDEN.sub("", text)).strip()
+
+
+def clean_name(name: str) -> str:
+    """On one line."""
+    return " ".join(_HIDDEN.sub(" ", name).split())
+
+
+def comparable_name(name: str) -> str:
+    """Equal for names that readers would take for the same."""
+    return "".join(clean_name(name).casefold().split())
+
+
+def count_links(text: str) -> int:
+    return len(_COUNTED.findall(text))
+
+
+def check_words(text: str) -> None:
+    """Refuses a text of links alone."""
+    if text and not any(map(str.isalnum, _AROUND_LINKS.sub("", text))) and count_links(text):
+        problem = Problem(
+            "validation_only_links", "Say something about the link: a comment needs words."
+        )
+        raise Invalid({"body": problem})

@@ -1,0 +1,130 @@
+"""The forms below a post: a comment, an answer, a change and a deletion."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from masthead.caller import Caller, Kind
+from masthead.comments.discussion import Author
+from masthead.errors import Forbidden, Invalid, RateLimited
+from masthead.identity.tenants import superusers
+from masthead.members.collection import blog_members
+from masthead.posts.collection import posts
+from masthead.reader.discussion import author_of, page_address
+from masthead.reader.endpoint import Drawn, Form, Moved, see_other
+from masthead.reader.pages.texts import by_slug, drawn_post
+from masthead.reader.request import SiteRequest
+from masthead.reader.site import site_of
+from masthead.reader.views import CommentForm
+from masthead.records.collection import Record
+from masthead.web.errors import retry_after
+
+TRAP: Final = "website"
+"""The field that people don't see."""
+NAME_LENGTH: Final = 100
+"""Of an account's name, as far as a comment shows it."""
+CLOSED: Final = "This post is not open to you, so you can't comment on it."
+_FIELDS: Final = {"author_name": "name", "author_email": "email", "body": "body"}
+"""From the record's fields to the form's."""
+
+
+async def post_comment(request: SiteRequest, form: Form, slug: str) -> Drawn | Moved:
+    post = await _open_post(request, slug)
+    address = page_address(request, post)
+    if form.get(TRAP):
+        # A program filled it in: it learns nothing, and nothing is stored.
+        return see_other(f"{address}#comments")
+    sent = CommentForm(
+        {},
+        form.get("body", ""),
+        form.get("name", ""),
+        form.get("email", ""),
+        parent_id=form.get("parent_id", ""),
+    )
+    author = await _signed(request, sent)
+    try:
+        new = await request.services.discussions.post(author, post, sent.body, sent.parent_id)
+        await _remember_name(request, author)
+    except (Invalid, RateLimited) as error:
+        return await _refused(request, post, sent, error)
+    cookie = request.services.posted_comments.header(
+        request.tenant_id, request.posted, new["id"], is_https=request.is_https
+    )
+    if not sent.parent_id:
+        # A new thread is on the first page.
+        address = address.partition("?")[0]
+    return see_other(f"{address}#comment-{new['id']}", cookie)
+
+
+async def edit_comment(
+    request: SiteRequest, form: Form, slug: str, comment_id: str
+) -> Drawn | Moved:
+    post = await _open_post(request, slug)
+    sent = CommentForm({}, form.get("body", ""), comment_id=comment_id)
+    author = author_of(request)
+    try:
+        await request.services.discussions.edit(author, post, comment_id, sent.body)
+    except (Invalid, RateLimited) as error:
+        return await _refused(request, post, sent, error)
+    return see_other(f"{page_address(request, post)}#comment-{comment_id}")
+
+
+async def delete_comment(
+    request: SiteRequest, _form: Form, slug: str, comment_id: str
+) -> Drawn | Moved:
+    post = await _open_post(request, slug)
+    author = author_of(request)
+    await request.services.discussions.delete(author, post, comment_id)
+    return see_other(f"{page_address(request, post)}#comments")
+
+
+async def _signed(request: SiteRequest, sent: CommentForm) -> Author:
+    """With a name: of the account, or as a guest typed it."""
+    author = author_of(request)
+    if author.staff_id:
+        found = await request.records.find(
+            superusers, {"id": author.staff_id}, tenant_id=request.tenant_id
+        )
+        name = (found[0]["name"] if found else "") or site_of(request).name
+        return replace(author, name=name[:NAME_LENGTH])
+    if request.member is not None:
+        name = request.member["name"][:NAME_LENGTH] or sent.name
+        return replace(author, name=name, email=request.member["email"])
+    return replace(author, name=sent.name, email=sent.email)
+
+
+async def _remember_name(request: SiteRequest, author: Author) -> None:
+    """A member who had no name until now gets the one of the first comment."""
+    if not author.member_id or (request.member and request.member["name"]):
+        return
+    member = Caller(
+        Kind.MEMBER, request.tenant_id, author.member_id, author.email, blog_members.name
+    )
+    await request.records.update(member, blog_members, author.member_id, {"name": author.name})
+
+
+async def _open_post(request: SiteRequest, slug: str) -> Record:
+    """Who may not read a post may not comment on it."""
+    post = await by_slug(request, posts, slug)
+    if not post["is_open"]:
+        raise Forbidden(CLOSED)
+    return post
+
+
+async def _refused(
+    request: SiteRequest, post: Record, sent: CommentForm, error: Invalid | RateLimited
+) -> Drawn:
+    """The page again, with what was typed and what to do about it."""
+    if isinstance(error, RateLimited):
+        status, errors = 429, {"": str(error)}
+    else:
+        status, errors = (
+            422,
+            {_FIELDS.get(name, ""): p.message for name, p in error.problems.items()},
+        )
+        if "parent_id" in error.problems:
+            # The form that it was typed into is not there any more.
+            sent = replace(sent, parent_id="")
+    drawn = await drawn_post(request, post, replace(sent, errors=errors))
+    return replace(drawn, status=status, headers=tuple(retry_after(status, error)))

@@ -1,0 +1,75 @@
+"""The cookie of a reader who has just commented: which comments this browser has posted.
+
+It is signed for one site and lasts as long as a comment can be changed. A request that has one gets
+a page of its own; all others share theirs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from typing import Final
+
+from starlette.types import Scope
+
+from masthead import clock
+from masthead.comments.discussion import CHANGEABLE
+from masthead.config.keyring import KeyRing
+from masthead.ids import TenantId, is_id
+from masthead.web.answers import header
+from masthead.web.request_context import request_context
+
+COOKIE: Final = "posted_comments"
+MAX_COMMENTS: Final = 20
+_MAX_LENGTH: Final = 500
+
+
+class PostedComments:
+    def __init__(self, keyring: KeyRing, now: clock.Clock = clock.now) -> None:
+        self._keyring = keyring
+        self._clock = now
+
+    def of(self, scope: Scope) -> frozenset[str]:
+        """Their ids; nothing where the cookie is missing, forged, another site's or too old."""
+        value = _cookie(header(scope, b"cookie") or "")
+        tenant_id = request_context(scope).tenant_id
+        if not value or tenant_id is None:
+            return frozenset()
+        signed, _, signature = value.rpartition(".")
+        keys = self._keyring.derive_all(_purpose(tenant_id))
+        is_genuine = any(
+            hmac.compare_digest(_signature(key, signed), signature.encode()) for key in keys
+        )
+        expires, _, ids = signed.partition(".")
+        if not is_genuine or int(expires) <= self._clock().timestamp():
+            return frozenset()
+        return frozenset(filter(is_id, ids.split("-")))
+
+    def header(
+        self, tenant_id: TenantId, posted: frozenset[str], new_id: str, *, is_https: bool
+    ) -> tuple[bytes, bytes]:
+        """A `set-cookie` header that adds a comment."""
+        ids = [new_id, *sorted(posted - {new_id})][:MAX_COMMENTS]
+        expires = int((self._clock() + CHANGEABLE).timestamp())
+        signed = f"{expires}.{'-'.join(ids)}"
+        signature = _signature(self._keyring.derive(_purpose(tenant_id)), signed).decode()
+        age = int(CHANGEABLE.total_seconds())
+        attributes = f"Max-Age={age}; Path=/posts; HttpOnly; SameSite=Lax"
+        secure = "; Secure" if is_https else ""
+        return b"set-cookie", f"{COOKIE}={signed}.{signature}; {attributes}{secure}".encode()
+
+
+def _cookie(cookies: str) -> str:
+    for pair in cookies.split(";"):
+        name, _, value = pair.strip().partition("=")
+        if name == COOKIE and len(value) <= _MAX_LENGTH and value.isascii():
+            return value
+    return ""
+
+
+def _signature(key: bytes, signed: str) -> bytes:
+    return hmac.digest(key, signed.encode(), hashlib.sha256).hex().encode()
+
+
+def _purpose(tenant_id: TenantId) -> str:
+    return f"posted-comments/{tenant_id}"
