@@ -27,10 +27,12 @@ _COUNTED_AT_ONCE: Final = 200_000
 
 # What editors write by hand, what Ghost and WordPress leave, and our editor's own.
 _PAYWALL: Final = re.compile(
-    r"<hr\b[^>]{0,200}\bclass=[\"']?paywall\b[^>]{0,200}>|<!--\s{0,20}(?:more|members-only)[^>]{0,200}-->",
+    r"<hr\b[^<>]{0,200}\bclass=[\"']?paywall\b[^<>]{0,200}>|"
+    r"<!--\s{0,20}(?:more|members-only)[^<>]{0,200}-->",
     re.IGNORECASE,
 )
-_TAG: Final = re.compile(r"<[^>]*+>")
+# Up to the next sign: otherwise a run of `<` would be read to its end for each of them.
+_TAG: Final = re.compile(r"<[^<>]*+>")
 
 SUMMARY = Text(
     name="summary",
