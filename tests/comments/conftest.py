@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tests.mail.offices import office
+from tests.mail.offices import office, office_world
 
-__all__ = ["office"]
+__all__ = ["office", "office_world"]

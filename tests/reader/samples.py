@@ -15,6 +15,7 @@ from masthead.reader.views import (
     Card,
     Chrome,
     Comment,
+    CommentForm,
     Discussion,
     ErrorPage,
     Head,
@@ -208,7 +209,40 @@ THREAD = (
     comment("c6", "Viktor Lind", "Justice for Mr Tully."),
     comment("c7", "Ana", "<b>I wrote</b> one of the four letters.", is_waiting=True),
 )
-OPEN_TO_GUESTS = Discussion(THREAD, 7, may_post=True, waits=True, needs_name=True)
+OPEN_TO_GUESTS = Discussion(
+    THREAD, 7, may_post=True, waits=True, needs_name=True, needs_email=True, older="/older#comments"
+)
+REFUSED = Discussion(
+    (
+        comment(
+            "c9",
+            "Ana",
+            is_deleted=True,
+            thread="?thread=c9#comments",
+            replies=(comment("c10", "Ben", "What did it say?", answers="Ana"),),
+        ),
+    ),
+    1_234,
+    may_post=True,
+    waits=False,
+    needs_name=True,
+    needs_email=True,
+    is_thread=True,
+    newer="/newer#comments",
+    form=CommentForm(
+        {
+            "": "Too many comments at once. Try again in 20 seconds.",
+            "body": "Write something first.",
+            "name": "Say what name to show with your comment.",
+            "email": "Must be an e-mail address, such as ada@example.com.",
+        },
+        body="<b>x</b>",
+        name='"Ana"',
+        email="ana",
+        parent_id="c10",
+    ),
+)
+CLOSED = Discussion(THREAD[1:2], 1, may_post=False, waits=False, needs_name=False, open_to="")
 FOR_MEMBERS = Discussion((), 0, may_post=False, waits=False, needs_name=False)
 OWN_COMMENT = Discussion(
     (comment("c8", "Ana", "My own words, still fresh.", can_change=True),),
@@ -278,6 +312,16 @@ PAGES: dict[str, tuple[str, Chrome, object]] = {
         "post.html",
         chrome(path=LIGHTHOUSE.url, title=f"{LIGHTHOUSE.title} · Tideline"),
         PostPage(LIGHTHOUSE, TEXT, LIGHTHOUSE.published, OPEN_TO_GUESTS, (WIND, LADDERS)),
+    ),
+    "post-refused-comment": (
+        "post.html",
+        chrome(path=BAKERY.url, title=BAKERY.title),
+        PostPage(BAKERY, TEXT, BAKERY.published, REFUSED),
+    ),
+    "post-closed-comments": (
+        "post.html",
+        chrome(path=BAKERY.url, title=BAKERY.title),
+        PostPage(BAKERY, TEXT, BAKERY.published, CLOSED),
     ),
     "post-german": (
         "post.html",

@@ -308,6 +308,40 @@ async def test_0007_sets_idle_carts_and_content_sources(engine: str, tmp_path: P
     assert posts == [("both", "json"), ("html", "html")]
 
 
+async def test_0015_finds_the_threads_of_older_comments(engine: str, tmp_path: Path) -> None:
+    url = empty_url(engine, tmp_path)
+    await _migrate_to("0014", url)
+    await _run(url, "INSERT INTO tenants (tenant_id, id, slug, name) VALUES ('t', 't', 't', 'T')")
+    await _run(url, "INSERT INTO posts (tenant_id, id, slug, tags) VALUES ('t', 'p', 'p', '[]')")
+    chain = ["NULL", *(f"'c{n}'" for n in range(40))]
+    for n, parent in enumerate([*chain, "NULL", "NULL"]):
+        status = "pending" if n == 42 else "approved"
+        await _run(
+            url,
+            "INSERT INTO comments (tenant_id, id, post_id, parent_id, status, created) VALUES "
+            f"('t', 'c{n}', 'p', {parent}, '{status}', '2026-01-{n:02}')",
+        )
+    await _run(
+        url,
+        "INSERT INTO record_counts (tenant_id, collection, counter, bucket, total) VALUES "
+        "('t', 'comments', 'post_id,status', 'p\x1fapproved', 42)",
+    )
+
+    await migrate(url)
+
+    found = await _read(url, "SELECT id FROM comments WHERE thread_id = 'c0' ORDER BY id")
+    assert {each for (each,) in found} == {f"c{n}" for n in range(1, 41)}
+    listed = await _read(
+        url,
+        "SELECT value, record_id FROM listed_values WHERE field = 'threads' ORDER BY record_id",
+    )
+    assert listed == [("p", "c0"), ("p", "c41")]
+    counted = await _read(
+        url, "SELECT counter, bucket, total FROM record_counts WHERE collection = 'comments'"
+    )
+    assert counted == [("post_id,status,shown_as", "p\x1fapproved\x1ftext", 42)]
+
+
 def test_head_is_the_newest_revision() -> None:
     assert newest_revision() == HEAD
 

@@ -87,4 +87,19 @@ COMMENTS = (
     DemoComment("swim", "Oliver Strand", "Is there somewhere to leave a bag?", status="pending"),
     DemoComment("swim", "Best Deals", "Cheap watches, click my profile!!!", status="spam"),
     DemoComment("issue", "Greta Holm", "Which side won the comma?", status="pending"),
+    DemoComment(
+        "light",
+        "Edie Marsh",
+        "Edwin was my great-grandfather. Thank you for this.\n\n"
+        "The family version has more swearing in it.",
+    ),
+    DemoComment("light", "Ines Ferro", "The man with the shirts. I keep thinking of him.", 31),
+    DemoComment("light", "Nell Ashby", "Bring the swearing to the museum on Saturday, please.", 31),
+    DemoComment("light", "Edie Marsh", "It will need a room of its own.", 33),
+    DemoComment("light", "Viktor Lind", "Justice for Mr Tully."),
+    DemoComment(
+        "light",
+        "Callum Baird",
+        "I timed it from the ferry: https://example.com/two-flashes. It is right, and I was late.",
+    ),
 )

@@ -69,6 +69,7 @@ async def create_demo_tenant(records: Records, password: str) -> TenantId:
             "site_description": DESCRIPTION,
             "language": "en-GB",
             "time_zone": "Europe/London",
+            "comments_by": "everyone",
             "navigation": [
                 {"label": "Long reads", "url": "/tags/long-reads"},
                 {"label": "Walks", "url": "/tags/walks"},
@@ -155,11 +156,23 @@ async def _write_comments(
     records: Records, story: StoryClock, caller: Caller, now: datetime, post_ids: dict[str, str]
 ) -> None:
     published = {post.key: _published(post, now) for post in POSTS}
+    staff = await _ids_by_name(records, caller, superusers)
+    members = await _ids_by_name(records, caller, blog_members)
     ids: list[str] = []
-    for position, comment in enumerate(COMMENTS):
-        # Hours apart and in order: a reply is later than its parent.
-        story.moment = published[comment.post] + timedelta(hours=1 + 1.5 * position)
-        ids.append(await _create(records, caller, comments, _comment(comment, post_ids, ids)))
+    for position, comment in enumerate(COMMENTS, 1):
+        # In order and before now: a reply is later than its parent.
+        age = now - published[comment.post]
+        story.moment = published[comment.post] + age * position / (len(COMMENTS) + 1)
+        stamped = {"staff_id": staff.get(comment.author, "")}
+        if not stamped["staff_id"]:
+            stamped["member_id"] = members.get(comment.author, "")
+        given = _comment(comment, post_ids, ids)
+        ids.append((await records.create(caller, comments, given, stamped=stamped))["id"])
+
+
+async def _ids_by_name(records: Records, caller: Caller, collection: Collection) -> dict[str, str]:
+    found = await records.find(collection, {}, tenant_id=caller.tenant_id, limit=100)
+    return {each["name"]: each["id"] for each in found}
 
 
 def _published(post: DemoPost, now: datetime) -> datetime:

@@ -26,7 +26,7 @@ from masthead.records.collection import Record
 from masthead.records.engine import ListRequest
 
 THREADS_A_PAGE: Final = 50
-ANSWERS_A_PAGE: Final = 500
+ANSWERS_A_PAGE: Final = 200
 LEVELS: Final = 3
 """Of nesting; deeper answers stand with those of the last level, in the order of their time."""
 _BEFORE, _THREAD, _AFTER = "before", "thread", "after"
@@ -94,7 +94,9 @@ def page_address(request: SiteRequest, post: Record) -> str:
 
 
 def _same_page(request: SiteRequest) -> str:
-    kept = {name: request.query[name] for name in (_BEFORE, _THREAD) if name in request.query}
+    kept = {
+        name: request.query[name] for name in (_BEFORE, _THREAD, _AFTER) if name in request.query
+    }
     return f"?{urlencode(kept)}" if kept else ""
 
 
@@ -260,4 +262,4 @@ def _linked(text: str) -> Markup:
 
 
 def _link(address: str) -> Markup:
-    return Markup('<a href="{0}" rel="nofollow ugc noopener">{0}</a>').format(address)
+    return Markup('<a class="link" href="{0}" rel="nofollow ugc noopener">{0}</a>').format(address)
