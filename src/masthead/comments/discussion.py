@@ -14,7 +14,7 @@ from masthead.caller import Audience, Caller, service_of
 from masthead.comments.collection import APPROVED, DELETED, PENDING, comments
 from masthead.comments.limits import CommentLimit
 from masthead.comments.rules import waits
-from masthead.comments.text import check_words, clean_name, clean_text, comparable_name
+from masthead.comments.text import clean_name, clean_text, comparable_name, is_links_alone
 from masthead.errors import Forbidden, Invalid, NotFound, Problem
 from masthead.identity.tenants import superusers
 from masthead.ids import TenantId, is_id
@@ -33,6 +33,9 @@ NOT_YOURS: Final = "Only its author can change a comment, for 15 minutes after i
 GONE: Final = "This comment is not there any more."
 _REPEATED: Final = Problem("validation_repeated", "You have posted this text here already.")
 _NO_TEXT: Final = Problem("validation_required", "Write something first.")
+_ONLY_LINKS: Final = Problem(
+    "validation_only_links", "Say something about the link: a comment needs words."
+)
 _NO_NAME: Final = Problem("validation_required", "Say what name to show with your comment.")
 _NO_EMAIL: Final = Problem("validation_required", "Your e-mail address is needed; it is not shown.")
 _NOT_A_NAME: Final = Problem("validation_invalid_format", "A name needs letters.")
@@ -109,9 +112,8 @@ class Discussions:
     async def edit(self, author: Author, post: Record, comment_id: str, body: str) -> Record:
         """An edited text is treated like a new one: it may have to wait, and never stops to."""
         text = clean_text(body)
-        if not text:
-            raise Invalid({"body": _NO_TEXT})
-        check_words(text)
+        if problem := _text_problem(text):
+            raise Invalid({"body": problem})
         await self._limit.admit(author.tenant_id, author.account_id, author.address)
         async with self._records.unit(service_of(author.tenant_id)) as unit:
             comment = await self._changeable(unit, author, post, comment_id)
@@ -146,14 +148,13 @@ class Discussions:
             raise Invalid({**error.problems, **problems}) from None
         if problems:
             raise Invalid(problems)
-        check_words(new.fields["body"])
         return new
 
     async def _problems(self, author: Author, given: dict[str, str]) -> dict[str, Problem]:
         problems = {}
         is_guest = author.caller.audience is Audience.GUEST
-        if not given["body"]:
-            problems["body"] = _NO_TEXT
+        if problem := _text_problem(given["body"]):
+            problems["body"] = problem
         if given["parent_id"] and not is_id(given["parent_id"]):
             problems["parent_id"] = _NOT_ANSWERABLE
         name = given["author_name"]
@@ -182,6 +183,12 @@ class Discussions:
         if not author.may_change(found[0], clock.to_text(self._records.clock())):
             raise Forbidden(NOT_YOURS)
         return found[0]
+
+
+def _text_problem(text: str) -> Problem | None:
+    if not text:
+        return _NO_TEXT
+    return _ONLY_LINKS if is_links_alone(text) else None
 
 
 async def _check_parent(unit: Unit, post: Record, parent_id: str) -> None:

@@ -6,8 +6,6 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from masthead.errors import Invalid, Problem
-
 LINK: Final = re.compile(r"https?://[^\s<>\"'`\u200b]+", re.IGNORECASE)
 _COUNTED: Final = re.compile(r"https?://|www\.|\[url", re.IGNORECASE)
 _AROUND_LINKS: Final = re.compile(r"(?:https?://|www\.)\S+", re.IGNORECASE)
@@ -39,10 +37,5 @@ def count_links(text: str) -> int:
     return len(_COUNTED.findall(text))
 
 
-def check_words(text: str) -> None:
-    """Refuses a text of links alone."""
-    if text and not any(map(str.isalnum, _AROUND_LINKS.sub("", text))) and count_links(text):
-        problem = Problem(
-            "validation_only_links", "Say something about the link: a comment needs words."
-        )
-        raise Invalid({"body": problem})
+def is_links_alone(text: str) -> bool:
+    return bool(count_links(text)) and not any(map(str.isalnum, _AROUND_LINKS.sub("", text)))
