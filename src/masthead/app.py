@@ -57,6 +57,7 @@ from masthead.media.images import ImagePool
 from masthead.media.v1 import routes as media_table
 from masthead.members.email_change import EmailChanges
 from masthead.members.http import member_routes
+from masthead.members.mailed_links import MailedLinks
 from masthead.members.unsubscribe import Unsubscribe
 from masthead.members.v1 import routes as member_table
 from masthead.outbound.client import OutboundClient
@@ -77,6 +78,8 @@ from masthead.privacy.limits import RequestLimit
 from masthead.privacy.service import Privacy, build_privacy
 from masthead.reader.accent_style import accent_routes
 from masthead.reader.endpoint import SitePages
+from masthead.reader.member.routes import member_page_routes
+from masthead.reader.member.services import MemberServices
 from masthead.reader.posted_comments import PostedComments
 from masthead.reader.request import ReaderServices
 from masthead.reader.routes import OtherAddresses, reader_routes
@@ -149,6 +152,7 @@ class Parts:
     sites: Sites
     mail: Outbox
     email_changes: EmailChanges
+    links: MailedLinks
     resets: PasswordResets
     privacy: Privacy
     imports: ImportWork
@@ -205,6 +209,7 @@ async def build(settings: Settings, now: clock.Clock = clock.now) -> Parts:
         sites=sites,
         mail=mail,
         email_changes=EmailChanges(records, mail, sites),
+        links=MailedLinks(records, accounts, throttle, mail, sites),
         resets=PasswordResets(records, accounts, throttle, mail, sites, settings),
         privacy=build_privacy(records, objects, mail, sites, settings),
         imports=ImportWork(),
@@ -234,6 +239,7 @@ def job_handlers(parts: Parts) -> Mapping[str, Handler]:
         **redirects.handlers(parts.records),
         **mail_jobs.handlers(parts.mail, transport_of(settings), settings.mail_from),
         **parts.resets.handlers(),
+        **parts.links.handlers(),
         **parts.privacy.work.handlers(),
         **payment_jobs.handlers(parts.records, parts.mail, parts.sites),
         **webhook_jobs.handlers(parts.records, parts.mail, parts.sites),
@@ -254,6 +260,7 @@ def job_runner(parts: Parts) -> JobRunner:
         Chore("payments.reconcile", timedelta(days=1), Reconciliation(parts.records, tables).run),
         Chore("mail.sweep", hourly, parts.mail.sweep),
         Chore("email_changes.sweep", hourly, parts.email_changes.sweep),
+        Chore("member_links.sweep", hourly, parts.links.sweep),
         Chore("privacy.sweep", hourly, parts.privacy.work.sweep),
     ]
     if parts.keyring.is_rotating:
@@ -328,14 +335,20 @@ def http_app(parts: Parts) -> RequestMiddleware:
             *ai_routes(ai_services(parts)),
             *privacy_routes(privacy_services(parts, services)),
             *member_routes(
-                Unsubscribe(parts.records, parts.keyring), parts.email_changes, parts.sites
+                Unsubscribe(parts.records, parts.keyring),
+                parts.email_changes,
+                parts.sites,
+                site.show,
             ),
-            *comment_mail_routes(parts.records, CommentMailLinks(parts.keyring), parts.sites),
-            *reset_routes(parts.resets),
+            *comment_mail_routes(
+                parts.records, CommentMailLinks(parts.keyring), parts.sites, site.show
+            ),
+            *reset_routes(parts.resets, site.show),
             Route("/api/health", Health(parts.database, revision, parts.records.clock)),
             *admin_routes(admin),
             *well_known_routes(parts.settings, parts.records.clock),
             *reader_routes(site),
+            *member_page_routes(site, member_services(parts)),
             *accent_routes(),
             *assets_routes(*admin.services.templates.assets, *site.services.themes.assets.values()),
         ],
@@ -392,6 +405,17 @@ def admin_pages(parts: Parts, services: RecordStoreServices) -> AdminPages:
             FormTokens(parts.keyring),
             AdminTemplates(),
         )
+    )
+
+
+def member_services(parts: Parts) -> MemberServices:
+    return MemberServices(
+        parts.accounts,
+        parts.links,
+        parts.resets,
+        parts.email_changes,
+        parts.privacy,
+        RequestLimit(parts.limit_store, parts.records.clock),
     )
 
 

@@ -18,6 +18,7 @@ from masthead.mail.outbox import mails
 from masthead.media.collection import media
 from masthead.members.collection import blog_members
 from masthead.members.email_change import email_changes
+from masthead.members.mailed_links import member_links
 from masthead.pages.collection import categories, page_revisions, page_working_copies, pages
 from masthead.payments.collection import (
     payment_customers,
@@ -97,5 +98,6 @@ bookkeeping = (
     ai_usage,
     mails,
     email_changes,
+    member_links,
     import_items,
 )

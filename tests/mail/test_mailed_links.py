@@ -23,6 +23,9 @@ from masthead.webhooks.queue import NOTIFY_DISABLED
 SUBJECTS = {
     "comment_answered": "Bob answered your comment",
     "comment_posted": "New comment on ",
+    "already_member": "You are a member of ",
+    "confirm_sign_up": "Confirm that you want to join ",
+    "sign_in": "Sign in to ",
     "confirm_email": "Confirm your e-mail address for ",
     "email_in_use": "You already have an account at ",
     "email_changed": "Your e-mail address at ",
@@ -66,6 +69,7 @@ async def every_mail(office: Office, tenant: TenantWorld) -> list[EmailMessage]:
     await queue_newsletter(tenant, ana)
     reset = "/api/collections/blog_members/request-password-reset"
     await tenant.guest.post(reset, json={"email": ana.email})
+    await join(tenant, ana)
     await disable_webhook(tenant)
     await pay(tenant, bob)
     await discuss(tenant, ana)
@@ -88,6 +92,16 @@ async def change_addresses(office: Office, tenant: TenantWorld, ana: Account, bo
     (confirm,) = (link for link in links_in(confirming) if "token=" in link)
     assert (await tenant.guest.post(confirm)).status_code == 200
     await ana.api.patch(own, json={"email": "a2@example.com"})
+
+
+async def join(tenant: TenantWorld, member: Account) -> None:
+    own = {"sec-fetch-site": "same-origin"}
+    for path, email in (
+        ("/member/sign-up", "dot@example.com"),
+        ("/member/sign-up", member.email),
+        ("/member/sign-in", member.email),
+    ):
+        await tenant.guest.post(path, data={"email": email}, headers=own)
 
 
 async def disable_webhook(tenant: TenantWorld) -> None:
@@ -150,6 +164,7 @@ async def test_opening_a_link_of_an_email_changes_nothing(office: Office) -> Non
         "/member/approve-comment",
         "/member/comment-mails",
         "/member/confirm-email",
+        "/member/link",
         "/member/reset-password",
         "/member/unsubscribe",
         "/posts/fog",

@@ -151,7 +151,7 @@ async def test_opening_the_link_changes_nothing(person: Person) -> None:
         for headers in (HTML, {"accept": "application/json"}, {}):
             answer = await person.guest.request(method, link, headers=headers)
             assert answer.status_code == 200
-            assert answer.headers["cache-control"] == "no-store"
+            assert answer.headers["cache-control"].endswith("no-store")
     assert await everything(person.office.world) == before
 
 

@@ -10,26 +10,37 @@ from pathlib import Path
 from markupsafe import Markup
 
 from masthead.reader.views import (
+    AccountPage,
     ArchivePage,
     Author,
     Card,
     Chrome,
     Comment,
     CommentForm,
+    DeletePage,
     Discussion,
     ErrorPage,
+    ForgotPage,
+    FormProblem,
     Head,
     HomePage,
+    InboxPage,
+    Input,
     Link,
     ListPage,
+    MessagePage,
     Month,
     Offer,
     Pager,
     Picture,
+    Plan,
     PlansPage,
     PostPage,
     Reader,
     SearchPage,
+    SignIn,
+    SignInPage,
+    SignUpPage,
     Site,
     TextPage,
     Tier,
@@ -289,6 +300,35 @@ TIERS = (
     Tier("german000000000", LONG_WORD, "12\u202f000,50\u00a0EUR", "year", (LONG_WORD,)),
 )
 
+NO_ADDRESS = (FormProblem("email", "Must be an e-mail address, such as ada@example.com."),)
+ACCOUNT = AccountPage(
+    name="Ines Ferro",
+    email="ines.ferro@example.com",
+    newsletter=True,
+    has_password=False,
+    plan=Plan(is_paid=True, is_subscribed=True, name="Reader", price="£44", interval="year"),
+    sign_ins=(
+        SignIn(
+            "s1",
+            "Firefox on Linux",
+            "192.0.2.7",
+            datetime(2026, 11, 12, 18, 40, tzinfo=ZONE),
+            datetime(2026, 11, 15, 9, 5, tzinfo=ZONE),
+            is_current=True,
+        ),
+        SignIn(
+            "s2",
+            "Safari on iPhone",
+            "2001:db8:4006:80a:0:1234:5678:9abc",
+            datetime(2026, 11, 2, 7, 2, tzinfo=ZONE),
+            datetime(2026, 11, 14, 7, 2, tzinfo=ZONE),
+            is_current=False,
+        ),
+    ),
+    notice="Your name is saved.",
+)
+LONG_ADDRESS = f"{'donaudampfschifffahrt' * 3}@{'gesellschaft' * 4}.example.com"
+
 PAGES: dict[str, tuple[str, Chrome, object]] = {
     "home": ("home.html", chrome(), HOME),
     "home-member": ("home.html", chrome(reader=MEMBER), HOME),
@@ -457,6 +497,106 @@ PAGES: dict[str, tuple[str, Chrome, object]] = {
         "error.html",
         chrome(path="/posts/x/comments"),
         ErrorPage(429, "Please wait a moment", "Try again in 30 seconds."),
+    ),
+    "sign-up": (
+        "sign_up.html",
+        chrome(path="/member/sign-up", title="Join · Tideline"),
+        SignUpPage(back="/posts/fountains"),
+    ),
+    "sign-up-wrong": (
+        "sign_up.html",
+        chrome(path="/member/sign-up"),
+        SignUpPage("ada@", True, "/", NO_ADDRESS),
+    ),
+    "sign-in": ("sign_in.html", chrome(path="/member/sign-in"), SignInPage(back="/")),
+    "sign-in-wrong": (
+        "sign_in.html",
+        chrome(path="/member/sign-in"),
+        SignInPage(
+            "ada@example.com",
+            "/",
+            (FormProblem("password", "The e-mail address or the password is not right."),),
+        ),
+    ),
+    "forgot": ("forgot.html", chrome(path="/member/forgot"), ForgotPage(problems=NO_ADDRESS)),
+    "inbox-sign-up": (
+        "inbox.html",
+        chrome(path="/member/sign-up"),
+        InboxPage("ada@example.com", "sign_up"),
+    ),
+    "inbox-sign-in": (
+        "inbox.html",
+        chrome(path="/member/sign-in"),
+        InboxPage(LONG_ADDRESS, "sign_in"),
+    ),
+    "inbox-password": (
+        "inbox.html",
+        chrome(path="/member/forgot"),
+        InboxPage("ada@example.com", "password"),
+    ),
+    "link": (
+        "message.html",
+        chrome(path="/member/link"),
+        MessagePage(
+            "Join Tideline?",
+            (f"You join with {LONG_ADDRESS}, and are signed in.",),
+            "Confirm and join",
+            hidden=(("token", "abc"),),
+        ),
+    ),
+    "link-dead": (
+        "message.html",
+        chrome(path="/member/link"),
+        MessagePage(
+            "This link no longer works",
+            ("This link has been used already, or it is too old. Ask for a new one.",),
+            links=(Link("Sign in", "/member/sign-in"), Link("Join", "/member/sign-up")),
+        ),
+    ),
+    "reset-password": (
+        "message.html",
+        chrome(path="/member/reset-password"),
+        MessagePage(
+            "Choose a new password",
+            ("For ada@example.com at Tideline.",),
+            "Set this password",
+            (
+                Input("password", "New password", "password", "new-password"),
+                Input("passwordConfirm", "The same again", "password", "new-password"),
+            ),
+            problem="New password: Must be at least 8 character(s).",
+        ),
+    ),
+    "unsubscribed": (
+        "message.html",
+        chrome(path="/member/unsubscribe"),
+        MessagePage("You are unsubscribed", ("ada@example.com gets no more newsletters.",)),
+    ),
+    "account": (
+        "account.html",
+        chrome(reader=MEMBER, path="/member/account", title="Your account · Tideline"),
+        ACCOUNT,
+    ),
+    "account-wrong": (
+        "account.html",
+        chrome(reader=MEMBER, path="/member/account/password"),
+        replace(
+            ACCOUNT,
+            name="",
+            email=LONG_ADDRESS,
+            newsletter=False,
+            has_password=True,
+            plan=Plan(is_paid=True, is_past_due=True, can_manage=True),
+            notice="",
+            deleted_on=datetime(2026, 12, 15, tzinfo=ZONE),
+            opened="password",
+            problems=(FormProblem("oldPassword", "Must be the password you have now."),),
+        ),
+    ),
+    "delete-account": (
+        "delete_account.html",
+        chrome(reader=MEMBER, path="/member/delete"),
+        DeletePage("DELETE MY DATA", 30, (FormProblem("phrase", "Type DELETE MY DATA."),)),
     ),
 }
 """By name: the template, what every page has, and the page itself."""

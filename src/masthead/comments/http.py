@@ -22,16 +22,18 @@ from masthead.members.http import BAD_LINK, Answer, MailedLink, link_page
 from masthead.records.collection import Record
 from masthead.records.engine import Records
 from masthead.site.address import Site, Sites
-from masthead.web.pages import Page
+from masthead.web.pages import Page, ShowPage
 
 ACCOUNTS = {each.name: each for each in (blog_members, superusers)}
 GONE = "This comment is not there any more."
 
 
-def comment_mail_routes(records: Records, links: CommentMailLinks, sites: Sites) -> list[Route]:
+def comment_mail_routes(
+    records: Records, links: CommentMailLinks, sites: Sites, show: ShowPage
+) -> list[Route]:
     return [
-        Route(OFF_PATH, MailedLink(sites, _off_page(records, links))),
-        Route(APPROVE_PATH, MailedLink(sites, _approve_page(records, links))),
+        Route(OFF_PATH, MailedLink(sites, _off_page(records, links), show)),
+        Route(APPROVE_PATH, MailedLink(sites, _approve_page(records, links), show)),
     ]
 
 

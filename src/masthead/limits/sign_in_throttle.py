@@ -54,8 +54,18 @@ RESETS_PER_ACCOUNT = 2
 RESET_MAILS_PER_TENANT = 100
 """In the long window, for each collection of accounts."""
 
+LINKS_PER_NETWORK = 20
+"""In the long window: mailed links to sign up or in, asked for at any site."""
+LINKS_PER_TENANT = 500
+"""In the long window."""
+LINKS_PER_ADDRESS = 2
+"""In the lifetime of a link to sign in: when no further mail is sent, an earlier link works."""
+
 WAIT = "Too many failed sign-ins. Wait a while and try again, or have a new password sent by mail."
 WAIT_FOR_RESET = "Too many new passwords were asked for from here. Wait a while and try again."
+
+WAIT_FOR_LINK = "Too many links were asked for from here. Wait a while and try again."
+SITE_IS_BUSY = "Very many people ask for a link here at the moment. Wait a while and try again."
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +197,24 @@ class LoginThrottle:
         subject = _digest("reset mails", tenant_id, collection)
         async with self._database.transaction(EVERY_TENANT) as tx:
             return not await self._count(tx, subject, RESET_MAILS_PER_TENANT, LONG_WINDOW)
+
+    async def admit_link(self, attempt: Attempt, tenant_id: str) -> bool:
+        """Whether a mail may be sent to this address: so nobody can fill a mailbox with our mails.
+        Unknown addresses count the same.
+
+        Raises RateLimited for a network or a site with too many requests.
+        """
+        network = _digest("link by", network_of(attempt.address))
+        site = _digest("links at", tenant_id)
+        email = _digest("link to", tenant_id, normal_email(attempt.identity))
+        async with self._database.transaction(EVERY_TENANT) as tx:
+            wait = await self._count(tx, network, LINKS_PER_NETWORK, LONG_WINDOW)
+            # A network that is refused does not use up what the others have.
+            busy = 0 if wait else await self._count(tx, site, LINKS_PER_TENANT, LONG_WINDOW)
+            is_enough = bool(wait or busy) or await self._count(tx, email, LINKS_PER_ADDRESS)
+        if wait or busy:
+            raise RateLimited(wait or busy, WAIT_FOR_LINK if wait else SITE_IS_BUSY)
+        return not is_enough
 
     async def sweep(self) -> None:
         """Deletes windows that have ended. The worker calls it."""

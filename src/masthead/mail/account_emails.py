@@ -18,6 +18,35 @@ def confirm_email(*, site_name: str, site_url: str, to: str, link: str) -> Mail:
     )
 
 
+def confirm_sign_up(*, site_name: str, site_url: str, to: str, link: str) -> Mail:
+    """To an address that wants to join."""
+    return Mail(
+        "confirm_sign_up",
+        to,
+        f"Confirm that you want to join {site_name}",
+        {"site_name": site_name, "site_url": site_url, "link": link, "hours": 24},
+    )
+
+
+def already_member(*, site_name: str, site_url: str, to: str, link: str) -> Mail:
+    """To an address that wants to join and has an account."""
+    return Mail(
+        "already_member",
+        to,
+        f"You are a member of {site_name} already",
+        {"site_name": site_name, "site_url": site_url, "link": link, "minutes": 15},
+    )
+
+
+def sign_in(*, site_name: str, site_url: str, to: str, link: str) -> Mail:
+    return Mail(
+        "sign_in",
+        to,
+        f"Sign in to {site_name}",
+        {"site_name": site_name, "site_url": site_url, "link": link, "minutes": 15},
+    )
+
+
 def email_in_use(*, site_name: str, site_url: str, to: str) -> Mail:
     """To a requested new address that already has an account."""
     return Mail(

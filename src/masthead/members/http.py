@@ -6,6 +6,7 @@ Mail scanners open every link, so a GET only shows a button; the POST acts.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from urllib.parse import parse_qs
 
 from starlette.routing import Route
@@ -18,7 +19,7 @@ from masthead.members.email_change import EmailChanges
 from masthead.members.unsubscribe import Unsubscribe
 from masthead.site.address import Site, Sites
 from masthead.web.bodies import read_small_form
-from masthead.web.pages import Page, send_page
+from masthead.web.pages import Page, ShowPage
 from masthead.web.request_context import request_context
 
 MAX_QUERY_BYTES = 4_000
@@ -28,32 +29,37 @@ BAD_LINK = "This link is not complete. Open it from the email again, or copy all
 Answer = Callable[[TenantId, Site, dict[str, str], bool], Awaitable[Page]]
 
 
-def member_routes(unsubscribing: Unsubscribe, changes: EmailChanges, sites: Sites) -> list[Route]:
+def member_routes(
+    unsubscribing: Unsubscribe, changes: EmailChanges, sites: Sites, show: ShowPage
+) -> list[Route]:
     return [
-        Route(unsubscribe.PATH, MailedLink(sites, _unsubscribe_page(unsubscribing))),
-        Route(email_change.PATH, MailedLink(sites, _confirm_page(changes))),
+        Route(unsubscribe.PATH, MailedLink(sites, _unsubscribe_page(unsubscribing), show)),
+        Route(email_change.PATH, MailedLink(sites, _confirm_page(changes), show)),
     ]
 
 
 class MailedLink:
     """A link in an email: `answer` gets its query, and whether the page's button was pressed."""
 
-    def __init__(self, sites: Sites, answer: Answer) -> None:
+    def __init__(self, sites: Sites, answer: Answer, show: ShowPage) -> None:
         self._sites = sites
         self._answer = answer
+        self._show = show
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         tenant_id = request_context(scope).tenant_id
         if tenant_id is None or scope["method"] not in ("GET", "HEAD", "POST"):
             raise NotFound
+        await self._show(scope, send, partial(self._page, scope, receive, tenant_id))
+
+    async def _page(self, scope: Scope, receive: Receive, tenant_id: TenantId) -> Page:
         is_post = scope["method"] == "POST"
         if is_post:
             # One-click mail programs send `List-Unsubscribe=One-Click`, the page's form nothing;
             # the token is in the URL either way (RFC 8058).
             await read_small_form(scope, receive)
         site = await self._sites.of(tenant_id)
-        page = await self._answer(tenant_id, site, _query(scope["query_string"]), is_post)
-        await send_page(scope, send, page)
+        return await self._answer(tenant_id, site, _query(scope["query_string"]), is_post)
 
 
 def _unsubscribe_page(unsubscribing: Unsubscribe) -> Answer:

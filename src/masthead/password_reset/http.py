@@ -5,6 +5,7 @@ GET shows a form; POST sets the password.
 
 from __future__ import annotations
 
+from functools import partial
 from urllib.parse import parse_qs
 
 from starlette.routing import Route
@@ -17,7 +18,7 @@ from masthead.password_reset.resets import MEMBER_PATH, PasswordResets
 from masthead.records.collection import Collection, Record
 from masthead.site.address import Site
 from masthead.web.bodies import read_small_form
-from masthead.web.pages import Input, Page, send_page
+from masthead.web.pages import Input, Page, ShowPage
 from masthead.web.request_context import request_context
 
 PASSWORDS = (
@@ -27,21 +28,23 @@ PASSWORDS = (
 BAD_FORM = "The form could not be read. Open the link from the email again."
 
 
-def reset_routes(resets: PasswordResets) -> list[Route]:
-    return [
-        Route(MEMBER_PATH, _ResetPage(resets, blog_members)),
-    ]
+def reset_routes(resets: PasswordResets, show: ShowPage) -> list[Route]:
+    return [Route(MEMBER_PATH, _ResetPage(resets, blog_members, show))]
 
 
 class _ResetPage:
-    def __init__(self, resets: PasswordResets, collection: Collection) -> None:
+    def __init__(self, resets: PasswordResets, collection: Collection, show: ShowPage) -> None:
         self._resets = resets
         self._collection = collection
+        self._show = show
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        context = request_context(scope)
         if scope["method"] not in ("GET", "HEAD", "POST"):
             raise NotFound
+        await self._show(scope, send, partial(self._page, scope, receive))
+
+    async def _page(self, scope: Scope, receive: Receive) -> Page:
+        context = request_context(scope)
         token = _texts(scope["query_string"]).get("token", "")
         account = await self._resets.find(self._collection, context.tenant_id, token)
         site = await self._resets.site_of(TenantId(account["tenant_id"]))
@@ -57,7 +60,7 @@ class _ResetPage:
                 page = _done(site, account)
             except Invalid as error:
                 page = _form(site, account, _sentence(error))
-        await send_page(scope, send, page)
+        return page
 
 
 def _form(site: Site, account: Record, problem: str = "") -> Page:

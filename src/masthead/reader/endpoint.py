@@ -30,7 +30,7 @@ from masthead.reader.request import (
     visit_of,
 )
 from masthead.reader.site import ANY_FORM_TOKEN, chrome_of, site_of
-from masthead.reader.views import ErrorPage, Head
+from masthead.reader.views import ErrorPage, Head, message_of
 from masthead.web import pages
 from masthead.web.answers import RawHeaders, header_list, send_bytes, send_empty
 from masthead.web.assets import content_policy
@@ -157,6 +157,21 @@ class SitePages:
         request, visit = await self._personal_request(scope)
         await self._send_result(scope, send, await _result(request, make), request, visit)
 
+    async def show(self, scope: Scope, send: Send, make_page: pages.MakePage) -> None:
+        """A page of a link in an email, in the look of the site. A program that accepts only JSON
+        gets that, and where there is no site the page is a plain one."""
+        if request_context(scope).tenant is None or pages.wants_json(scope):
+            await pages.send_page(scope, send, await make_page())
+            return
+
+        async def make(request: SiteRequest) -> Result:
+            page = await make_page()
+            head = Head(title=f"{page.title} · {site_of(request).name}", noindex=True)
+            return Drawn("message.html", head, message_of(page), page.status)
+
+        request, visit = await self._personal_request(scope)
+        await self._send_result(scope, send, await _made(request, make), request, visit)
+
     async def receive_form(
         self, scope: Scope, receive: Receive, send: Send, handle: Handle, *, is_open: bool
     ) -> None:
@@ -181,8 +196,7 @@ class SitePages:
             tenant,
             visit.audience,
             scope,
-            member=visit.member,
-            staff_id=visit.staff_id,
+            visit,
             posted=self.services.posted_comments.of(scope),
         )
         return request, visit
@@ -361,4 +375,6 @@ def _headers(
     ]
     if tag:
         headers.append((b"etag", tag))
+    if is_personal:
+        headers.append((b"x-robots-tag", b"noindex, nofollow"))
     return headers

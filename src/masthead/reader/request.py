@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from urllib.parse import parse_qs
 from zoneinfo import ZoneInfo
@@ -16,6 +16,7 @@ from masthead.comments.discussion import Discussions
 from masthead.config.settings import Settings
 from masthead.errors import BadRequest
 from masthead.identity.directory import Tenant
+from masthead.identity.sign_ins import Client
 from masthead.identity.tenants import tenants
 from masthead.ids import TenantId
 from masthead.limits.read_limits import ReadLimit
@@ -28,6 +29,7 @@ from masthead.records.collection import Record
 from masthead.records.engine import Records
 from masthead.site.collection import site_settings
 from masthead.storage.objects import ObjectStore
+from masthead.web.answers import header
 from masthead.web.forms import FormTokens
 from masthead.web.request_context import request_context
 
@@ -61,6 +63,7 @@ class Visit:
     caller: Caller
     audience: Audience = Audience.GUEST
     member: Record | None = None
+    member_sign_in: str = ""
 
     @property
     def is_signed_in(self) -> bool:
@@ -91,6 +94,9 @@ class SiteRequest:
     """The account of the staff who is signed in."""
     posted: frozenset[str] = frozenset()
     """The comments that the reader's browser has posted just now."""
+    member_sign_in: str = ""
+    """Which sign-in of the member it is."""
+    client: Client = field(default_factory=Client)
     is_https: bool = False
 
     @property
@@ -119,10 +125,11 @@ async def open_request(
     tenant: Tenant,
     audience: Audience,
     scope: Scope,
-    member: Record | None = None,
-    staff_id: str = "",
+    visit: Visit | None = None,
     posted: frozenset[str] = frozenset(),
 ) -> SiteRequest:
+    """`visit` is given for forms and personal pages only."""
+    context = request_context(scope)
     found = await services.records.find(tenants, {"id": tenant.id}, tenant_id=tenant.id)
     stored = await services.records.find(site_settings, {}, tenant_id=tenant.id)
     caller = site(tenant.id, audience)
@@ -131,16 +138,18 @@ async def open_request(
         services,
         tenant,
         caller,
-        request_context(scope).address,
+        context.address,
         scope["path"],
         scope["query_string"],
         _query(scope["query_string"]),
         stored[0] if stored else empty,
         found[0],
-        member,
-        staff_id,
+        visit.member if visit else None,
+        visit.staff_id if visit else "",
         posted,
-        request_context(scope).is_https,
+        visit.member_sign_in if visit else "",
+        Client(context.address, header(scope, b"user-agent") or ""),
+        context.is_https,
     )
 
 
@@ -154,7 +163,7 @@ async def visit_of(services: ReaderServices, scope: Scope, tenant_id: TenantId) 
     member = await _member(services, caller, tenant_id)
     if member is None:
         return Visit(guest(tenant_id))
-    return Visit(caller, audience_of_member(member), member)
+    return Visit(caller, audience_of_member(member), member, caller.sign_in)
 
 
 async def personal_visit(services: ReaderServices, scope: Scope, tenant_id: TenantId) -> Visit:
@@ -165,7 +174,8 @@ async def personal_visit(services: ReaderServices, scope: Scope, tenant_id: Tena
     caller = await services.identify_member(scope)
     if caller.kind is not Kind.MEMBER or caller.tenant_id != tenant_id:
         return visit
-    return replace(visit, member=await _member(services, caller, tenant_id))
+    member = await _member(services, caller, tenant_id)
+    return replace(visit, member=member, member_sign_in=caller.sign_in)
 
 
 async def _member(services: ReaderServices, caller: Caller, tenant_id: TenantId) -> Record | None:

@@ -39,7 +39,7 @@ def site_of(request: SiteRequest) -> Site:
             Link(each["label"], each["url"], each["url"] == request.path)
             for each in record["navigation"] or ()
         ),
-        members_enabled=False,
+        members_enabled=record["members_enabled"],
         comments_enabled=record["comments_enabled"],
     )
 

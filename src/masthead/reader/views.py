@@ -11,6 +11,8 @@ from datetime import datetime
 
 from markupsafe import Markup
 
+from masthead.web import pages
+
 
 @dataclass(frozen=True, slots=True)
 class Link:
@@ -347,3 +349,124 @@ class ErrorPage:
     title: str
     text: str
     latest: tuple[Card, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FormProblem:
+    """What is wrong with a form: the id of a field in it, and a sentence."""
+
+    field: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class SignUpPage:
+    """Template `sign_up.html`."""
+
+    email: str = ""
+    newsletter: bool = False
+    back: str = ""
+    problems: tuple[FormProblem, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SignInPage:
+    """Template `sign_in.html`."""
+
+    email: str = ""
+    back: str = ""
+    problems: tuple[FormProblem, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ForgotPage:
+    """Template `forgot.html`: asks for a mail with a link to a new password."""
+
+    email: str = ""
+    problems: tuple[FormProblem, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class InboxPage:
+    """Template `inbox.html`: a mail was asked for. It says the same for every address."""
+
+    email: str
+    kind: str
+    """What was asked for: `sign_up`, `sign_in` or `password`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """A field of a form."""
+
+    name: str
+    label: str
+    type: str
+    autocomplete: str
+
+
+@dataclass(frozen=True, slots=True)
+class MessagePage:
+    """Template `message.html`: a few sentences, and at most one form, which is sent to the page's
+    own address."""
+
+    title: str
+    text: tuple[str, ...]
+    button: str = ""
+    inputs: tuple[Input, ...] = ()
+    hidden: tuple[tuple[str, str], ...] = ()
+    problem: str = ""
+    links: tuple[Link, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SignIn:
+    """A place where a member is signed in."""
+
+    id: str
+    browser: str
+    """Such as "Firefox on Linux"."""
+    address: str
+    since: datetime
+    last_seen: datetime
+    is_current: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AccountPage:
+    """Template `account.html`."""
+
+    name: str
+    email: str
+    newsletter: bool
+    has_password: bool
+    plan: Plan
+    sign_ins: tuple[SignIn, ...]
+    notice: str = ""
+    """What has just been done."""
+    deleted_on: datetime | None = None
+    """The day on which a deletion that was asked for happens."""
+    opened: str = ""
+    """The part whose form was wrong, and is shown again with what was typed."""
+    typed: str = ""
+    problems: tuple[FormProblem, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DeletePage:
+    """Template `delete_account.html`."""
+
+    phrase: str
+    """To be typed."""
+    days: int
+    """Until the deletion happens."""
+    problems: tuple[FormProblem, ...] = ()
+
+
+def message_of(page: pages.Page) -> MessagePage:
+    inputs = tuple(
+        Input(each.name, each.label, each.kind, each.autocomplete) for each in page.inputs
+    )
+    is_invalid = page.outcome == "invalid"
+    problem, text = (page.text[0], page.text[1:]) if is_invalid else ("", page.text)
+    return MessagePage(page.title, text, page.button, inputs, problem=problem)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,6 +47,10 @@ class Page:
     status: int = 200
     inputs: tuple[Input, ...] = ()
 
+
+MakePage = Callable[[], Awaitable[Page]]
+ShowPage = Callable[[Scope, Send, MakePage], Awaitable[None]]
+"""Answers with the page, in the look of a site."""
 
 # The first matching row counts.
 ERRORS: tuple[tuple[type[MastheadError], int, str, str], ...] = (

@@ -107,7 +107,7 @@ fields: dict[str, dict[str, str]] = {
         "site_description": "One or two sentences about it.",
         "site_logo": "Address of the logo, or a path on the site.",
         "site_favicon": "Address of the icon, or a path on the site.",
-        "members_enabled": "Whether the site has members. Stored and shown, not acted on.",
+        "members_enabled": "Whether readers can join. Who is a member already stays one.",
         "comments_enabled": "Whether new comments are accepted.",
     },
 }

@@ -1,0 +1,276 @@
+"""A member's account: what they can see and change of it, take along, or delete.
+
+Each part of the page has a form of its own. After a change the browser is sent back to the page,
+which says what was done; a form with a problem is shown again with what was typed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from datetime import datetime
+from functools import wraps
+from urllib.parse import quote
+
+from masthead.errors import Invalid, Problem
+from masthead.identity.accounts import new_credentials
+from masthead.members.collection import blog_members
+from masthead.members.email_change import new_address
+from masthead.privacy.collection import gdpr_requests
+from masthead.privacy.links import GRACE_PERIOD
+from masthead.privacy.validation import MEMBER, PHRASE, RequestBody, Requester
+from masthead.reader.cards import local_time
+from masthead.reader.endpoint import Drawn, Form, Moved, see_other
+from masthead.reader.member.browsers import browser_name
+from masthead.reader.member.services import (
+    ACCOUNT,
+    SIGN_IN,
+    MemberServices,
+    caller_of,
+    session_cookie,
+)
+from masthead.reader.plans import plan_of
+from masthead.reader.request import SiteRequest
+from masthead.reader.site import site_of
+from masthead.reader.views import (
+    AccountPage,
+    DeletePage,
+    FormProblem,
+    Head,
+    Link,
+    MessagePage,
+    SignIn,
+)
+from masthead.records.collection import Record
+
+DONE = {
+    "joined": "Welcome. You are a member now, and signed in.",
+    "name": "Your name is saved.",
+    "email": "We have mailed a link to the new address. It counts once you confirm it there.",
+    "newsletter": "That is saved.",
+    "password": "Your new password is set. You are signed out everywhere else.",
+    "password_link": "We have mailed you a link. It leads to a page where you choose a password.",
+    "sign_in": "That sign-in has ended.",
+}
+"""What the page says after a change, by the word in its address."""
+
+Handler = Callable[..., Awaitable[Drawn | Moved]]
+
+
+def for_member(handler: Handler) -> Handler:
+    """Guests are asked to sign in first."""
+
+    @wraps(handler)
+    async def handle(self: Account, request: SiteRequest, *given: Form) -> Drawn | Moved:
+        if request.member is None:
+            return see_other(f"{SIGN_IN}?back={quote(ACCOUNT)}")
+        return await handler(self, request, request.member, *given)
+
+    return handle
+
+
+class Account:
+    def __init__(self, services: MemberServices) -> None:
+        self._services = services
+
+    @for_member
+    async def page(self, request: SiteRequest, member: Record) -> Drawn:
+        notice = DONE.get(request.query.get("done", ""), "")
+        return await self._drawn(request, member, notice=notice)
+
+    @for_member
+    async def set_name(self, request: SiteRequest, member: Record, form: Form) -> Drawn | Moved:
+        name = " ".join(form.get("name", "").split())
+        try:
+            await self._update(request, member, {"name": name})
+        except Invalid as error:
+            return await self._refused(request, member, "name", error.problems, name)
+        return _done("name")
+
+    @for_member
+    async def set_newsletter(self, request: SiteRequest, member: Record, form: Form) -> Moved:
+        await self._update(request, member, {"newsletter": form.get("newsletter") == "true"})
+        return _done("newsletter")
+
+    @for_member
+    async def set_email(self, request: SiteRequest, member: Record, form: Form) -> Drawn | Moved:
+        given = form.get("email", "").strip()
+        caller = caller_of(request.tenant_id, member)
+        try:
+            email = new_address(caller, {"email": given})
+            if not email:
+                same = Problem("validation_values_mismatch", "Your account has this address.")
+                raise Invalid({"email": same})
+        except Invalid as error:
+            return await self._refused(request, member, "email", error.problems, given)
+        async with request.records.unit(caller) as unit:
+            record = await unit.update(blog_members, member["id"], {})
+            await self._services.email_changes.request(unit, record, email)
+        return _done("email")
+
+    @for_member
+    async def set_password(self, request: SiteRequest, member: Record, form: Form) -> Drawn | Moved:
+        """Who has no password gets a link by mail, as with a forgotten one: a session that was
+        left open somewhere is not enough to set one."""
+        if not member["password_hash"]:
+            await self._services.resets.request(
+                blog_members, request.tenant_id, member["email"], request.client.address
+            )
+            return _done("password_link")
+        try:
+            await self._check_old_password(request, member, form)
+            given = {name: form.get(name, "") for name in ("password", "passwordConfirm")}
+            stamped = await new_credentials(given, required=True)
+        except Invalid as error:
+            return await self._refused(request, member, "password", error.problems)
+        caller = caller_of(request.tenant_id, member)
+        changed = await request.records.update(
+            caller, blog_members, member["id"], {}, stamped=stamped
+        )
+        account = {**member, **changed, **stamped}
+        accounts = self._services.accounts
+        signed_in = await accounts.begin(blog_members, account, request.client)
+        return _done("password", session_cookie(request, signed_in))
+
+    @for_member
+    async def end_sign_in(self, request: SiteRequest, member: Record, form: Form) -> Moved:
+        ended = form.get("sign_in", "")
+        await self._services.accounts.sign_ins.end(blog_members, member, ended)
+        if ended == request.member_sign_in:
+            return see_other("/", session_cookie(request, None))
+        return _done("sign_in")
+
+    @for_member
+    async def sign_out_everywhere(self, request: SiteRequest, member: Record, _form: Form) -> Moved:
+        await self._services.accounts.sign_ins.end_all(blog_members, member)
+        return see_other(SIGN_IN, session_cookie(request, None))
+
+    @for_member
+    async def export(self, request: SiteRequest, member: Record, _form: Form) -> Drawn:
+        requester, body = await self._privacy_request(request, member)
+        asked, ready = await self._services.privacy.exports.begin(requester, body)
+        back = Link("Back to your account", ACCOUNT)
+        if ready is None:
+            text = "We collect it now, and mail you a link to it."
+            return _message(request, MessagePage("Your data", (text,), links=(back,)))
+        download = self._services.privacy.links.download(asked["id"], ready.token)
+        text = (
+            "A file with all that the site holds about you. "
+            "The link also comes by mail, and works for seven days."
+        )
+        links = (Link("Download the file", download), back)
+        return _message(request, MessagePage("Your data is ready", (text,), links=links))
+
+    @for_member
+    async def delete_page(self, request: SiteRequest, _member: Record) -> Drawn:
+        return _delete(request)
+
+    @for_member
+    async def delete(self, request: SiteRequest, member: Record, form: Form) -> Drawn:
+        if form.get("phrase", "").strip() != PHRASE:
+            problem = FormProblem("phrase", f"Type {PHRASE}, in capital letters.")
+            return _delete(request, (problem,), 422)
+        requester, body = await self._privacy_request(request, member)
+        opened = await self._services.privacy.requests.open_deletion(requester, body)
+        day = local_time(request, opened.request["grace_until"])
+        text = (
+            f"Your account and your data will be deleted on {day.day} {day:%B %Y}.",
+            "We have mailed you a link by which you can take that back until then.",
+        )
+        links = (Link("Back to your account", ACCOUNT),)
+        return _message(request, MessagePage("The deletion is planned", text, links=links))
+
+    async def _update(
+        self, request: SiteRequest, member: Record, changes: dict[str, object]
+    ) -> None:
+        caller = caller_of(request.tenant_id, member)
+        await request.records.update(caller, blog_members, member["id"], changes)
+
+    async def _check_old_password(self, request: SiteRequest, member: Record, form: Form) -> None:
+        caller = caller_of(request.tenant_id, member)
+        old, address = form.get("oldPassword", ""), request.client.address
+        accounts = self._services.accounts
+        if not await accounts.verify_password(blog_members, caller, old, address):
+            wrong = Problem("validation_invalid_old_password", "Must be the password you have now.")
+            raise Invalid({"oldPassword": wrong})
+
+    async def _privacy_request(
+        self, request: SiteRequest, member: Record
+    ) -> tuple[Requester, RequestBody]:
+        caller = caller_of(request.tenant_id, member)
+        await self._services.privacy_limit.admit(request.tenant_id, caller, request.client.address)
+        body = RequestBody(MEMBER, member["id"], "", "", "", "")
+        return Requester(request.tenant, caller, is_trusted=True), body
+
+    async def _refused(
+        self,
+        request: SiteRequest,
+        member: Record,
+        part: str,
+        problems: dict[str, Problem],
+        typed: str = "",
+    ) -> Drawn:
+        shown = tuple(FormProblem(name, each.message) for name, each in problems.items())
+        drawn = await self._drawn(request, member, opened=part, typed=typed, problems=shown)
+        return replace(drawn, status=422)
+
+    async def _drawn(
+        self,
+        request: SiteRequest,
+        member: Record,
+        *,
+        notice: str = "",
+        opened: str = "",
+        typed: str = "",
+        problems: tuple[FormProblem, ...] = (),
+    ) -> Drawn:
+        sign_ins = await self._services.accounts.sign_ins.of(blog_members, member)
+        page = AccountPage(
+            name=member["name"],
+            email=member["email"],
+            newsletter=member["newsletter"],
+            has_password=bool(member["password_hash"]),
+            plan=await plan_of(request, member),
+            sign_ins=tuple(
+                SignIn(
+                    each.id,
+                    browser_name(each.user_agent),
+                    each.address,
+                    local_time(request, each.created),
+                    local_time(request, each.last_seen),
+                    each.id == request.member_sign_in,
+                )
+                for each in sign_ins
+            ),
+            notice=notice,
+            deleted_on=await _deletion_day(request, member),
+            opened=opened,
+            typed=typed,
+            problems=problems,
+        )
+        head = Head(title=f"Your account · {site_of(request).name}", noindex=True)
+        return Drawn("account.html", head, page)
+
+
+async def _deletion_day(request: SiteRequest, member: Record) -> datetime | None:
+    asked = {"subject": MEMBER, "member_id": member["id"], "type": "delete", "status": "queued"}
+    found = await request.records.find(gdpr_requests, asked, tenant_id=request.tenant_id, limit=10)
+    days = [each["grace_until"] for each in found if each["confirmed_at"]]
+    return local_time(request, min(days)) if days else None
+
+
+def _done(what: str, *headers: tuple[bytes, bytes]) -> Moved:
+    return see_other(f"{ACCOUNT}?done={what}", *headers)
+
+
+def _delete(
+    request: SiteRequest, problems: tuple[FormProblem, ...] = (), status: int = 200
+) -> Drawn:
+    head = Head(title=f"Delete your account · {site_of(request).name}", noindex=True)
+    page = DeletePage(PHRASE, GRACE_PERIOD.days, problems)
+    return Drawn("delete_account.html", head, page, status)
+
+
+def _message(request: SiteRequest, page: MessagePage) -> Drawn:
+    head = Head(title=f"{page.title} · {site_of(request).name}", noindex=True)
+    return Drawn("message.html", head, page)

@@ -1,0 +1,190 @@
+"""Sign-up, sign-in, forgotten passwords and sign-out.
+
+No answer shows whether an address has an account: what is asked for goes by mail, and the worker
+looks the address up.
+"""
+
+from __future__ import annotations
+
+from masthead.errors import BadRequest, Forbidden
+from masthead.members.collection import blog_members
+from masthead.members.mailed_links import CLOSED, Purpose, Wanted
+from masthead.reader.endpoint import Drawn, Form, Moved, see_other
+from masthead.reader.member.back import HOME, back_path
+from masthead.reader.member.services import (
+    ACCOUNT,
+    SIGN_IN,
+    SIGN_UP,
+    MemberServices,
+    session_cookie,
+)
+from masthead.reader.request import SiteRequest
+from masthead.reader.site import site_of
+from masthead.reader.views import (
+    ForgotPage,
+    FormProblem,
+    Head,
+    InboxPage,
+    Link,
+    MessagePage,
+    SignInPage,
+    SignUpPage,
+)
+from masthead.records.fields.base import REQUIRED, FieldError
+
+TRAP = "website"
+"""A field that no person sees: what fills it in is a program."""
+WRONG = "The e-mail address or the password is not right."
+
+
+class Joining:
+    def __init__(self, services: MemberServices) -> None:
+        self._services = services
+
+    async def sign_up_page(self, request: SiteRequest) -> Drawn | Moved:
+        _check_open(request)
+        back = back_path(request.query.get("back", HOME))
+        return see_other(back) if request.member else _sign_up(request, SignUpPage(back=back))
+
+    async def sign_up(self, request: SiteRequest, form: Form) -> Drawn | Moved:
+        _check_open(request)
+        newsletter, back = form.get("newsletter") == "true", back_path(form.get("back", HOME))
+        try:
+            email = _email(form)
+        except FieldError as error:
+            problems = (FormProblem("email", error.problem.message),)
+            page = SignUpPage(form.get("email", ""), newsletter, back, problems)
+            return _sign_up(request, page, 422)
+        wanted = Wanted(Purpose.SIGN_UP, email, newsletter, back)
+        return await self._mailed(request, form, wanted, "sign_up")
+
+    async def sign_in_page(self, request: SiteRequest) -> Drawn | Moved:
+        back = back_path(request.query.get("back", HOME))
+        return see_other(back) if request.member else _sign_in(request, SignInPage(back=back))
+
+    async def sign_in(self, request: SiteRequest, form: Form) -> Drawn | Moved:
+        back = back_path(form.get("back", HOME))
+        try:
+            email = _email(form)
+        except FieldError as error:
+            problems = (FormProblem("email", error.problem.message),)
+            return _sign_in(request, SignInPage(form.get("email", ""), back, problems), 422)
+        if not form.get("password"):
+            wanted = Wanted(Purpose.SIGN_IN, email, back=back)
+            return await self._mailed(request, form, wanted, "sign_in")
+        try:
+            signed_in = await self._services.accounts.sign_in(
+                blog_members,
+                request.tenant_id,
+                email,
+                form["password"],
+                request.client.address,
+                request.client.user_agent,
+            )
+        except BadRequest:
+            problems = (FormProblem("password", WRONG),)
+            return _sign_in(request, SignInPage(email, back, problems), 422)
+        return see_other(back, session_cookie(request, signed_in))
+
+    async def forgot_page(self, request: SiteRequest) -> Drawn:
+        return _forgot(request, ForgotPage(request.member["email"] if request.member else ""))
+
+    async def forgot(self, request: SiteRequest, form: Form) -> Drawn:
+        try:
+            email = _email(form)
+        except FieldError as error:
+            problems = (FormProblem("email", error.problem.message),)
+            return _forgot(request, ForgotPage(form.get("email", ""), problems), 422)
+        await self._services.resets.request(
+            blog_members, request.tenant_id, email, request.client.address
+        )
+        return _inbox(request, email, "password")
+
+    async def link_page(self, request: SiteRequest) -> Drawn:
+        """Mail scanners open every link, so this only shows a button."""
+        token = request.query.get("token", "")
+        try:
+            link = await self._services.links.find(request.tenant_id, token)
+        except BadRequest as error:
+            return _dead_link(request, str(error))
+        name = site_of(request).name
+        if link.purpose is Purpose.SIGN_UP:
+            title, button = f"Join {name}?", "Confirm and join"
+            text = [f"You join with {link.email}, and are signed in."]
+            if link.newsletter:
+                text.append("New stories come by e-mail, until you turn that off.")
+        else:
+            title, button = f"Sign in to {name}?", "Sign in"
+            text = [f"You sign in as {link.email}."]
+        page = MessagePage(title, tuple(text), button, hidden=(("token", token),))
+        return _message(request, page)
+
+    async def use_link(self, request: SiteRequest, form: Form) -> Drawn | Moved:
+        token = form.get("token", "")
+        try:
+            signed_in, link = await self._services.links.use(
+                request.tenant_id, token, request.client
+            )
+        except BadRequest as error:
+            return _dead_link(request, str(error))
+        cookie = session_cookie(request, signed_in)
+        if link.purpose is Purpose.SIGN_UP and back_path(link.back) == HOME:
+            return see_other(f"{ACCOUNT}?done=joined", cookie)
+        return see_other(back_path(link.back), cookie)
+
+    async def sign_out(self, request: SiteRequest, _form: Form) -> Moved:
+        if request.member is not None:
+            sign_ins = self._services.accounts.sign_ins
+            await sign_ins.end(blog_members, request.member, request.member_sign_in)
+        return see_other(HOME, session_cookie(request, None))
+
+    async def _mailed(self, request: SiteRequest, form: Form, wanted: Wanted, kind: str) -> Drawn:
+        if not form.get(TRAP):
+            await self._services.links.request(request.tenant_id, wanted, request.client.address)
+        return _inbox(request, wanted.email, kind)
+
+
+def _check_open(request: SiteRequest) -> None:
+    if not request.site_record["members_enabled"]:
+        raise Forbidden(CLOSED)
+
+
+def _email(form: Form) -> str:
+    """Raises FieldError for what is no address."""
+    given = form.get("email", "").strip()
+    if not given:
+        raise FieldError(REQUIRED)
+    email: str = blog_members.by_name["email"].check(given)
+    return email
+
+
+def _head(request: SiteRequest, title: str) -> Head:
+    return Head(title=f"{title} · {site_of(request).name}", noindex=True)
+
+
+def _sign_up(request: SiteRequest, page: SignUpPage, status: int = 200) -> Drawn:
+    return Drawn("sign_up.html", _head(request, "Join"), page, status)
+
+
+def _sign_in(request: SiteRequest, page: SignInPage, status: int = 200) -> Drawn:
+    return Drawn("sign_in.html", _head(request, "Sign in"), page, status)
+
+
+def _forgot(request: SiteRequest, page: ForgotPage, status: int = 200) -> Drawn:
+    return Drawn("forgot.html", _head(request, "A new password"), page, status)
+
+
+def _inbox(request: SiteRequest, email: str, kind: str) -> Drawn:
+    return Drawn("inbox.html", _head(request, "Look into your inbox"), InboxPage(email, kind))
+
+
+def _message(request: SiteRequest, page: MessagePage, status: int = 200) -> Drawn:
+    return Drawn("message.html", _head(request, page.title), page, status)
+
+
+def _dead_link(request: SiteRequest, sentence: str) -> Drawn:
+    links = [Link("Sign in", SIGN_IN)]
+    if request.site_record["members_enabled"]:
+        links.append(Link("Join", SIGN_UP))
+    page = MessagePage("This link no longer works", (sentence,), links=tuple(links))
+    return _message(request, page, 400)

@@ -1,0 +1,50 @@
+"""What the pages of members work with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from masthead.caller import Caller, Kind
+from masthead.identity.accounts import MEMBER_SESSION, Accounts, SignedIn
+from masthead.identity.sessions import MEMBER_COOKIE, set_cookie
+from masthead.ids import TenantId
+from masthead.members.collection import blog_members
+from masthead.members.email_change import EmailChanges
+from masthead.members.mailed_links import MailedLinks
+from masthead.password_reset.resets import PasswordResets
+from masthead.privacy.limits import RequestLimit
+from masthead.privacy.service import Privacy
+from masthead.reader.request import SiteRequest
+from masthead.records.collection import Record
+
+SIGN_IN = "/member/sign-in"
+SIGN_UP = "/member/sign-up"
+FORGOT = "/member/forgot"
+ACCOUNT = "/member/account"
+DELETE = "/member/delete"
+
+
+@dataclass(frozen=True, slots=True)
+class MemberServices:
+    accounts: Accounts
+    links: MailedLinks
+    resets: PasswordResets
+    email_changes: EmailChanges
+    privacy: Privacy
+    privacy_limit: RequestLimit
+
+
+def caller_of(tenant_id: TenantId, member: Record) -> Caller:
+    """The member, who may change what the collection's rules allow."""
+    return Caller(Kind.MEMBER, tenant_id, member["id"], member["email"], blog_members.name)
+
+
+def session_cookie(request: SiteRequest, signed_in: SignedIn | None) -> tuple[bytes, bytes]:
+    """The header that begins a session in the browser; without one, the header that ends it."""
+    value = set_cookie(
+        MEMBER_COOKIE,
+        signed_in.token if signed_in else "",
+        lifetime=MEMBER_SESSION if signed_in else MEMBER_SESSION * 0,
+        secure=request.is_https,
+    )
+    return b"set-cookie", value.encode()
