@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import sqlite3
-from contextlib import closing
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, closing
 from typing import Any
 
+import asyncpg
 import pytest
 from tests.importers.run.exports import (
     CutOff,
@@ -187,22 +189,41 @@ async def test_an_invalid_post_is_counted_and_the_others_come_over(tenant: Tenan
     assert "content_html: Must be no more than" in error.reason
 
 
-async def test_what_the_database_refuses_does_not_sink_its_batch(tenant: TenantWorld) -> None:
-    path = sqlite_path(tenant.world.parts.settings.database_url)
-    if path is None:
-        pytest.skip("the trigger is SQLite's")
-    with closing(sqlite3.connect(path)) as connection:
-        connection.executescript(
-            "CREATE TRIGGER refusal BEFORE INSERT ON posts WHEN NEW.title = 'Refused' "
-            "BEGIN SELECT RAISE(ABORT, 'no'); END"
-        )
-    try:
-        log = await new_run(tenant)
-        entries = [post(1), post(2, title="Refused"), post(3)]
-        report = await imported(tenant, WrittenExport(entries), log=log)
-    finally:
+@asynccontextmanager
+async def refusing(tenant: TenantWorld, title: str) -> AsyncIterator[None]:
+    """Lets the database itself refuse posts of this title."""
+    url = tenant.world.parts.settings.database_url
+    path = sqlite_path(url)
+    if path is not None:
         with closing(sqlite3.connect(path)) as connection:
-            connection.executescript("DROP TRIGGER refusal")
+            connection.executescript(
+                f"CREATE TRIGGER refusal BEFORE INSERT ON posts WHEN NEW.title = '{title}' "
+                "BEGIN SELECT RAISE(ABORT, 'no'); END"
+            )
+            try:
+                yield
+            finally:
+                connection.executescript("DROP TRIGGER refusal")
+        return
+    other = await asyncpg.connect(url)
+    await other.execute(
+        "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS "
+        "$$ BEGIN RAISE EXCEPTION 'no'; END $$; "
+        "CREATE TRIGGER refusal BEFORE INSERT ON posts FOR EACH ROW "
+        f"WHEN (NEW.title = '{title}') EXECUTE FUNCTION refuse()"
+    )
+    try:
+        yield
+    finally:
+        await other.execute("DROP TRIGGER refusal ON posts; DROP FUNCTION refuse")
+        await other.close()
+
+
+async def test_what_the_database_refuses_does_not_sink_its_batch(tenant: TenantWorld) -> None:
+    log = await new_run(tenant)
+    entries = [post(1), post(2, title="Refused"), post(3)]
+    async with refusing(tenant, "Refused"):
+        report = await imported(tenant, WrittenExport(entries), log=log)
     assert report.summary()["posts"] == {"imported": 2, "skipped": 0, "failed": 1, "updated": 0}
     assert sorted(row["title"] for row in await rows(tenant, "posts")) == ["Post 1", "Post 3"]
 
