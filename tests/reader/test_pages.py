@@ -95,6 +95,13 @@ class TestPost:
         assert "Fog" in of_author
         assert "nell@example.com" not in of_author
 
+    async def test_without_an_excerpt_its_beginning_is_not_there_twice(
+        self, tenant: TenantWorld
+    ) -> None:
+        await tenant.published(title="Fog", content_html="<p>Thick fog.</p>")
+        assert (await page(tenant, "/posts/fog")).count(">Thick fog.<") == 1
+        assert "Thick fog." in await page(tenant, "/")
+
     async def test_a_post_without_authors_is_the_owners(self, tenant: TenantWorld) -> None:
         owner = await tenant.owner(name="Ada Owner")
         await tenant.update("tenants", tenant.id, {"owner_id": owner.id})

@@ -165,7 +165,7 @@ class TestCode:
             return moment
 
         coloured = Coloured()
-        monkeypatch.setattr(time, "perf_counter", tick)
+        monkeypatch.setattr(time, "thread_time", tick)
         assert "<span" not in coloured.block("python", "def slow(): pass")
         monkeypatch.undo()
         assert "<span" not in coloured.block("python", "def f(): pass")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 MAX_CHARACTERS: Final = 20_000
 MAX_LINE: Final = 1_000
 MAX_SECONDS: Final = 0.25
-"""For all blocks of a page; the rest of them stay plain."""
+"""Of the processor, for all blocks of a page; the rest of them stay plain."""
 _CLASSES: Final = (
     ("Token.Comment", "c"),
     ("Token.Keyword", "k"),
@@ -50,9 +50,11 @@ class Coloured:
         is_long = len(code) > MAX_CHARACTERS or max(map(len, code.split("\n"))) > MAX_LINE
         if is_long or self._seconds <= 0:
             return escaped(code)
-        start = time.perf_counter()
+        if _lexer(language) is None:
+            return escaped(code)
+        start = time.thread_time()
         shown = _coloured(language, code)
-        self._seconds -= time.perf_counter() - start
+        self._seconds -= time.thread_time() - start
         return shown
 
 
@@ -90,8 +92,10 @@ def _language(token: Token) -> str:
 @lru_cache(maxsize=128)
 def _coloured(language: str, code: str) -> str:
     """Plain where it takes too long, which is remembered, too."""
+    # A new one, because some have state, and other threads use theirs.
+    lexer = type(_lexer(language))(stripnl=False)
     try:
-        runs = list(_runs(_lexer(language), code, time.perf_counter() + MAX_SECONDS))
+        runs = list(_runs(lexer, code, time.thread_time() + MAX_SECONDS))
     except _FAILURES:
         return escaped(code)
     # Some lexers lose text that they don't expect.
@@ -100,12 +104,12 @@ def _coloured(language: str, code: str) -> str:
     return "".join(_span(*run) for run in runs)
 
 
-class _NotColoured(Exception):
-    """The language is unknown, or the time is over."""
+class _TooSlow(Exception):
+    pass
 
 
 # Besides, what one of five hundred lexers may raise on text that no compiler would take.
-_FAILURES = (_NotColoured, LookupError, ValueError, TypeError, AttributeError, RuntimeError)
+_FAILURES = (_TooSlow, LookupError, ValueError, TypeError, AttributeError, RuntimeError)
 
 
 def _runs(lexer: Lexer, code: str, end: float) -> Iterator[tuple[str, str]]:
@@ -113,8 +117,8 @@ def _runs(lexer: Lexer, code: str, end: float) -> Iterator[tuple[str, str]]:
     open_class, pending = "", ""
     # Lexers of sessions need the end of the last line.
     for at, kind, text in lexer.get_tokens_unprocessed(f"{code}\n"):
-        if time.perf_counter() > end:
-            raise _NotColoured
+        if time.thread_time() > end:
+            raise _TooSlow
         text = text[: max(0, len(code) - at)]
         shown = _class(kind)
         # Blanks have no colour, so they need not end a span.
@@ -138,12 +142,14 @@ def _class(kind: Any) -> str:
     return max(matching)[1] if matching else ""
 
 
-def _lexer(language: str) -> Lexer:
+@lru_cache(maxsize=256)
+def _lexer(language: str) -> Lexer | None:
+    """Not part of the time of a block: the first one of a language reads its module."""
     # Imported here, because many sites show no code.
     from pygments.lexers import get_lexer_by_name
     from pygments.util import ClassNotFound
 
     try:
-        return get_lexer_by_name(language, stripnl=False)
-    except ClassNotFound as error:
-        raise _NotColoured from error
+        return get_lexer_by_name(language)
+    except ClassNotFound:
+        return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from urllib.parse import quote
 
 import msgspec
@@ -40,7 +41,9 @@ async def drawn_post(
     offer = None if card.is_open else await offer_of(request)
     discussion = await discussion_of(request, record, form)
     modified = local_time(request, record["updated"])
-    page = PostPage(card, html, modified, discussion, offer=offer)
+    # Its own excerpt alone: the beginning of the text stands below.
+    shown = replace(card, excerpt=record["excerpt"])
+    page = PostPage(shown, html, modified, discussion, offer=offer)
     return Drawn("post.html", _post_head(request, record, card), page)
 
 
