@@ -596,7 +596,7 @@ PAGES: dict[str, tuple[str, Chrome, object]] = {
     "delete-account": (
         "delete_account.html",
         chrome(reader=MEMBER, path="/member/delete"),
-        DeletePage("DELETE MY DATA", 30, (FormProblem("phrase", "Type DELETE MY DATA."),)),
+        DeletePage("DELETE MY DATA", 30, (FormProblem("phrase", "Type DELETE MY DATA."),), True),
     ),
 }
 """By name: the template, what every page has, and the page itself."""

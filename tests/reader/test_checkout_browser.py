@@ -17,7 +17,7 @@ import uvicorn
 from playwright.async_api import BrowserContext, async_playwright
 from tests.conftest import _QuietServer
 from tests.databases import fresh_url
-from tests.payments.processor import SECRET
+from tests.payments.processor import SECRET, Processor, joined
 from tests.payments.processor_api import KEY, ProcessorApi
 from tests.reader.test_browser import CHROMIUM
 from tests.tls import Receiver
@@ -95,3 +95,22 @@ async def test_a_button_leads_to_the_payment(shop: Shop, browser: BrowserContext
     # Going back leads to the plans, not to the page that led away.
     await page.go_back()
     await page.wait_for_url(f"{shop.origin}/member/plans")
+
+
+async def test_the_account_follows_the_event_by_itself(shop: Shop, browser: BrowserContext) -> None:
+    post = await shop.tenant.published(visibility="paid", content_html="<p>Behind it.</p>")
+    page = await browser.new_page()
+    await page.goto(f"{shop.origin}/posts/{post['slug']}")
+    await page.get_by_role("link", name="See what you get").click()
+    await page.get_by_role("button", name="Choose Supporter").click()
+    await page.get_by_role("link", name="Pay").click()
+    await page.get_by_text("Your payment is being confirmed").wait_for()
+    named = {"member_id": shop.api.last_form["metadata[member_id]"]}
+    await Processor(shop.tenant).send(joined(metadata=named))
+    # Nothing is clicked.
+    await page.get_by_text("Paid, active").wait_for()
+    await page.goto(f"{shop.origin}/posts/{post['slug']}")
+    assert await page.get_by_text("Behind it.").is_visible()
+    await page.goto(f"{shop.origin}/member/account")
+    await page.get_by_role("button", name="Manage").click()
+    await page.wait_for_url(f"{shop.api.url}/p/pay/*")

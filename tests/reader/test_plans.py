@@ -41,6 +41,16 @@ async def test_guests_see_what_a_membership_costs_and_join_first(
     assert "pay.example.com" not in text
 
 
+async def test_signing_in_leads_back_to_the_plans(
+    tenant: TenantWorld, member: Account, sold: list[Record]
+) -> None:
+    for path in ("/member/sign-in", "/member/sign-up"):
+        asked = await tenant.guest.get(f"{path}?back={PLANS}")
+        assert f'name="back" value="{PLANS}"' in asked.text
+        moved = await member.api.get(f"{path}?back={PLANS}")
+        assert (moved.status_code, moved.headers["location"]) == (303, PLANS)
+
+
 async def test_members_choose_one(tenant: TenantWorld, member: Account, sold: list[Record]) -> None:
     text = (await member.api.get(PLANS)).text
     assert text.count('action="/member/upgrade"') == 2
@@ -95,6 +105,17 @@ async def test_a_changed_price_is_seen_by_the_next_request(
 
 
 class TestPaywall:
+    async def test_a_guest_reads_the_lowest_price_before_joining(
+        self, tenant: TenantWorld, sold: list[Record]
+    ) -> None:
+        paid = await tenant.published(visibility="paid")
+        text = (await tenant.guest.get(f"/posts/{paid['slug']}")).text
+        assert "Paid members read everything on demo, from £4 a month." in text
+        assert f'href="{PLANS}"' in text
+        members = await tenant.published(visibility="members")
+        text = (await tenant.guest.get(f"/posts/{members['slug']}")).text
+        assert "Everything, from £4 a month" in text
+
     async def test_a_member_reads_the_lowest_price_and_where_to_pay(
         self, tenant: TenantWorld, member: Account, sold: list[Record]
     ) -> None:

@@ -461,6 +461,8 @@ class DeletePage:
     days: int
     """Until the deletion happens."""
     problems: tuple[FormProblem, ...] = ()
+    still_pays: bool = False
+    """The payment service would go on charging them."""
 
 
 def message_of(page: pages.Page) -> MessagePage:

@@ -162,14 +162,14 @@ class Account:
         return _message(request, MessagePage("Your data is ready", (text,), links=links))
 
     @for_member
-    async def delete_page(self, request: SiteRequest, _member: Record) -> Drawn:
-        return _delete(request)
+    async def delete_page(self, request: SiteRequest, member: Record) -> Drawn:
+        return await _delete(request, member)
 
     @for_member
     async def delete(self, request: SiteRequest, member: Record, form: Form) -> Drawn:
         if form.get("phrase", "").strip() != PHRASE:
             problem = FormProblem("phrase", f"Type {PHRASE}, in capital letters.")
-            return _delete(request, (problem,), 422)
+            return await _delete(request, member, (problem,), 422)
         requester, body = await self._privacy_request(request, member)
         opened = await self._services.privacy.requests.open_deletion(requester, body)
         day = local_time(request, opened.request["grace_until"])
@@ -263,11 +263,15 @@ def _done(what: str, *headers: tuple[bytes, bytes]) -> Moved:
     return see_other(f"{ACCOUNT}?done={what}", *headers)
 
 
-def _delete(
-    request: SiteRequest, problems: tuple[FormProblem, ...] = (), status: int = 200
+async def _delete(
+    request: SiteRequest,
+    member: Record,
+    problems: tuple[FormProblem, ...] = (),
+    status: int = 200,
 ) -> Drawn:
     head = Head(title=f"Delete your account · {site_of(request).name}", noindex=True)
-    page = DeletePage(PHRASE, GRACE_PERIOD.days, problems)
+    plan = await plan_of(request, member)
+    page = DeletePage(PHRASE, GRACE_PERIOD.days, problems, plan.is_subscribed and not plan.ends)
     return Drawn("delete_account.html", head, page, status)
 
 

@@ -11,13 +11,13 @@ MAX_LENGTH = 500
 # name another host.
 _PATH = re.compile(r"/(?![/\\])[^\\\x00-\x20\x7f-\xa0\u2028\u2029]*")
 _NOT_AGAIN = "/member/"
-_ACCOUNT = "/member/account"
+_MEMBERS_OWN = ("/member/account", "/member/plans")
 
 
 def back_path(text: str) -> str:
     """`text` if it is a path to return to, else the home page."""
     if len(text) > MAX_LENGTH or not _PATH.fullmatch(text):
         return HOME
-    if text.startswith(_NOT_AGAIN) and not text.startswith(_ACCOUNT):
+    if text.startswith(_NOT_AGAIN) and not text.startswith(_MEMBERS_OWN):
         return HOME
     return text
