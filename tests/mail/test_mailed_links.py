@@ -15,6 +15,7 @@ from masthead.caller import system
 from masthead.mail.message import Mail
 from masthead.mail.rendering import FOLDER
 from masthead.members.unsubscribe import Unsubscribe
+from masthead.password_reset.invitations import Invitations
 from masthead.payments.memberships import WELCOME
 from masthead.webhooks.actions import subscribe
 from masthead.webhooks.collection import webhook_subscriptions
@@ -23,6 +24,7 @@ from masthead.webhooks.queue import NOTIFY_DISABLED
 SUBJECTS = {
     "comment_answered": "Bob answered your comment",
     "comment_posted": "New comment on ",
+    "invitation": "You are invited to ",
     "already_member": "You are a member of ",
     "confirm_sign_up": "Confirm that you want to join ",
     "sign_in": "Sign in to ",
@@ -70,6 +72,7 @@ async def every_mail(office: Office, tenant: TenantWorld) -> list[EmailMessage]:
     reset = "/api/collections/blog_members/request-password-reset"
     await tenant.guest.post(reset, json={"email": ana.email})
     await join(tenant, ana)
+    await invite(tenant)
     await disable_webhook(tenant)
     await pay(tenant, bob)
     await discuss(tenant, ana)
@@ -92,6 +95,15 @@ async def change_addresses(office: Office, tenant: TenantWorld, ana: Account, bo
     (confirm,) = (link for link in links_in(confirming) if "token=" in link)
     assert (await tenant.guest.post(confirm)).status_code == 200
     await ana.api.patch(own, json={"email": "a2@example.com"})
+
+
+async def invite(tenant: TenantWorld) -> None:
+    parts = tenant.world.parts
+    invitations = Invitations(
+        parts.records, parts.accounts, parts.throttle, parts.mail, parts.sites
+    )
+    given = {"email": "eve@example.com"}
+    await invitations.invite(system(tenant.id), tenant.id, given, by="Ada")
 
 
 async def join(tenant: TenantWorld, member: Account) -> None:
@@ -160,6 +172,7 @@ async def test_opening_a_link_of_an_email_changes_nothing(office: Office) -> Non
     links = sorted(set().union(*(links_in(mail) for mail in mails)))
     assert {re.sub(r"/[a-z0-9]{15}\b", "/ID", urlsplit(link).path) for link in links} == {
         "",
+        "/admin/reset-password",
         "/member/account",
         "/member/approve-comment",
         "/member/comment-mails",
