@@ -421,6 +421,7 @@ async def test_a_members_forms_need_the_token_of_the_page(site: TenantWorld) -> 
     for path, data in (
         ("/member/account/name", {"name": "Eve"}),
         ("/member/account/newsletter", {"newsletter": "true"}),
+        ("/member/account/comment-mails", {"comment_mails": "false"}),
         ("/member/account/email", {"email": "eve@example.com"}),
         ("/member/sign-out", {"form_token": "x"}),
         ("/member/delete", {"phrase": "DELETE MY DATA"}),
@@ -465,6 +466,19 @@ async def test_signing_out_ends_the_session_itself(office: Office, site: TenantW
     assert out.headers["location"] == "/"
     assert "Max-Age=0" in out.headers["set-cookie"]
     assert await office.world.parts.accounts.caller_of(member.token) is None
+
+
+async def test_a_member_turns_mails_about_comments_off_and_on(site: TenantWorld) -> None:
+    reader, member = await signed_in(site)
+    await reader.open("/member/account")
+    for is_off in (True, False):
+        await reader.send("/member/account/comment-mails")
+        assert "That is saved." in (await reader.follow()).text
+        found = await member_at(site, member.email)
+        assert found is not None
+        assert found["comment_mails_off"] is is_off
+    await site.settings(comments_enabled=False)
+    assert "comment-mails" not in (await reader.open("/member/account")).text
 
 
 async def test_a_member_changes_name_and_newsletter(site: TenantWorld) -> None:

@@ -56,7 +56,7 @@ def _off_page(records: Records, links: CommentMailLinks) -> Answer:
             "off",
             "Mails about comments are off",
             f"{site.name} does not write to you about comments any more.",
-            "You can close this page.",
+            "You can turn them on again in your account.",
         )
 
     return answer

@@ -442,6 +442,8 @@ class AccountPage:
     has_password: bool
     plan: Plan
     sign_ins: tuple[SignIn, ...]
+    comment_mails: bool = True
+    """Gets a mail when a comment was answered."""
     notice: str = ""
     """What has just been done."""
     deleted_on: datetime | None = None

@@ -48,6 +48,7 @@ DONE = {
     "name": "Your name is saved.",
     "email": "We have mailed a link to the new address. It counts once you confirm it there.",
     "newsletter": "That is saved.",
+    "comment-mails": "That is saved.",
     "password": "Your new password is set. You are signed out everywhere else.",
     "password_link": "We have mailed you a link. It leads to a page where you choose a password.",
     "sign_in": "That sign-in has ended.",
@@ -91,6 +92,12 @@ class Account:
     async def set_newsletter(self, request: SiteRequest, member: Record, form: Form) -> Moved:
         await self._update(request, member, {"newsletter": form.get("newsletter") == "true"})
         return _done("newsletter")
+
+    @for_member
+    async def set_comment_mails(self, request: SiteRequest, member: Record, form: Form) -> Moved:
+        is_off = form.get("comment_mails") != "true"
+        await self._update(request, member, {"comment_mails_off": is_off})
+        return _done("comment-mails")
 
     @for_member
     async def set_email(self, request: SiteRequest, member: Record, form: Form) -> Drawn | Moved:
@@ -229,6 +236,7 @@ class Account:
             name=member["name"],
             email=member["email"],
             newsletter=member["newsletter"],
+            comment_mails=not member["comment_mails_off"],
             has_password=bool(member["password_hash"]),
             plan=await plan_of(request, member),
             sign_ins=tuple(

@@ -35,6 +35,7 @@ def member_page_routes(pages: SitePages, services: MemberServices) -> list[Route
         Route(f"{ACCOUNT}/name", pages.form(account.set_name, page=account.page)),
         Route(f"{ACCOUNT}/email", pages.form(account.set_email, page=account.page)),
         Route(f"{ACCOUNT}/newsletter", pages.form(account.set_newsletter, page=account.page)),
+        Route(f"{ACCOUNT}/comment-mails", pages.form(account.set_comment_mails, page=account.page)),
         Route(f"{ACCOUNT}/password", pages.form(account.set_password, page=account.page)),
         Route(f"{ACCOUNT}/sign-ins", pages.form(account.end_sign_in, page=account.page)),
         Route(f"{ACCOUNT}/export", pages.form(account.export, page=account.page)),
