@@ -5,16 +5,18 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 NODE_MODULES := tests/clients/node_modules
+EDITOR := src/masthead/admin/editor
 GENERATOR := $(VENV)/client-generator
 
-.PHONY: run install install-test test lint format docs bench lock clean
+.PHONY: run install install-test test lint format docs bench lock editor clean
 
 run: install
 	$(BIN)/masthead serve --demo
 
 install: $(VENV)/.installed
 
-install-test: $(VENV)/.installed-test $(NODE_MODULES)/.installed $(GENERATOR)/.installed
+install-test: $(VENV)/.installed-test $(NODE_MODULES)/.installed $(EDITOR)/node_modules/.installed \
+  $(GENERATOR)/.installed
 
 # Both suites run the same tests, on SQLite and on PostgreSQL; -n 2 uses both cores of a small machine.
 test: install-test
@@ -45,8 +47,12 @@ lock:
 	uv pip compile tests/clients/requirements.in --universal --generate-hashes --no-header -q \
 	  -o tests/clients/requirements.lock
 
+# Builds the admin's editor from its source and lock file. A test compares the bytes.
+editor: $(EDITOR)/node_modules/.installed
+	$(BIN)/python tests/clients/node.py --prefix $(CURDIR)/$(EDITOR) run --silent build
+
 clean:
-	rm -rf $(VENV) $(NODE_MODULES)
+	rm -rf $(VENV) $(NODE_MODULES) $(EDITOR)/node_modules
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -63,6 +69,10 @@ $(VENV)/.installed-test: requirements-test.lock $(VENV)/.installed
 # Clients of others in JavaScript, run by the Node.js that the Python lock brings.
 $(NODE_MODULES)/.installed: tests/clients/package-lock.json $(VENV)/.installed-test
 	$(BIN)/python tests/clients/node.py ci --silent
+	touch $@
+
+$(EDITOR)/node_modules/.installed: $(EDITOR)/package-lock.json $(VENV)/.installed-test
+	$(BIN)/python tests/clients/node.py --prefix $(CURDIR)/$(EDITOR) ci --silent
 	touch $@
 
 # The generator of Python clients and Pelican's importer stand apart: both need older versions of

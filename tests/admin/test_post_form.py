@@ -186,6 +186,9 @@ async def test_a_change_that_waits_is_shown_and_goes_live_with_the_form(
     assert answer.status_code == 409
     mine = hidden_in(answer.text)
     assert (await browser.post(f"/admin/posts/{post['id']}", mine)).status_code == 303
+    assert (await stored(tenant, post["id"]))["title"] == "Live"
+    form = filled((await browser.get(f"/admin/posts/{post['id']}")).text) | {"action": "publish"}
+    assert (await browser.post(f"/admin/posts/{post['id']}", form)).status_code == 303
     after = await stored(tenant, post["id"])
     assert (after["title"], after["excerpt"]) == ("Waiting", "And this")
 

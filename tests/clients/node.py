@@ -1,6 +1,6 @@
 """The Node.js that the Python lock brings: for npm, and for scripts that use PocketBase's client.
 
-As a program it is npm: `python tests/clients/node.py ci`.
+As a program it is npm, in this folder or in that of `--prefix`: `python tests/clients/node.py ci`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ class Finished:
     errors: str
 
 
-async def run_node(script: Path, *arguments: str, env: Mapping[str, str] | None = None) -> Finished:
+async def run_node(
+    script: Path | str, *arguments: str, env: Mapping[str, str] | None = None
+) -> Finished:
     """Runs a script to its end without holding up the loop, on which the server under test may be.
 
     A script in this folder can `import PocketBase from "pocketbase"`.

@@ -16,6 +16,7 @@ from masthead.editing.texts import (
     put_live,
     restore_revision,
     save_text,
+    take_down,
 )
 from masthead.errors import BadRequest, Conflict, Forbidden, Invalid, NotFound
 
@@ -55,6 +56,11 @@ class Desk:
     async def put_live(self) -> Opened:
         version = self.opened.version
         self.opened = await put_live(self._records, self._caller, POSTS, self._id, version)
+        return self.opened
+
+    async def take_down(self) -> Opened:
+        version = self.opened.version
+        self.opened = await take_down(self._records, self._caller, POSTS, self._id, version)
         return self.opened
 
     async def discard(self) -> Opened:
@@ -316,3 +322,31 @@ class TestRevisions:
         desk = await desk_of(tenant, post["id"])
         with pytest.raises(NotFound):
             await desk.restore(revision["id"])
+
+
+async def test_a_text_that_is_taken_down_is_a_draft_with_what_was_typed(
+    tenant: TenantWorld,
+) -> None:
+    post = await tenant.published(title="Live", content_html="<p>live</p>")
+    desk = await desk_of(tenant, post["id"])
+    await desk.save(content_json=document("typed"))
+    await desk.take_down()
+    opened = await desk.open()
+    assert opened.copy is None
+    assert (opened.text["status"], opened.text["content_html"]) == ("draft", "<p>typed</p>")
+
+
+async def test_the_slug_of_a_draft_follows_its_title_until_one_is_chosen(
+    tenant: TenantWorld,
+) -> None:
+    await tenant.post(title="Taken")
+    post = await tenant.post(title="Tak")
+    desk = await desk_of(tenant, post["id"])
+    for title, slug in (("Taken", "taken-2"), ("Taken", "taken-2"), ("Ebb", "ebb")):
+        assert (await desk.save(title=title, slug="")).text["slug"] == slug
+    await desk.save(title="Flood", slug="chosen")
+    await desk.save(title="High water")
+    assert desk.opened.text["slug"] == "chosen"
+    await desk.put_live()
+    await desk.save(title="Low water", slug="")
+    assert (await desk.put_live()).text["slug"] == "chosen"

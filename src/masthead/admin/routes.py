@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from starlette.routing import Route
 
+from masthead.admin.calls import ScriptCall
 from masthead.admin.endpoint import AdminPages, Answer, Moved, Shown, Who
-from masthead.admin.pages import account, appearance, bulk, post, posts, sign_in, staff, tenants
+from masthead.admin.pages import (
+    account,
+    appearance,
+    bulk,
+    editor,
+    post,
+    posts,
+    sign_in,
+    staff,
+    tenants,
+)
 from masthead.admin.pages.components import components
 from masthead.admin.pages.home import home
 from masthead.admin.pages.palette import palette
@@ -16,6 +29,7 @@ from masthead.password_reset.resets import ADMIN_PATH
 
 def admin_routes(pages: AdminPages) -> list[Route]:
     at, anyone, operators = pages.at, Who.ANYONE, Who.OPERATOR
+    call = partial(ScriptCall, pages.services)
     return [
         Route("/admin", at(get=home)),
         Route("/admin/sign-in", at(get=sign_in.sign_in_form, post=sign_in.sign_in, who=anyone)),
@@ -32,6 +46,12 @@ def admin_routes(pages: AdminPages) -> list[Route]:
             "/admin/posts/{id}",
             at("id", get=post.post_form, post=post.save_post, limit=post.MAX_FORM),
         ),
+        Route(
+            "/admin/posts/{id}/text",
+            call("POST", editor.save_call, "id", limit=editor.MAX_SAVE),
+        ),
+        Route("/admin/form-token", call("GET", editor.token_call)),
+        Route("/admin/markdown", call("POST", editor.markdown_call, limit=editor.MAX_MARKDOWN)),
         Route(
             "/admin/posts/{id}/delete",
             at("id", get=post.delete_form, post=post.delete_post),

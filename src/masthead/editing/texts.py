@@ -20,7 +20,8 @@ from masthead.posts.collection import post_revisions, post_working_copies, posts
 from masthead.posts.content import JSON
 from masthead.records.collection import Collection, Record
 from masthead.records.engine import Records
-from masthead.records.write.publication import PUBLISHED
+from masthead.records.write.publication import DRAFT, PUBLISHED
+from masthead.records.write.slugs import free_slug, slugify
 from masthead.records.write.unit import Unit
 
 
@@ -37,6 +38,7 @@ class TextKind:
 POSTS = TextKind(posts, post_working_copies, post_revisions, "post_id", EDITED_IN_POSTS)
 PAGES = TextKind(pages, page_working_copies, page_revisions, "page_id", EDITED_IN_PAGES)
 
+MAX_SLUG = 255
 _NOT_RESTORED = ("slug", "authors", "visibility")
 
 
@@ -96,6 +98,7 @@ async def save_text(
     _check_names(kind, given)
     async with records.unit(caller) as unit:
         opened = await _locked(unit, kind, text_id, version)
+        given = await _with_slug(unit, opened, given)
         if opened.text["status"] != PUBLISHED:
             text = await unit.update(kind.texts, text_id, given)
             return Opened(kind, text, None)
@@ -114,12 +117,38 @@ async def put_live(
 ) -> Opened:
     """Publishes a draft, or replaces a published text by its working copy. `given` are last
     changes, such as the moment of publication."""
+    changes = {**(given or {}), "status": PUBLISHED}
+    return await _without_copy(records, caller, kind, text_id, version, changes)
+
+
+async def take_down(
+    records: Records,
+    caller: Caller,
+    kind: TextKind,
+    text_id: str,
+    version: str,
+    given: Mapping[str, Any] | None = None,
+) -> Opened:
+    """Makes a published text a draft again, with what was typed into its working copy."""
+    changes = {**(given or {}), "status": DRAFT}
+    return await _without_copy(records, caller, kind, text_id, version, changes)
+
+
+async def _without_copy(
+    records: Records,
+    caller: Caller,
+    kind: TextKind,
+    text_id: str,
+    version: str,
+    given: Mapping[str, Any],
+) -> Opened:
+    """The changes, and those of the working copy, in the text itself."""
     async with records.unit(caller) as unit:
         opened = await _locked(unit, kind, text_id, version)
         if opened.is_outdated:
             raise Conflict
         typed = _changes(kind, opened.text, opened.copy) if opened.copy else {}
-        changes = {**typed, **(given or {}), "status": PUBLISHED}
+        changes = await _with_slug(unit, opened, {**typed, **given})
         text = await unit.update(kind.texts, text_id, changes)
         if opened.copy is not None:
             await unit.delete(kind.working_copies, opened.copy["id"])
@@ -174,6 +203,25 @@ async def _locked(unit: Unit, kind: TextKind, text_id: str, version: str) -> Ope
     if opened.version != version:
         raise Conflict
     return opened
+
+
+async def _with_slug(unit: Unit, opened: Opened, given: Mapping[str, Any]) -> dict[str, Any]:
+    """An empty slug of a draft is made from its title, also where an earlier title has made one;
+    the address of a published text stays. The unit holds the tenant's write lock, so a free slug
+    stays free."""
+    if given.get("slug") != "":
+        return dict(given)
+    text, texts = opened.text, opened.kind.texts
+    if text["status"] == PUBLISHED:
+        return {name: value for name, value in given.items() if name != "slug"}
+
+    async def is_taken(slug: str) -> bool:
+        found = await unit.find(texts, {"slug": slug}, limit=1)
+        return bool(found) and found[0]["id"] != text["id"]
+
+    title = str(given.get("title") or text["title"])
+    slug = await free_slug(slugify(title), is_taken, MAX_SLUG)
+    return {**given, "slug": slug}
 
 
 async def _save_copy(unit: Unit, opened: Opened, given: Mapping[str, Any]) -> Record:

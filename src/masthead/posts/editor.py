@@ -58,7 +58,7 @@ class _Builder:
         return found
 
     def _node(self, item: Mapping[str, Any], depth: int, is_inline: bool) -> list[Node]:
-        name = _name(item.get("type"))
+        name = node_name(item.get("type"))
         attributes = item.get("attrs")
         attributes = attributes if isinstance(attributes, dict) else {}
         if name == "text":
@@ -101,7 +101,7 @@ def _too_large(how: str) -> Invalid:
     )
 
 
-def _name(name: object) -> str:
+def node_name(name: object) -> str:
     """ProseMirror's own names are `bullet_list` and `strong`, TipTap's `bulletList` and `bold`."""
     if not isinstance(name, str):
         return ""
@@ -118,7 +118,7 @@ def _marks(item: Mapping[str, Any]) -> list[Mark]:
         return []
     found: dict[str, Mark] = {}
     for each in given:
-        name = _name(each.get("type")) if isinstance(each, dict) else ""
+        name = node_name(each.get("type")) if isinstance(each, dict) else ""
         if name == "link":
             attributes = _link(each.get("attrs"))
             if attributes:

@@ -1,9 +1,13 @@
-"""One post as a form: the editor that works without script."""
+"""One post: in the editor, or as a form of its HTML. Both work without script."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
+
+import msgspec
 
 from masthead import ids
 from masthead.admin.endpoint import Answer, Moved, Shown
@@ -12,21 +16,37 @@ from masthead.admin.pages.people import staff_names
 from masthead.admin.pages.posts import ADDRESS, READERS, status_of
 from masthead.admin.request import AdminRequest
 from masthead.caller import Kind
-from masthead.editing.texts import POSTS, Opened, open_text, put_live, save_text
+from masthead.editing.texts import (
+    POSTS,
+    Opened,
+    discard_copy,
+    open_text,
+    put_live,
+    save_text,
+    take_down,
+)
 from masthead.errors import BadRequest, Conflict, Invalid, Problem
 from masthead.posts.collection import posts
+from masthead.posts.content import JSON
+from masthead.posts.opening import opened_document
 from masthead.records.collection import Record
-from masthead.records.write.publication import DRAFT, PUBLISHED
+from masthead.records.write.publication import PUBLISHED
+from masthead.records.write.slugs import slugify
 
 MAX_FORM = 20 * 1024 * 1024
 """Bytes: a text of the greatest length, in which every character is encoded."""
+NEW = "new"
+"""The version of a post that is not stored yet."""
 
-_ACTIONS = ("save", "publish", "unpublish")
-_SHOWN = frozenset({"title", "status"})
-_SENTENCES = {"save": "Saved.", "publish": "The post is published.", "unpublish": "It is a draft."}
+_SENTENCES = {
+    "save": "Saved.",
+    "publish": "The post is published.",
+    "unpublish": "It is a draft.",
+    "discard": "The changes are discarded.",
+}
 
 
-async def _asks(request: AdminRequest, record: Record) -> tuple[Ask, ...]:
+async def asks_of(request: AdminRequest, record: Record) -> tuple[Ask, ...]:
     """Whom the form does not know by name stays an author all the same."""
     names = await staff_names(request)
     authors = dict.fromkeys(record["authors"], "Another author") | names
@@ -52,69 +72,98 @@ def _rows(authors: Mapping[str, str]) -> tuple[Ask, ...]:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Edited:
+    """A post on its page."""
+
+    record: Record
+    version: str
+    is_new: bool = False
+    has_copy: bool = False
+    """Changes that are not on the site yet."""
+    is_outdated: bool = False
+    """The live post is newer than the copy."""
+    document: dict[str, Any] | None = None
+    lacks: tuple[str, ...] = ()
+    """What the editor has no part for."""
+
+    @property
+    def can_open(self) -> bool:
+        """Whether the editor shows all of it."""
+        return self.document is not None or not self.record["content_html"]
+
+
 async def new_post_form(request: AdminRequest) -> Answer:
+    """The id is chosen here and stays in the address, so that a reload finds what was typed."""
     request.records.check_may_create(request.caller, posts)
-    return await _form(request, _empty())
+    chosen = request.query.get("id", "")
+    if not ids.is_id(chosen):
+        return await _page(request, _new(ids.new_id()))
+    if await request.records.find(posts, {"id": chosen}, tenant_id=request.tenant_id):
+        return Moved(f"{ADDRESS}/{chosen}")
+    return await _page(request, _new(chosen))
 
 
 async def new_post(request: AdminRequest) -> Answer:
-    given = await _given(request, _empty())
+    edited = _new(ids.new_id())
+    given = await _given(request, edited.record)
     action = _action(request)
     if action == "publish":
         given["status"] = PUBLISHED
     try:
         record = await request.records.create(request.caller, posts, given)
     except Invalid as error:
-        return await _form(request, _empty(), error.problems)
+        return await _page(request, edited, error.problems)
     return Moved(f"{ADDRESS}/{record['id']}", _SENTENCES[action])
 
 
 async def post_form(request: AdminRequest, post_id: str) -> Answer:
+    """The editor, or the HTML where the editor lacks something. `as` chooses one of them."""
     opened = await open_text(request.records, request.caller, POSTS, post_id)
-    return await _form(request, opened.values, opened=opened)
+    return await _page(request, _edited(opened))
 
 
 async def save_post(request: AdminRequest, post_id: str) -> Answer:
     opened = await open_text(request.records, request.caller, POSTS, post_id)
     given = await _given(request, opened.values)
     action = _action(request)
-    # Unchanged but for line ends, which a browser rewrites: not the author's change.
-    if given.get("content_html") == _lines(opened.values["content_html"]):
-        del given["content_html"]
     try:
-        text = await _saved(request, opened, given, action)
+        await _changed(request, opened, action, given)
     except Invalid as error:
-        return await _form(request, opened.values, error.problems, opened)
+        return await _page(request, _edited(opened), error.problems)
     except Conflict:
         return await _conflict(request, post_id, given)
     sentence = _SENTENCES[action]
-    if action == "save" and text["status"] == PUBLISHED:
-        sentence = "The change is live."
+    if opened.text["status"] == PUBLISHED:
+        sentence = {
+            "save": "Saved. The site shows it after Update.",
+            "publish": "The change is live.",
+        }.get(action, sentence)
     return Moved(f"{ADDRESS}/{post_id}", sentence)
 
 
-async def _saved(
-    request: AdminRequest, opened: Opened, given: Mapping[str, Any], action: str
-) -> Record:
-    """The post after the change. Of a published one the form has no other state than the live one:
-    what is saved goes live at once, with what an editor has left in the working copy."""
-    records, caller, post_id = request.records, request.caller, opened.text["id"]
+async def _changed(
+    request: AdminRequest, opened: Opened, action: str, given: dict[str, Any]
+) -> None:
+    text = (request.records, request.caller, POSTS, opened.text["id"])
     version = request.form.get("version", "")
     has_seen_both = "replaces_newer" in request.form
-    saved = await save_text(
-        records, caller, POSTS, post_id, version, given, replaces_newer=has_seen_both
-    )
-    if action == "publish" or (action == "save" and saved.text["status"] == PUBLISHED):
-        saved = await put_live(records, caller, POSTS, post_id, saved.version)
-    elif action == "unpublish":
-        return await records.update(caller, posts, post_id, {"status": DRAFT})
-    return saved.text
+    if action == "discard":
+        await discard_copy(*text, version)
+    elif opened.text["status"] != PUBLISHED and action == "publish":
+        await put_live(*text, version, given)
+    else:
+        saved = await save_text(*text, version, given, replaces_newer=has_seen_both)
+        if action == "publish":
+            await put_live(*text, saved.version)
+        elif action == "unpublish":
+            await take_down(*text, saved.version)
 
 
 async def delete_form(request: AdminRequest, post_id: str) -> Answer:
-    record = await request.records.get(request.caller, posts, post_id, names=_SHOWN)
-    values = {"post": record, "back": f"{ADDRESS}/{post_id}"}
-    return Shown("posts/delete.html", f"Delete “{record['title']}”?", values)
+    opened = await open_text(request.records, request.caller, POSTS, post_id)
+    values = {"post": opened.text, "back": f"{ADDRESS}/{post_id}"}
+    return Shown("posts/delete.html", f"Delete “{opened.text['title']}”?", values)
 
 
 async def delete_post(request: AdminRequest, post_id: str) -> Answer:
@@ -122,60 +171,102 @@ async def delete_post(request: AdminRequest, post_id: str) -> Answer:
     return Moved(ADDRESS, f"“{record['title'][:80]}” is deleted.")
 
 
-def _empty() -> Record:
-    return {each.name: each.default_value() for each in posts.fields} | {"id": ""}
+def empty_post() -> Record:
+    return {each.name: each.default_value() for each in posts.fields} | {"id": "", "version": 0}
+
+
+def _new(post_id: str) -> _Edited:
+    return _Edited({**empty_post(), "id": post_id}, NEW, is_new=True)
+
+
+def _edited(opened: Opened) -> _Edited:
+    values = opened.values
+    edited = _Edited(
+        values,
+        opened.version,
+        has_copy=opened.copy is not None,
+        is_outdated=opened.is_outdated,
+    )
+    opening = opened_document(values["content_json"]) if values["content_source"] == JSON else None
+    if opening is None:
+        return edited
+    if opening.lacks:
+        return replace(edited, lacks=tuple(sorted(opening.lacks)))
+    return replace(edited, document=opening.document)
 
 
 async def _given(request: AdminRequest, record: Record) -> dict[str, Any]:
-    asks = await _asks(request, record)
-    return given_values(request.caller, posts, asks, request.form)
+    asks = await asks_of(request, record)
+    given = given_values(request.caller, posts, asks, request.form)
+    # Unchanged but for line ends, which a browser rewrites: not the author's change.
+    if given.get("content_html") == _lines(record["content_html"]):
+        del given["content_html"]
+    return given
 
 
 def _action(request: AdminRequest) -> str:
     action = request.form.get("action", "save")
-    if action not in _ACTIONS:
+    if action not in _SENTENCES:
         raise BadRequest("Choose what to do with the post.")
     return action
 
 
-async def _form(
-    request: AdminRequest,
-    record: Record,
-    problems: Mapping[str, Problem] | None = None,
-    opened: Opened | None = None,
+async def _page(
+    request: AdminRequest, edited: _Edited, problems: Mapping[str, Problem] | None = None
 ) -> Shown:
-    asks = await _asks(request, record)
+    record = edited.record
+    asks = await asks_of(request, record)
     typed = request.form if problems else None
-    fields = widgets(request.caller, posts, asks, record, typed, problems)
-    is_new = not ids.is_id(record["id"])
-    badge, status = ("draft", "New") if is_new else status_of(request, record)
+    fields = widgets(request.caller, posts, asks, _with_shown_slug(record), typed, problems)
+    badge, status = ("draft", "New") if edited.is_new else status_of(request, record)
+    own = f"{ADDRESS}/{record['id']}"
+    wanted = request.query.get("as", "")
+    in_editor = wanted != "html" and (edited.can_open or wanted == "editor")
     values = {
         "post": record,
-        "is_new": is_new,
+        "is_new": edited.is_new,
         "kind": badge,
         "status": status,
         "is_published": record["status"] == PUBLISHED,
+        "has_copy": edited.has_copy,
+        "is_outdated": edited.is_outdated,
         "fields": fields,
         "problems": {
             name: (fields[name].label if name in fields else name, sentence_of(problem))
             for name, problem in (problems or {}).items()
         },
-        "action": f"{ADDRESS}/new" if is_new else f"{ADDRESS}/{record['id']}",
-        "version": request.form.get("version", "") or (opened.version if opened else ""),
-        "has_copy": opened is not None and opened.copy is not None,
-        "is_outdated": opened is not None and opened.is_outdated,
-        "saved": "" if is_new else request.when(record["updated"]),
+        "action": f"{ADDRESS}/new" if edited.is_new else own,
+        "own": own,
+        "new_url": f"{ADDRESS}/new?id={record['id']}" if edited.is_new else "",
+        "version": request.form.get("version", "") if problems else edited.version,
+        "saved": "" if edited.is_new else request.when(record["updated"]),
         "site_path": f"{request.site_url}/posts/{record['slug']}",
-        "has_document": record.get("content_json") is not None,
+        "can_open": edited.can_open,
+        "lacks": edited.lacks,
+        "document_json": _json(edited.document),
+        # On the service's own host the address does not name the site.
+        "tenant_id": "" if request.context.tenant else request.tenant_id,
     }
-    title = "New post" if is_new else record["title"]
-    return Shown("posts/edit.html", title, values, status=422 if problems else 200)
+    title = "New post" if edited.is_new else record["title"]
+    template = "posts/editor.html" if in_editor else "posts/edit.html"
+    return Shown(template, title, values, status=422 if problems else 200)
+
+
+def _json(document: dict[str, Any] | None) -> str:
+    return msgspec.json.encode(document).decode() if document else ""
+
+
+def _with_shown_slug(record: Record) -> Record:
+    """The slug of a draft follows its title until one is chosen."""
+    made = re.escape(slugify(record["title"]))
+    is_own = not re.fullmatch(rf"{made}(-\d+)?", record["slug"])
+    return record if is_own or record["status"] == PUBLISHED else {**record, "slug": ""}
 
 
 async def _conflict(request: AdminRequest, post_id: str, given: Mapping[str, Any]) -> Shown:
     """Both texts. The stored one is read again: it is newer than the form."""
     opened = await open_text(request.records, request.caller, POSTS, post_id)
-    newest = opened.values
+    newest = opened.text if opened.is_outdated else opened.values
     labels = {ask.name: ask.label for ask in _rows({})}
     pairs = [
         (labels[name], _text(given[name]), _text(newest[name]))
@@ -188,7 +279,7 @@ async def _conflict(request: AdminRequest, post_id: str, given: Mapping[str, Any
     values = {
         "post": newest,
         "pairs": pairs,
-        "hidden": hidden,
+        "hidden": {**hidden, "replaces_newer": "1"},
         "version": opened.version,
         "action": f"{ADDRESS}/{newest['id']}",
         "changed": request.when(newest["updated"]),

@@ -1,0 +1,174 @@
+// What the toolbar, the bubble and the slash menu can do, each once.
+
+import type { Editor } from "@tiptap/core";
+import { askLink } from "./dialogs.ts";
+import type { Group, Item } from "./menu.ts";
+
+export interface Command {
+  label: string;
+  icon: string;
+  keys?: string;
+  /** What the slash menu also finds it by. */
+  words?: string;
+  run: (editor: Editor) => void;
+  isActive?: (editor: Editor) => boolean;
+}
+
+function heading(level: 2 | 3 | 4): Command {
+  return {
+    label: level === 2 ? "Heading" : level === 3 ? "Smaller heading" : "Smallest heading",
+    icon: "heading-2",
+    keys: `Ctrl Alt ${level}`,
+    words: `h${level} title section`,
+    run: (editor) => editor.chain().focus().toggleHeading({ level }).run(),
+    isActive: (editor) => editor.isActive("heading", { level }),
+  };
+}
+
+function mark(label: string, icon: string, name: string, keys: string): Command {
+  return {
+    label,
+    icon,
+    keys,
+    run: (editor) => editor.chain().focus().toggleMark(name).run(),
+    isActive: (editor) => editor.isActive(name),
+  };
+}
+
+export const HEADING = heading(2);
+export const BOLD = mark("Bold", "bold", "bold", "Ctrl B");
+export const ITALIC = mark("Italic", "italic", "italic", "Ctrl I");
+export const CODE = mark("Code", "code", "code", "Ctrl E");
+export const LINK: Command = {
+  label: "Link",
+  icon: "link",
+  run: (editor) => {
+    const current = String(editor.getAttributes("link").href ?? "");
+    askLink(current, (address) => {
+      const chain = editor.chain().focus().extendMarkRange("link");
+      if (address === null) chain.unsetLink().run();
+      else if (editor.state.selection.empty && !current) {
+        chain.insertContent({ type: "text", text: address, marks: [{ type: "link", attrs: { href: address } }] }).run();
+      } else chain.setLink({ href: address }).run();
+    });
+  },
+  isActive: (editor) => editor.isActive("link"),
+};
+export const BULLETS: Command = {
+  label: "Bullets",
+  icon: "list",
+  keys: "Ctrl Shift 8",
+  words: "list unordered",
+  run: (editor) => editor.chain().focus().toggleBulletList().run(),
+  isActive: (editor) => editor.isActive("bulletList"),
+};
+export const NUMBERS: Command = {
+  label: "Numbers",
+  icon: "list-ordered",
+  keys: "Ctrl Shift 7",
+  words: "list ordered",
+  run: (editor) => editor.chain().focus().toggleOrderedList().run(),
+  isActive: (editor) => editor.isActive("orderedList"),
+};
+export const TASKS: Command = {
+  label: "Tasks",
+  icon: "check",
+  keys: "Ctrl Shift 9",
+  words: "list todo checkbox",
+  run: (editor) => editor.chain().focus().toggleTaskList().run(),
+  isActive: (editor) => editor.isActive("taskList"),
+};
+export const QUOTE: Command = {
+  label: "Quote",
+  icon: "quote",
+  keys: "Ctrl Shift B",
+  words: "blockquote citation",
+  run: (editor) => editor.chain().focus().toggleBlockquote().run(),
+  isActive: (editor) => editor.isActive("blockquote"),
+};
+export const CODE_BLOCK: Command = {
+  label: "Block of code",
+  icon: "code",
+  keys: "Ctrl Alt C",
+  words: "pre program",
+  run: (editor) => editor.chain().focus().toggleCodeBlock().run(),
+  isActive: (editor) => editor.isActive("codeBlock"),
+};
+export const TABLE: Command = {
+  label: "Table",
+  icon: "table",
+  words: "rows columns",
+  run: (editor) => editor.chain().focus().insertTable({ rows: 3, cols: 3, withHeaderRow: true }).run(),
+  isActive: (editor) => editor.isActive("table"),
+};
+export const DIVIDER: Command = {
+  label: "Divider",
+  icon: "minus",
+  words: "rule line hr",
+  run: (editor) => editor.chain().focus().setHorizontalRule().run(),
+};
+export const PAYWALL: Command = {
+  label: "Only for readers from here on",
+  icon: "lock",
+  words: "paywall members",
+  run: (editor) => editor.chain().focus().insertContent({ type: "paywall" }).run(),
+};
+export const UNDO: Command = {
+  label: "Undo",
+  icon: "undo-2",
+  keys: "Ctrl Z",
+  run: (editor) => editor.chain().focus().undo().run(),
+};
+export const REDO: Command = {
+  label: "Redo",
+  icon: "redo-2",
+  keys: "Ctrl Y",
+  run: (editor) => editor.chain().focus().redo().run(),
+};
+
+const MORE = [
+  heading(3),
+  heading(4),
+  mark("Underline", "minus", "underline", "Ctrl U"),
+  mark("Strike through", "minus", "strike", "Ctrl Shift S"),
+  mark("Highlight", "minus", "highlight", "Ctrl Shift H"),
+  mark("Subscript", "arrow-down", "subscript", "Ctrl ,"),
+  mark("Superscript", "arrow-up", "superscript", "Ctrl ."),
+  TASKS,
+  CODE_BLOCK,
+  PAYWALL,
+];
+
+export const BLOCKS = [HEADING, heading(3), heading(4), BULLETS, NUMBERS, TASKS, QUOTE, CODE_BLOCK, TABLE, DIVIDER, PAYWALL];
+
+/** The menu of what has no button of its own. */
+export function moreGroups(editor: Editor): Group[] {
+  const groups = [{ label: "Text", items: MORE.map((command) => item(editor, command)) }];
+  if (editor.isActive("table")) groups.unshift({ label: "Table", items: tableItems(editor) });
+  return groups;
+}
+
+export function item(editor: Editor, command: Command): Item {
+  return {
+    label: command.label,
+    icon: command.icon,
+    keys: command.keys,
+    run: () => command.run(editor),
+    isActive: command.isActive?.(editor),
+  };
+}
+
+function tableItems(editor: Editor): Item[] {
+  const commands = {
+    "Row below": () => editor.chain().focus().addRowAfter().run(),
+    "Row above": () => editor.chain().focus().addRowBefore().run(),
+    "Column to the right": () => editor.chain().focus().addColumnAfter().run(),
+    "Column to the left": () => editor.chain().focus().addColumnBefore().run(),
+    "Header row on or off": () => editor.chain().focus().toggleHeaderRow().run(),
+    "Join or split cells": () => editor.chain().focus().mergeOrSplit().run(),
+    "Delete the row": () => editor.chain().focus().deleteRow().run(),
+    "Delete the column": () => editor.chain().focus().deleteColumn().run(),
+    "Delete the table": () => editor.chain().focus().deleteTable().run(),
+  };
+  return Object.entries(commands).map(([label, run]) => ({ label, icon: "table", run }));
+}

@@ -1,0 +1,84 @@
+// Two versions of a text side by side, and the choice between them.
+
+import type { Theirs } from "./autosave.ts";
+import { rows } from "./difference.ts";
+import type { Piece } from "./difference.ts";
+import { blocks, countWords } from "./documents.ts";
+import { button, clock, element, icon } from "./elements.ts";
+import type { Snapshot } from "./store.ts";
+
+export interface Choices {
+  keepMine: () => void;
+  takeTheirs: () => void;
+}
+
+export function conflictView(mine: Snapshot, theirs: Theirs, choices: Choices): HTMLElement {
+  const [myBlocks, theirBlocks] = [blocks(mine.content_json), blocks(theirs.content_json)];
+  const who = theirs.by || "Someone";
+  const view = element(
+    "section",
+    { class: "conflict", "aria-labelledby": "conflict-title", tabindex: "-1" },
+    element(
+      "div",
+      { class: "conflict-top" },
+      element("h1", { id: "conflict-title" }, "Two people wrote at once"),
+      element(
+        "p",
+        {},
+        `${who} saved this post${theirs.at ? ` at ${clock(theirs.at)}` : ""} while you were writing. Saving and ` +
+          "publishing wait until you choose. Nothing is lost: the version you don’t take stays on this device for 30 days.",
+      ),
+    ),
+  );
+  const grid = element(
+    "div",
+    { class: "versus" },
+    head("Yours", "this browser", myBlocks, mine.fields.title ?? "", [
+      button("Keep mine", choices.keepMine, "primary"),
+    ]),
+    head(theirs.by ? `${theirs.by}’s` : "Theirs", "on the server", theirBlocks, theirs.title, [
+      button("Take theirs", choices.takeTheirs),
+    ]),
+  );
+  const titles = rows([mine.fields.title ?? ""], [theirs.title]);
+  for (const row of titles) grid.append(cell(row.mine, row.isSame, true, "yours"), cell(row.theirs, row.isSame, true, "theirs"));
+  for (const row of rows(myBlocks, theirBlocks)) {
+    grid.append(cell(row.mine, row.isSame, false, "theirs"), cell(row.theirs, row.isSame, false, "yours"));
+  }
+  view.append(grid);
+  return view;
+}
+
+function head(name: string, where: string, text: string[], title: string, actions: HTMLElement[]): HTMLElement {
+  const words = countWords(text.join(" ")).toLocaleString("en-GB");
+  const copy = element(
+    "button",
+    {
+      type: "button",
+      class: "btn btn-s btn-quiet",
+      click: () => {
+        void navigator.clipboard.writeText([title, ...text].join("\n\n")).then(
+          () => (said.textContent = "Copied"),
+          () => (said.textContent = "Not copied: the browser does not allow it."),
+        );
+      },
+    },
+    icon("copy"),
+    "Copy",
+  );
+  const said = element("span", { class: "vh", role: "status" });
+  return element(
+    "div",
+    { class: "vs-head" },
+    element("h2", {}, name, element("small", {}, `${where}, ${words} words`)),
+    element("span", { class: "push actions" }, said, copy, ...actions),
+  );
+}
+
+function cell(pieces: Piece[] | null, isSame: boolean, isTitle: boolean, other: string): HTMLElement {
+  const text = pieces
+    ? pieces.map((piece) => (piece.isNew ? element("ins", {}, piece.text) : piece.text))
+    : [element("span", { class: "missing" }, `This paragraph is only in ${other}.`)];
+  const className = ["cell", isTitle && "t", isSame && "same"].filter(Boolean).join(" ");
+  return element("div", { class: className }, element("p", {}, ...text));
+}

@@ -1,0 +1,125 @@
+// Questions in a `<dialog>`: the address of a link, a sign-in.
+
+import { button, element } from "./elements.ts";
+
+let count = 0;
+
+function field(label: string, attributes: Record<string, string>): [HTMLElement, HTMLInputElement] {
+  count += 1;
+  const id = `mh-field-${count}`;
+  const input = element("input", { class: "input", id, ...attributes });
+  return [element("div", { class: "field" }, element("label", { for: id }, label), input), input];
+}
+
+export function show(heading: string, ...parts: (Node | string)[]): HTMLDialogElement {
+  count += 1;
+  const id = `mh-dialog-${count}`;
+  const dialog: HTMLDialogElement = element(
+    "dialog",
+    { class: "dialog", "aria-labelledby": id, close: () => dialog.remove() },
+    element("h2", { id }, heading),
+    ...parts,
+  );
+  document.body.append(dialog);
+  dialog.showModal();
+  return dialog;
+}
+
+export function askLink(current: string, done: (address: string | null) => void): void {
+  const [row, input] = field("Address", { type: "text", inputmode: "url", placeholder: "https://", autocomplete: "off" });
+  input.value = current;
+  const problem = element("p", { class: "hint hint-bad", role: "alert" });
+  const form = element(
+    "form",
+    {
+      method: "dialog",
+      class: "stack",
+      submit: (event: SubmitEvent) => {
+        event.preventDefault();
+        const address = linkAddress(input.value);
+        if (address === null) {
+          problem.textContent = "Write an address such as https://example.org, /about or name@example.org.";
+          input.focus();
+          return;
+        }
+        dialog.close();
+        done(address);
+      },
+    },
+    row,
+    problem,
+    element(
+      "div",
+      { class: "actions" },
+      current ? button("Remove the link", () => (dialog.close(), done(null)), "quiet") : null,
+      button("Cancel", () => dialog.close()),
+      element("button", { class: "btn btn-s btn-primary", type: "submit" }, current ? "Change" : "Link"),
+    ),
+  );
+  const dialog = show(current ? "Change the link" : "Link the text", form);
+  input.select();
+}
+
+/** An address that can't run a script; null for what is none. */
+export function linkAddress(text: string): string | null {
+  const given = text.trim();
+  if (!given || /\s/.test(given)) return null;
+  if (/^(https?:\/\/|mailto:|tel:|\/|#)/i.test(given)) return given;
+  if (/^[^@/:]+@[^@/:]+\.[^@/:]+$/.test(given)) return `mailto:${given}`;
+  if (/^[a-z][a-z0-9+.-]*:/i.test(given)) return null;
+  return given.includes(".") ? `https://${given}` : null;
+}
+
+/** Signs in by the admin's own form, without leaving the page. */
+export function askSignIn(address: string, done: () => void): void {
+  const [first, email] = field("E-mail", { type: "email", name: "email", autocomplete: "username", required: "" });
+  const [second, password] = field("Password", {
+    type: "password",
+    name: "password",
+    autocomplete: "current-password",
+    required: "",
+  });
+  const problem = element("p", { class: "hint hint-bad", role: "alert" });
+  const form = element(
+    "form",
+    {
+      class: "stack",
+      submit: (event: SubmitEvent) => {
+        event.preventDefault();
+        void signIn(address, email.value, password.value).then((sentence) => {
+          problem.textContent = sentence;
+          if (sentence) return;
+          dialog.close();
+          done();
+        });
+      },
+    },
+    element("p", {}, "Your text is safe on this device. Sign in, and it is saved."),
+    first,
+    second,
+    problem,
+    element(
+      "div",
+      { class: "actions" },
+      button("Later", () => dialog.close()),
+      element("button", { class: "btn btn-s btn-primary", type: "submit" }, "Sign in"),
+    ),
+  );
+  const dialog = show("You were signed out", form);
+}
+
+async function signIn(address: string, email: string, password: string): Promise<string> {
+  try {
+    const answer = await fetch(address, {
+      method: "POST",
+      body: new URLSearchParams({ email, password }),
+      // The sign-in leads on to a page, which is not needed here.
+      redirect: "manual",
+    });
+    if (answer.type === "opaqueredirect") return "";
+    if (answer.status === 429) return "Too many attempts. Wait a moment and try again.";
+    return "The e-mail address or the password is wrong.";
+  } catch {
+    return "The server can't be reached. Try again in a moment.";
+  }
+}

@@ -1,0 +1,144 @@
+// A picture with its caption. The alternative text is asked for as soon as the picture is there.
+
+import { Node, mergeAttributes } from "@tiptap/core";
+import type { NodeViewRenderer } from "@tiptap/core";
+import { element } from "./elements.ts";
+
+const PARTS = ["src", "alt", "title", "width", "height", "href"];
+
+export const Figure = Node.create({
+  name: "figure",
+  group: "block",
+  content: "inline*",
+  draggable: true,
+  isolating: true,
+
+  addAttributes: () => Object.fromEntries(PARTS.map((name) => [name, { default: null }])),
+
+  parseHTML: () => [
+    {
+      tag: "figure",
+      priority: 60,
+      getAttrs: (found) => read(found as HTMLElement),
+      contentElement: (found) =>
+        (found as HTMLElement).querySelector<HTMLElement>("figcaption") ?? document.createElement("figcaption"),
+    },
+    // A picture alone in its paragraph stands for itself.
+    {
+      tag: "p",
+      priority: 60,
+      getAttrs: (found) => {
+        const paragraph = found as HTMLElement;
+        const alone = paragraph.querySelectorAll("img").length === 1 && !paragraph.textContent?.trim();
+        return alone ? read(paragraph) : false;
+      },
+      contentElement: () => document.createElement("figcaption"),
+    },
+  ],
+
+  renderHTML({ HTMLAttributes }) {
+    const { href, ...picture } = HTMLAttributes as Record<string, string>;
+    const shown = ["img", mergeAttributes(picture)] as const;
+    return ["figure", href ? ["a", { href }, shown] : shown, ["figcaption", 0]];
+  },
+
+  addNodeView: () => view,
+
+  addKeyboardShortcuts() {
+    return {
+      // A caption is one line; Enter goes on below the picture.
+      Enter: ({ editor }) => {
+        const { $from } = editor.state.selection;
+        if ($from.parent.type.name !== this.name) return false;
+        const after = $from.after();
+        return editor
+          .chain()
+          .insertContentAt(after, { type: "paragraph" })
+          .setTextSelection(after + 1)
+          .run();
+      },
+    };
+  },
+});
+
+function read(found: HTMLElement): Record<string, unknown> | false {
+  const picture = found.querySelector("img");
+  const source = picture?.getAttribute("src");
+  if (!picture || !source) return false;
+  return {
+    src: source,
+    alt: picture.getAttribute("alt"),
+    title: picture.getAttribute("title"),
+    width: Number(picture.getAttribute("width")) || null,
+    height: Number(picture.getAttribute("height")) || null,
+    href: picture.closest("a")?.getAttribute("href") ?? null,
+  };
+}
+
+/** On the service's own host the pictures of a site are at another origin. The policy lets them in
+ * over https; without TLS they are shown by their path, which is the same there. */
+function shownAddress(source: string): string {
+  const path = /^http:\/\/[^/]+(\/media\/.+)$/.exec(source)?.[1];
+  return path ?? source;
+}
+
+const view: NodeViewRenderer = ({ node, editor, getPos }) => {
+  let current = node;
+  const picture = element("img", { draggable: "false" });
+  const field: HTMLInputElement = element("input", {
+    class: "input",
+    type: "text",
+    placeholder: "Say what the picture shows",
+    "aria-label": "Alternative text",
+    maxlength: "1000",
+    input: () => set("alt", field.value),
+    keydown: (event: KeyboardEvent) => {
+      if (event.key === "Enter" || event.key === "Escape") {
+        event.preventDefault();
+        const at = getPos();
+        if (at !== undefined) editor.chain().setTextSelection(at + 1).focus().run();
+      }
+    },
+  });
+  const contentDOM = element("figcaption", { "data-placeholder": "Caption" });
+  const alternative = element(
+    "label",
+    { class: "figure-alt", contenteditable: "false" },
+    element("span", {}, "Alt text"),
+    field,
+  );
+  const dom = element("figure", {}, element("div", { contenteditable: "false" }, picture), alternative, contentDOM);
+
+  const set = (name: string, value: string): void => {
+    const at = getPos();
+    if (at !== undefined) editor.view.dispatch(editor.state.tr.setNodeAttribute(at, name, value || null));
+  };
+  const show = (): void => {
+    const { src, alt, width, height } = current.attrs as Record<string, string | number | null>;
+    const address = shownAddress(String(src ?? ""));
+    if (picture.getAttribute("src") !== address) picture.src = address;
+    picture.alt = String(alt ?? "");
+    for (const [name, value] of Object.entries({ width, height })) {
+      if (value) picture.setAttribute(name, String(value));
+      else picture.removeAttribute(name);
+    }
+    if (document.activeElement !== field) field.value = String(alt ?? "");
+    dom.classList.toggle("is-without-alt", !alt);
+    contentDOM.classList.toggle("is-empty", current.content.size === 0);
+  };
+  show();
+  return {
+    dom,
+    contentDOM,
+    stopEvent: (event) => alternative.contains(event.target as globalThis.Node),
+    ignoreMutation: (mutation) => !contentDOM.contains(mutation.target) || mutation.type === "attributes",
+    update: (updated) => {
+      if (updated.type !== current.type) return false;
+      current = updated;
+      show();
+      return true;
+    },
+    selectNode: () => dom.classList.add("is-selected"),
+    deselectNode: () => dom.classList.remove("is-selected"),
+  };
+};

@@ -1,0 +1,539 @@
+// `<mh-editor>`: turns a form with a textarea of HTML into the editor of a post.
+//
+// Attributes, all of them `data-`:
+//   document     id of an element whose text is the document as JSON; empty: the HTML is read
+//   save-url     where the text is saved; token-url: the form token after another sign-in
+//   sign-in-url  the admin's sign-in; version: of the stored post
+//   upload-url, ai-url, markdown-url: what is missing is not offered
+//   tenant-id: the site, on a host that does not name it; form-token, icons (the address of the sprite)
+//   new-url, edit-url: of a new post, before and after its first save
+
+import { Editor, getSchema } from "@tiptap/core";
+import type { Command as EditorCommand } from "@tiptap/core";
+import { closeHistory } from "@tiptap/pm/history";
+import { Node as DocumentNode, Fragment, Slice } from "@tiptap/pm/model";
+import { Selection } from "@tiptap/pm/state";
+import type { EditorView } from "@tiptap/pm/view";
+import { Ai, aiMenu, askAi } from "./ai.ts";
+import type { Provider } from "./event_stream.ts";
+import type { Machine, Theirs } from "./autosave.ts";
+import { BLOCKS } from "./commands.ts";
+import type { Command } from "./commands.ts";
+import { conflictView } from "./conflict.ts";
+import { askSignIn, show } from "./dialogs.ts";
+import { blocks, lengthSentence, looksLikeMarkdown, tidied } from "./documents.ts";
+import type { JsonNode } from "./documents.ts";
+import { button, clock, element, useSprite } from "./elements.ts";
+import { lost } from "./losses.ts";
+import { cleanPaste, isPlainPaste } from "./paste.ts";
+import { Saving } from "./saving.ts";
+import type { Page, TabMessage } from "./saving.ts";
+import { extensions } from "./schema.ts";
+import { Slash } from "./slash.ts";
+import { NEW, listAside, listNew } from "./store.ts";
+import type { Snapshot } from "./store.ts";
+import { toolbars } from "./toolbars.ts";
+import { Uploads, choosePictures, uploadLocalPictures } from "./uploads.ts";
+import type { UploadTarget } from "./uploads.ts";
+
+/** Fields of the form that are no part of the text. */
+const NOT_SAVED = new Set(["form_token", "version", "action", "content_html", "next"]);
+const COUNT_AFTER = 400;
+
+class PostEditor extends HTMLElement implements Page {
+  private editor!: Editor;
+  private form!: HTMLFormElement;
+  private saving!: Saving;
+  private textarea!: HTMLTextAreaElement;
+  private notices!: HTMLElement;
+  private conflict: HTMLElement | null = null;
+  private isKept = true;
+  private counting = 0;
+
+  connectedCallback(): void {
+    const form = this.closest("form");
+    const textarea = this.querySelector("textarea");
+    if (this.editor || !form || !textarea) return;
+    useSprite(this.dataset.icons ?? "");
+    this.form = form;
+    this.textarea = textarea;
+    this.notices = element("div", { class: "ed-notices" });
+    const content = this.content();
+    if (content === null) {
+      this.prepend(this.notices);
+      this.dataset.ready = "";
+      return;
+    }
+    this.editor = this.make(content);
+    // The document is what counts now; the HTML is rendered from it.
+    textarea.disabled = true;
+    (textarea.closest<HTMLElement>(".field") ?? textarea).hidden = true;
+    this.saving = new Saving(this, this.dataset.saveUrl ?? "", this.dataset.tokenUrl ?? "", this.dataset.version ?? "");
+    this.controls();
+    this.listen();
+    void this.recover();
+    void this.offerAside();
+    void this.offerNew();
+    this.dataset.ready = "";
+  }
+
+  // What the state machine needs of the page.
+
+  snapshot(): Snapshot {
+    const fields: Record<string, string> = {};
+    for (const [name, value] of new FormData(this.form)) {
+      if (typeof value === "string" && !NOT_SAVED.has(name)) fields[name] = value;
+    }
+    return { fields, content_json: tidied(this.editor.getJSON() as JsonNode) };
+  }
+
+  token(): string {
+    return this.dataset.formToken ?? "";
+  }
+
+  setToken(token: string): void {
+    this.dataset.formToken = token;
+    const field = this.form.querySelector<HTMLInputElement>("input[name=form_token]");
+    if (field) field.value = token;
+  }
+
+  changed(machine: Machine): void {
+    const version = this.form.querySelector<HTMLInputElement>("input[name=version]");
+    if (version) version.value = machine.version;
+    this.nameAddress(machine);
+    const status = document.querySelector<HTMLElement>("[data-save-status]");
+    const [sentence, isBad] = sentenceOf(machine);
+    if (status && sentence && status.textContent !== sentence) {
+      status.textContent = sentence;
+      status.classList.toggle("bad", isBad);
+    }
+    if (status) status.dataset.saveStatus = machine.phase;
+    this.showProblems(machine.phase === "refused" ? machine.problems : {});
+    for (const each of this.form.querySelectorAll<HTMLButtonElement>("button[name=action]")) {
+      each.disabled = machine.phase === "conflict";
+    }
+    if (machine.phase !== "conflict" && this.conflict) this.closeConflict();
+  }
+
+  /** A new post has its own address from the first key on, so that a reload finds it. */
+  private nameAddress(machine: Machine): void {
+    const { newUrl, editUrl } = this.dataset;
+    if (!newUrl || !editUrl || (machine.phase === "clean" && machine.version === NEW)) return;
+    const address = machine.version === NEW ? newUrl : editUrl;
+    if (machine.version !== NEW) this.form.action = editUrl;
+    if (location.pathname + location.search !== address) history.replaceState(null, "", address);
+  }
+
+  askSignIn(): void {
+    askSignIn(this.dataset.signInUrl ?? "", () => {
+      void this.renewed().then(() => this.saving.dispatch({ type: "signed-in" }));
+    });
+  }
+
+  showConflict(mine: Snapshot, theirs: Theirs): void {
+    const document_ = theirs.content_json ?? this.parsed(theirs.content_html ?? "");
+    this.conflict?.remove();
+    this.conflict = conflictView(
+      mine,
+      { ...theirs, content_json: document_ },
+      {
+        keepMine: () => this.saving.dispatch({ type: "keep-mine" }),
+        takeTheirs: () => {
+          void this.saving.takeTheirs().then(() => location.reload());
+        },
+      },
+    );
+    this.form.classList.add("is-in-conflict");
+    this.form.after(this.conflict);
+    scrollTo(0, 0);
+    this.conflict.focus();
+  }
+
+  notKept(reason: string): void {
+    if (!this.isKept) return;
+    this.isKept = false;
+    this.notice("warn", `This browser does not keep the text (${reason}). Leave the page only after it says Saved.`);
+  }
+
+  otherTab(message: TabMessage): void {
+    if (message.type === "saved") {
+      this.notice("warn", `Saved in another tab at ${clock(message.at)}. Open it anew to go on from there.`, "tab", [
+        button("Open anew", () => location.reload()),
+      ]);
+    } else {
+      this.notice("warn", "This post is also open in another tab. Write in one of them.", "tab");
+    }
+  }
+
+  // The parts of the page.
+
+  private make(content: JsonNode | string): Editor {
+    const uploads = this.uploads();
+    return new Editor({
+      element: { mount: this.appendChild(element("div", { class: "prose" })) },
+      extensions: [
+        ...extensions("Write, or press / for more"),
+        Uploads.configure({ target: uploads }),
+        ...(this.ai() ? [Ai] : []),
+        Slash.configure({ commands: this.slashCommands(uploads) }),
+      ],
+      content,
+      injectCSS: false,
+      editorProps: {
+        attributes: {
+          class: "prose",
+          id: "text",
+          role: "textbox",
+          "aria-label": "Text",
+          "aria-multiline": "true",
+          spellcheck: "true",
+        },
+        handleDOMEvents: { click: (view, event) => belowTheText(view, event) },
+        transformPastedHTML: cleanPaste,
+        handlePaste: (view, event) => !isPlainPaste(view) && this.pasted(event),
+      },
+    });
+  }
+
+  /** Null for a document that the editor would change by opening it. */
+  private content(): JsonNode | string | null {
+    const data = document.getElementById(this.dataset.document ?? "")?.textContent;
+    const stored = data?.trim() ? (JSON.parse(data) as JsonNode | null) : null;
+    if (stored && isValid(stored)) return stored;
+    if (stored) {
+      this.notice("warn", "The document of this post can’t be opened in the editor. Here is its HTML.");
+      return null;
+    }
+    const html = this.textarea.value;
+    const losses = lost(html);
+    if (losses.length) {
+      this.notice("warn", `Saved from here, the post loses what the editor lacks: ${losses.join(", ")}.`, "losses");
+    }
+    return cleanPaste(html);
+  }
+
+  private parsed(html: string): JsonNode {
+    const probe = new Editor({ element: null, extensions: extensions(""), content: cleanPaste(html), injectCSS: false });
+    const found = probe.getJSON() as JsonNode;
+    probe.destroy();
+    return found;
+  }
+
+  private uploads(): UploadTarget | null {
+    const url = this.dataset.uploadUrl;
+    return url ? { url, token: () => this.token(), tenantId: this.dataset.tenantId } : null;
+  }
+
+  private ai(): Provider | null {
+    const { aiUrl: url, tenantId } = this.dataset;
+    return url ? { url, tenantId } : null;
+  }
+
+  private slashCommands(uploads: UploadTarget | null): Command[] {
+    const found = [...BLOCKS];
+    if (uploads) {
+      const run = (editor: Editor): void => choosePictures(editor, uploads);
+      found.push({ label: "Picture", icon: "image", words: "image photo upload", run });
+    }
+    const provider = this.ai();
+    if (provider) {
+      const run = (editor: Editor): void => askAi(editor, provider, "generate");
+      found.push({ label: "Write with AI…", icon: "sparkles", words: "generate ai", run });
+    }
+    return found;
+  }
+
+  private controls(): void {
+    const uploads = this.uploads();
+    const provider = this.ai();
+    const { bars } = toolbars(
+      this.editor,
+      uploads && (() => choosePictures(this.editor, uploads)),
+      provider && ((opener) => aiMenu(this.editor, provider, opener)),
+    );
+    const place = document.querySelector("[data-editor-tools]");
+    if (place) place.replaceWith(bars.fixed);
+    else this.before(bars.fixed);
+    this.prepend(this.notices);
+    this.append(bars.bubble, bars.keys);
+    this.count();
+  }
+
+  private listen(): void {
+    this.editor.on("update", () => {
+      this.saving.dispatch({ type: "typed" });
+      window.clearTimeout(this.counting);
+      this.counting = window.setTimeout(() => this.count(), COUNT_AFTER);
+    });
+    const typed = (event: Event): void => {
+      const field = event.target as HTMLInputElement;
+      if (field.name && !NOT_SAVED.has(field.name)) this.saving.dispatch({ type: "typed" });
+    };
+    this.form.addEventListener("input", typed);
+    this.form.addEventListener("change", typed);
+    this.form.addEventListener("submit", (event) => this.submitted(event), true);
+    addEventListener("beforeunload", (event) => {
+      if (!this.isKept && this.saving.machine.phase !== "clean") event.preventDefault();
+    });
+    document.addEventListener(
+      "keydown",
+      (event) => {
+        if (!(event.ctrlKey || event.metaKey) || event.altKey || event.key.toLowerCase() !== "s" || event.shiftKey) return;
+        event.preventDefault();
+        event.stopPropagation();
+        void this.saving.flush();
+      },
+      true,
+    );
+    const title = this.form.querySelector<HTMLTextAreaElement>("textarea[name=title]");
+    title?.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter" || event.isComposing) return;
+      event.preventDefault();
+      this.editor.commands.focus("start");
+    });
+    const opener = this.form.querySelector<HTMLElement>("[data-panel-toggle]");
+    const panel = document.getElementById(opener?.getAttribute("aria-controls") ?? "");
+    if (!opener || !panel) return;
+    // Whether it is open at first depends on the width of the window.
+    const isShown = (): boolean => getComputedStyle(panel).display !== "none";
+    opener.hidden = false;
+    opener.setAttribute("aria-expanded", String(isShown()));
+    opener.addEventListener("click", () => {
+      panel.dataset.shown = isShown() ? "no" : "yes";
+      opener.setAttribute("aria-expanded", String(isShown()));
+    });
+  }
+
+  /** A form goes only after the text: what is published is what was written. */
+  private submitted(event: SubmitEvent): void {
+    if (event.target !== this.form) return;
+    if (this.saving.machine.version === NEW) this.saving.dispatch({ type: "typed" });
+    if (this.saving.machine.phase === "clean") return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    const { submitter } = event;
+    void this.saving.flush().then((isSafe) => {
+      if (isSafe) this.form.requestSubmit(submitter);
+    });
+  }
+
+  private pasted(event: ClipboardEvent): boolean {
+    const uploads = this.uploads();
+    const html = event.clipboardData?.getData("text/html") ?? "";
+    if (html) {
+      if (uploads && html.includes("data:")) setTimeout(() => void uploadLocalPictures(this.editor, uploads));
+      return false;
+    }
+    const text = event.clipboardData?.getData("text/plain") ?? "";
+    const { markdownUrl } = this.dataset;
+    if (!markdownUrl || this.editor.isActive("codeBlock") || !looksLikeMarkdown(text)) return false;
+    void this.pasteMarkdown(markdownUrl, text);
+    return true;
+  }
+
+  /** The text stands there at once; what the server makes of it replaces it, and one undo restores it. */
+  private async pasteMarkdown(address: string, text: string): Promise<void> {
+    const { from } = this.editor.state.selection;
+    this.insertPlain(text);
+    const pasted = this.editor.state.doc;
+    const to = this.editor.state.selection.to;
+    try {
+      const answer = await fetch(address, {
+        method: "POST",
+        headers: { "content-type": "application/json", accept: "application/json", "x-form-token": this.token() },
+        body: JSON.stringify({ text }),
+      });
+      const { html } = (await answer.json()) as { html?: string };
+      // Typed on meanwhile: the text stays as it is.
+      if (!answer.ok || !html || !this.editor.state.doc.eq(pasted)) return;
+      const separately: EditorCommand = ({ tr }) => Boolean(closeHistory(tr));
+      this.editor.chain().command(separately).focus().insertContentAt({ from, to }, cleanPaste(html)).run();
+    } catch {
+      // Without the server it stays text, which is true as well.
+    }
+  }
+
+  /** Not as a paste, which would already turn some of the marks into formatting. */
+  private insertPlain(text: string): void {
+    const { view } = this.editor;
+    const { schema, tr } = view.state;
+    const paragraphs = text
+      .split(/[\r\n]+/)
+      .filter(Boolean)
+      .map((line) => schema.nodes.paragraph.create(null, schema.text(line)));
+    view.dispatch(tr.replaceSelection(new Slice(Fragment.from(paragraphs), 1, 1)).scrollIntoView());
+  }
+
+  private count(): void {
+    const place = document.querySelector("[data-word-count]");
+    if (place) place.textContent = lengthSentence(this.editor.getText({ blockSeparator: " " }));
+  }
+
+  // Texts of before.
+
+  private async recover(): Promise<void> {
+    const opened = this.snapshot();
+    const found = await this.saving.unsent(opened);
+    if (!found || this.saving.machine.phase !== "clean") return;
+    this.restore(found.mine);
+    if (found.isOlder) {
+      const theirs = {
+        version: this.saving.machine.version,
+        title: opened.fields.title ?? "",
+        content_json: opened.content_json,
+        by: "",
+        at: "",
+      };
+      this.saving.dispatch({ type: "conflict", theirs });
+    } else {
+      this.notice("info", `Restored what you wrote until ${clock(found.at)} and what was not sent yet.`, "restored");
+      this.saving.dispatch({ type: "typed" });
+    }
+  }
+
+  private restore(snapshot: Snapshot): void {
+    this.editor.commands.setContent(snapshot.content_json, { emitUpdate: false });
+    for (const each of this.form.elements) {
+      const isSaved =
+        (each instanceof HTMLInputElement || each instanceof HTMLTextAreaElement || each instanceof HTMLSelectElement) &&
+        each.name &&
+        !NOT_SAVED.has(each.name);
+      if (!isSaved || (each instanceof HTMLInputElement && each.type === "hidden")) continue;
+      const value = snapshot.fields[each.name];
+      if (each instanceof HTMLInputElement && (each.type === "checkbox" || each.type === "radio")) {
+        each.checked = each.type === "radio" ? each.value === value : value !== undefined;
+      } else if (value !== undefined) each.value = value;
+    }
+    this.count();
+  }
+
+  /** Versions that were not taken in a conflict. */
+  private async offerAside(): Promise<void> {
+    const found = await listAside(this.dataset.saveUrl ?? "").catch(() => []);
+    if (!found.length) return;
+    const [newest] = found;
+    const open = (): void => {
+      const text = [newest.mine.fields.title ?? "", ...blocks(newest.mine.content_json)].join("\n\n");
+      const dialog = show(
+        "Your other version",
+        element("pre", { class: "code code-text", tabindex: "0" }, text),
+        element(
+          "div",
+          { class: "actions" },
+          button("Copy", () => void navigator.clipboard.writeText(text)),
+          button("Close", () => dialog.close()),
+        ),
+      );
+    };
+    const day = new Date(newest.at).toLocaleDateString("en-GB");
+    this.notice("info", `A version of ${day}, ${clock(newest.at)}, that you did not take is still on this device.`, "aside", [
+      button("Look", open),
+    ]);
+  }
+
+  /** A new post that never reached the server, because the tab was closed before. */
+  private async offerNew(): Promise<void> {
+    if (this.saving.machine.version !== NEW) return;
+    const found = await listNew().catch(() => []);
+    for (const each of found.filter(({ key }) => key !== this.dataset.saveUrl)) {
+      const title = each.mine.fields.title || blocks(each.mine.content_json)[0]?.slice(0, 60) || "Untitled";
+      this.notice("info", `“${title}” was never sent. It is kept on this device.`, each.key, [
+        button("Open it", () => location.assign(each.page)),
+      ]);
+    }
+  }
+
+  private closeConflict(): void {
+    this.conflict?.remove();
+    this.conflict = null;
+    this.form.classList.remove("is-in-conflict");
+    this.editor.commands.focus();
+  }
+
+  private async renewed(): Promise<void> {
+    try {
+      const answer = await fetch(this.dataset.tokenUrl ?? "", { headers: { accept: "application/json" } });
+      const { form_token: token } = (await answer.json()) as { form_token?: string };
+      if (token) this.setToken(token);
+    } catch {
+      // The save says what is wrong.
+    }
+  }
+
+  private showProblems(problems: Readonly<Record<string, string>>): void {
+    for (const each of this.form.querySelectorAll("[data-save-problem]")) {
+      if (!((each as HTMLElement).dataset.saveProblem! in problems)) {
+        each.remove();
+        this.field((each as HTMLElement).dataset.saveProblem!)?.removeAttribute("aria-invalid");
+      }
+    }
+    for (const [name, sentence] of Object.entries(problems)) {
+      const field = this.field(name);
+      if (!field) continue;
+      field.setAttribute("aria-invalid", "true");
+      const shown = this.form.querySelector(`[data-save-problem="${CSS.escape(name)}"]`);
+      const note = shown ?? element("p", { class: "hint hint-bad", "data-save-problem": name, role: "alert" });
+      note.textContent = sentence;
+      if (!shown) (field.closest(".field") ?? field).append(note);
+    }
+  }
+
+  private field(name: string): HTMLElement | null {
+    return name ? this.form.querySelector<HTMLElement>(`[name="${CSS.escape(name)}"]`) : null;
+  }
+
+  private notice(kind: "info" | "warn", sentence: string, id = "", actions: HTMLElement[] = []): void {
+    if (id) this.notices.querySelector(`[data-notice="${id}"]`)?.remove();
+    const made: HTMLElement = element(
+      "div",
+      { class: `notice notice-${kind}`, role: "status", "data-notice": id },
+      element("p", {}, sentence),
+      ...actions,
+      button("Close", () => made.remove(), "quiet"),
+    );
+    this.notices.append(made);
+  }
+}
+
+/** A click below a last block that is no text, such as a table, makes a paragraph there. */
+function belowTheText(view: EditorView, event: MouseEvent): boolean {
+  const last = view.dom.lastElementChild;
+  const { doc, schema, tr } = view.state;
+  if (!last || !doc.lastChild || doc.lastChild.type === schema.nodes.paragraph) return false;
+  if (event.target !== view.dom || event.clientY < last.getBoundingClientRect().bottom) return false;
+  tr.insert(doc.content.size, schema.nodes.paragraph.create());
+  view.dispatch(tr.setSelection(Selection.atEnd(tr.doc)));
+  view.focus();
+  return true;
+}
+
+function isValid(document: JsonNode): boolean {
+  try {
+    DocumentNode.fromJSON(getSchema(extensions("")), document).check();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function sentenceOf(machine: Machine): [string, boolean] {
+  switch (machine.phase) {
+    case "clean":
+      return [machine.savedAt ? `Saved ${clock(machine.savedAt)}` : "", false];
+    case "dirty":
+    case "kept":
+      return ["Not saved yet", false];
+    case "saving":
+      return ["Saving…", false];
+    case "waiting":
+      return ["Not sent yet, kept on this device", false];
+    case "signed-out":
+      return ["Signed out: kept on this device", true];
+    case "refused":
+      return [`Not saved: ${Object.values(machine.problems)[0] ?? "something is to be corrected"}`, true];
+    case "conflict":
+      return ["Not saved: two versions", true];
+  }
+}
+
+customElements.define("mh-editor", PostEditor);

@@ -1,0 +1,236 @@
+// Pictures that are dropped, pasted or chosen: a placeholder with progress, then a figure.
+//
+// The placeholder is a decoration and no part of the document, so no save ever holds a picture that
+// only this browser has.
+
+import { Extension } from "@tiptap/core";
+import type { Editor } from "@tiptap/core";
+import { Plugin, PluginKey } from "@tiptap/pm/state";
+import { Decoration, DecorationSet } from "@tiptap/pm/view";
+import type { EditorView } from "@tiptap/pm/view";
+import { button, element } from "./elements.ts";
+
+const KEY = new PluginKey<DecorationSet>("uploads");
+
+export interface Uploaded {
+  url: string;
+  alt?: string | null;
+  width?: number | null;
+  height?: number | null;
+}
+
+export interface UploadTarget {
+  url: string;
+  token: () => string;
+  /** The site, where the host does not name it. */
+  tenantId?: string;
+}
+
+type Placed = { add: { id: object; at: number; widget: HTMLElement } } | { remove: object };
+
+export const Uploads = Extension.create<{ target: UploadTarget | null }>({
+  name: "uploads",
+  addOptions: () => ({ target: null }),
+  addProseMirrorPlugins() {
+    const { editor, options } = this;
+    const take = (files: FileList | undefined, at: number): boolean => {
+      const found = pictures(files);
+      if (!found.length || !options.target) return false;
+      for (const file of found) void insertPicture(editor, options.target, file, at);
+      return true;
+    };
+    return [
+      new Plugin<DecorationSet>({
+        key: KEY,
+        state: {
+          init: () => DecorationSet.empty,
+          apply(transaction, set) {
+            const moved = set.map(transaction.mapping, transaction.doc);
+            const placed = transaction.getMeta(KEY) as Placed | undefined;
+            if (!placed) return moved;
+            if ("remove" in placed) {
+              return moved.remove(moved.find(undefined, undefined, (spec) => spec.id === placed.remove));
+            }
+            const { id, at, widget } = placed.add;
+            return moved.add(transaction.doc, [Decoration.widget(at, widget, { id, side: 1 })]);
+          },
+        },
+        props: {
+          decorations: (state) => KEY.getState(state),
+          handlePaste: (view, event) => {
+            // Word and Excel send a picture of the text along with the text.
+            const hasText = Boolean(event.clipboardData?.getData("text/html").replace(/<img[^>]*>|<[^>]+>|\s/g, ""));
+            return !hasText && take(event.clipboardData?.files, view.state.selection.from);
+          },
+          handleDrop: (view, event, _slice, moved) => {
+            if (moved) return false;
+            const at = view.posAtCoords({ left: event.clientX, top: event.clientY })?.pos;
+            const isTaken = take(event.dataTransfer?.files, at ?? view.state.selection.from);
+            if (isTaken) event.preventDefault();
+            return isTaken;
+          },
+        },
+      }),
+    ];
+  },
+});
+
+function pictures(files: FileList | undefined): File[] {
+  return [...(files ?? [])].filter((file) => file.type.startsWith("image/"));
+}
+
+/** The file dialog of the system. */
+export function choosePictures(editor: Editor, target: UploadTarget): void {
+  const chooser = element("input", {
+    type: "file",
+    accept: "image/*",
+    multiple: true,
+    change: () => {
+      for (const file of pictures(chooser.files ?? undefined)) {
+        void insertPicture(editor, target, file, editor.state.selection.from);
+      }
+    },
+  });
+  chooser.click();
+}
+
+export async function insertPicture(editor: Editor, target: UploadTarget, file: File, at: number): Promise<void> {
+  const id = {};
+  const bar = element("progress", { class: "progress", max: "100", "aria-label": `Uploading ${file.name}` });
+  const said = element("p", { role: "status" }, `Uploading ${file.name}…`);
+  const actions = element("span", { class: "upload-actions" });
+  const widget = element("div", { class: "upload", contenteditable: "false" }, bar, said, actions);
+  const { view } = editor;
+  view.dispatch(view.state.tr.setMeta(KEY, { add: { id, at: blockEnd(view, at), widget } } satisfies Placed));
+  const attempt = async (): Promise<void> => {
+    actions.replaceChildren();
+    bar.hidden = false;
+    try {
+      const stored = await send(target, file, (share) => {
+        bar.value = Math.round(share * 100);
+        said.textContent =
+          share < 1 ? `${file.name}: ${kilobytes(file.size * share)} of ${kilobytes(file.size)}` : `Storing ${file.name}…`;
+      });
+      finish(editor, id, stored);
+    } catch (error) {
+      bar.hidden = true;
+      said.textContent = `${file.name} is not uploaded: ${(error as Error).message}`;
+      actions.replaceChildren(
+        button("Try again", () => void attempt()),
+        button("Leave it out", () => remove(view, id), "quiet"),
+      );
+    }
+  };
+  await attempt();
+}
+
+function kilobytes(bytes: number): string {
+  return bytes < 1_000_000 ? `${Math.ceil(bytes / 1_000)} KB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
+}
+
+/** Pictures stand between blocks. */
+function blockEnd(view: EditorView, at: number): number {
+  const position = view.state.doc.resolve(Math.min(at, view.state.doc.content.size));
+  return position.depth ? position.after(1) : position.pos;
+}
+
+function remove(view: EditorView, id: object): void {
+  view.dispatch(view.state.tr.setMeta(KEY, { remove: id } satisfies Placed));
+}
+
+function finish(editor: Editor, id: object, stored: Uploaded): void {
+  const { view } = editor;
+  const [placeholder] = KEY.getState(view.state)?.find(undefined, undefined, (spec) => spec.id === id) ?? [];
+  // Deleted with the text around it: the picture stays in the library.
+  if (!placeholder) return;
+  const { schema, tr } = view.state;
+  const { url: src, alt, width, height } = stored;
+  const figure = schema.nodes.figure.create({ src, alt: alt || null, width: width ?? null, height: height ?? null });
+  tr.insert(placeholder.from, figure).setMeta(KEY, { remove: id } satisfies Placed);
+  const { size } = tr.doc.content;
+  // So that one can write on below it.
+  if (tr.mapping.map(placeholder.from, 1) >= size) tr.insert(size, schema.nodes.paragraph.create());
+  view.dispatch(tr);
+  const shown = view.nodeDOM(placeholder.from);
+  if (shown instanceof HTMLElement) shown.querySelector<HTMLInputElement>(".figure-alt input")?.focus();
+}
+
+/** By XMLHttpRequest, because fetch does not tell how much is sent. */
+function send(target: UploadTarget, file: File, progress: (share: number) => void): Promise<Uploaded> {
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    const form = new FormData();
+    form.append("file", file);
+    if (target.tenantId) form.append("tenant_id", target.tenantId);
+    request.open("POST", target.url);
+    request.setRequestHeader("x-form-token", target.token());
+    request.setRequestHeader("accept", "application/json");
+    request.upload.addEventListener("progress", (event) => {
+      if (event.lengthComputable) progress(event.loaded / event.total);
+    });
+    request.addEventListener("error", () => reject(new Error("The server can't be reached.")));
+    request.addEventListener("load", () => {
+      const answer = parsed(request.responseText);
+      if (request.status < 300 && typeof answer.url === "string") resolve(answer as unknown as Uploaded);
+      else reject(new Error(reason(request.status, answer)));
+    });
+    request.send(form);
+  });
+}
+
+function parsed(text: string): Record<string, unknown> {
+  try {
+    return JSON.parse(text) as Record<string, unknown>;
+  } catch {
+    return {};
+  }
+}
+
+function reason(status: number, answer: Record<string, unknown>): string {
+  const { data } = answer as { data?: { file?: { message?: string } } };
+  if (data?.file?.message) return data.file.message;
+  if (typeof answer.message === "string" && answer.message) return answer.message;
+  if (status === 401) return "You are signed out. Sign in again and try once more.";
+  if (status === 413) return "The file is too large.";
+  return `The server answered ${status}.`;
+}
+
+/** Pictures inside pasted HTML that only this browser has. */
+export async function uploadLocalPictures(editor: Editor, target: UploadTarget): Promise<void> {
+  const sources = new Set<string>();
+  editor.state.doc.descendants((node) => {
+    const source = node.attrs.src as unknown;
+    if (typeof source === "string" && source.startsWith("data:")) sources.add(source);
+  });
+  for (const source of sources) {
+    const file = asFile(source);
+    for (let at = position(editor, source); at !== null; at = position(editor, source)) {
+      const size = editor.state.doc.nodeAt(at)?.nodeSize ?? 0;
+      editor.view.dispatch(editor.state.tr.delete(at, at + size).setMeta("addToHistory", false));
+      if (file) void insertPicture(editor, target, file, at);
+    }
+  }
+}
+
+function position(editor: Editor, source: string): number | null {
+  let found: number | null = null;
+  editor.state.doc.descendants((node, at) => {
+    if (found === null && node.attrs.src === source) found = at;
+    return found === null;
+  });
+  return found;
+}
+
+/** Not by fetch: the policy lets the page connect to its own origin only. */
+function asFile(source: string): File | null {
+  try {
+    const [head, body] = source.split(",", 2);
+    const type = /^data:([^;,]+)/.exec(head)?.[1] ?? "image/png";
+    const raw = head.endsWith(";base64") ? atob(body) : decodeURIComponent(body);
+    const extension = type.split("/")[1].replace("jpeg", "jpg").replace("svg+xml", "svg");
+    const bytes = Uint8Array.from(raw, (character) => character.charCodeAt(0));
+    return new File([bytes], `pasted.${extension}`, { type });
+  } catch {
+    return null;
+  }
+}

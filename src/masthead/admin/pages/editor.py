@@ -1,0 +1,120 @@
+"""What the script of the editor saves and asks for."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from masthead import clock, ids
+from masthead.admin.calls import JsonAnswer
+from masthead.admin.forms import given_values
+from masthead.admin.pages.people import staff_names
+from masthead.admin.pages.post import NEW, asks_of, empty_post
+from masthead.admin.request import AdminRequest
+from masthead.editing.texts import POSTS, Opened, discard_copy, open_text, save_text
+from masthead.errors import BadRequest, Conflict, Invalid
+from masthead.importers.ghost.markdown import render_markdown
+from masthead.posts.collection import posts
+from masthead.posts.content import JSON
+from masthead.posts.opening import opened_document
+from masthead.records.collection import Record
+
+MAX_SAVE = 20 * 1024 * 1024
+MAX_MARKDOWN = 512 * 1024
+UNTITLED = "Untitled"
+
+
+async def save_call(request: AdminRequest, body: dict[str, Any], post_id: str) -> JsonAnswer:
+    version = body.get("version")
+    if not isinstance(version, str):
+        raise BadRequest("The save lacks the version of the post. Open the post again.")
+    try:
+        if version == NEW:
+            return _saved(request, await _created(request, post_id, body))
+        if body.get("discards") is True:
+            return _saved(request, await _discarded(request, post_id, version))
+        opened = await open_text(request.records, request.caller, POSTS, post_id)
+        given = await _given(request, opened.values, body)
+        opened = await save_text(
+            request.records,
+            request.caller,
+            POSTS,
+            post_id,
+            version,
+            given,
+            replaces_newer=body.get("replaces") is True,
+        )
+    except Conflict:
+        return await _differs(request, post_id)
+    return _saved(request, opened)
+
+
+async def _created(request: AdminRequest, post_id: str, body: Mapping[str, Any]) -> Opened:
+    """The page has chosen the id, so that a save whose answer was lost makes no second post."""
+    given = await _given(request, empty_post(), body)
+    try:
+        await request.records.create(request.caller, posts, {**given, "id": post_id})
+    except Invalid as error:
+        if "id" in error.problems and ids.is_id(post_id):
+            raise Conflict from error
+        raise
+    return await open_text(request.records, request.caller, POSTS, post_id)
+
+
+async def _discarded(request: AdminRequest, post_id: str, version: str) -> Opened:
+    return await discard_copy(request.records, request.caller, POSTS, post_id, version)
+
+
+async def _given(request: AdminRequest, stored: Record, body: Mapping[str, Any]) -> dict[str, Any]:
+    document = body.get("content_json")
+    if not isinstance(document, dict) or document.get("type") != "doc":
+        raise BadRequest("The save holds no document.")
+    form = {name: value for name, value in body.items() if isinstance(value, str)}
+    given = given_values(request.caller, posts, await asks_of(request, stored), form)
+    given.pop("content_html", None)
+    # A draft may have no title yet.
+    given["title"] = given.get("title") or UNTITLED
+    return {**given, "content_json": document}
+
+
+def _saved(request: AdminRequest, opened: Opened) -> JsonAnswer:
+    return JsonAnswer({"version": opened.version, "saved_at": _now(request)})
+
+
+def _now(request: AdminRequest) -> str:
+    return clock.to_text(request.records.clock())
+
+
+async def _differs(request: AdminRequest, post_id: str) -> JsonAnswer:
+    """What is stored now, for the author to compare."""
+    opened = await open_text(request.records, request.caller, POSTS, post_id)
+    # Where the live text was changed after its working copy was begun, the two are in conflict.
+    theirs = opened.text if opened.is_outdated or opened.copy is None else opened.values
+    changed = opened.text if opened.is_outdated or opened.copy is None else opened.copy
+    opening = opened_document(theirs["content_json"]) if theirs["content_source"] == JSON else None
+    by = (await staff_names(request)).get(changed["edited_by"], "")
+    return JsonAnswer(
+        {
+            "version": opened.version,
+            "title": theirs["title"],
+            "content_json": opening.document if opening else None,
+            "content_html": theirs["content_html"],
+            "is_live": opened.is_outdated,
+            "by": by,
+            "at": changed["updated"],
+        },
+        409,
+    )
+
+
+async def token_call(request: AdminRequest) -> JsonAnswer:
+    """For a page that was open while its reader signed in anew."""
+    return JsonAnswer({"form_token": request.services.form_tokens.of(request.form_binding)})
+
+
+async def markdown_call(_: AdminRequest, body: dict[str, Any]) -> JsonAnswer:
+    text = body.get("text")
+    if not isinstance(text, str):
+        raise BadRequest("Send the text to convert.")
+    return JsonAnswer({"html": await asyncio.to_thread(render_markdown, text)})

@@ -1,0 +1,409 @@
+"""The editor in Chromium, against the real service: what is written is stored, whatever happens.
+
+Skipped where the machine has no Chromium.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.async_api import BrowserContext, Page, async_playwright, expect
+from tests.clients.node import HERE as CLIENTS
+from tests.conftest import Server
+from tests.world import PASSWORD, Account
+
+from masthead.posts.collection import posts
+
+CHROMIUM = (
+    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+)
+AXE = CLIENTS / "node_modules" / "axe-core" / "axe.min.js"
+PASTES = Path(__file__).parent / "pastes"
+
+pytestmark = [
+    pytest.mark.skipif(
+        CHROMIUM is None,
+        reason="install chromium: these tests need a browser, and .ci/run installs it",
+    ),
+    pytest.mark.xdist_group("chromium"),
+]
+
+# A paste as the clipboard makes it.
+PASTE = """([html, text]) => {
+  const data = new DataTransfer();
+  if (html) data.setData("text/html", html);
+  if (text) data.setData("text/plain", text);
+  const event = new ClipboardEvent("paste", {clipboardData: data, bubbles: true, cancelable: true});
+  document.querySelector("#text").dispatchEvent(event);
+}"""
+DROP = """async ([name, type, bytes]) => {
+  const data = new DataTransfer();
+  data.items.add(new File([new Uint8Array(bytes)], name, {type}));
+  const target = document.querySelector("#text p");
+  const {left, top} = target.getBoundingClientRect();
+  const at = {clientX: left + 5, clientY: top + 5};
+  target.dispatchEvent(
+    new DragEvent("drop", {dataTransfer: data, bubbles: true, cancelable: true, ...at}));
+}"""
+
+
+@dataclass
+class Desk:
+    """One person's browser, signed in."""
+
+    server: Server
+    context: BrowserContext
+    problems: list[str]
+
+    async def open(self, path: str) -> Page:
+        page = await self.context.new_page()
+        # The policy's violations are errors of the console too.
+        page.on("pageerror", lambda error: self.problems.append(str(error)))
+        page.on("console", self._console)
+        await page.goto(self.server.url + path)
+        await expect(page.locator("mh-editor[data-ready]")).to_be_attached()
+        return page
+
+    def _console(self, message: Any) -> None:
+        # A refused or broken connection is part of some tests.
+        if message.type == "error" and "Failed to load resource" not in message.text:
+            self.problems.append(message.text)
+
+    async def stored(self, post_id: str) -> dict[str, Any]:
+        tenant_id = self.server.tenant.id
+        records = self.server.world.parts.records
+        [found] = await records.find(posts, {"id": post_id}, tenant_id=tenant_id)
+        return found
+
+
+@pytest.fixture
+async def desk(server: Server) -> AsyncIterator[Desk]:
+    owner = await server.tenant.owner(name="Nell Ashby")
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        context = await signed_in(await browser.new_context(), server, owner)
+        found = Desk(server, context, [])
+        yield found
+        await browser.close()
+    assert found.problems == []
+
+
+async def signed_in(context: BrowserContext, server: Server, account: Account) -> BrowserContext:
+    await context.add_cookies([{"name": "pb_auth", "value": account.token, "url": server.url}])
+    context.set_default_timeout(20_000)
+    return context
+
+
+async def write(page: Page, text: str) -> None:
+    await page.locator("#text").click()
+    await page.keyboard.type(text)
+
+
+async def saved(page: Page) -> None:
+    await expect(page.locator("[data-save-status]")).to_have_attribute(
+        "data-save-status", "clean", timeout=30_000
+    )
+
+
+async def phase(page: Page, name: str) -> None:
+    await expect(page.locator("[data-save-status]")).to_have_attribute(
+        "data-save-status", name, timeout=30_000
+    )
+
+
+def post_id(page: Page) -> str:
+    return page.url.partition("?")[0].rpartition("/")[2]
+
+
+async def test_what_is_written_and_formatted_is_rendered_by_the_server(desk: Desk) -> None:
+    page = await desk.open("/admin/posts/new")
+    await page.get_by_label("Title", exact=True).fill("Low tide")
+    await page.get_by_label("Title", exact=True).press("Enter")
+    await page.keyboard.type("## Sand\nPlain **bold** and *leaning* and `code`.\n> Said\n")
+    await page.keyboard.press("Enter")
+    await page.keyboard.type("- one\ntwo\n\n")
+    await page.keyboard.type("1. first\n\n[] to do\n\n```python\nprint(1)")
+    await page.keyboard.press("Control+Enter")
+    await page.keyboard.type("/tab")
+    await page.keyboard.press("Enter")
+    await page.keyboard.type("cell")
+    await saved(page)
+    found = await desk.stored(post_id(page))
+    assert (found["title"], found["slug"], found["status"]) == ("Low tide", "low-tide", "draft")
+    for part in (
+        "<h2>Sand</h2>",
+        "<p>Plain <strong>bold</strong> and <em>leaning</em> and <code>code</code>.</p>",
+        "<blockquote><p>Said</p>",
+        "<ul><li><p>one</p></li><li><p>two</p></li></ul>",
+        "<ol><li><p>first</p></li></ol>",
+        '<li data-type="taskItem" data-checked="false">',
+        '<pre><code class="language-python">print(1)</code></pre>',
+        "<th><p>cell</p></th>",
+    ):
+        assert part in found["content_html"], found["content_html"]
+    shown = await page.locator("#text").inner_text()
+    await page.reload()
+    await expect(page.locator("mh-editor[data-ready]")).to_be_attached()
+    assert await page.locator("#text").inner_text() == shown
+    assert await page.get_by_label("Title", exact=True).input_value() == "Low tide"
+
+
+PASTED = {
+    "google-docs": (
+        "<h2>Low tide</h2>",
+        "The boats lie on the <strong>sand</strong><em>, at rest</em>, and "
+        '<a href="https://example.org/tides">the tables</a><sup>1</sup>',
+        "<ul><li><p>Nets</p><ul><li><p><s>Old nets</s></p></li></ul></li></ul>",
+    ),
+    "word": (
+        "<h2>Harbour dues</h2>",
+        "Paid by the <strong>metre</strong>, <em>monthly</em>, at 10<sup>th</sup> hour.",
+        "<ul><li><p>Small boats</p><ul><li><p>Dinghies</p></li></ul></li>"
+        "<li><p>Trawlers</p></li></ul>",
+        "[Picture: The quay – drop it here]",
+        "<td><p>Berth</p></td><td><p>12</p></td>",
+    ),
+    "google-sheets": (
+        "<tr><td><p>Port</p></td><td><p>High water</p></td></tr>",
+        "<tr><td><p>Chapel Point</p></td><td><p>04:12</p></td></tr>",
+    ),
+}
+
+
+async def test_text_of_other_programs_arrives_without_its_looks(desk: Desk) -> None:
+    for name, parts in PASTED.items():
+        page = await desk.open("/admin/posts/new")
+        await page.locator("#text").click()
+        await page.evaluate(PASTE, [(PASTES / f"{name}.html").read_text(), ""])
+        await saved(page)
+        html = (await desk.stored(post_id(page)))["content_html"]
+        for part in parts:
+            assert part in html, (part, html)
+        assert "style=" not in html
+        await page.close()
+
+
+async def test_plain_text_becomes_an_embed_or_what_its_marks_mean(desk: Desk) -> None:
+    page = await desk.open("/admin/posts/new")
+    await page.locator("#text").click()
+    await page.evaluate(PASTE, ["", "https://example.org/watch?v=1"])
+    await page.evaluate(PASTE, ["", "### Marks\n\nMade **bold**."])
+    await expect(page.locator("#text h3")).to_have_text("Marks")
+    await saved(page)
+    stored = await desk.stored(post_id(page))
+    assert '<a href="https://example.org/watch?v=1">' in stored["content_html"]
+    assert "<p>Made <strong>bold</strong>.</p>" in stored["content_html"]
+    assert stored["content_json"]["content"][0]["type"] == "embed"
+    await page.keyboard.press("Control+z")
+    await expect(page.locator("#text")).to_contain_text("Made **bold**.")
+
+
+async def test_a_dropped_picture_is_uploaded_and_asks_for_its_text(desk: Desk) -> None:
+    page = await desk.open("/admin/posts/new")
+    await write(page, "Look:")
+    await page.evaluate(DROP, ["boat.png", "image/png", list(_png())])
+    await expect(page.get_by_label("Alternative text")).to_be_focused()
+    await page.keyboard.type("A boat")
+    await page.keyboard.press("Enter")
+    await page.keyboard.type("In the mud")
+    await saved(page)
+    html = (await desk.stored(post_id(page)))["content_html"]
+    assert 'alt="A boat" width="3" height="2"' in html
+    assert "<figcaption>In the mud</figcaption>" in html
+    assert "/media/" in html
+    data = f"data:image/png;base64,{_base64(_png())}"
+    await page.locator("#text p").first.click()
+    await page.evaluate(PASTE, [f'<p>Pasted <img src="{data}"></p>', ""])
+    await expect(page.locator("#text figure")).to_have_count(2)
+    await saved(page)
+    stored = json.dumps((await desk.stored(post_id(page)))["content_json"])
+    assert "data:" not in stored
+    assert "blob:" not in stored
+
+
+async def test_nothing_typed_without_a_network_or_before_a_crash_is_lost(desk: Desk) -> None:
+    page = await desk.open("/admin/posts/new")
+    await write(page, "Before. ")
+    await saved(page)
+    await desk.context.set_offline(True)
+    await page.keyboard.type("Offline. ")
+    await phase(page, "waiting")
+    await expect(page.locator("[data-save-status]")).to_have_text(
+        "Not sent yet, kept on this device"
+    )
+    await desk.context.set_offline(False)
+    await saved(page)
+    assert "Before. Offline." in (await desk.stored(post_id(page)))["content_html"]
+    # The server's answers are lost, and then the tab.
+    await page.route("**/text", _lost_answer)
+    await page.keyboard.type("Lost. ")
+    await phase(page, "waiting")
+    await page.keyboard.type("Crashed. ")
+    await expect(page.locator("#text")).to_contain_text("Crashed.")
+    while not await page.evaluate(_IS_KEPT, "Crashed."):
+        await asyncio.sleep(0.05)
+    address = page.url
+    await page.close()
+    page = await desk.open(address.removeprefix(desk.server.url))
+    await expect(page.locator("[data-notice=restored]")).to_be_visible()
+    await saved(page)
+    html = (await desk.stored(post_id(page)))["content_html"]
+    assert "Before. Offline. Lost. Crashed." in html
+
+
+async def _lost_answer(route: Any) -> None:
+    """The server stores the text, and the client never learns of it."""
+    await route.fetch()
+    await route.abort()
+
+
+_IS_KEPT = """text => new Promise((resolve) => {
+  indexedDB.open("masthead-editor").onsuccess = (event) => {
+    const database = event.target.result;
+    database.transaction("kept").objectStore("kept").getAll().onsuccess = (found) => {
+      database.close();
+      resolve(JSON.stringify(found.target.result).includes(text));
+    };
+  };
+})"""
+
+
+async def test_a_sign_out_midway_asks_for_the_password_and_saves(desk: Desk) -> None:
+    page = await desk.open("/admin/posts/new")
+    await write(page, "Before. ")
+    await saved(page)
+    await desk.context.clear_cookies()
+    await page.keyboard.type("After. ")
+    await phase(page, "signed-out")
+    await page.get_by_label("E-mail").fill("nobody@demo.example")
+    await page.get_by_label("Password").fill("wrong")
+    await page.get_by_role("button", name="Sign in").click()
+    await expect(page.get_by_text("The e-mail address or the password is wrong.")).to_be_visible()
+    colleague = await desk.server.tenant.owner(name="Tobias Wren")
+    await page.get_by_label("E-mail").fill(colleague.email)
+    await page.get_by_label("Password").fill(PASSWORD)
+    await page.get_by_role("button", name="Sign in").click()
+    await saved(page)
+    assert "Before. After." in (await desk.stored(post_id(page)))["content_html"]
+
+
+async def test_two_people_see_both_texts_and_choose(desk: Desk) -> None:
+    stored = await desk.server.tenant.post(title="Shared")
+    address = f"/admin/posts/{stored['id']}"
+    mine = await desk.open(address)
+    theirs = await desk.open(address)
+    await expect(mine.locator("[data-notice=tab]")).to_contain_text("another tab")
+    await write(theirs, "Theirs. ")
+    await saved(theirs)
+    await write(mine, "Mine. ")
+    await phase(mine, "conflict")
+    view = mine.locator(".versus")
+    await expect(view).to_contain_text("Mine.")
+    await expect(view).to_contain_text("Theirs.")
+    await expect(mine.get_by_text("Nell Ashby saved this post")).to_be_visible()
+    await mine.get_by_role("button", name="Keep mine").click()
+    await saved(mine)
+    assert "Mine." in (await desk.stored(stored["id"]))["content_html"]
+    await write(theirs, "Again. ")
+    await phase(theirs, "conflict")
+    await theirs.get_by_role("button", name="Take theirs").click()
+    await expect(theirs.locator("[data-notice=aside]")).to_be_visible()
+    await expect(theirs.locator("#text")).to_contain_text("Mine.")
+    await theirs.get_by_role("button", name="Look").click()
+    await expect(theirs.get_by_role("dialog")).to_contain_text("Again.")
+
+
+async def test_a_published_post_changes_on_the_site_only_with_update(desk: Desk) -> None:
+    page = await desk.open("/admin/posts/new")
+    await page.get_by_label("Title", exact=True).fill("Live")
+    await write(page, "First. ")
+    # Not saved yet: it is, before the form goes.
+    await page.get_by_role("button", name="Publish").click()
+    await expect(page.get_by_role("button", name="Update")).to_be_visible()
+    live = await desk.stored(post_id(page))
+    assert live["status"] == "published"
+    assert "First." in live["content_html"]
+    await expect(page.locator("mh-editor[data-ready]")).to_be_attached()
+    await write(page, "Second. ")
+    await saved(page)
+    assert "Second." not in (await desk.stored(post_id(page)))["content_html"]
+    await page.reload()
+    await expect(page.locator("#text")).to_contain_text("Second.")
+    await page.get_by_role("button", name="Update").click()
+    await expect(page.locator(".toast")).to_be_visible()
+    assert "Second." in (await desk.stored(post_id(page)))["content_html"]
+
+
+@pytest.mark.parametrize(
+    ("width", "scheme"), [(1280, "light"), (1280, "dark"), (375, "light"), (375, "dark")]
+)
+async def test_axe_finds_nothing(desk: Desk, width: int, scheme: Any) -> None:
+    stored = await desk.server.tenant.post(title="Everything", content_json=_everything())
+    browser = desk.context.browser
+    assert browser is not None
+    # The policy forbids the script that axe is.
+    context = await browser.new_context(
+        bypass_csp=True, color_scheme=scheme, viewport={"width": width, "height": 800}
+    )
+    owner = await desk.server.tenant.owner()
+    page_of = Desk(desk.server, await signed_in(context, desk.server, owner), [])
+    page = await page_of.open(f"/admin/posts/{stored['id']}")
+    await page.add_script_tag(path=AXE)
+    await page.locator("#text p").first.click(click_count=3)
+    found = await page.evaluate("async () => (await axe.run()).violations")
+    assert [(each["id"], each["nodes"][0]["html"]) for each in found] == []
+    assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def _everything() -> dict[str, Any]:
+    def block(kind: str, *content: Any, **attrs: Any) -> dict[str, Any]:
+        made: dict[str, Any] = {"type": kind}
+        if attrs:
+            made["attrs"] = attrs
+        if content:
+            made["content"] = list(content)
+        return made
+
+    def text(value: str, *marks: str) -> dict[str, Any]:
+        return {"type": "text", "text": value, "marks": [{"type": mark} for mark in marks]}
+
+    def line(value: str) -> dict[str, Any]:
+        return block("paragraph", text(value))
+
+    marks = ("bold", "italic", "underline", "strike", "highlight", "superscript")
+    return block(
+        "doc",
+        block("paragraph", text("All "), *(text(mark, mark) for mark in marks), text("x", "code")),
+        block("heading", text("Heading"), level=2),
+        block("bulletList", block("listItem", line("One"))),
+        block("taskList", block("taskItem", line("Task"), checked=True)),
+        block("codeBlock", text("print(1)"), language="python"),
+        block("table", block("tableRow", block("tableHeader", line("Head")))),
+        block("figure", text("Caption"), src="/media/none.png", alt="A boat", width=3, height=2),
+        block("embed", src="https://example.org/watch"),
+        block("paywall"),
+        line("End"),
+    )
+
+
+def _png() -> bytes:
+    import io
+
+    from PIL import Image
+
+    buffer = io.BytesIO()
+    Image.new("RGB", (3, 2), "white").save(buffer, "PNG")
+    return buffer.getvalue()
+
+
+def _base64(content: bytes) -> str:
+    import base64
+
+    return base64.b64encode(content).decode()

@@ -1,0 +1,189 @@
+"""What the editor's script asks the server for, and what it is answered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+import pytest
+from tests.admin.visitor import OWN, Visitor, staff
+from tests.world import TenantWorld
+
+from masthead import ids
+from masthead.records.collection import Record
+
+
+def document(text: str) -> dict[str, Any]:
+    return {
+        "type": "doc",
+        "content": [{"type": "paragraph", "content": [{"type": "text", "text": text}]}],
+    }
+
+
+@dataclass
+class Script:
+    """The editor of one person, without the browser."""
+
+    browser: Visitor
+    tenant: TenantWorld
+
+    async def call(self, path: str, body: dict[str, Any], **headers: str) -> httpx.Response:
+        json = {"accept": "application/json"}
+        answer = await self.browser.api.get("/admin/form-token", headers=json)
+        token = answer.json().get("form_token", "")
+        sent = {**OWN, **json, "x-form-token": token, **headers}
+        return await self.browser.api.post(path, json=body, headers=sent)
+
+    async def save(self, post_id: str, version: str, text: str, **more: Any) -> httpx.Response:
+        body = {"version": version, "title": "Tides", "content_json": document(text), **more}
+        return await self.call(f"/admin/posts/{post_id}/text", body)
+
+    async def stored(self, post_id: str) -> Record:
+        records = self.tenant.world.parts.records
+        collection = self.tenant.world.collection("posts")
+        [post] = await records.find(collection, {"id": post_id}, tenant_id=self.tenant.id)
+        return post
+
+
+@pytest.fixture
+async def script(tenant: TenantWorld) -> Script:
+    browser, _ = await staff(tenant, "owner", name="Nell Ashby")
+    return Script(browser, tenant)
+
+
+async def test_a_new_post_is_made_by_its_first_save_and_only_once(script: Script) -> None:
+    post_id = ids.new_id()
+    first = await script.save(post_id, "new", "One", slug="", tags="coast, fog")
+    assert first.status_code == 200
+    post = await script.stored(post_id)
+    assert (post["title"], post["slug"], post["status"]) == ("Tides", "tides", "draft")
+    assert post["content_html"] == "<p>One</p>"
+    assert post["tags"] == ["coast", "fog"]
+    # The answer was lost, and the editor sends it again.
+    again = await script.save(post_id, "new", "One and two")
+    assert again.status_code == 409
+    told = again.json()
+    assert (told["version"], told["title"], told["by"]) == (
+        first.json()["version"],
+        "Tides",
+        "Nell Ashby",
+    )
+    assert told["content_json"] == document("One")
+    second = await script.save(post_id, told["version"], "One and two", title="High tide", slug="")
+    assert second.status_code == 200
+    post = await script.stored(post_id)
+    # The slug of a draft follows its title until one is chosen.
+    assert (post["slug"], post["content_html"]) == ("high-tide", "<p>One and two</p>")
+
+
+async def test_a_draft_without_a_title_is_saved(script: Script) -> None:
+    post_id = ids.new_id()
+    assert (await script.save(post_id, "new", "One", title=" ")).status_code == 200
+    assert (await script.stored(post_id))["title"] == "Untitled"
+
+
+async def test_a_save_on_an_older_version_changes_nothing(script: Script) -> None:
+    post_id = ids.new_id()
+    version = (await script.save(post_id, "new", "One")).json()["version"]
+    assert (await script.save(post_id, version, "Two")).status_code == 200
+    assert (await script.save(post_id, version, "Three")).status_code == 409
+    assert (await script.stored(post_id))["content_html"] == "<p>Two</p>"
+
+
+async def test_a_published_post_stays_as_it_is_on_the_site(
+    script: Script, tenant: TenantWorld
+) -> None:
+    post = await tenant.published(title="Live", content_html="<p>Live</p>")
+    page = (await script.browser.get(f"/admin/posts/{post['id']}?as=editor")).text
+    version = page.partition('name="version" value="')[2].partition('"')[0]
+    saved = await script.save(post["id"], version, "Typed")
+    assert saved.status_code == 200
+    assert (await script.stored(post["id"]))["content_html"] == "<p>Live</p>"
+    assert "Typed" in (await script.browser.get(f"/admin/posts/{post['id']}")).text
+    # An integration changes the live text meanwhile.
+    await tenant.update("posts", post["id"], {"content_html": "<p>Newer</p>"})
+    conflict = await script.save(post["id"], saved.json()["version"], "Typed on")
+    assert conflict.status_code == 409
+    told = conflict.json()
+    assert (told["is_live"], told["content_html"]) == (True, "<p>Newer</p>")
+    replaced = await script.save(post["id"], told["version"], "Typed on", replaces=True)
+    assert replaced.status_code == 200
+    path = f"/admin/posts/{post['id']}/text"
+    body = {"version": replaced.json()["version"], "discards": True}
+    assert (await script.call(path, body)).status_code == 200
+    page = (await script.browser.get(f"/admin/posts/{post['id']}")).text
+    assert "Newer" in page
+    assert "Typed" not in page
+
+
+async def test_what_is_refused_names_its_field(script: Script, tenant: TenantWorld) -> None:
+    await tenant.post(title="Taken", slug="taken")
+    post_id = ids.new_id()
+    answer = await script.save(post_id, "new", "One", slug="taken", excerpt="x" * 501)
+    assert answer.status_code == 422
+    assert set(answer.json()["problems"]) >= {"excerpt"}
+    answer = await script.save(post_id, "new", "One", slug="taken")
+    assert answer.json()["problems"] == {"slug": "This value is taken. Choose another one."}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {"version": 3, "content_json": document("x")},
+        {"version": "new"},
+        {"version": "new", "content_json": {"type": "page"}},
+        {"version": "new", "content_json": "text"},
+    ],
+)
+async def test_a_save_that_can_not_be_read(script: Script, body: dict[str, Any]) -> None:
+    answer = await script.call(f"/admin/posts/{ids.new_id()}/text", body)
+    assert answer.status_code == 400
+    assert answer.json()["message"]
+
+
+async def test_only_pages_of_ours_save_and_only_for_who_is_signed_in(
+    script: Script, tenant: TenantWorld, other_tenant: TenantWorld
+) -> None:
+    post = await tenant.post(title="Mine")
+    path = f"/admin/posts/{post['id']}/text"
+    body = {"version": "1.0", "title": "x", "content_json": document("x")}
+    foreign = {"sec-fetch-site": "same-site"}
+    # The cookie of another site's request counts for nothing.
+    assert (await script.call(path, body, **foreign)).status_code == 401
+    assert (await script.call(path, body, **{"x-form-token": "no"})).status_code == 403
+    author = Script((await staff(tenant, "author"))[0], tenant)
+    assert (await author.call(path, body)).status_code == 404
+    stranger = Script((await staff(other_tenant, "owner"))[0], other_tenant)
+    assert (await stranger.call(path, body)).status_code == 404
+    guest = Script(Visitor(tenant.world.client(tenant.host)), tenant)
+    assert (await guest.call(path, body)).status_code == 401
+    assert (await guest.browser.api.get("/admin/form-token")).status_code == 401
+    assert (await script.stored(post["id"]))["title"] == "Mine"
+
+
+async def test_markdown_is_converted(script: Script) -> None:
+    answer = await script.call("/admin/markdown", {"text": "# Low tide\n\n- *sand*"})
+    assert answer.json() == {"html": "<h1>Low tide</h1>\n<ul>\n<li><em>sand</em></li>\n</ul>"}
+    assert (await script.call("/admin/markdown", {"text": 3})).status_code == 400
+
+
+async def test_a_post_opens_in_the_editor_if_the_editor_has_all_its_parts(
+    script: Script, tenant: TenantWorld
+) -> None:
+    strange = {"type": "doc", "content": [{"type": "callout", "content": []}]}
+    whole = await tenant.post(title="Whole", content_json=document("a </textarea> b"))
+    lacking = await tenant.post(title="Lacking", content_json=strange, content_html="<p>a</p>")
+    html = await tenant.post(title="HTML", content_html="<p>a</p>")
+    page = (await script.browser.get(f"/admin/posts/{whole['id']}")).text
+    assert "<mh-editor" in page
+    assert "a &lt;/textarea&gt; b" in page
+    page = (await script.browser.get(f"/admin/posts/{whole['id']}?as=html")).text
+    assert "<mh-editor" not in page
+    page = (await script.browser.get(f"/admin/posts/{lacking['id']}")).text
+    assert "<mh-editor" not in page
+    assert "The editor has no part for: callout." in page
+    for post in (lacking, html):
+        page = (await script.browser.get(f"/admin/posts/{post['id']}?as=editor")).text
+        assert "<mh-editor" in page
