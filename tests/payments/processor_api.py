@@ -59,6 +59,9 @@ class ProcessorApi:
 
     async def _behave(self, exchange: Exchange) -> None:
         request = exchange.request
+        if request.method == "GET" and request.path not in self.sessions:
+            await answer(404)(exchange)  # an icon that a browser asks for
+            return
         if request.method == "GET":
             next_url = self.sessions[request.path].get("success_url", "")
             page = f'<title>Checkout</title><h1>Pay here</h1><a href="{next_url}">Pay</a>'

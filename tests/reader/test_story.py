@@ -1,0 +1,205 @@
+"""A reader's way through a site in Chromium: reads, joins, pays, comments and leaves.
+
+Once with script and once without. Skipped where the machine has no Chromium.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from playwright.async_api import BrowserContext, Page, async_playwright, expect
+from tests.payments.processor import joined
+from tests.reader.live_site import LiveSite, live_site
+from tests.reader.test_browser import CHROMIUM
+
+from masthead.members.collection import blog_members
+from masthead.members.unsubscribe import Unsubscribe
+from masthead.records.collection import Record
+
+pytestmark = [
+    pytest.mark.skipif(
+        CHROMIUM is None,
+        reason="install chromium: these tests need a browser, and .ci/run installs it",
+    ),
+    pytest.mark.xdist_group("chromium"),
+]
+
+EMAIL = "ada@example.com"
+OPEN, MEMBERS, PAID = "Fog on the sound", "A map of fountains", "Where the money went"
+
+
+@pytest.fixture
+async def site(tmp_path: Path) -> AsyncIterator[LiveSite]:
+    async with live_site("sqlite", tmp_path) as site:
+        for title, visibility in ((OPEN, "public"), (MEMBERS, "members"), (PAID, "paid")):
+            text = f"<p>The whole text of {title}.</p>"
+            await site.tenant.published(
+                title=title, excerpt="In short.", visibility=visibility, content_html=text
+            )
+        yield site
+
+
+@pytest.fixture(params=["with-script", "without-script"])
+async def context(request: pytest.FixtureRequest) -> AsyncIterator[BrowserContext]:
+    async with async_playwright() as playwright:
+        # Containers run tests as root, for whom Chromium's own sandbox can't start.
+        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        has_script = request.param == "with-script"
+        yield await browser.new_context(java_script_enabled=has_script)
+        await browser.close()
+
+
+async def read(page: Page, site: LiveSite, title: str) -> None:
+    await page.goto(site.origin)
+    await page.get_by_role("link", name=title).first.click()
+    await expect(page.get_by_role("heading", level=1)).to_have_text(title)
+
+
+async def sees(page: Page, title: str, *, is_open: bool) -> None:
+    """The whole text, or none of it: also not hidden in the page."""
+    text = f"The whole text of {title}."
+    if is_open:
+        await expect(page.get_by_text(text)).to_be_visible()
+    else:
+        assert text not in await page.content()
+
+
+async def open_mailed_link(page: Page, site: LiveSite, button: str) -> None:
+    """The link shows a page; its button acts."""
+    await page.goto(await site.mailed_link(EMAIL, "/member/link"))
+    await page.get_by_role("button", name=button).click()
+
+
+async def member_of(site: LiveSite) -> Record:
+    records = site.tenant.world.parts.records
+    (found,) = await records.find(blog_members, {"email": EMAIL}, tenant_id=site.tenant.id)
+    return found
+
+
+async def test_a_reader_reads_joins_pays_comments_and_leaves(
+    site: LiveSite, context: BrowserContext
+) -> None:
+    page = await context.new_page()
+    await read(page, site, OPEN)
+    await sees(page, OPEN, is_open=True)
+    assert await context.cookies() == []
+    await joins(page, site)
+    await pays(page, site)
+    await comments(page, site)
+    await follows_a_changed_address(page, site)
+    await signs_out_and_in_again(page, site)
+    await unsubscribes(page, site)
+    await takes_the_data_along_and_leaves(page, site)
+
+
+async def joins(page: Page, site: LiveSite) -> None:
+    await read(page, site, MEMBERS)
+    await sees(page, MEMBERS, is_open=False)
+    wall = page.get_by_role("region", name="is for members")
+    await wall.get_by_label("E-mail", exact=True).fill(EMAIL)
+    await wall.get_by_label("Also send me new stories by e-mail").check()
+    await wall.get_by_role("button", name="Send me a link").click()
+    await expect(page.get_by_role("heading", level=1)).to_have_text("Look into your inbox")
+    await open_mailed_link(page, site, "Confirm and join")
+    await expect(page.get_by_role("heading", level=1)).to_have_text(MEMBERS)
+    await sees(page, MEMBERS, is_open=True)
+
+
+async def pays(page: Page, site: LiveSite) -> None:
+    await read(page, site, PAID)
+    await sees(page, PAID, is_open=False)
+    await page.goto(f"{site.origin}/member/plans")
+    await page.get_by_role("button", name="Choose Supporter").click()
+    await page.wait_for_url(f"{site.api.url}/c/pay/*")
+    # Going back leads to the plans, not to the page that led away.
+    await page.go_back()
+    await page.wait_for_url(f"{site.origin}/member/plans")
+    await page.get_by_role("button", name="Choose Supporter").click()
+    await page.wait_for_url(f"{site.api.url}/c/pay/*")
+    await page.get_by_role("link", name="Pay").click()
+    await expect(page.get_by_text("Your payment is being confirmed")).to_be_visible()
+    # The signed event makes the member paid. The page shows it by itself.
+    details = {"email": EMAIL, "name": "Ada"}
+    reference = site.api.last_form["client_reference_id"]
+    paid = joined(customer_details=details, client_reference_id=reference)
+    await site.processor.send(paid)
+    await expect(page.get_by_text("Paid, active")).to_be_visible(timeout=30_000)
+    await page.get_by_role("button", name="Manage").click()
+    await page.wait_for_url(f"{site.api.url}/p/pay/*")
+    await read(page, site, PAID)
+    await sees(page, PAID, is_open=True)
+
+
+async def comments(page: Page, site: LiveSite) -> None:
+    await page.get_by_label("Your comment").fill("Well said.")
+    await page.get_by_role("button", name="Post comment").click()
+    # A member who joined by mail alone has no name yet. What was typed is still there.
+    await expect(page.get_by_label("Your comment")).to_have_value("Well said.")
+    await page.get_by_label("Name").fill("Ada")
+    await page.get_by_role("button", name="Post comment").click()
+    comment = page.get_by_role("article").filter(has_text="Well said.")
+    await expect(comment).to_be_visible()
+    (stored,) = await site.processor.find("comments")
+    answer = {"post_id": stored["post_id"], "parent_id": stored["id"], "body": "Thank you."}
+    await site.tenant.create("comments", answer | {"author_name": "Nell", "status": "approved"})
+    await page.reload()
+    await expect(page.get_by_text("Thank you.")).to_be_visible()
+    subjects = [mail["subject"] for mail in await site.office.mails()]
+    assert any("answered" in subject for subject in subjects), subjects
+
+
+async def follows_a_changed_address(page: Page, site: LiveSite) -> None:
+    (post,) = await site.processor.find("posts", title=OPEN)
+    await site.tenant.update("posts", post["id"], {"slug": "fog"})
+    await site.office.send()
+    await page.goto(f"{site.origin}/posts/{post['slug']}")
+    assert page.url == f"{site.origin}/posts/fog"
+
+
+async def signs_out_and_in_again(page: Page, site: LiveSite) -> None:
+    await page.goto(f"{site.origin}/member/account")
+    await page.get_by_role("button", name="Sign out", exact=True).click()
+    await read(page, site, MEMBERS)
+    await sees(page, MEMBERS, is_open=False)
+    await page.goto(f"{site.origin}/member/sign-in")
+    await page.get_by_label("E-mail", exact=True).fill(EMAIL)
+    await page.get_by_role("button", name="Sign in").click()
+    await expect(page.get_by_role("heading", level=1)).to_have_text("Look into your inbox")
+    await open_mailed_link(page, site, "Sign in")
+    await read(page, site, MEMBERS)
+    await sees(page, MEMBERS, is_open=True)
+
+
+async def unsubscribes(page: Page, site: LiveSite) -> None:
+    assert (await member_of(site))["newsletter"]
+    await page.goto(f"{site.origin}/member/account")
+    newsletter = page.get_by_role("switch", name="Newsletter")
+    await newsletter.click()
+    await expect(newsletter).not_to_be_checked()
+    assert not (await member_of(site))["newsletter"]
+    await newsletter.click()
+    await expect(newsletter).to_be_checked()
+    # By the link that is in every newsletter.
+    parts = site.tenant.world.parts
+    unsubscribe = Unsubscribe(parts.records, parts.keyring)
+    await page.goto(unsubscribe.url(site.origin, site.tenant.id, EMAIL))
+    assert (await member_of(site))["newsletter"]
+    await page.get_by_role("button", name="Unsubscribe").click()
+    await expect(page.get_by_role("heading", level=1)).to_have_text("You are unsubscribed")
+    assert not (await member_of(site))["newsletter"]
+
+
+async def takes_the_data_along_and_leaves(page: Page, site: LiveSite) -> None:
+    await page.goto(f"{site.origin}/member/account")
+    await page.get_by_role("button", name="Export my data").click()
+    await expect(page.get_by_role("heading", level=1)).to_have_text("Your data is ready")
+    address = await page.get_by_role("main").get_by_role("link").first.get_attribute("href")
+    assert address
+    document = await (await page.context.request.get(address)).json()
+    assert document["member"]["email"] == EMAIL
+    await page.goto(f"{site.origin}/member/delete")
+    await page.get_by_label("Type DELETE MY DATA").fill("DELETE MY DATA")
+    await page.get_by_role("button", name="Delete me").click()
+    await expect(page.get_by_text("will be deleted on")).to_be_visible()
