@@ -45,6 +45,10 @@ def test_the_demo_is_seeded_once_and_its_credentials_are_printed_each_time(tmp_p
         assert counts["tenants"]["items"][0]["plan"] == "business"
         public = server.get("/api/collections/posts/records").json()
         assert 0 < public["totalItems"] < counts["posts"]["totalItems"]
+        sold = server.get("/api/collections/tiers/records").json()["items"]
+        assert len(sold) >= 2
+        # A name that is reserved: nobody is sent to a real payment.
+        assert all(each["payment_url"].startswith("https://pay.example.com/") for each in sold)
         assert server.terminate() == 0
     assert (data / "demo.json").stat().st_mode & 0o777 == 0o600
     with serving(data, "--demo") as server:
