@@ -501,7 +501,7 @@ PAGES: dict[str, tuple[str, Chrome, object]] = {
     "sign-up": (
         "sign_up.html",
         chrome(path="/member/sign-up", title="Join · Tideline"),
-        SignUpPage(back="/posts/fountains"),
+        SignUpPage(back="/posts/fountains", offer=Offer("£4", "month", is_lowest=True)),
     ),
     "sign-up-wrong": (
         "sign_up.html",

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from html import unescape
 from typing import Any
+from urllib.parse import unquote
 
 import httpx
 import pytest
@@ -391,6 +392,26 @@ async def test_nobody_is_sent_to_another_site(site: TenantWorld, back: str) -> N
     reader, _ = await signed_in(site)
     shown = await reader.browser.get("/member/sign-in", params={"back": back})
     assert shown.headers["location"] == "/"
+
+
+@pytest.mark.parametrize(
+    "back", ["/posts/fog", "/member/plans", "/member/account", "/search?q=a&b=%C3%A9", "/tags/é"]
+)
+async def test_a_reader_is_led_back(site: TenantWorld, back: str) -> None:
+    member = await site.member()
+    data = {"email": member.email, "password": PASSWORD, "back": back}
+    answer = await site.guest.post("/member/sign-in", data=data, headers=OWN)
+    assert unquote(answer.headers["location"]) == unquote(back)
+
+
+async def test_the_page_to_join_says_what_a_paid_membership_costs(site: TenantWorld) -> None:
+    assert "/member/plans" not in (await site.guest.get("/member/sign-up")).text
+    await site.create(
+        "tiers", {"name": "Reader", "price": 400, "currency": "GBP", "interval": "month"}
+    )
+    page = (await site.guest.get("/member/sign-up")).text
+    assert "£4 a month" in page
+    assert "/member/plans" in page
 
 
 async def test_forms_from_elsewhere_are_refused(office: Office, site: TenantWorld) -> None:

@@ -367,6 +367,8 @@ class SignUpPage:
     newsletter: bool = False
     back: str = ""
     problems: tuple[FormProblem, ...] = ()
+    offer: Offer | None = None
+    """What a paid membership costs, where the site sells any."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,8 @@ looks the address up.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from masthead.errors import BadRequest, Forbidden
 from masthead.members.collection import blog_members
 from masthead.members.mailed_links import CLOSED, Purpose, Wanted
@@ -18,6 +20,7 @@ from masthead.reader.member.services import (
     MemberServices,
     session_cookie,
 )
+from masthead.reader.plans import offer_of
 from masthead.reader.request import SiteRequest
 from masthead.reader.site import site_of
 from masthead.reader.views import (
@@ -44,7 +47,7 @@ class Joining:
     async def sign_up_page(self, request: SiteRequest) -> Drawn | Moved:
         _check_open(request)
         back = back_path(request.query.get("back", HOME))
-        return see_other(back) if request.member else _sign_up(request, SignUpPage(back=back))
+        return see_other(back) if request.member else await _sign_up(request, SignUpPage(back=back))
 
     async def sign_up(self, request: SiteRequest, form: Form) -> Drawn | Moved:
         _check_open(request)
@@ -54,7 +57,7 @@ class Joining:
         except FieldError as error:
             problems = (FormProblem("email", error.problem.message),)
             page = SignUpPage(form.get("email", ""), newsletter, back, problems)
-            return _sign_up(request, page, 422)
+            return await _sign_up(request, page, 422)
         wanted = Wanted(Purpose.SIGN_UP, email, newsletter, back)
         return await self._mailed(request, form, wanted, "sign_up")
 
@@ -162,7 +165,8 @@ def _head(request: SiteRequest, title: str) -> Head:
     return Head(title=f"{title} · {site_of(request).name}", noindex=True)
 
 
-def _sign_up(request: SiteRequest, page: SignUpPage, status: int = 200) -> Drawn:
+async def _sign_up(request: SiteRequest, page: SignUpPage, status: int = 200) -> Drawn:
+    page = replace(page, offer=await offer_of(request))
     return Drawn("sign_up.html", _head(request, "Join"), page, status)
 
 
