@@ -50,8 +50,8 @@ class TestList:
         assert await shown(browser, "/admin/posts") == everything
         for query, found in (
             ("status=draft", ["Later", "Bread"]),
-            ("status=published", ["Cider", "Apples"]),
-            ("status=scheduled", ["Later", "Tides"]),
+            ("status=published", ["Cider", "Tides", "Apples"]),
+            ("status=scheduled", ["Later"]),
             ("visibility=paid", ["Apples"]),
             ("tag=food", ["Apples", "Bread"]),
             ("tag=food&status=draft", ["Bread"]),
@@ -94,11 +94,24 @@ class TestList:
             first = await browser.get(first.headers["location"])
         assert re.findall(r'name="select\.(\w+)"', first.text) == seen[:PER_PAGE]
 
+    async def test_scheduled_posts_come_by_their_time(
+        self, tenant: TenantWorld, browser: Visitor
+    ) -> None:
+        for number in range(PER_PAGE + 2):
+            await tenant.post(title=f"P{number}", scheduled_for=f"2030-01-{31 - number}T00:00:00Z")
+        page = (await browser.get("/admin/posts?status=scheduled")).text
+        assert titles_in(page)[:2] == [f"P{PER_PAGE + 1}", f"P{PER_PAGE}"]
+        older = (await browser.get(link_in(page, "Older"))).text
+        assert titles_in(older) == ["P1", "P0"]
+        form = {"all": "1", "status": "scheduled", "action": "publish", "confirmed": "1"}
+        await browser.follow(await browser.post("/admin/posts/bulk", form))
+        assert await shown(browser, "/admin/posts?status=scheduled") == []
+
     async def test_a_search_has_pages_too(self, tenant: TenantWorld, browser: Visitor) -> None:
         for number in range(PER_PAGE + 2):
             await tenant.post(title=f"Fog {number}")
         page = (await browser.get("/admin/posts?q=fog")).text
-        assert f"1–{PER_PAGE} of {PER_PAGE + 2}" in page
+        assert f"1–{PER_PAGE}</span>" in page
         assert await shown(browser, link_in(page, "Older")) == ["Fog 1", "Fog 0"]
 
     @pytest.mark.parametrize("query", ["", "q=fog", "status=draft", "q=nothing", "sort=title"])
@@ -227,6 +240,10 @@ class TestManyAtOnce:
         assert f"{PER_PAGE + 5} posts are tagged." in page
         tagged = (await browser.get("/admin/posts?tag=new")).text
         assert f"of {PER_PAGE + 5}" in tagged
+        mine = (await browser.get(link_in(tagged, "Older"))).text
+        assert len(titles_in(mine)) == 5
+        page = await browser.follow(await browser.get(link_in(mine, "Newer")))
+        assert len(titles_in(page)) == PER_PAGE
         form |= {"action": "untag", "tag_name": "old"}
         await browser.follow(await browser.post("/admin/posts/bulk", form))
         assert await shown(browser, "/admin/posts?tag=old") == []
@@ -271,7 +288,7 @@ async def test_home_shows_drafts_what_is_coming_and_what_waits(
 ) -> None:
     await tenant.post(title="A draft", excerpt="Its beginning")
     live = await tenant.published(title="Live")
-    await tenant.published(title="Tomorrow", published_at="2026-11-15T07:00:00Z")
+    await tenant.post(title="Tomorrow", scheduled_for="2026-11-15T07:00:00Z", excerpt="Soon")
     await tenant.create(
         "comments",
         {"post_id": live["id"], "author_name": "Ana", "body": "Hm", "status": "pending"},
@@ -279,5 +296,5 @@ async def test_home_shows_drafts_what_is_coming_and_what_waits(
     page = (await browser.get("/admin")).text
     assert "Good morning, Nell" in page
     assert "A comment waits for you." in page
-    assert titles_in(page) == ["A draft", "Tomorrow", "Live"]
+    assert titles_in(page) == ["Tomorrow", "A draft", "Tomorrow", "Live"]
     assert "Its beginning" in page

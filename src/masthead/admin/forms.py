@@ -128,7 +128,9 @@ def _widget(
             Choice(each, ask.choices.get(each, each), each == value) for each in declared.values
         )
         return Widget(ask.name, ask.label, kind, value, help_text, error, choices=choices)
-    limit = declared.max if isinstance(declared, Text) else 0
+    # Nobody counts the characters of an address.
+    is_counted = isinstance(declared, Text) and not isinstance(declared, Email | Url)
+    limit = declared.max if isinstance(declared, Text) and is_counted else 0
     return Widget(
         ask.name,
         ask.label,

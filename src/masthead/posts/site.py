@@ -16,6 +16,7 @@ from masthead.records.read.plain_text import plain_text
 from masthead.records.write.publication import PUBLISHED
 from masthead.records.write.slugs import slugify
 
+SCHEDULED_LIST = "scheduled"
 PUBLISHED_LIST, TAG_LIST, AUTHOR_LIST = "published", "published tags", "published authors"
 
 SUMMARY_LENGTH: Final = 300
@@ -95,8 +96,11 @@ def tag_slug(tag: str) -> str:
 
 
 def listings(post: Record) -> Iterator[Listing]:
-    """In order of publication: all posts, those of a tag, and those of an author."""
+    """In order of publication: all posts, those of a tag, and those of an author. Drafts that wait
+    for their time, in that order."""
     if post["status"] != PUBLISHED:
+        if post["scheduled_for"]:
+            yield Listing(SCHEDULED_LIST, "", post["scheduled_for"])
         return
     at = post["published_at"]
     yield Listing(PUBLISHED_LIST, "", at)

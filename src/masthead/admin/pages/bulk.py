@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from masthead.admin.endpoint import Answer, Moved, Shown
-from masthead.admin.pages.posts import Filters
+from masthead.admin.pages.posts import FIELDS, Filters
 from masthead.admin.request import AdminRequest
 from masthead.errors import BadRequest, Invalid, NotFound
 from masthead.posts.collection import posts
-from masthead.records.engine import ListRequest
 from masthead.records.write.publication import DRAFT, PUBLISHED
 from masthead.records.write.unit import Unit
 
@@ -63,20 +63,14 @@ async def _matching(request: AdminRequest, filters: Filters) -> list[str]:
     """The ids of all posts that the list shows on its pages."""
     found: list[str] = []
     after: tuple[str, str] | None = None
+    beginning = replace(filters.wanted(request.caller), names=FIELDS, skip_total=True)
     while len(found) < MAX_POSTS:
-        wanted = ListRequest(
-            per_page=min(1_000, MAX_POSTS - len(found)),
-            filter=filters.condition(),
-            search=filters.q,
-            after=after,
-            names=frozenset({"created"}),
-            skip_total=True,
-        )
+        wanted = replace(beginning, per_page=min(1_000, MAX_POSTS - len(found)), after=after)
         page = await request.records.page(request.caller, posts, wanted)
         if not page.items:
             break
         found += [each["id"] for each in page.items]
-        after = page.items[-1]["created"], page.items[-1]["id"]
+        after = filters.position(request.caller, page.items[-1])
     return found
 
 

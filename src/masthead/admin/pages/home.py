@@ -7,26 +7,27 @@ from datetime import timedelta
 
 from masthead import clock
 from masthead.admin.endpoint import Answer, Shown
-from masthead.admin.pages.posts import ADDRESS, READERS, Filters, scheduled_for
+from masthead.admin.pages.posts import ADDRESS, READERS, SCHEDULED, Filters
 from masthead.admin.request import AdminRequest
+from masthead.caller import Caller, Kind
 from masthead.comments.collection import comments
 from masthead.importers.collection import FAILED, import_runs
 from masthead.posts.collection import posts
-from masthead.posts.site import PUBLISHED_LIST
+from masthead.posts.site import AUTHOR_LIST, PUBLISHED_LIST
 from masthead.records.collection import Collection, Record
 from masthead.records.engine import ListRequest
-from masthead.records.filter.ast import Comparison, Expression, Identifier, Literal
+from masthead.records.filter.ast import Comparison, Expression, Identifier, Literal, Macro
 from masthead.records.read.query import access_of
 from masthead.web.v1.call import all_of, equals, newer
 from masthead.webhooks.collection import DEAD, webhook_deliveries, webhook_subscriptions
 
 DRAFTS = 4
 SOON = 4
-MAX_SCHEDULED = 200
 LATEST = 3
 LATELY = timedelta(days=7)
 """What failed earlier is no news any more."""
 _TEXT = 160
+_DUE = Comparison(Identifier(("published_at",)), "<=", Macro("@now"))
 _IS_OFF = Comparison(Identifier(("disabled_at",)), "!=", Literal(""))
 _FIELDS = frozenset(
     {
@@ -77,17 +78,15 @@ async def home(request: AdminRequest) -> Answer:
 
 
 async def _drafts(request: AdminRequest) -> list[Record]:
-    return await _posts(
-        request,
-        ListRequest(per_page=DRAFTS, filter=Filters(status="draft").condition(), sort="-updated"),
-    )
+    wanted = Filters(status="draft").condition(request.caller)
+    # An author's are read from the index of authors, which has the order of creation.
+    sort = "" if request.caller.kind is Kind.AUTHOR else "-updated"
+    return await _posts(request, ListRequest(per_page=DRAFTS, filter=wanted, sort=sort))
 
 
 async def _scheduled(request: AdminRequest) -> list[Record]:
-    """The next ones. Their times are in two fields, so they are sorted here."""
-    wanted = Filters(status="scheduled").condition()
-    found = await _posts(request, ListRequest(per_page=MAX_SCHEDULED, filter=wanted))
-    return sorted(found, key=lambda post: scheduled_for(request, post))[:SOON]
+    wanted = Filters(status=SCHEDULED).wanted(request.caller)
+    return await _posts(request, replace(wanted, per_page=SOON))
 
 
 async def _latest(request: AdminRequest) -> list[Record]:
@@ -95,10 +94,14 @@ async def _latest(request: AdminRequest) -> list[Record]:
         request,
         ListRequest(
             per_page=LATEST,
-            listing=(PUBLISHED_LIST, ""),
-            filter=Filters(status="published").condition(),
+            listing=_listing(request.caller),
+            filter=_DUE,
         ),
     )
+
+
+def _listing(caller: Caller) -> tuple[str, str]:
+    return (AUTHOR_LIST, caller.id) if caller.kind is Kind.AUTHOR else (PUBLISHED_LIST, "")
 
 
 async def _posts(request: AdminRequest, wanted: ListRequest) -> list[Record]:
@@ -165,7 +168,7 @@ def _line(request: AdminRequest, post: Record, moment: str, summary: str = "") -
 
 
 def _coming(request: AdminRequest, post: Record) -> Coming:
-    at = scheduled_for(request, post)
+    at = post["scheduled_for"]
     moment = request.local(at)
     is_near = (moment.date() - request.now.date()).days < 7
     return Coming(

@@ -10,11 +10,13 @@ from masthead import clock, ids
 from masthead.admin.endpoint import Answer, Moved, Shown
 from masthead.admin.pages.people import staff_names
 from masthead.admin.request import AdminRequest
+from masthead.caller import Caller, Kind
 from masthead.posts.collection import posts
+from masthead.posts.site import SCHEDULED_LIST
 from masthead.records.collection import Record
 from masthead.records.engine import ListRequest, Page
-from masthead.records.filter.ast import And, Comparison, Expression, Identifier, Literal, Macro, Or
-from masthead.records.write.publication import DRAFT, PUBLISHED
+from masthead.records.filter.ast import Expression
+from masthead.records.write.publication import PUBLISHED
 from masthead.web.v1.call import all_of, equals, has_item
 
 ADDRESS = "/admin/posts"
@@ -23,37 +25,22 @@ MAX_TAGS = 200
 """In the filter: the most used ones."""
 
 READERS = {"public": "Everyone", "members": "Members", "paid": "Paid"}
-STATUSES = {"draft": "Draft", "scheduled": "Scheduled", "published": "Published"}
+SCHEDULED = "scheduled"
+STATUSES = {"draft": "Draft", SCHEDULED: "Scheduled", "published": "Published"}
 ORDERS = {
     "-changed": "-updated",
     "changed": "updated",
     "title": "title",
     "-title": "-title",
 }
+_MAX_DIGITS = 9
 _DEFAULT_ORDER = "-changed"
-_FIELDS = frozenset(
+FIELDS = frozenset(
     {
         *("title", "slug", "status", "visibility", "published_at", "scheduled_for"),
         *("authors", "created", "updated"),
     }
 )
-# A draft that waits for its time, or a post that was published with a date to come. That such a
-# date is after the last change follows from it; with it the index of such posts serves the list.
-_SCHEDULED = Or(
-    (
-        And(
-            (equals("status", DRAFT), Comparison(Identifier(("scheduled_for",)), "!=", Literal("")))
-        ),
-        And(
-            (
-                equals("status", PUBLISHED),
-                Comparison(Identifier(("published_at",)), ">", Macro("@now")),
-                Comparison(Identifier(("published_at",)), ">", Identifier(("updated",))),
-            )
-        ),
-    )
-)
-_DUE = Comparison(Identifier(("published_at",)), "<=", Macro("@now"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +69,19 @@ class Filters:
     def order(self) -> str:
         return self.sort or _DEFAULT_ORDER
 
+    def has_orders(self, caller: Caller) -> bool:
+        """What a search finds, and the posts of a tag or an author, are newest first, and scheduled
+        ones by their time: these lists are read in that order, and sorting would read all."""
+        is_of_author = bool(self.author) or caller.kind is Kind.AUTHOR
+        is_scheduled = self.status == SCHEDULED and not self.q
+        return not (self.q or self.tag or is_of_author or is_scheduled)
+
+    def has_total(self, caller: Caller) -> bool:
+        """There is a counter for it: a page does not wait for a count."""
+        is_of_author = bool(self.author) or caller.kind is Kind.AUTHOR
+        is_uncounted = (self.tag and self.visibility) or self.status == SCHEDULED
+        return not (self.q or is_of_author or is_uncounted)
+
     @property
     def is_narrow(self) -> bool:
         return bool(self.q or self.status or self.visibility or self.tag or self.author)
@@ -102,20 +102,40 @@ class Filters:
         wanted = second if self.order == first else first
         return replace(self, sort="" if wanted == _DEFAULT_ORDER else wanted).url()
 
-    def condition(self) -> Expression | str:
+    def wanted(self, caller: Caller) -> ListRequest:
+        """The list from its beginning, with all fields."""
+        condition = self.condition(caller)
+        if self.q:
+            return ListRequest(filter=condition, search=self.q)
+        if self.status == SCHEDULED:
+            # `created` is the position in a listing: here the time of publication.
+            listing = (SCHEDULED_LIST, "")
+            return ListRequest(filter=condition, listing=listing, sort="created")
+        sort = ORDERS[self.order] if self.has_orders(caller) else "-created"
+        return ListRequest(filter=condition, sort=sort)
+
+    def position(self, caller: Caller, post: Record) -> tuple[str, str]:
+        """Where the list goes on after a post."""
+        by = "created"
+        if self.status == SCHEDULED and not self.q:
+            by = "scheduled_for"
+        elif self.has_orders(caller):
+            by = ORDERS[self.order].lstrip("-")
+        return post[by], post["id"]
+
+    def condition(self, caller: Caller) -> Expression | str:
         conditions: list[Expression] = []
-        if self.status == "draft":
-            conditions.append(equals("status", DRAFT))
-        elif self.status == "published":
-            conditions += [equals("status", PUBLISHED), _DUE]
-        elif self.status == "scheduled":
-            conditions.append(_SCHEDULED)
+        if self.status and self.status != SCHEDULED:
+            conditions.append(equals("status", self.status))
         if self.visibility:
             conditions.append(equals("visibility", self.visibility))
         if self.tag:
             conditions.append(has_item("tags", self.tag))
-        if self.author:
-            conditions.append(has_item("authors", self.author))
+        # The rule lets an author see own posts alone. Said here as well, the list is read from the
+        # index of authors.
+        author = self.author or (caller.id if caller.kind is Kind.AUTHOR else "")
+        if author:
+            conditions.append(has_item("authors", author))
         return all_of(conditions) or ""
 
 
@@ -137,6 +157,7 @@ class Pager:
     first: int
     last: int
     total: int
+    """-1 where nobody has counted."""
     newer: str = ""
     older: str = ""
 
@@ -155,10 +176,12 @@ async def posts_list(request: AdminRequest) -> Answer:
     items, pager = page
     names = await staff_names(request)
     total = pager.total
-    if filters.is_narrow:
+    if filters.is_narrow and request.caller.kind is not Kind.AUTHOR:
         total = (await _read(request, ListRequest(per_page=1, names=frozenset({"id"})))).total
     values = {
         "filters": filters,
+        "has_orders": filters.has_orders(request.caller),
+        "has_posts": bool(items) or filters.is_narrow,
         "rows": [row_of(request, each, names) for each in items],
         "pager": pager,
         "total": total,
@@ -174,15 +197,16 @@ async def _page(request: AdminRequest, filters: Filters) -> tuple[list[Record], 
     """None where the first page is meant: there is less than a page before the cursor."""
     before = cursor_of(request.query.get("before", ""))
     after = cursor_of(request.query.get("after", ""))
-    sort = "" if filters.q else ORDERS[filters.order]
+    caller = request.caller
     is_backwards = before is not None and not filters.q
-    wanted = ListRequest(
+    wanted = filters.wanted(caller)
+    wanted = replace(
+        wanted,
         per_page=PER_PAGE + 1,
-        filter=filters.condition(),
-        search=filters.q,
-        sort=_reversed(sort) if is_backwards else sort,
+        sort=_reversed(wanted.sort) if is_backwards else wanted.sort,
         after=before if is_backwards else after,
-        names=_FIELDS,
+        names=FIELDS,
+        skip_total=not filters.has_total(caller),
     )
     found = await _read(request, wanted)
     items, has_more = found.items[:PER_PAGE], len(found.items) > PER_PAGE
@@ -191,38 +215,42 @@ async def _page(request: AdminRequest, filters: Filters) -> tuple[list[Record], 
             return None
         items.reverse()
     first = _first(request, found.total, len(items), is_at_start=before is None and after is None)
-    return items, _pager(filters, items, first, found.total, has_more or is_backwards)
+    at = [_mark(filters.position(caller, each)) for each in (*items[:1], *items[-1:])]
+    return items, _pager(filters, at, len(items), first, found.total, has_more or is_backwards)
 
 
-def _pager(filters: Filters, items: list[Record], first: int, total: int, has_older: bool) -> Pager:
-    if not items:
+def _pager(
+    filters: Filters, at: list[str], count: int, first: int, total: int, has_older: bool
+) -> Pager:
+    """`at` are the positions of the first and the last of so many rows."""
+    if not count:
         return Pager(0, 0, total)
     newer = older = ""
     if has_older:
-        older = filters.url(after=_position(filters, items[-1]), at=first + len(items))
+        older = filters.url(after=at[1], at=first + count)
     if first > 1 and not filters.q:
-        newer = filters.url(before=_position(filters, items[0]), at=max(first - PER_PAGE, 1))
+        newer = filters.url(before=at[0], at=max(first - PER_PAGE, 1))
     elif first > 1:
         # A search knows only the way from new to old.
         newer = filters.url()
-    return Pager(first, first + len(items) - 1, total, newer, older)
+    return Pager(first, first + count - 1, total, newer, older)
 
 
 def _first(request: AdminRequest, total: int, count: int, *, is_at_start: bool) -> int:
     """The number of the first row. It is in the address: a cursor alone does not know it."""
     given = request.query.get("at", "")
-    if is_at_start or not given.isdecimal() or len(given) > len(str(total)):
+    if is_at_start or not given.isdecimal() or len(given) > _MAX_DIGITS:
         return 1
-    return min(max(int(given), 1), max(total - count + 1, 1))
+    number = max(int(given), 1)
+    return number if total < 0 else min(number, max(total - count + 1, 1))
 
 
 def _reversed(sort: str) -> str:
     return sort[1:] if sort.startswith("-") else f"-{sort}"
 
 
-def _position(filters: Filters, post: Record) -> str:
-    name = "created" if filters.q else ORDERS[filters.order].lstrip("-")
-    return f"{post[name]}~{post['id']}"
+def _mark(position: tuple[str, str]) -> str:
+    return "~".join(position)
 
 
 def cursor_of(text: str) -> tuple[str, str] | None:
@@ -253,18 +281,11 @@ def row_of(request: AdminRequest, post: Record, names: Mapping[str, str]) -> Row
 
 def status_of(request: AdminRequest, post: Record) -> tuple[str, str]:
     """The kind of badge and its words."""
-    if at := scheduled_for(request, post):
+    at = post["published_at"] if post["status"] == PUBLISHED else post["scheduled_for"]
+    if at > clock.to_text(request.now) or (at and post["status"] != PUBLISHED):
         moment = request.local(at)
         return "info", f"{moment:%a} {moment.day} {moment:%b, %H:%M}"
-    return ("good", "Published") if post["status"] == PUBLISHED else ("draft", "Draft")
-
-
-def scheduled_for(request: AdminRequest, post: Record) -> str:
-    """When readers will see the post; '' if they do already, or if nobody has said when."""
-    if post["status"] != PUBLISHED:
-        return str(post["scheduled_for"])
-    is_late = post["published_at"] > clock.to_text(request.now)
-    return str(post["published_at"]) if is_late else ""
+    return ("good", "Published") if at else ("draft", "Draft")
 
 
 def _options(labels: Mapping[str, str]) -> list[Option]:

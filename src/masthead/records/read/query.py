@@ -424,7 +424,8 @@ def _comes_after(
     """In the default order, or in the order of one field of text or of dates."""
     if len(sort) > 1 or any(len(key.path) != 1 for key in sort):
         raise ValueError("a cursor needs the order of one field")
-    value = table.c[sort[0].path[0]] if sort else columns.created
+    by_position = not sort or sort[0].path == ("created",)
+    value = columns.created if by_position else table.c[sort[0].path[0]]
     position = sa.tuple_(
         sa.bindparam("after_created", required=True, type_=dialects.Text()),
         sa.bindparam("after_id", required=True, type_=dialects.Text()),
