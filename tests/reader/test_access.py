@@ -27,6 +27,7 @@ PATHS = (
     "/sitemap.xml",
     "/robots.txt",
     "/authors/nell",
+    "/member/plans",
 )
 MAY_READ = {
     "guest": {"open"},
@@ -62,14 +63,18 @@ async def test_the_gated_text_is_exactly_where_it_may_be(
         "_superusers", {"email": "nell@example.com", "name": "Nell", "role": "author"}
     )
     marker = '<hr class="paywall">' if with_marker else ""
+    await tenant.create("tiers", {"name": "Supporter", "price": 400, "currency": "gbp"})
     for name, values in TEXTS.items():
-        await tenant.published(
+        post = await tenant.published(
             title=name,
             tags=["news"],
             authors=[nell["id"]],
             content_html=f"<p>{TEASER}</p>{marker}<p>{GATED} {name}</p>",
             **values,
         )
+        # What readers wrote about a text may repeat it.
+        comment = {"author_name": "Zoe", "body": f"{GATED} {name}", "status": "approved"}
+        await tenant.create("comments", {"post_id": post["id"], **comment})
     # Twice: the second time from the cache.
     for _ in range(2):
         for who, client in readers.items():
@@ -94,6 +99,23 @@ async def _check(client: httpx.AsyncClient, who: str, name: str, *, with_marker:
         if template.startswith("/search"):
             found = {each for each in TEXTS if f"/posts/{each}" in answer.text}
             assert found == MAY_READ[who], (who, path)
+
+
+async def test_machines_and_the_record_store_get_public_texts_only(
+    tenant: TenantWorld, readers: dict[str, httpx.AsyncClient]
+) -> None:
+    for name, values in TEXTS.items():
+        text = f"<p>{GATED} {name}</p>"
+        post = await tenant.published(title=name, content_html=text, **values)
+        comment = {"author_name": "Zoe", "body": f"{GATED} {name}", "status": "approved"}
+        await tenant.create("comments", {"post_id": post["id"], **comment})
+    paths = [records_of("posts"), records_of("comments")]
+    paths += [f"/oembed?url=http://{tenant.host}/posts/{name}" for name in TEXTS]
+    for who, client in readers.items():
+        for path in paths:
+            answer = await client.get(path)
+            found = {name for name in TEXTS if f"{GATED} {name}" in answer.text}
+            assert who == "owner" or found <= {"open"}, (who, path, found)
 
 
 async def test_a_summary_never_begins_a_gated_text(tenant: TenantWorld) -> None:
