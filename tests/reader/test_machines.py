@@ -93,6 +93,15 @@ async def magazine(tenant: TenantWorld) -> TenantWorld:
     return tenant
 
 
+async def test_no_address_sets_a_cookie_for_a_guest(magazine: TenantWorld) -> None:
+    for path in (
+        *("/", "/posts/fog", "/posts/door", "/tags/harbour", "/archive", "/search?q=fog"),
+        *("/nothing", "/feed.xml", "/feed.json", "/sitemap.xml", "/robots.txt"),
+    ):
+        answer = await magazine.guest.get(path)
+        assert "set-cookie" not in answer.headers, path
+
+
 class TestFeeds:
     @pytest.mark.parametrize("path", ["/feed.xml", "/atom.xml"])
     @pytest.mark.parametrize("folder", ["", "/tags/long-reads"])

@@ -50,8 +50,8 @@ class Coloured:
         is_long = len(code) > MAX_CHARACTERS or max(map(len, code.split("\n"))) > MAX_LINE
         if is_long or self._seconds <= 0:
             return escaped(code)
-        if _lexer(language) is None:
-            return escaped(code)
+        # Read before the time starts: the first block of a language imports its module.
+        _lexer(language)
         start = time.thread_time()
         shown = _coloured(language, code)
         self._seconds -= time.thread_time() - start
@@ -92,8 +92,11 @@ def _language(token: Token) -> str:
 @lru_cache(maxsize=128)
 def _coloured(language: str, code: str) -> str:
     """Plain where it takes too long, which is remembered, too."""
+    known = _lexer(language)
+    if known is None:
+        return escaped(code)
     # A new one, because some have state, and other threads use theirs.
-    lexer = type(_lexer(language))(stripnl=False)
+    lexer = type(known)(stripnl=False)
     try:
         runs = list(_runs(lexer, code, time.thread_time() + MAX_SECONDS))
     except _FAILURES:
@@ -144,7 +147,6 @@ def _class(kind: Any) -> str:
 
 @lru_cache(maxsize=256)
 def _lexer(language: str) -> Lexer | None:
-    """Not part of the time of a block: the first one of a language reads its module."""
     # Imported here, because many sites show no code.
     from pygments.lexers import get_lexer_by_name
     from pygments.util import ClassNotFound
