@@ -42,6 +42,7 @@ from masthead.reader.views import (
     SignIn,
 )
 from masthead.records.collection import Record
+from masthead.records.fields.base import REQUIRED
 
 DONE = {
     "joined": "Welcome. You are a member now, and signed in.",
@@ -54,6 +55,8 @@ DONE = {
     "sign_in": "That sign-in has ended.",
 }
 """What the page says after a change, by the word in its address."""
+
+SAME_ADDRESS = Problem("validation_values_mismatch", "Your account has this address already.")
 
 Handler = Callable[..., Awaitable[Drawn | Moved]]
 
@@ -106,8 +109,7 @@ class Account:
         try:
             email = new_address(caller, {"email": given})
             if not email:
-                same = Problem("validation_values_mismatch", "Your account has this address.")
-                raise Invalid({"email": same})
+                raise Invalid({"email": SAME_ADDRESS if given else REQUIRED})
         except Invalid as error:
             return await self._refused(request, member, "email", error.problems, given)
         async with request.records.unit(caller) as unit:
