@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from email.message import EmailMessage
 from urllib.parse import urlsplit
@@ -252,6 +253,17 @@ class TestOff:
 
 
 class TestOnce:
+    async def test_a_form_that_is_sent_twice_at_once_is_one_comment_and_one_mail(
+        self, office: Office, site: TenantWorld, author: Account
+    ) -> None:
+        browser = Browser(site, "fog", await site.member(name="Mia"))
+        token = await browser.token()
+        answers = await asyncio.gather(
+            *(browser.send("", body="Twice", form_token=token) for _ in range(3))
+        )
+        assert sorted(each.status_code for each in answers) == [303, 422, 422]
+        assert len(await mails_to(office, author.email)) == 1
+
     async def test_a_comment_that_is_refused_mails_nobody(
         self, office: Office, site: TenantWorld, author: Account
     ) -> None:
