@@ -128,13 +128,19 @@ async def server(
     url = fresh_url(request.param, folder)
     world = await open_world(url, folder, RunningClock(), MASTHEAD_DEFAULT_TENANT="demo")
     tenant = await world.new_tenant("demo", slug="demo")
-    config: Any = uvicorn.Config(world.http, port=0, log_config=None, lifespan="off", ws="none")
+    async with serving(world) as port:
+        yield Server(f"http://127.0.0.1:{port}", world, tenant)
+    await world.parts.close()
+
+
+@contextlib.asynccontextmanager
+async def serving(world: World, port: int = 0) -> AsyncIterator[int]:
+    """The service on a port of this machine: a free one, or the given one."""
+    config: Any = uvicorn.Config(world.http, port=port, log_config=None, lifespan="off", ws="none")
     running = _QuietServer(config)
-    serving = asyncio.create_task(running.serve())
+    task = asyncio.create_task(running.serve())
     while not running.started:
         await asyncio.sleep(0)
-    port = running.servers[0].sockets[0].getsockname()[1]
-    yield Server(f"http://127.0.0.1:{port}", world, tenant)
+    yield running.servers[0].sockets[0].getsockname()[1]
     running.should_exit = True
-    await serving
-    await world.parts.close()
+    await task

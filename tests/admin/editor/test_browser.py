@@ -9,15 +9,19 @@ import asyncio
 import json
 import shutil
 from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.async_api import BrowserContext, Page, async_playwright, expect
+from tests.ai.provider import Hand, text_event
 from tests.clients.node import HERE as CLIENTS
-from tests.conftest import Server
-from tests.world import PASSWORD, Account
+from tests.conftest import Server, serving
+from tests.databases import fresh_url
+from tests.tls import Receiver
+from tests.world import PASSWORD, Account, RunningClock, open_world
 
 from masthead.posts.collection import posts
 
@@ -85,6 +89,12 @@ class Desk:
 
 @pytest.fixture
 async def desk(server: Server) -> AsyncIterator[Desk]:
+    async with desk_at(server) as found:
+        yield found
+
+
+@asynccontextmanager
+async def desk_at(server: Server) -> AsyncIterator[Desk]:
     owner = await server.tenant.owner(name="Nell Ashby")
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
@@ -256,6 +266,73 @@ async def test_nothing_typed_without_a_network_or_before_a_crash_is_lost(desk: D
     await saved(page)
     html = (await desk.stored(post_id(page)))["content_html"]
     assert "Before. Offline. Lost. Crashed." in html
+
+
+async def test_every_character_is_there_after_the_server_was_stopped(
+    tmp_path: Path,
+) -> None:
+    world = await open_world(
+        fresh_url("sqlite", tmp_path), tmp_path, RunningClock(), MASTHEAD_DEFAULT_TENANT="demo"
+    )
+    tenant = await world.new_tenant("demo", slug="demo")
+    async with AsyncExitStack() as stack:
+        async with serving(world) as port:
+            server = Server(f"http://127.0.0.1:{port}", world, tenant)
+            desk = await stack.enter_async_context(desk_at(server))
+            page = await desk.open("/admin/posts/new")
+            await write(page, "Up. ")
+            await saved(page)
+        await page.keyboard.type("Down. ")
+        await phase(page, "waiting")
+        await page.keyboard.type("Still down. ")
+        async with serving(world, port):
+            await saved(page)
+            html = (await desk.stored(post_id(page)))["content_html"]
+    assert "Up. Down. Still down." in html
+    await world.parts.close()
+
+
+async def test_an_answer_of_the_ai_changes_the_text_only_when_it_is_taken(
+    tmp_path: Path,
+) -> None:
+    async with Receiver(None) as provider, AsyncExitStack() as stack:
+        world = await open_world(
+            fresh_url("sqlite", tmp_path),
+            tmp_path,
+            RunningClock(),
+            MASTHEAD_DEFAULT_TENANT="demo",
+            MASTHEAD_AI_PROVIDER="openai",
+            MASTHEAD_AI_BASE_URL=provider.url("/v1"),
+            MASTHEAD_AI_KEY="platform",
+            MASTHEAD_AI_MODEL="small-1",
+        )
+        tenant = await world.new_tenant("demo", slug="demo")
+        port = await stack.enter_async_context(serving(world))
+        server = Server(f"http://127.0.0.1:{port}", world, tenant)
+        desk = await stack.enter_async_context(desk_at(server))
+        page = await desk.open("/admin/posts/new")
+        await write(page, "Nobody has been there.")
+        hand = Hand()
+        provider.default = hand
+        await page.keyboard.press("Control+a")
+        await page.locator(".bubble").get_by_role("button", name="Rewrite").click()
+        await page.get_by_role("menuitem", name="Rewrite").click()
+        await hand.send(text_event("openai", "No one "))
+        await hand.send(text_event("openai", "came."))
+        await expect(page.locator(".ai-text")).to_have_text("No one came.")
+        await page.keyboard.press("Escape")
+        await hand.hung_up.wait()
+        await expect(page.locator(".ai")).to_contain_text("Stopped.")
+        await saved(page)
+        assert "No one" not in (await desk.stored(post_id(page)))["content_html"]
+        await page.get_by_role("button", name="Replace").click()
+        await expect(page.locator("#text")).to_have_text("No one came.")
+        await page.keyboard.press("Control+z")
+        await expect(page.locator("#text")).to_have_text("Nobody has been there.")
+        await page.keyboard.press("Control+Shift+z")
+        await saved(page)
+        assert (await desk.stored(post_id(page)))["content_html"] == "<p>No one came.</p>"
+    await world.parts.close()
 
 
 async def _lost_answer(route: Any) -> None:

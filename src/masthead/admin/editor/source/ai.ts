@@ -6,6 +6,7 @@
 import { Extension } from "@tiptap/core";
 import type { Editor } from "@tiptap/core";
 import { closeHistory } from "@tiptap/pm/history";
+import { Fragment, Slice } from "@tiptap/pm/model";
 import type { Node as DocumentNode } from "@tiptap/pm/model";
 import { Plugin, PluginKey, TextSelection } from "@tiptap/pm/state";
 import { Decoration, DecorationSet } from "@tiptap/pm/view";
@@ -33,6 +34,7 @@ interface Asked {
   from: number;
   to: number;
   panel: HTMLElement;
+  escape: () => void;
 }
 
 const KEY = new PluginKey<Asked | null>("ai");
@@ -53,6 +55,13 @@ export const Ai = Extension.create({
         },
       },
       props: {
+        // The focus may be in the text as well as in the panel.
+        handleKeyDown: (view, event) => {
+          const asked = KEY.getState(view.state);
+          if (!asked || event.key !== "Escape") return false;
+          asked.escape();
+          return true;
+        },
         decorations: (state) => {
           const asked = KEY.getState(state);
           if (!asked) return DecorationSet.empty;
@@ -114,8 +123,7 @@ class Panel {
           if (event.key !== "Escape") return;
           event.preventDefault();
           event.stopPropagation();
-          if (this.running) this.stop();
-          else this.close();
+          this.escape();
         },
       },
       this.text,
@@ -124,7 +132,7 @@ class Panel {
   }
 
   open(): void {
-    this.set({ from: this.from, to: this.to, panel: this.box });
+    this.set({ from: this.from, to: this.to, panel: this.box, escape: () => this.escape() });
     const question = QUESTIONS[this.action];
     if (this.selection.length > MAX_SELECTION) {
       this.finish(`The selection has more than ${MAX_SELECTION.toLocaleString("en-GB")} characters. Select less.`, false);
@@ -192,6 +200,12 @@ class Panel {
     this.finish(problem, retryable ? () => void this.run(body) : false);
   }
 
+  /** Stops the answer, or drops it when it has ended. */
+  private escape(): void {
+    if (this.running) this.stop();
+    else this.close();
+  }
+
   private stop(): void {
     this.running?.abort();
   }
@@ -221,18 +235,10 @@ class Panel {
     const asked = KEY.getState(this.editor.state);
     if (!asked) return;
     const { state, view } = this.editor;
-    const found = this.paragraphs();
-    const transaction = closeHistory(state.tr);
-    const $from = state.doc.resolve(asked.from);
-    const isInside = found.length === 1 && $from.sameParent(state.doc.resolve(asked.to)) && $from.parent.isTextblock;
-    if (isInside) transaction.replaceWith(asked.from, asked.to, found[0].content);
-    else transaction.replaceRangeWith(asked.from, asked.to, found[0]);
-    let end = transaction.mapping.map(asked.to);
-    if (!isInside && found.length > 1) {
-      const at = transaction.doc.resolve(Math.min(end, transaction.doc.content.size));
-      transaction.insert(at.depth ? at.after(1) : at.pos, found.slice(1));
-    }
-    end = Math.min(transaction.mapping.map(asked.to), transaction.doc.content.size);
+    // Open at both ends: the first and the last paragraph join the text around the selection.
+    const answer = new Slice(Fragment.from(this.paragraphs()), 1, 1);
+    const transaction = closeHistory(state.tr).replaceRange(asked.from, asked.to, answer);
+    const end = transaction.mapping.map(asked.to);
     transaction.setSelection(TextSelection.near(transaction.doc.resolve(end), -1)).setMeta(KEY, null);
     view.dispatch(transaction);
     view.focus();

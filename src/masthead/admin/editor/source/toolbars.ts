@@ -1,6 +1,7 @@
 // The fixed toolbar, the bubble at a selection, and the bar above a phone's keyboard.
 
 import type { Editor } from "@tiptap/core";
+import { NodeSelection } from "@tiptap/pm/state";
 import {
   BOLD,
   BULLETS,
@@ -120,8 +121,8 @@ function aiButton(askAi: (opener: HTMLElement) => void): HTMLElement {
 /** Above the selection, inside the column of the text. */
 function placeBubble(editor: Editor, bubble: HTMLElement): void {
   const { state, view } = editor;
-  const { from, to, empty, $from } = state.selection;
-  const isText = !empty && $from.parent.isTextblock && state.doc.textBetween(from, to, " ").trim() !== "";
+  const { from, to, empty } = state.selection;
+  const isText = !empty && !(state.selection instanceof NodeSelection) && state.doc.textBetween(from, to, " ").trim() !== "";
   const isAsking = view.dom.querySelector(".ai") !== null;
   const isShown = isText && !isAsking && (view.hasFocus() || bubble.contains(document.activeElement));
   bubble.hidden = !isShown || editor.isActive("codeBlock");
