@@ -97,6 +97,7 @@ class SqliteLoading:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._connection = self._connect()
+        self._is_open = True
 
     async def insert(self, table: str, columns: Sequence[str], rows: Sequence[Row]) -> None:
         names = ", ".join(f'"{name}"' for name in columns)
@@ -110,12 +111,17 @@ class SqliteLoading:
         self.close()
         await asyncio.to_thread(sqlite_schema, self._path, "head")
         self._connection = self._connect()
+        self._is_open = True
 
     async def execute(self, statement: ClauseElement) -> None:
         compiled = compile_statement(statement, SQLITE)
         await asyncio.to_thread(self._connection.execute, compiled.text, compiled.bind({}))
 
     def close(self) -> None:
+        # A second time after a migration that failed, whose error must not be hidden by another.
+        if not self._is_open:
+            return
+        self._is_open = False
         if self._connection.in_transaction:
             self._connection.execute("COMMIT")
         self._connection.close()

@@ -27,6 +27,7 @@ _LISTED = """
 INSERT INTO listed_values (tenant_id, collection, field, value, created, record_id)
 SELECT tenant_id, 'comments', 'threads', post_id, created, id FROM comments
 WHERE parent_id IS NULL AND status = 'approved'
+ON CONFLICT DO NOTHING
 """
 # The parts of a bucket are separated by U+001F.
 _COUNTED = """
