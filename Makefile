@@ -8,7 +8,7 @@ NODE_MODULES := tests/clients/node_modules
 EDITOR := src/masthead/admin/editor
 GENERATOR := $(VENV)/client-generator
 
-.PHONY: run install install-test test lint format docs bench lock editor clean
+.PHONY: run install install-test test lint format docs screenshots bench lock editor clean
 
 run: install
 	$(BIN)/masthead serve --demo
@@ -34,6 +34,11 @@ format: $(VENV)/.installed-test
 # Writes the pages of docs/reference anew.
 docs: $(VENV)/.installed-test
 	$(BIN)/python -m tests.docs.pages
+
+# Every page of the demo, light and dark, desktop and phone, into build/screenshots; needs Chromium.
+# make screenshots DOCS=yes also writes those in docs/images anew.
+screenshots: $(VENV)/.installed-test
+	$(BIN)/python -m tests.docs.screenshots $(if $(DOCS),--docs)
 
 # make bench, or make bench ONLY=list
 bench: $(VENV)/.installed-test

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
+
+Node = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +23,45 @@ class DemoPost:
     """By name; without one, a post is the owner's."""
     picture: str = ""
     alt: str = ""
+    document: Node | None = None
+    """The editor's, instead of HTML."""
+
+
+def _block(kind: str, *content: Node | str, **attrs: object) -> Node:
+    inner = [{"type": "text", "text": each} if isinstance(each, str) else each for each in content]
+    return {"type": kind, "content": inner, **({"attrs": attrs} if attrs else {})}
+
+
+def _task(text: str, *, is_done: bool = False) -> Node:
+    return _block("taskItem", _block("paragraph", text), checked=is_done)
+
+
+TIDE_MILL = _block(
+    "doc",
+    _block(
+        "paragraph",
+        "The mill at Sallow Bay has not ground a sack of flour since 1931. On Tuesday the trust "
+        "that bought it for a pound meets to decide whether the wheel should turn again, and we "
+        "are invited, on condition that we wear boots.",
+    ),
+    _block("heading", "What it would take", level=2),
+    _block(
+        "paragraph",
+        "A sluice, forty oak paddles, and somebody who is awake at both high waters. The estimate "
+        "is pinned to the door, under a photograph of the last miller, who looks unconvinced.",
+    ),
+    _block("heading", "To ask on Tuesday", level=2),
+    _block(
+        "taskList",
+        _task("Who pays for the sluice?"),
+        _task("Is the wheel from 1860, or a copy?", is_done=True),
+        _task("What about the eels?"),
+    ),
+    _block(
+        "blockquote",
+        _block("paragraph", "It only has to go round. It has all day, twice a day."),
+    ),
+)
 
 
 AUTHORS = (
@@ -434,10 +476,8 @@ Mirela.</p>
         "Can the tide mill turn again?",
         ("history", "town"),
         "",
-        """
-<p>Interview with the trust on Tuesday. Ask: who pays for the sluice, what about the eels, and is
-the wheel from 1860 or a copy?</p>
-""",
+        "",
         status="draft",
+        document=TIDE_MILL,
     ),
 )

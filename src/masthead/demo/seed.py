@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from masthead.caller import Caller, system
 from masthead.comments.collection import comments
@@ -121,12 +122,18 @@ async def _write_posts(
             "title": post.title,
             "tags": list(post.tags),
             "excerpt": post.excerpt,
-            "content_html": post.html.strip(),
+            **_text_of(post),
             "status": post.status,
             "visibility": post.visibility,
         }
         ids[post.key] = await _create(records, caller, posts, given)
     return ids
+
+
+def _text_of(post: DemoPost) -> dict[str, Any]:
+    if post.document is not None:
+        return {"content_json": post.document}
+    return {"content_html": post.html.strip()}
 
 
 async def _create_author(records: Records, caller: Caller, name: str, bio: str) -> str:

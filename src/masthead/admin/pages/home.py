@@ -122,24 +122,22 @@ async def _attention(request: AdminRequest) -> list[Attention]:
     dead = await _count(request, webhook_deliveries, equals("state", DEAD), lately)
     if dead:
         what = "A webhook delivery died." if dead == 1 else f"{dead:,} webhook deliveries died."
-        found.append(
-            Attention("circle-x", "bad", what, "The receiver did not take it, however often.")
-        )
+        found.append(Attention("circle-x", "bad", what, "No attempt was taken by its receiver."))
     off = await _count(request, webhook_subscriptions, _IS_OFF)
     if off:
         what = "A webhook was turned off." if off == 1 else f"{off:,} webhooks were turned off."
         found.append(
-            Attention("power", "bad", what, "It failed too often; nothing is sent to it now.")
+            Attention("power", "bad", what, "After too many failures nothing is sent any more.")
         )
     failed = await _count(request, import_runs, equals("state", FAILED), lately)
     if failed:
         what = "An import has failed." if failed == 1 else f"{failed:,} imports have failed."
-        found.append(Attention("import", "bad", what, "Its report says why; it can be run again."))
+        found.append(Attention("import", "bad", what, "The report says why."))
     waiting = await _count(request, comments, equals("status", "pending"))
     if waiting:
         what = "A comment waits for you." if waiting == 1 else f"{waiting:,} comments wait for you."
         found.append(
-            Attention("message-square", "warn", what, "Readers see it once it is approved.")
+            Attention("message-square", "warn", what, "Readers see a comment once it is approved.")
         )
     return found
 

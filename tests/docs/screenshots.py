@@ -1,0 +1,186 @@
+"""`make screenshots`: every page of the demo magazine and its admin, as a person sees it.
+
+Each page is taken on a desktop and on a phone, light and dark, into `build/screenshots/`. With
+`--docs` the pictures that the documentation shows are written to `docs/images/` anew.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+from PIL import Image
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+ROOT = Path(__file__).parents[2]
+IMAGES = ROOT / "docs" / "images"
+PASSWORD = "a-long-enough-password"
+READER = "reader@demo.example"
+
+VIEWS = {
+    "desktop": {"width": 1280, "height": 860},
+    "phone": {"width": 375, "height": 812},
+}
+SCHEMES = ("light", "dark")
+IN_DOCS_WIDTH = 960
+
+GUEST_PAGES = {
+    "site-home": "/",
+    "site-post": "/posts/the-lighthouse-keeps-its-own-hours",
+    "site-comments": "/posts/the-lighthouse-keeps-its-own-hours#comments",
+    "site-paywall": "/posts/where-your-subscription-went-the-year-in-numbers#wall",
+    "site-tag": "/tags/harbour",
+    "site-author": "/authors/nell-ashby",
+    "site-archive": "/archive",
+    "site-search": "/search?q=lighthouse",
+    "site-page": "/about",
+    "site-not-found": "/nothing-here",
+    "site-plans": "/member/plans",
+    "site-sign-up": "/member/sign-up",
+    "site-sign-in": "/member/sign-in",
+    "admin-sign-in": "/admin/sign-in",
+}
+MEMBER_PAGES = {"site-account": "/member/account", "site-delete": "/member/delete"}
+ADMIN_PAGES = {
+    "admin-home": "/admin",
+    "admin-posts": "/admin/posts",
+    "admin-posts-empty": "/admin/posts?q=nothing+like+that",
+    "admin-new-post": "/admin/posts/new",
+    "admin-staff": "/admin/staff",
+    "admin-account": "/admin/account",
+    "admin-not-found": "/admin/nothing-here",
+}
+IN_DOCS = (
+    *(name for name in GUEST_PAGES if name.startswith("site-")),
+    "site-account",
+    "admin-home",
+    "admin-posts",
+    "admin-editor",
+    "admin-staff",
+)
+
+
+@dataclass(frozen=True)
+class Demo:
+    blog: str
+    login: str
+    password: str
+
+
+@contextmanager
+def demo() -> Iterator[Demo]:
+    """The demo magazine, served from a folder of its own."""
+    with tempfile.TemporaryDirectory(prefix="masthead-") as folder:
+        command = [sys.executable, "-m", "masthead", "serve", "--demo", "--port", "0"]
+        process = subprocess.Popen(
+            [*command, "--data-dir", folder], stdout=subprocess.PIPE, text=True
+        )
+        try:
+            yield _printed(process)
+        finally:
+            process.terminate()
+            process.wait(timeout=30)
+
+
+def _printed(process: subprocess.Popen[str]) -> Demo:
+    assert process.stdout is not None
+    blog = ""
+    for line in process.stdout:
+        if line.startswith("blog: "):
+            blog = line.removeprefix("blog: ").strip()
+        if found := re.match(r"admin: \S+ login: (\S+) password: (\S+)", line):
+            return Demo(blog, found[1], found[2])
+    raise SystemExit("The demo did not start.")
+
+
+def add_reader(demo: Demo) -> None:
+    # Only browsers find every name that ends in localhost.
+    host = demo.blog.removeprefix("http://")
+    collections = f"http://127.0.0.1:{host.rpartition(':')[2]}/api/collections"
+    staff = {"identity": demo.login, "password": demo.password}
+    address = f"{collections}/_superusers/auth-with-password"
+    signed_in = httpx.post(address, json=staff, headers={"host": host}).json()
+    reader = {"email": READER, "name": "Ada Brook", "newsletter": True}
+    secret = {"password": PASSWORD, "passwordConfirm": PASSWORD}
+    headers = {"authorization": signed_in["token"], "host": host}
+    address = f"{collections}/blog_members/records"
+    httpx.post(address, json=reader | secret, headers=headers).raise_for_status()
+
+
+def sign_in(page: Page, address: str, email: str, password: str) -> None:
+    page.goto(address)
+    page.get_by_label("E-mail", exact=True).fill(email)
+    page.locator("input[type=password]").fill(password)
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url(lambda url: "sign-in" not in url)
+
+
+def pages_of(context: BrowserContext, demo: Demo) -> Iterator[tuple[str, Page]]:
+    page = context.new_page()
+    for name, path in GUEST_PAGES.items():
+        page.goto(demo.blog + path, wait_until="networkidle")
+        yield name, page
+    sign_in(page, f"{demo.blog}/member/sign-in", READER, PASSWORD)
+    for name, path in MEMBER_PAGES.items():
+        page.goto(demo.blog + path, wait_until="networkidle")
+        yield name, page
+    sign_in(page, f"{demo.blog}/admin/sign-in", demo.login, demo.password)
+    for name, path in ADMIN_PAGES.items():
+        page.goto(demo.blog + path, wait_until="networkidle")
+        yield name, page
+    page.goto(f"{demo.blog}/admin/posts", wait_until="networkidle")
+    page.get_by_role("link", name="Can the tide mill turn again?").click()
+    page.wait_for_load_state("networkidle")
+    yield "admin-editor", page
+
+
+def take_all(browser: Browser, demo: Demo, folder: Path, *, for_docs: bool) -> None:
+    for view, size in VIEWS.items():
+        for scheme in SCHEMES:
+            options: dict[str, object] = {"viewport": size, "color_scheme": scheme}
+            context = browser.new_context(**options)  # type: ignore[arg-type]
+            for name, page in pages_of(context, demo):
+                path = folder / f"{name}-{view}-{scheme}.png"
+                path.write_bytes(page.screenshot())
+                if for_docs and name in IN_DOCS and (view, scheme) == ("desktop", "light"):
+                    write_for_docs(name, path.read_bytes())
+            context.close()
+
+
+def write_for_docs(name: str, screenshot: bytes) -> None:
+    with Image.open(io.BytesIO(screenshot)) as picture:
+        height = picture.height * IN_DOCS_WIDTH // picture.width
+        small = picture.convert("RGB").resize((IN_DOCS_WIDTH, height), Image.Resampling.LANCZOS)
+        small.save(IMAGES / f"{name}.webp", quality=80, method=6)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--docs", action="store_true", help="also write docs/images")
+    wanted = parser.parse_args()
+    folder = ROOT / "build" / "screenshots"
+    for each in (folder, IMAGES):
+        each.mkdir(parents=True, exist_ok=True)
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if chromium is None:
+        raise SystemExit("Install Chromium: the pages are shown in it.")
+    with demo() as running, sync_playwright() as playwright:
+        add_reader(running)
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        take_all(browser, running, folder, for_docs=wanted.docs)
+        browser.close()
+    sys.stdout.write(f"{len(list(folder.glob('*.png')))} pictures in {folder.relative_to(ROOT)}\n")
+
+
+if __name__ == "__main__":
+    main()
