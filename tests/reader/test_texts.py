@@ -109,6 +109,17 @@ class TestPictures:
         assert '<img class="focus-x2 focus-y10"' in text
         assert "style=" not in text
 
+    async def test_a_face_is_a_thumb(self, tenant: TenantWorld, owner: Account) -> None:
+        item = await uploaded(owner, photo((1000, 500)))
+        url = f"/media/{item['id']}/{item['file']}"
+        author = {"email": "nell@example.com", "name": "Nell", "role": "author", "picture": url}
+        nell = await tenant.create("_superusers", author)
+        await tenant.published(title="Fog", authors=[nell["id"]])
+        assert f'src="{url}?thumb=100x100"' in await page(tenant, "/posts/fog")
+        text = await page(tenant, "/authors/nell")
+        assert f'src="{url}?thumb=400x400"' in text
+        assert re.search(rf'og:image" content="https?://[^"/]+{re.escape(url)}', text)
+
     async def test_a_file_of_another_site_with_the_same_id_is_not_ours(
         self, app: World, tenant: TenantWorld, owner: Account
     ) -> None:

@@ -12,7 +12,7 @@ from masthead import clock
 from masthead.identity.tenants import superusers
 from masthead.posts.collection import posts
 from masthead.posts.site import PUBLISHED_LIST, tag_slug
-from masthead.reader.pictures import pictures_of
+from masthead.reader.pictures import pictures_of, small
 from masthead.reader.request import SiteRequest
 from masthead.reader.views import Author, Card, Link, Pager, Picture
 from masthead.records.collection import Record
@@ -113,9 +113,10 @@ async def authors_of(request: SiteRequest, found: Iterable[Record]) -> dict[str,
     return {each["id"]: author_of(each) for each in staff}
 
 
-def author_of(account: Record) -> Author:
+def author_of(account: Record, size: str = "100x100") -> Author:
+    """`size` is that of a thumb: a face is shown small."""
     url = f"/authors/{quote(account['slug'])}" if account["slug"] else ""
-    return Author(account["name"], url, account["bio"], account["picture"])
+    return Author(account["name"], url, account["bio"], small(account["picture"], size))
 
 
 def tag_link(tag: str) -> Link:

@@ -32,6 +32,12 @@ async def pictures_of(request: SiteRequest, addresses: Iterable[str]) -> dict[st
     return pictures
 
 
+def small(address: str, size: str) -> str:
+    """A thumb of a picture of the site's media; any other address as it is."""
+    match = _MEDIA.fullmatch(address)
+    return f"{media_path(match[1], match[2])}?thumb={size}" if match else address
+
+
 def picture_of(item: Record) -> Picture:
     path = media_path(item["id"], item["file"])
     widths = widths_of(item["picture_sizes"])

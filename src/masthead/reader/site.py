@@ -58,6 +58,11 @@ def chrome_of(request: SiteRequest, head: Head) -> Chrome:
     return Chrome(site, reader, head, request.path)
 
 
+def absolute(site: Site, address: str) -> str:
+    """Other sites need the whole address of a picture."""
+    return site.url + address if address.startswith("/") else address
+
+
 def json_ld(value: object) -> Markup:
     """JSON in which no character can end the script element that it stands in."""
     text = msgspec.json.encode(value).decode()

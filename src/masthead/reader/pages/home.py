@@ -5,7 +5,7 @@ from __future__ import annotations
 from masthead.reader.cards import cards_of, listed_posts
 from masthead.reader.endpoint import Drawn
 from masthead.reader.request import SiteRequest
-from masthead.reader.site import FEEDS, json_ld, site_of
+from masthead.reader.site import FEEDS, absolute, json_ld, site_of
 from masthead.reader.views import Head, HomePage, Link
 
 CARDS = 3
@@ -20,7 +20,7 @@ async def home(request: SiteRequest) -> Drawn:
         title=site.name,
         description=site.description,
         feeds=tuple(Link(site.name, address) for _, address in FEEDS),
-        image=site.logo,
+        image=absolute(site, site.logo),
         data=json_ld(
             {
                 "@context": "https://schema.org",

@@ -12,7 +12,7 @@ from masthead.posts.site import AUTHOR_LIST, TAG_LIST, tag_slug
 from masthead.reader.cards import CARD_FIELDS, author_of, cards_of, listed_posts
 from masthead.reader.endpoint import Drawn
 from masthead.reader.request import SiteRequest
-from masthead.reader.site import site_of
+from masthead.reader.site import absolute, site_of
 from masthead.reader.views import (
     ArchivePage,
     Card,
@@ -56,8 +56,12 @@ async def author(request: SiteRequest, slug: str) -> Drawn:
         # What names no author is the owner's.
         listings.append((AUTHOR_LIST, ""))
     found, pager = await listed_posts(request, PER_PAGE, *listings)
-    who, site = author_of(account), site_of(request)
-    head = Head(title=f"{who.name} · {site.name}", description=who.bio[:160], image=who.picture)
+    who, site = author_of(account, "400x400"), site_of(request)
+    head = Head(
+        title=f"{who.name} · {site.name}",
+        description=who.bio[:160],
+        image=absolute(site, who.picture),
+    )
     cards = await cards_of(request, found)
     return Drawn("list.html", head, ListPage(who.name, who.bio, cards, pager, who))
 

@@ -19,7 +19,7 @@ from masthead.reader.pages.lists import _equals
 from masthead.reader.plans import offer_of
 from masthead.reader.request import SiteRequest
 from masthead.reader.share_pictures import share_url
-from masthead.reader.site import json_ld, site_of
+from masthead.reader.site import absolute, json_ld, site_of
 from masthead.reader.views import Card, CommentForm, Head, Link, PostPage, Site, TextPage
 from masthead.records.collection import Collection, Record
 from masthead.records.engine import ListRequest
@@ -127,8 +127,3 @@ def translations_of(site: Site, path: str, record: Record) -> tuple[Link, ...]:
         Link(site.language, site.url + path),
         *(each for each in others if each.label.lower() != own),
     )
-
-
-def absolute(site: Site, address: str) -> str:
-    """Other sites need the whole address of a picture."""
-    return site.url + address if address.startswith("/") else address
