@@ -10,6 +10,7 @@ from tests.admin.visitor import Visitor, hidden_in, staff
 from tests.world import TenantWorld
 
 from masthead.admin.pages.posts import PER_PAGE
+from masthead.caller import system
 
 HTMX = {"hx-request": "true"}
 
@@ -298,3 +299,17 @@ async def test_home_shows_drafts_what_is_coming_and_what_waits(
     assert "A comment waits for you." in page
     assert titles_in(page) == ["Tomorrow", "A draft", "Tomorrow", "Live"]
     assert "Its beginning" in page
+
+
+async def test_a_thousand_posts_are_changed_in_one_go(
+    tenant: TenantWorld, browser: Visitor
+) -> None:
+    records, posts = tenant.world.parts.records, tenant.world.collection("posts")
+    async with records.unit(system(tenant.id)) as unit, unit.batched_inserts():
+        for number in range(1_001):
+            await unit.create(posts, {"title": f"Post {number}", "slug": f"p{number}"})
+    form = {"all": "1", "action": "publish", "confirmed": "1"}
+    page = await browser.follow(await browser.post("/admin/posts/bulk", form))
+    assert "1,001 posts are published." in page
+    assert (await tenant.event_names()).count("post.published") == 1_001
+    assert "of 1,001" in (await browser.get("/admin/posts?status=published")).text
