@@ -14,12 +14,11 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-import uvicorn
-from playwright.async_api import Browser, BrowserContext, Page, async_playwright, expect
+from playwright.async_api import Browser, BrowserContext, Page, expect
 from tests.admin.payloads import PAYLOADS
+from tests.admin.served import served
 from tests.clients.node import HERE as CLIENTS
 from tests.clients.node import NODE
-from tests.conftest import _QuietServer
 from tests.databases import fresh_url
 from tests.reader.test_browser import AXE, CHROMIUM
 from tests.world import PASSWORD, Account, RunningClock, TenantWorld, World, open_world
@@ -67,6 +66,8 @@ class Admin:
             "new": "/admin/posts/new",
             "post": f"/admin/posts/{self.post_id}",
             "delete": f"/admin/posts/{self.post_id}/delete",
+            "people": "/admin/staff",
+            "person": f"/admin/staff/{self.owner.id}",
             "account": "/admin/account",
             "more": "/admin/more",
             "tenants": "/admin/tenants",
@@ -86,20 +87,8 @@ async def admin(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Admin
     world = await open_world(
         fresh_url("sqlite", folder), folder, RunningClock(), MASTHEAD_DEFAULT_TENANT="demo"
     )
-    config: Any = uvicorn.Config(world.http, port=0, log_config=None, lifespan="off", ws="none")
-    server = _QuietServer(config)
-    serving = asyncio.create_task(server.serve())
-    while not server.started:
-        await asyncio.sleep(0)
-    port = server.servers[0].sockets[0].getsockname()[1]
-    async with async_playwright() as playwright:
-        # Containers run tests as root, for whom Chromium's own sandbox can't start.
-        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield await _filled(world, f"http://127.0.0.1:{port}", browser)
-        await browser.close()
-    server.should_exit = True
-    await serving
-    await world.parts.close()
+    async with served(world) as (origin, browser):
+        yield await _filled(world, origin, browser)
 
 
 async def _filled(world: World, origin: str, browser: Browser) -> Admin:
