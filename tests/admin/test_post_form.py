@@ -207,3 +207,26 @@ async def test_markup_in_any_field_stays_text(tenant: TenantWorld, browser: Visi
         assert "<script>alert" not in page
         assert "<img src=x" not in page
         assert "49" not in re.findall(r"onerror=alert\(1\)&gt;(\w+)", page)
+
+
+async def test_a_draft_is_scheduled_in_the_sites_time_zone(
+    tenant: TenantWorld, browser: Visitor
+) -> None:
+    await tenant.settings(time_zone="Europe/Berlin")
+    post = await tenant.post(title="Tides")
+    path = f"/admin/posts/{post['id']}"
+    form = filled((await browser.get(path)).text)
+    year = tenant.world.clock().year + 1
+    for wrong in ("", "soon", f"{year - 3}-01-07T09:30"):
+        typed = {"action": "schedule", "publish_on": wrong, "excerpt": "Typed"}
+        refused = await browser.post(path, form | typed)
+        assert refused.status_code == 422
+        assert 'id="publish_on-error"' in refused.text
+    form = filled(refused.text) | {"action": "schedule", "publish_on": f"{year}-01-07T09:30"}
+    page = await browser.follow(await browser.post(path, form))
+    assert "The post publishes itself at that time." in page
+    assert f'value="{year}-01-07T09:30"' in page
+    assert (await stored(tenant, post["id"]))["scheduled_for"].startswith(f"{year}-01-07T08:30")
+    form = filled(page) | {"action": "unschedule"}
+    await browser.follow(await browser.post(path, form))
+    assert (await stored(tenant, post["id"]))["scheduled_for"] == ""

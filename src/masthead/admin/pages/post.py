@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 
-from masthead import ids
+from masthead import clock, ids
 from masthead.admin.endpoint import Answer, Moved, Shown
 from masthead.admin.forms import Ask, given_values, sentence_of, widgets
 from masthead.admin.pages.people import staff_names
@@ -23,6 +24,7 @@ from masthead.editing.texts import (
     open_text,
     put_live,
     save_text,
+    schedule,
     take_down,
 )
 from masthead.errors import BadRequest, Conflict, Invalid, Problem
@@ -35,6 +37,8 @@ from masthead.records.write.slugs import slugify
 
 MAX_FORM = 20 * 1024 * 1024
 """Bytes: a text of the greatest length, in which every character is encoded."""
+LATER = "publish_on"
+"""The field of the time at which a draft publishes itself."""
 NEW = "new"
 """The version of a post that is not stored yet."""
 
@@ -43,6 +47,8 @@ _SENTENCES = {
     "publish": "The post is published.",
     "unpublish": "It is a draft.",
     "discard": "The changes are discarded.",
+    "schedule": "The post publishes itself at that time.",
+    "unschedule": "It does not publish itself any more.",
 }
 
 
@@ -148,6 +154,7 @@ async def _changed(
     text = (request.records, request.caller, POSTS, opened.text["id"])
     version = request.form.get("version", "")
     has_seen_both = "replaces_newer" in request.form
+    moment = _chosen_moment(request) if action == "schedule" else ""
     if action == "discard":
         await discard_copy(*text, version)
     elif opened.text["status"] != PUBLISHED and action == "publish":
@@ -158,6 +165,23 @@ async def _changed(
             await put_live(*text, saved.version)
         elif action == "unpublish":
             await take_down(*text, saved.version)
+        elif action in ("schedule", "unschedule"):
+            records, caller, _, post_id = text
+            await schedule(records, caller, post_id, saved.version, moment)
+
+
+def _chosen_moment(request: AdminRequest) -> str:
+    """Of the form, in the site's time zone."""
+    try:
+        chosen = datetime.fromisoformat(request.form.get(LATER, ""))
+        moment = chosen.replace(tzinfo=request.time_zone).astimezone(UTC)
+    except (ValueError, OverflowError) as error:
+        raise Invalid(
+            {LATER: Problem("validation_invalid_date", "Choose a day and a time.")}
+        ) from error
+    if moment <= request.now:
+        raise Invalid({LATER: Problem("validation_past", "Choose a time in the future.")})
+    return clock.to_text(moment)
 
 
 async def delete_form(request: AdminRequest, post_id: str) -> Answer:
@@ -232,7 +256,7 @@ async def _page(
         "is_outdated": edited.is_outdated,
         "fields": fields,
         "problems": {
-            name: (fields[name].label if name in fields else name, sentence_of(problem))
+            name: (fields[name].label if name in fields else "Publish later", sentence_of(problem))
             for name, problem in (problems or {}).items()
         },
         "action": f"{ADDRESS}/new" if edited.is_new else own,
@@ -241,6 +265,7 @@ async def _page(
         "version": request.form.get("version", "") if problems else edited.version,
         "saved": "" if edited.is_new else request.when(record["updated"]),
         "site_path": f"{request.site_url}/posts/{record['slug']}",
+        "later": _later(request, record),
         "can_open": edited.can_open,
         "lacks": edited.lacks,
         "document_json": _json(edited.document),
@@ -250,6 +275,18 @@ async def _page(
     title = "New post" if edited.is_new else record["title"]
     template = "posts/editor.html" if in_editor else "posts/edit.html"
     return Shown(template, title, values, status=422 if problems else 200)
+
+
+def _later(request: AdminRequest, record: Record) -> dict[str, str]:
+    """What the panel says about the time at which a draft publishes itself."""
+    at = record["scheduled_for"]
+    typed = request.form.get(LATER, "")
+    return {
+        "name": LATER,
+        "value": typed or (f"{request.local(at):%Y-%m-%dT%H:%M}" if at else ""),
+        "when": request.when(at) if at else "",
+        "zone": str(request.time_zone),
+    }
 
 
 def _json(document: dict[str, Any] | None) -> str:

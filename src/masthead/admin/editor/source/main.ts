@@ -37,7 +37,7 @@ import { Uploads, choosePictures, uploadLocalPictures } from "./uploads.ts";
 import type { UploadTarget } from "./uploads.ts";
 
 /** Fields of the form that are no part of the text. */
-const NOT_SAVED = new Set(["form_token", "version", "action", "content_html", "next"]);
+const NOT_SAVED = new Set(["form_token", "version", "action", "content_html", "publish_on"]);
 const COUNT_AFTER = 400;
 
 class PostEditor extends HTMLElement implements Page {
