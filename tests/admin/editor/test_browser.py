@@ -359,16 +359,19 @@ async def test_a_sign_out_midway_asks_for_the_password_and_saves(desk: Desk) -> 
     await desk.context.clear_cookies()
     await page.keyboard.type("After. ")
     await phase(page, "signed-out")
+    await page.get_by_role("button", name="Later").click()
+    await page.keyboard.type("Later. ")
+    await page.locator("[data-notice=signed-out]").get_by_role("button", name="Sign in").click()
     await page.get_by_label("E-mail").fill("nobody@demo.example")
     await page.get_by_label("Password").fill("wrong")
-    await page.get_by_role("button", name="Sign in").click()
+    await page.get_by_role("dialog").get_by_role("button", name="Sign in").click()
     await expect(page.get_by_text("The e-mail address or the password is wrong.")).to_be_visible()
     colleague = await desk.server.tenant.owner(name="Tobias Wren")
     await page.get_by_label("E-mail").fill(colleague.email)
     await page.get_by_label("Password").fill(PASSWORD)
-    await page.get_by_role("button", name="Sign in").click()
+    await page.get_by_role("dialog").get_by_role("button", name="Sign in").click()
     await saved(page)
-    assert "Before. After." in (await desk.stored(post_id(page)))["content_html"]
+    assert "Before. After. Later." in (await desk.stored(post_id(page)))["content_html"]
 
 
 async def test_two_people_see_both_texts_and_choose(desk: Desk) -> None:

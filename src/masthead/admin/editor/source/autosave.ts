@@ -98,6 +98,7 @@ export function step(machine: Machine, event: Event): Step {
     case "timer":
       return timer(machine, event.timer);
     case "save":
+      if (machine.phase === "signed-out") return [machine, [{ do: "ask-sign-in" }]];
       return canSend(machine) && machine.phase !== "clean" ? send(machine) : [machine, []];
     case "online":
       return machine.phase === "waiting" ? send(machine) : [machine, []];

@@ -125,7 +125,12 @@ class PostEditor extends HTMLElement implements Page {
   }
 
   askSignIn(): void {
+    // For those who close the dialog.
+    this.notice("warn", "You are signed out. What you write is kept on this device.", "signed-out", [
+      button("Sign in", () => this.askSignIn()),
+    ]);
     askSignIn(this.dataset.signInUrl ?? "", () => {
+      this.notices.querySelector("[data-notice=signed-out]")?.remove();
       void this.renewed().then(() => this.saving.dispatch({ type: "signed-in" }));
     });
   }

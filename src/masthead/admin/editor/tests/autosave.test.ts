@@ -104,6 +104,7 @@ test("a sign-out asks for the sign-in and saves after it", () => {
   assert.equal(out.phase, "signed-out");
   assert.deepEqual(does(asking), ["keep", "ask-sign-in"]);
   assert.equal(after(typed, timer("idle"), { type: "signed-out" }, timer("idle"))[0].phase, "signed-out");
+  assert.deepEqual(does(after(typed, timer("idle"), { type: "signed-out" }, { type: "save" })[1]), ["ask-sign-in"]);
   const [saving, effects] = after(typed, timer("idle"), { type: "signed-out" }, typed, { type: "signed-in" });
   assert.equal(saving.phase, "saving");
   assert.ok(does(effects).includes("send"));
