@@ -151,7 +151,7 @@ class PostEditor extends HTMLElement implements Page {
     this.form.classList.add("is-in-conflict");
     this.form.after(this.conflict);
     scrollTo(0, 0);
-    this.conflict.focus();
+    this.conflict.focus({ preventScroll: true });
   }
 
   notKept(reason: string): void {
