@@ -125,17 +125,16 @@ class Filters:
 
     def condition(self, caller: Caller) -> Expression | str:
         conditions: list[Expression] = []
+        # The rule lets an author see own posts alone. Said here as well, and first, the list is
+        # read from the index of authors.
+        own = caller.id if caller.kind is Kind.AUTHOR else ""
+        conditions += [has_item("authors", each) for each in (own, self.author) if each]
         if self.status and self.status != SCHEDULED:
             conditions.append(equals("status", self.status))
         if self.visibility:
             conditions.append(equals("visibility", self.visibility))
         if self.tag:
             conditions.append(has_item("tags", self.tag))
-        # The rule lets an author see own posts alone. Said here as well, the list is read from the
-        # index of authors.
-        author = self.author or (caller.id if caller.kind is Kind.AUTHOR else "")
-        if author:
-            conditions.append(has_item("authors", author))
         return all_of(conditions) or ""
 
 
