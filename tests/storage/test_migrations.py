@@ -342,6 +342,24 @@ async def test_0015_finds_the_threads_of_older_comments(engine: str, tmp_path: P
     assert counted == [("post_id,status,shown_as", "p\x1fapproved\x1ftext", 42)]
 
 
+async def test_a_role_that_is_no_superuser_migrates_the_rows_of_all_tenants() -> None:
+    url = empty_postgres_url()
+    await _run(
+        url,
+        "DO $$ BEGIN IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'migrations_owner') "
+        "THEN CREATE ROLE migrations_owner LOGIN CREATEROLE; END IF; END $$;"
+        "GRANT ALL ON SCHEMA public TO migrations_owner",
+    )
+    owned = url.replace("//postgres:", "//migrations_owner:")
+    await _migrate_to("0012", owned)
+    await _run(url, "INSERT INTO tenants (tenant_id, id, slug, name) VALUES ('t', 't', 't', 'T')")
+
+    await migrate(owned)
+
+    found = await _read(url, "SELECT tenant_id FROM jobs WHERE kind = 'media.copy_all'")
+    assert found == [("t",)]
+
+
 def test_head_is_the_newest_revision() -> None:
     assert newest_revision() == HEAD
 

@@ -177,8 +177,9 @@ posts = Collection(
         Index(("visibility", "status", "created", "id", "published_at")),
         Index(("visibility", "status", "published_at"), only_late="published_at"),
         Index(("status", "created", "id")),
-        # The orders of the admin's list.
+        # The orders of the admin's list, and the few drafts among many posts.
         Index(("updated", "id")),
+        Index(("status", "updated", "id")),
         Index(("title", "id")),
     ),
     searchable=(

@@ -12,7 +12,7 @@ from masthead.errors import MastheadError, Unavailable
 from masthead.storage.sqlite.connection import translated
 from masthead.storage.urls import sqlite_path
 
-HEAD = "0016"
+HEAD = "0017"
 """The newest revision, so that a start need not search for it."""
 
 _LOCK_KEY = 7_306_086_967  # for PostgreSQL's advisory lock; the same in every version
@@ -89,6 +89,7 @@ async def _migrate_postgres(url: str) -> None:
 
 async def postgres_schema(connection: Any, revision: str = "head") -> None:
     """Migrates the database to a revision, in the caller's transaction."""
+    from masthead.storage.database import EVERY_TENANT
     from masthead.storage.migrations.run import postgres_script
     from masthead.storage.postgres.row_security import create_role
 
@@ -96,6 +97,9 @@ async def postgres_schema(connection: Any, revision: str = "head") -> None:
     current = await _postgres_revision(connection)
     if current != (HEAD if revision == "head" else revision):
         await connection.execute(create_role())
+        # Migrations read and change the rows of all tenants. Without this an owner of the tables
+        # who is no superuser sees none of them.
+        await connection.execute("SELECT set_config('masthead.tenant', $1, true)", EVERY_TENANT)
         await connection.execute(postgres_script(current, revision))
 
 
