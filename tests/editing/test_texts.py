@@ -196,7 +196,53 @@ class TestTwoPeople:
             await bob.save(title="Bob's")
 
 
+class TestADraftThatWasPublished:
+    """Taken down by a change of many posts or by an integration, while it had a working copy."""
+
+    async def test_goes_on_with_its_working_copy(self, tenant: TenantWorld) -> None:
+        post = await tenant.published(title="Fog", content_html="<p>Old</p>")
+        desk = await desk_of(tenant, post["id"])
+        await desk.save(title="Mist")
+        await tenant.update("posts", post["id"], {"status": "draft"})
+        assert (await desk.open()).values["title"] == "Mist"
+        await desk.save(excerpt="In short.")
+        saved = await desk.save(excerpt="In short, again.")
+        assert (saved.values["title"], saved.values["excerpt"]) == ("Mist", "In short, again.")
+        assert (await desk.open()).version == saved.version
+        assert (await desk.put_live()).text["title"] == "Mist"
+
+    async def test_is_published_again_at_once(self, tenant: TenantWorld) -> None:
+        post = await tenant.published(title="Fog")
+        desk = await desk_of(tenant, post["id"])
+        await desk.save(title="Mist")
+        await tenant.update("posts", post["id"], {"status": "draft"})
+        await desk.open()
+        live = await desk.put_live()
+        assert (live.text["title"], live.text["status"], live.copy) == ("Mist", "published", None)
+
+
 class TestWhoMay:
+    async def test_an_author_puts_a_copy_live_in_which_an_editor_named_others(
+        self, tenant: TenantWorld
+    ) -> None:
+        author, other = await tenant.owner(role="author"), await tenant.owner(role="author")
+        post = await tenant.published(title="Mine", authors=[author.id])
+        editing = await desk_of(tenant, post["id"])
+        await editing.save(title="Ours", authors=[author.id, other.id])
+        own = await desk_of(tenant, post["id"], staff(tenant, author, Kind.AUTHOR))
+        live = await own.put_live()
+        assert (live.text["title"], live.text["authors"]) == ("Ours", [author.id])
+
+    async def test_an_account_that_is_gone_is_not_put_live(self, tenant: TenantWorld) -> None:
+        author, owner = await tenant.owner(role="author"), await tenant.owner()
+        post = await tenant.published(title="Mine")
+        desk = await desk_of(tenant, post["id"], staff(tenant, owner))
+        await desk.save(authors=[author.id, owner.id])
+        gone = await owner.api.delete(records_of("_superusers", author.id))
+        assert gone.status_code == 204
+        await desk.open()
+        assert (await desk.put_live()).text["authors"] == [owner.id]
+
     async def test_an_author_edits_own_posts_only(self, tenant: TenantWorld) -> None:
         author = await tenant.owner(role="author")
         caller = staff(tenant, author, Kind.AUTHOR)

@@ -7,12 +7,13 @@ an integration, has written meanwhile.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from masthead.caller import Caller
+from masthead.caller import Caller, Kind
 from masthead.errors import BadRequest, Conflict, NotFound
+from masthead.identity.tenants import superusers
 from masthead.pages.collection import EDITED as EDITED_IN_PAGES
 from masthead.pages.collection import page_revisions, page_working_copies, pages
 from masthead.posts.collection import EDITED as EDITED_IN_POSTS
@@ -100,8 +101,7 @@ async def save_text(
         opened = await _locked(unit, kind, text_id, version)
         given = await _with_slug(unit, opened, given)
         if opened.text["status"] != PUBLISHED:
-            text = await unit.update(kind.texts, text_id, given)
-            return Opened(kind, text, None)
+            return await _merged(unit, caller, opened, given)
         if opened.is_outdated and not replaces_newer:
             raise Conflict
         return Opened(kind, opened.text, await _save_copy(unit, opened, given))
@@ -145,14 +145,30 @@ async def _without_copy(
     """The changes, and those of the working copy, in the text itself."""
     async with records.unit(caller) as unit:
         opened = await _locked(unit, kind, text_id, version)
-        if opened.is_outdated:
+        if opened.is_outdated and opened.text["status"] == PUBLISHED:
             raise Conflict
-        typed = _changes(kind, opened.text, opened.copy) if opened.copy else {}
-        changes = await _with_slug(unit, opened, {**typed, **given})
-        text = await unit.update(kind.texts, text_id, changes)
-        if opened.copy is not None:
-            await unit.delete(kind.working_copies, opened.copy["id"])
-        return Opened(kind, text, None)
+        return await _merged(unit, caller, opened, await _with_slug(unit, opened, given))
+
+
+async def _merged(unit: Unit, caller: Caller, opened: Opened, given: Mapping[str, Any]) -> Opened:
+    """Also for a draft that still has a working copy, because it was taken down by other means than
+    an editor: the copy is what its editor sees."""
+    kind, copy = opened.kind, opened.copy
+    typed = _changes(kind, opened.text, copy) if copy else {}
+    if caller.kind is Kind.AUTHOR:
+        # Whom an editor has named there, an editor puts live.
+        typed.pop("authors", None)
+    if "authors" in typed:
+        typed["authors"] = await _existing_accounts(unit, typed["authors"])
+    text = await unit.update(kind.texts, opened.text["id"], {**typed, **given})
+    if copy is not None:
+        await unit.delete(kind.working_copies, copy["id"])
+    return Opened(kind, text, None)
+
+
+async def _existing_accounts(unit: Unit, account_ids: Sequence[str]) -> list[str]:
+    """A copy may name an account that was deleted since."""
+    return [each for each in account_ids if await unit.find(superusers, {"id": each}, limit=1)]
 
 
 async def discard_copy(
