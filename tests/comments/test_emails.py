@@ -13,6 +13,7 @@ from tests.mail.offices import Office, everything, text_of
 from tests.world import Account, TenantWorld
 
 from masthead.caller import system
+from masthead.posts.collection import posts
 
 HTML = {"accept": "text/html"}
 
@@ -173,6 +174,18 @@ class TestToAnswered:
         for status in ("pending", "approved", "spam", "approved"):
             await site.update("comments", answer, {"status": status})
         assert len(await mails_to(office, member.email)) == 1
+
+    @pytest.mark.parametrize("change", [{"visibility": "paid"}, {"status": "draft"}])
+    async def test_who_may_not_read_the_post_any_more_is_sent_nothing_of_it(
+        self, office: Office, site: TenantWorld, author: Account, change: dict[str, str]
+    ) -> None:
+        member = await site.member(email="mia@example.com", name="Mia")
+        own = await Browser(site, "fog", member).comment("Mine.")
+        [post] = await office.world.parts.records.find(posts, {"slug": "fog"}, tenant_id=site.id)
+        await site.update("posts", post["id"], change)
+        answer = {"post_id": post["id"], "parent_id": own, "body": "Behind the wall."}
+        await site.create("comments", answer | {"author_name": "Zoe", "status": "approved"})
+        assert await mails_to(office, member.email) == []
 
     async def test_a_guest_is_never_mailed(
         self, office: Office, site: TenantWorld, author: Account

@@ -363,3 +363,9 @@ async def test_dates_are_in_the_sites_language(
     await tenant.settings(language=language)
     await tenant.published(title="Fog", published_at="2026-11-05T09:10:00.000Z")
     assert f">{shown}</time>" in await page(tenant, "/posts/fog")
+
+
+async def test_too_many_values_in_an_address_are_refused(tenant: TenantWorld) -> None:
+    answer = await tenant.guest.get("/?" + "&".join(f"a{n}=1" for n in range(51)))
+    assert answer.status_code == 400
+    assert "over 50 values" in answer.text

@@ -17,9 +17,11 @@ from masthead.identity.owners import owner_in
 from masthead.identity.tenants import Role, superusers
 from masthead.mail.message import Mail
 from masthead.mail.outbox import Outbox
-from masthead.members.collection import blog_members
+from masthead.members.collection import audience_of_member, blog_members
 from masthead.posts.collection import posts
+from masthead.posts.site import is_open
 from masthead.records.collection import Collection, Record
+from masthead.records.write.publication import PUBLISHED
 from masthead.records.write.unit import Unit, WrittenEvent
 from masthead.site.address import Site, site_in
 
@@ -71,6 +73,8 @@ class CommentEmails:
         if answered is None:
             return
         collection, account = answered
+        if collection is blog_members and not _may_read(account, post):
+            return
         # They know of it already as an author of the post.
         known = await _readers_of_post(unit, post, is_waiting=False)
         if collection is superusers and any(each["id"] == account["id"] for each in known):
@@ -167,3 +171,8 @@ def _quoted(comment: Record) -> str:
 
 def _short(text: str, length: int = 80) -> str:
     return text if len(text) <= length else f"{text[: length - 1].rstrip()}…"
+
+
+def _may_read(member: Record, post: Record) -> bool:
+    """Now, not when they commented: a membership may have ended, or the post been closed."""
+    return post["status"] == PUBLISHED and is_open(post, audience_of_member(member))

@@ -15,12 +15,15 @@ _HIDDEN: Final = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]"
     "|[\U000e0000-\U000e0fff]"
 )
-_BLANK_LINES: Final = re.compile(r"[ \t]*\n(?:[ \t]*\n)+")
+_BLANK_LINES: Final = re.compile(r"\n{3,}")
 
 
 def clean_text(text: str) -> str:
     """Paragraphs with one blank line between them."""
-    return _BLANK_LINES.sub("\n\n", _HIDDEN.sub("", text)).strip()
+    # Line by line: an expression for blanks before a line end would look at every run of blanks
+    # once for each of them.
+    lines = [line.rstrip(" \t") for line in _HIDDEN.sub("", text).split("\n")]
+    return _BLANK_LINES.sub("\n\n", "\n".join(lines)).strip()
 
 
 def clean_name(name: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from masthead.caller import Audience
 from masthead.records.accounts import ACCOUNT_FIELDS, COMMENT_MAILS_OFF
 from masthead.records.collection import Change, Collection, Counter, Event, Index, Record, Rules
 from masthead.records.fields.base import Access
@@ -83,3 +84,9 @@ blog_members = Collection(
         Index(("payment_customer_id",), skip_empty="payment_customer_id"),
     ),
 )
+
+
+def audience_of_member(member: Record) -> Audience:
+    """What a member may read on the site."""
+    is_paid = member["tier"] == "paid" and member["status"] != "cancelled"
+    return Audience.PAID if is_paid else Audience.FREE

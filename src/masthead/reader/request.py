@@ -21,7 +21,7 @@ from masthead.identity.tenants import tenants
 from masthead.ids import TenantId
 from masthead.limits.read_limits import ReadLimit
 from masthead.media.images import ImagePool
-from masthead.members.collection import blog_members
+from masthead.members.collection import audience_of_member, blog_members
 from masthead.payments.checkout import Checkouts
 from masthead.reader.posted_comments import PostedComments
 from masthead.reader.themes import Themes
@@ -36,6 +36,7 @@ from masthead.web.request_context import request_context
 Identify = Callable[[Scope], Awaitable[Caller]]
 
 MAX_QUERY_BYTES = 2_000
+MAX_QUERY_FIELDS = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,14 +184,14 @@ async def _member(services: ReaderServices, caller: Caller, tenant_id: TenantId)
     return found[0] if found else None
 
 
-def audience_of_member(member: Record) -> Audience:
-    is_paid = member["tier"] == "paid" and member["status"] != "cancelled"
-    return Audience.PAID if is_paid else Audience.FREE
-
-
 def _query(raw: bytes) -> dict[str, str]:
     """The last value of each name."""
     if len(raw) > MAX_QUERY_BYTES:
         raise BadRequest(f"The address has over {MAX_QUERY_BYTES:,} bytes after its question mark.")
-    found = parse_qs(raw.decode("latin-1"), errors="replace", max_num_fields=50)
+    try:
+        found = parse_qs(raw.decode("latin-1"), errors="replace", max_num_fields=MAX_QUERY_FIELDS)
+    except ValueError as error:
+        raise BadRequest(
+            f"The address has over {MAX_QUERY_FIELDS} values after its question mark."
+        ) from error
     return {name: values[-1] for name, values in found.items()}

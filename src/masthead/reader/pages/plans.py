@@ -7,11 +7,12 @@ from urllib.parse import urlsplit
 from masthead import ids
 from masthead.caller import Audience
 from masthead.errors import NotFound
+from masthead.members.collection import audience_of_member
 from masthead.payments.checkout import Buyer, is_on_sale
 from masthead.payments.processor import ProcessorError
 from masthead.reader.endpoint import Drawn, Form, Moved, see_other
 from masthead.reader.plans import CHECKOUT, has_payment_key, payment_key, shown_tier, tiers_on_sale
-from masthead.reader.request import SiteRequest, audience_of_member
+from masthead.reader.request import SiteRequest
 from masthead.reader.site import site_of
 from masthead.reader.views import ErrorPage, Head, LeavingPage, PlansPage
 from masthead.records.collection import Record
