@@ -127,6 +127,18 @@ async def test_what_was_typed_survives_the_end_of_a_sign_in(tenant: TenantWorld)
     assert "&lt;p&gt;a\nb&lt;/p&gt;" in page
 
 
+async def test_a_large_form_of_a_stranger_is_refused_unread(tenant: TenantWorld) -> None:
+    form = {"title": "x", "content_html": "a" * 300_000}
+    asked = await tenant.guest.post("/admin/posts/new", data=form, headers=OWN)
+    assert asked.status_code == 413
+    browser, _ = await staff(tenant, "owner")
+    token = await browser.token()
+    sent = await browser.api.post(
+        "/admin/posts/new", data=form | {"form_token": token}, headers=OWN
+    )
+    assert sent.status_code == 303
+
+
 class TestForgottenPassword:
     async def test_a_mail_brings_a_new_one(self, office: Office) -> None:
         tenant = await office.world.new_tenant("site")

@@ -46,6 +46,8 @@ class Who(Enum):
 
 
 _OPEN = frozenset({Who.ANYONE, Who.MAILED})
+MAX_SIGNED_OUT = 256 * 1024
+"""Bytes of a form of one who is not signed in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +171,12 @@ class _Endpoint:
         """The request with its form, after the checks that it comes from a page of ours."""
         if self._who is not Who.MAILED:
             check_same_origin(request.scope)
-        request.form = await read_form(request.scope, receive, limit=self._limit)
+        limit = self._limit
+        if not request.is_signed_in:
+            # The form is shown again, so that nothing typed is lost; but not whatever a stranger
+            # sends.
+            limit = min(limit, MAX_SIGNED_OUT)
+        request.form = await read_form(request.scope, receive, limit=limit)
         if self._who in _OPEN:
             return request, ()
         if request.is_signed_in:
