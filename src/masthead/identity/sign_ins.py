@@ -184,6 +184,9 @@ class SignIns:
 
     async def end(self, collection: Collection, account: Record, sign_in: str) -> bool:
         """Its tokens are refused from now on, by every process; False if there was none."""
+        # Asked first: a change, even of nothing, empties the tenant's caches.
+        if not await self.is_open(account["tenant_id"], sign_in, account["id"]):
+            return False
         values = {
             "tenant": account["tenant_id"],
             "sign_in": sign_in,

@@ -12,6 +12,7 @@ from masthead.reader import share_card
 from masthead.reader.request import SiteRequest
 from masthead.reader.site import site_of
 from masthead.records.collection import Record
+from masthead.storage.objects import ObjectStore
 
 
 def share_url(request: SiteRequest, post: Record) -> str:
@@ -28,15 +29,24 @@ async def stored_share_picture(request: SiteRequest, post: Record, digest: str) 
     """Drawn if it is not stored yet: one at a time for a site."""
     store, pool = request.services.objects, request.services.images
     key = key_beside(share_file(request.tenant_id, post["id"]), f"{digest}.png")
+    if stored := await _stored(store, key):
+        return stored
     async with pool.tenant_slot(request.tenant_id):
-        try:
-            found = await store.get(key)
-            return b"".join([chunk async for chunk in found.chunks])
-        except NotFound:
-            pass
+        # Another request may have drawn it meanwhile.
+        if stored := await _stored(store, key):
+            return stored
         name, accent = site_of(request).name, request.site_record["accent_color"]
         content = await pool.run(share_card.draw, name, post["title"], accent)
         # That of an earlier title goes.
         await store.delete_prefix(key.rpartition("/")[0])
         await store.put(key, content, content_type="image/png")
     return content
+
+
+async def _stored(store: ObjectStore, key: str) -> bytes:
+    """Empty where there is none."""
+    try:
+        found = await store.get(key)
+    except NotFound:
+        return b""
+    return b"".join([chunk async for chunk in found.chunks])
