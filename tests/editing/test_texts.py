@@ -222,6 +222,12 @@ class TestADraftThatWasPublished:
 
 
 class TestWhoMay:
+    async def test_an_operator_names_the_site_first(self, app: World, tenant: TenantWorld) -> None:
+        post = await tenant.post(title="Fog")
+        operator = Caller(Kind.OPERATOR, None, "operator0000001")
+        with pytest.raises(NotFound):
+            await open_text(app.parts.records, operator, POSTS, post["id"])
+
     async def test_an_author_puts_a_copy_live_in_which_an_editor_named_others(
         self, tenant: TenantWorld
     ) -> None:

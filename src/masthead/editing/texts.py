@@ -70,7 +70,8 @@ class Opened:
 
 
 async def open_text(records: Records, caller: Caller, kind: TextKind, text_id: str) -> Opened:
-    assert caller.tenant_id is not None
+    if caller.tenant_id is None:
+        raise NotFound
     # Checks that the caller may see it.
     await records.get(caller, kind.texts, text_id, names=frozenset({"id"}))
     tenant_id = caller.tenant_id
