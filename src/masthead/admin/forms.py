@@ -103,6 +103,16 @@ def given_values(
     return given
 
 
+def sent_values(widget: Widget) -> dict[str, str]:
+    """What a browser sends of a widget that nobody has touched."""
+    if widget.kind == "several":
+        chosen = {f"{widget.name}.{each.value}": "on" for each in widget.choices if each.is_chosen}
+        return {f"has_{widget.name}": "1", **chosen}
+    if widget.kind == "switch":
+        return {f"has_{widget.name}": "1"} | ({widget.name: "on"} if widget.value else {})
+    return {widget.name: widget.value}
+
+
 def sentence_of(problem: Problem | None) -> str:
     if problem is None:
         return ""

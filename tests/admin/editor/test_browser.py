@@ -402,6 +402,29 @@ async def test_two_people_see_both_texts_and_choose(desk: Desk) -> None:
     await expect(theirs.get_by_role("dialog")).to_contain_text("Again.")
 
 
+async def test_a_setting_that_was_not_stored_is_not_called_saved(desk: Desk) -> None:
+    stored = await desk.server.tenant.post(title="Scheduled", content_html="<p>Ready.</p>")
+    page = await desk.open(f"/admin/posts/{stored['id']}?as=editor")
+    await write(page, "Quite ")
+    await saved(page)
+    # The schedule publishes it: another version of the same text.
+    await desk.server.tenant.update("posts", stored["id"], {"status": "published"})
+    await page.get_by_label("Paid", exact=True).check()
+    await phase(page, "conflict")
+    view = page.locator(".versus")
+    await expect(view).to_contain_text("Who may read: Paid")
+    await expect(view).to_contain_text("Who may read: Everyone")
+    await page.get_by_role("button", name="Keep mine").click()
+    await saved(page)
+    await page.reload()
+    await expect(page.get_by_label("Paid", exact=True)).to_be_checked()
+    # A save that reached the server is no conflict, although its answer was lost.
+    await page.route("**/text", _lost_answer, times=1)
+    await page.get_by_label("Tags").fill("fog,coast")
+    await phase(page, "waiting")
+    await saved(page)
+
+
 async def test_a_published_post_changes_on_the_site_only_with_update(desk: Desk) -> None:
     page = await desk.open("/admin/posts/new")
     await page.get_by_label("Title", exact=True).fill("Live")

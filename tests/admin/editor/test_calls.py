@@ -91,6 +91,33 @@ async def test_a_save_on_an_older_version_changes_nothing(script: Script) -> Non
     assert (await script.stored(post_id))["content_html"] == "<p>Two</p>"
 
 
+async def test_a_conflict_holds_the_stored_settings_and_echoes_those_that_mean_the_same(
+    script: Script,
+) -> None:
+    post_id = ids.new_id()
+    author = (await staff(script.tenant, "author", name="Tobias Wren"))[1].id
+    sent = {
+        "slug": "",
+        "visibility": "public",
+        "tags": "coast,fog ",
+        "excerpt": "Low",
+        "has_authors": "1",
+        f"authors.{author}": "on",
+    }
+    version = (await script.save(post_id, "new", "One", **sent)).json()["version"]
+    # The answer was lost: nothing differs from what was sent.
+    again = await script.save(post_id, "new", "One", **sent)
+    assert (again.status_code, again.json()["fields"]) == (409, sent)
+    # The post is published by its schedule, and the author chooses other settings meanwhile.
+    await script.tenant.update("posts", post_id, {"status": "published"})
+    changed = {**sent, "visibility": "paid", "seo_title": "Tides of today"}
+    del changed[f"authors.{author}"]
+    told = (await script.save(post_id, version, "One", **changed)).json()
+    assert told["content_json"] == document("One")
+    assert told["fields"] == {**sent, "seo_title": ""}
+    assert (await script.stored(post_id))["visibility"] == "public"
+
+
 async def test_a_published_post_stays_as_it_is_on_the_site(
     script: Script, tenant: TenantWorld
 ) -> None:

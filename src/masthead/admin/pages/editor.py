@@ -10,7 +10,7 @@ from masthead import clock, ids
 from masthead.admin.calls import JsonAnswer
 from masthead.admin.forms import given_values
 from masthead.admin.pages.people import staff_names
-from masthead.admin.pages.post import NEW, asks_of, empty_post
+from masthead.admin.pages.post import NEW, asks_of, empty_post, stored_settings
 from masthead.admin.request import AdminRequest
 from masthead.editing.texts import POSTS, Opened, discard_copy, open_text, save_text
 from masthead.errors import BadRequest, Conflict, Invalid
@@ -46,7 +46,7 @@ async def save_call(request: AdminRequest, body: dict[str, Any], post_id: str) -
             replaces_newer=body.get("replaces") is True,
         )
     except Conflict:
-        return await _differs(request, post_id)
+        return await _differs(request, post_id, _form(body))
     return _saved(request, opened)
 
 
@@ -70,12 +70,15 @@ async def _given(request: AdminRequest, stored: Record, body: Mapping[str, Any])
     document = body.get("content_json")
     if not isinstance(document, dict) or document.get("type") != "doc":
         raise BadRequest("The save holds no document.")
-    form = {name: value for name, value in body.items() if isinstance(value, str)}
-    given = given_values(request.caller, posts, await asks_of(request, stored), form)
+    given = given_values(request.caller, posts, await asks_of(request, stored), _form(body))
     given.pop("content_html", None)
     # A draft may have no title yet.
     given["title"] = given.get("title") or UNTITLED
     return {**given, "content_json": document}
+
+
+def _form(body: Mapping[str, Any]) -> dict[str, str]:
+    return {name: value for name, value in body.items() if isinstance(value, str)}
 
 
 def _saved(request: AdminRequest, opened: Opened) -> JsonAnswer:
@@ -86,8 +89,8 @@ def _now(request: AdminRequest) -> str:
     return clock.to_text(request.records.clock())
 
 
-async def _differs(request: AdminRequest, post_id: str) -> JsonAnswer:
-    """What is stored now, for the author to compare."""
+async def _differs(request: AdminRequest, post_id: str, form: Mapping[str, str]) -> JsonAnswer:
+    """What is stored now, for the author to compare with the form that was sent."""
     opened = await open_text(request.records, request.caller, POSTS, post_id)
     # Where the live text was changed after its working copy was begun, the two are in conflict.
     theirs = opened.text if opened.is_outdated or opened.copy is None else opened.values
@@ -100,6 +103,7 @@ async def _differs(request: AdminRequest, post_id: str) -> JsonAnswer:
             "title": theirs["title"],
             "content_json": opening.document if opening else None,
             "content_html": theirs["content_html"],
+            "fields": await stored_settings(request, theirs, form),
             "is_live": opened.is_outdated,
             "by": by,
             "at": changed["updated"],

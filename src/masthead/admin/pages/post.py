@@ -12,7 +12,7 @@ import msgspec
 
 from masthead import clock, ids
 from masthead.admin.endpoint import Answer, Moved, Shown
-from masthead.admin.forms import Ask, given_values, sentence_of, widgets
+from masthead.admin.forms import Ask, given_values, sent_values, sentence_of, widgets
 from masthead.admin.pages.people import staff_names
 from masthead.admin.pages.posts import ADDRESS, READERS, status_of
 from masthead.admin.request import AdminRequest
@@ -42,6 +42,7 @@ LATER = "publish_on"
 NEW = "new"
 """The version of a post that is not stored yet."""
 
+_TEXT = frozenset({"title", "content_html"})
 _SENTENCES = {
     "save": "Saved.",
     "publish": "The post is published.",
@@ -275,6 +276,26 @@ async def _page(
     title = "New post" if edited.is_new else record["title"]
     template = "posts/editor.html" if in_editor else "posts/edit.html"
     return Shown(template, title, values, status=422 if problems else 200)
+
+
+async def stored_settings(
+    request: AdminRequest, stored: Record, form: Mapping[str, str]
+) -> dict[str, str]:
+    """All that `form` holds but title and text, with the stored values. What means the same as the
+    stored value is returned as it was sent, so that the editor can compare the two as texts."""
+    asks = [each for each in await asks_of(request, stored) if each.name not in _TEXT]
+    given = given_values(request.caller, posts, asks, form)
+    if stored["status"] == PUBLISHED and given.get("slug") == "":
+        # The address of a published post stays.
+        given["slug"] = stored["slug"]
+    shown = widgets(request.caller, posts, asks, _with_shown_slug(stored))
+    wanted = widgets(request.caller, posts, asks, _with_shown_slug({**stored, **given}))
+    found: dict[str, str] = {}
+    for name in given:
+        own = (name, f"has_{name}")
+        sent = {key: form[key] for key in form if key in own or key.partition(".")[0] == name}
+        found |= sent if wanted[name] == shown[name] else sent_values(shown[name])
+    return found
 
 
 def _later(request: AdminRequest, record: Record) -> dict[str, str]:

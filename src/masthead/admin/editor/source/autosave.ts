@@ -29,6 +29,8 @@ export interface Theirs {
   title: string;
   content_json: unknown;
   content_html?: string;
+  /** The settings, by the names of the form. */
+  fields: Record<string, string>;
   /** The live text was changed after its working copy was begun. */
   is_live?: boolean;
   by: string;

@@ -7,12 +7,19 @@ import { blocks, countWords } from "./documents.ts";
 import { button, clock, element, icon } from "./elements.ts";
 import type { Snapshot } from "./store.ts";
 
+/** A setting in which the two differ. */
+export interface Setting {
+  label: string;
+  mine: string;
+  theirs: string;
+}
+
 export interface Choices {
   keepMine: () => void;
   takeTheirs: () => void;
 }
 
-export function conflictView(mine: Snapshot, theirs: Theirs, choices: Choices): HTMLElement {
+export function conflictView(mine: Snapshot, theirs: Theirs, settings: Setting[], choices: Choices): HTMLElement {
   const [myBlocks, theirBlocks] = [blocks(mine.content_json), blocks(theirs.content_json)];
   const who = theirs.by || "Someone";
   const view = element(
@@ -42,6 +49,9 @@ export function conflictView(mine: Snapshot, theirs: Theirs, choices: Choices): 
   );
   const titles = rows([mine.fields.title ?? ""], [theirs.title]);
   for (const row of titles) grid.append(cell(row.mine, row.isSame, true, "yours"), cell(row.theirs, row.isSame, true, "theirs"));
+  for (const { label, mine: my, theirs: their } of settings) {
+    grid.append(settingCell(label, my), settingCell(label, their));
+  }
   for (const row of rows(myBlocks, theirBlocks)) {
     grid.append(cell(row.mine, row.isSame, false, "theirs"), cell(row.theirs, row.isSame, false, "yours"));
   }
@@ -73,6 +83,10 @@ function head(name: string, where: string, text: string[], title: string, action
     element("h2", {}, name, element("small", {}, `${where}, ${words} words`)),
     element("span", { class: "push actions" }, said, copy, ...actions),
   );
+}
+
+function settingCell(label: string, value: string): HTMLElement {
+  return element("div", { class: "cell" }, element("p", {}, `${label}: `, element("ins", {}, value || "nothing")));
 }
 
 function cell(pieces: Piece[] | null, isSame: boolean, isTitle: boolean, other: string): HTMLElement {

@@ -20,6 +20,7 @@ import type { Machine, Theirs } from "./autosave.ts";
 import { BLOCKS } from "./commands.ts";
 import type { Command } from "./commands.ts";
 import { conflictView } from "./conflict.ts";
+import type { Setting } from "./conflict.ts";
 import { askSignIn, show } from "./dialogs.ts";
 import { blocks, lengthSentence, looksLikeMarkdown, tidied } from "./documents.ts";
 import type { JsonNode } from "./documents.ts";
@@ -141,6 +142,7 @@ class PostEditor extends HTMLElement implements Page {
     this.conflict = conflictView(
       mine,
       { ...theirs, content_json: document_ },
+      this.differing(mine.fields, theirs.fields),
       {
         keepMine: () => this.saving.dispatch({ type: "keep-mine" }),
         takeTheirs: () => {
@@ -152,6 +154,22 @@ class PostEditor extends HTMLElement implements Page {
     this.form.after(this.conflict);
     scrollTo(0, 0);
     this.conflict.focus({ preventScroll: true });
+  }
+
+  /** The settings of the form that are not the same in both, in the form's own words. */
+  private differing(mine: Snapshot["fields"], theirs: Snapshot["fields"]): Setting[] {
+    const names = Object.keys({ ...mine, ...theirs }).filter((name) => name !== "title" && mine[name] !== theirs[name]);
+    return names.map((name) => {
+      const label = this.field(name)?.closest(".field")?.querySelector("legend, label")?.textContent ?? name;
+      return { label, mine: this.words(name, mine[name]), theirs: this.words(name, theirs[name]) };
+    });
+  }
+
+  private words(name: string, value = ""): string {
+    const [one] = [...this.form.querySelectorAll<HTMLInputElement>(`[name="${CSS.escape(name)}"]`)].filter(
+      (each) => (each.type === "radio" || each.type === "checkbox") && each.value === value,
+    );
+    return one?.closest("label")?.textContent?.trim() ?? value;
   }
 
   notKept(reason: string): void {
@@ -386,6 +404,7 @@ class PostEditor extends HTMLElement implements Page {
         version: this.saving.machine.version,
         title: opened.fields.title ?? "",
         content_json: opened.content_json,
+        fields: opened.fields,
         by: "",
         at: "",
       };

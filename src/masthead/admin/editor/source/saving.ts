@@ -3,7 +3,7 @@
 import { start, step } from "./autosave.ts";
 import type { Effect, Event, Machine, Theirs, Timer } from "./autosave.ts";
 import { fingerprint } from "./documents.ts";
-import { findKept, forget, keep, setAside, textPrint } from "./store.ts";
+import { findKept, forget, keep, printOf, setAside } from "./store.ts";
 import type { Snapshot } from "./store.ts";
 
 const ANSWER_WITHIN = 30_000;
@@ -219,7 +219,7 @@ export class Saving {
 
   /** An earlier save may have worked while its answer was lost: that is no conflict. */
   private differs(theirs: Theirs, mine: Snapshot): void {
-    const found = textPrint(theirs.title, theirs.content_json);
+    const found = printOf(theirs.title, theirs.fields, theirs.content_json);
     if (found === print(mine)) this.dispatch({ type: "saved", version: theirs.version, at: theirs.at });
     else if (this.sent.includes(found)) this.dispatch({ type: "outdated", version: theirs.version });
     else this.dispatch({ type: "conflict", theirs });
@@ -227,7 +227,7 @@ export class Saving {
 }
 
 function print(snapshot: Snapshot): string {
-  return textPrint(snapshot.fields.title ?? "", snapshot.content_json);
+  return printOf(snapshot.fields.title ?? "", snapshot.fields, snapshot.content_json);
 }
 
 function problems(status: number, body: Record<string, unknown>): Record<string, string> {

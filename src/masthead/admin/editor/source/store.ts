@@ -11,9 +11,9 @@ export interface Snapshot {
 /** What the server calls a draft without a title (admin/pages/editor.py). */
 const UNTITLED = "Untitled";
 
-/** Of title and text, as the server answers them. */
-export function textPrint(title: string, document: unknown): string {
-  return fingerprint([title.trim() || UNTITLED, document]);
+/** Of all that is saved: title, settings and text, as the server answers them. */
+export function printOf(title: string, fields: Record<string, string>, document: unknown): string {
+  return fingerprint([title.trim() || UNTITLED, { ...fields, title: "" }, document]);
 }
 
 export interface Kept {

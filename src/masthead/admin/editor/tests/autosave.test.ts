@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { isSafe, start, step } from "../source/autosave.ts";
 import type { Effect, Event, Machine } from "../source/autosave.ts";
 
-const THEIRS = { version: "9.0", title: "T", content_json: null, by: "Tobias", at: "2026-11-16T10:39:00Z" };
+const THEIRS = { version: "9.0", title: "T", content_json: null, fields: {}, by: "Tobias", at: "2026-11-16T10:39:00Z" };
 const SAVED: Event = { type: "saved", version: "2.0", at: "2026-11-16T10:42:00Z" };
 
 /** The machine after the events, with the effects of the last one. */

@@ -4,6 +4,7 @@ import { readCss, withoutStyles } from "../source/css_text.ts";
 import { rows, words } from "../source/difference.ts";
 import { blocks, fingerprint, isAddress, lengthSentence, looksLikeMarkdown, tidied } from "../source/documents.ts";
 import { read, split } from "../source/event_stream.ts";
+import { printOf } from "../source/store.ts";
 
 const text = (value: string) => ({ type: "paragraph", content: [{ type: "text", text: value }] });
 
@@ -34,6 +35,14 @@ test("the order of keys and empty attributes do not make a document different", 
   assert.equal(fingerprint(one), fingerprint(other));
   assert.notEqual(fingerprint(one), fingerprint({ ...other, content: [] }));
   assert.notEqual(fingerprint([text("a b")]), fingerprint([text("a c")]));
+});
+
+test("the same text with other settings is something else to save", () => {
+  const document = { type: "doc", content: [text("One")] };
+  const opened = printOf("Tides", { title: "Tides", visibility: "public" }, document);
+  assert.equal(printOf("Tides ", { visibility: "public" }, document), opened);
+  assert.notEqual(printOf("Tides", { visibility: "paid" }, document), opened);
+  assert.notEqual(printOf("Tides", { visibility: "public", "authors.a": "on" }, document), opened);
 });
 
 test("a document that is sent holds no picture of this browser alone and no attribute without a use", () => {
