@@ -5,18 +5,21 @@ from __future__ import annotations
 
 import html as entities
 import re
-import time
 
+import pygments.plugin
 import pytest
 from tests.media.test_copies import photo, uploaded
 from tests.privacy.requests import run_jobs
 from tests.reader.test_pages import page
 from tests.world import Account, TenantWorld, World, records_of
 
-from masthead.reader.code_blocks import MAX_CHARACTERS, MAX_LINE, MAX_SECONDS, Coloured
+from masthead.html.markup import escaped
+from masthead.reader.code_blocks import MAX_BLOCKS, MAX_CHARACTERS, MAX_LINE, Coloured
 
 MEDIA = records_of("media")
 IMAGE = re.compile(r"<img[^>]+>")
+# Pygments' expression for such a text tries all ways to cut the digits, which are 2^40.
+ENDLESS = "echo $'" + "\\1" * 40
 
 
 class TestPictures:
@@ -167,20 +170,38 @@ class TestCode:
             plain = re.sub(r"</?span[^>]*>", "", Coloured().block(language, code))
             assert entities.unescape(plain) == code
 
-    def test_all_blocks_of_a_page_share_a_time(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        moment = 0.0
+    @pytest.mark.timeout(60)
+    async def test_an_expression_that_never_ends_holds_up_nobody(self, tenant: TenantWorld) -> None:
+        html = f'<pre><code class="language-bash">{ENDLESS}</code></pre>'
+        await tenant.published(title="Slow", content_html=html)
+        text = await page(tenant, "/posts/slow")
+        assert f'<code class="language-bash">{escaped(ENDLESS)}</code></pre>' in text
 
-        def tick() -> float:
-            nonlocal moment
-            moment += MAX_SECONDS
-            return moment
-
+    @pytest.mark.timeout(60)
+    def test_all_blocks_of_a_page_share_a_time(self) -> None:
         coloured = Coloured()
-        monkeypatch.setattr(time, "thread_time", tick)
-        assert "<span" not in coloured.block("python", "def slow(): pass")
-        monkeypatch.undo()
+        assert coloured.block("bash", ENDLESS) == escaped(ENDLESS)
         assert "<span" not in coloured.block("python", "def f(): pass")
         assert "<span" in Coloured().block("python", "def f(): pass")
+
+    def test_a_page_colours_a_limited_number_of_blocks(self) -> None:
+        coloured = Coloured()
+        shown = [coloured.block("python", "pass") for _ in range(MAX_BLOCKS + 1)]
+        assert ["<span" in each for each in shown] == [True] * MAX_BLOCKS + [False]
+
+    def test_installed_packages_are_not_searched_for_a_language(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        searches: list[str] = []
+
+        def searched(group: str) -> list[object]:
+            searches.append(group)
+            return []
+
+        monkeypatch.setattr(pygments.plugin, "iter_entry_points", searched)
+        for number in range(MAX_BLOCKS):
+            assert Coloured().block(f"unknown-{number}", "pass") == "pass"
+        assert searches == []
 
 
 class TestEmbeds:

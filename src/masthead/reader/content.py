@@ -23,8 +23,6 @@ from masthead.reader.views import Picture
 
 _LONG: Final = 50_000
 """Characters from which the sanitizer has a thread of its own."""
-_MUCH_CODE: Final = 2_000
-"""Characters of code, with what stands between the blocks."""
 _FIRST_SCREEN: Final = 600
 """Characters of text. A picture after more of it is below what a screen shows first."""
 _MEASURE: Final = 640
@@ -39,7 +37,8 @@ async def displayed(request: SiteRequest, html: str, *, starts_page: bool = Fals
     tokens = await _tokens(html)
     pictures = await pictures_of(request, _addresses(tokens))
     writer = _PageWriter(tokens, pictures, starts_page=starts_page)
-    if len(html) > _LONG or _has_much_code(html):
+    # Colours of code come from another process, which the event loop must not wait for.
+    if len(html) > _LONG or any(each.name == "pre" for each in tokens):
         return await asyncio.to_thread(writer.run)
     return writer.run()
 
@@ -55,11 +54,6 @@ async def _tokens(html: str) -> list[Token]:
     if len(html) > _LONG:
         return (await asyncio.to_thread(cleaned, html))[1]
     return cleaned(html)[1]
-
-
-def _has_much_code(html: str) -> bool:
-    """Whether colouring it may take more than a moment."""
-    return "language-" in html and html.rfind("</pre") - html.find("<pre") > _MUCH_CODE
 
 
 def _addresses(tokens: Sequence[Token]) -> list[str]:
