@@ -33,6 +33,12 @@ async def upload(owner: Account, **form: str) -> httpx.Response:
 
 
 async def stored(world: World) -> list[str]:
+    """Originals and thumbs; the worker adds copies of pictures in the sizes of screens."""
+    keys = await all_stored(world)
+    return [key for key in keys if not key.endswith((".avif", ".webp"))]
+
+
+async def all_stored(world: World) -> list[str]:
     return sorted([key async for key in world.parts.objects.list_keys()])
 
 
@@ -80,12 +86,14 @@ async def test_deleting_a_record_deletes_its_file_and_thumbs(world: World, owner
     for each in (record, other):
         address = f"/api/files/media/{each['id']}/{each['file']}"
         assert (await owner.api.get(address, params={"thumb": "100x100"})).status_code == 200
+    await run_jobs(world)
     assert len(await stored(world)) == 4
+    assert any(f"/{record['id']}/" in key for key in await all_stored(world) if "avif" in key)
     assert (await owner.api.delete(f"{MEDIA}/{record['id']}")).status_code == 204
     await run_jobs(world)
     left = await stored(world)
     assert len(left) == 2
-    assert all(f"/{other['id']}/" in key for key in left)
+    assert all(f"/{other['id']}/" in key for key in await all_stored(world))
 
 
 async def test_an_invalid_id_is_refused_before_a_file_is_stored(

@@ -258,6 +258,22 @@ MAILS: list[Mail] = [
     account_emails.confirm_email(
         **SITE, to="new@example.com", link="https://x.example/?token=a&b=<"
     ),
+    *(
+        write(**SITE, to="new@example.com", link="https://x.example/?token=a&b=<")
+        for write in (
+            account_emails.confirm_sign_up,
+            account_emails.already_member,
+            account_emails.sign_in,
+        )
+    ),
+    account_emails.invitation(
+        **SITE,
+        to="new@example.com",
+        by="<b>Eve</b>",
+        role="author",
+        link="https://x.example/?token=a&b=<",
+        days=7,
+    ),
     account_emails.email_in_use(**SITE, to="new@example.com"),
     account_emails.email_changed(
         **SITE, to="old@example.com", to_name="<b>Eve</b>", new_email="new@example.com"

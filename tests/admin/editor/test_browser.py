@@ -136,6 +136,8 @@ async def test_what_is_written_and_formatted_is_rendered_by_the_server(desk: Des
     page = await desk.open("/admin/posts/new")
     await page.get_by_label("Title", exact=True).fill("Low tide")
     await page.get_by_label("Title", exact=True).press("Enter")
+    # The text gets the focus with the next frame.
+    await expect(page.locator("#text")).to_be_focused()
     await page.keyboard.type("## Sand\nPlain **bold** and *leaning* and `code`.\n> Said\n")
     await page.keyboard.press("Enter")
     await page.keyboard.type("- one\ntwo\n\n")
@@ -222,6 +224,7 @@ async def test_a_dropped_picture_is_uploaded_and_asks_for_its_text(desk: Desk) -
     await expect(page.get_by_label("Alternative text")).to_be_focused()
     await page.keyboard.type("A boat")
     await page.keyboard.press("Enter")
+    await expect(page.get_by_label("Alternative text")).not_to_be_focused()
     await page.keyboard.type("In the mud")
     await saved(page)
     html = (await desk.stored(post_id(page)))["content_html"]
