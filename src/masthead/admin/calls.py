@@ -10,13 +10,15 @@ from starlette.types import Receive, Scope, Send
 
 from masthead.admin.forms import sentence_of
 from masthead.admin.request import AdminRequest, AdminServices, open_request
-from masthead.errors import Invalid, Unauthenticated
+from masthead.errors import BadRequest, Conflict, Invalid, Unauthenticated
 from masthead.web.answers import header, send_json
 from masthead.web.bodies import decode_json_object, read_body
 from masthead.web.errors import MethodNotAllowed
 from masthead.web.forms import FORM_TOKEN, MAX_BYTES, check_same_origin
 
 TOKEN_HEADER = b"x-form-token"
+OWNER_HEADER = b"x-page-owner"
+"""Of the page that calls: see `AdminRequest.page_owner`."""
 _HEADERS = [(b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff")]
 
 
@@ -54,6 +56,7 @@ class ScriptCall:
         request = await open_request(self._services, scope)
         if not request.is_signed_in:
             raise Unauthenticated("You are signed out. Sign in, and it is saved.")
+        _check_owner(request)
         values = [scope["path_params"][name] for name in self._parameters]
         if self._method == "POST":
             values.insert(0, await self._body(request, receive))
@@ -68,6 +71,28 @@ class ScriptCall:
         token = header(request.scope, TOKEN_HEADER) or ""
         request.services.form_tokens.check({FORM_TOKEN: token}, request.form_binding)
         return decode_json_object(await read_body(request.scope, receive, limit=self._limit))
+
+
+def _check_owner(request: AdminRequest) -> None:
+    """Another tab may have chosen another site or signed in another account since the page was
+    made. What was typed there belongs neither to that site nor to that account."""
+    made_for = header(request.scope, OWNER_HEADER) or ""
+    if made_for == request.page_owner:
+        return
+    site, _, account = made_for.partition("/")
+    if not site or not account:
+        raise BadRequest(
+            "The call lacks the site and the account of its page. Open the page again."
+        )
+    if account != request.caller.id:
+        raise Conflict(
+            "Another account is signed in now. The text stays on this device: sign in with the "
+            "account that wrote it, and save again."
+        )
+    raise Conflict(
+        "Another site is chosen now. The text stays on this device: choose its site again, and "
+        "save again."
+    )
 
 
 def _refused(error: Invalid) -> JsonAnswer:

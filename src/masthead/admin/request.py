@@ -137,6 +137,12 @@ class AdminRequest:
         form of one must not change the other."""
         return f"{self.caller.sign_in} {self.site.id if self.site else ''}"
 
+    @property
+    def page_owner(self) -> str:
+        """The site and the account that a page is made for. The editor's script sends it with every
+        call and files under it what it stores in the browser."""
+        return f"{self.site.id if self.site else ''}/{self.caller.id}"
+
     @cached_property
     def time_zone(self) -> ZoneInfo:
         return ZoneInfo(self.site_record.get("time_zone") or "UTC")

@@ -64,6 +64,7 @@ class Desk:
 
     server: Server
     context: BrowserContext
+    owner: Account
     problems: list[str]
 
     async def open(self, path: str) -> Page:
@@ -99,7 +100,7 @@ async def desk_at(server: Server) -> AsyncIterator[Desk]:
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         context = await signed_in(await browser.new_context(), server, owner)
-        found = Desk(server, context, [])
+        found = Desk(server, context, owner, [])
         yield found
         await browser.close()
     assert found.problems == []
@@ -363,18 +364,55 @@ async def test_a_sign_out_midway_asks_for_the_password_and_saves(desk: Desk) -> 
     await page.keyboard.type("After. ")
     await phase(page, "signed-out")
     await page.get_by_role("button", name="Later").click()
-    await page.keyboard.type("Later. ")
+    await write(page, "Later. ")
     await page.locator("[data-notice=signed-out]").get_by_role("button", name="Sign in").click()
     await page.get_by_label("E-mail").fill("nobody@demo.example")
     await page.get_by_label("Password").fill("wrong")
     await page.get_by_role("dialog").get_by_role("button", name="Sign in").click()
     await expect(page.get_by_text("The e-mail address or the password is wrong.")).to_be_visible()
-    colleague = await desk.server.tenant.owner(name="Tobias Wren")
-    await page.get_by_label("E-mail").fill(colleague.email)
+    await page.get_by_label("E-mail").fill(desk.owner.email)
     await page.get_by_label("Password").fill(PASSWORD)
     await page.get_by_role("dialog").get_by_role("button", name="Sign in").click()
     await saved(page)
     assert "Before. After. Later." in (await desk.stored(post_id(page)))["content_html"]
+
+
+async def test_a_text_is_neither_sent_for_nor_offered_to_another_account(desk: Desk) -> None:
+    page = await desk.open("/admin/posts/new")
+    await write(page, "Begun. ")
+    await saved(page)
+    unsent = await desk.open("/admin/posts/new")
+    # Another person signs in, in another tab.
+    colleague = await desk.server.tenant.owner(name="Tobias Wren")
+    await signed_in(desk.context, desk.server, colleague)
+    await write(unsent, "Mine alone. ")
+    await phase(unsent, "refused")
+    await expect(unsent.locator("[data-save-status]")).to_contain_text(
+        "Not saved: Another account is signed in now."
+    )
+    unsent_id = unsent.url.rpartition("=")[2]
+    records = desk.server.world.parts.records
+    wanted = {"id": unsent_id}
+    assert await records.find(posts, wanted, tenant_id=desk.server.tenant.id) == []
+    await write(page, "Gone on. ")
+    await phase(page, "refused")
+    path = page.url.removeprefix(desk.server.url)
+    theirs = await desk.open(path)
+    await theirs.wait_for_load_state("networkidle")
+    await expect(theirs.locator("#text")).to_have_text("Begun.")
+    await expect(theirs.locator("[data-notice=restored]")).to_have_count(0)
+    # Once the author is back, all of it is there.
+    await signed_in(desk.context, desk.server, desk.owner)
+    await page.keyboard.press("Control+s")
+    await saved(page)
+    assert "Gone on." in (await desk.stored(post_id(page)))["content_html"]
+    await unsent.close()
+    again = await desk.open("/admin/posts/new")
+    await expect(again.get_by_text("was never sent")).to_contain_text("Mine alone.")
+    await again.get_by_role("button", name="Open it").click()
+    await expect(again.locator("[data-notice=restored]")).to_be_visible()
+    await saved(again)
+    assert "Mine alone." in (await desk.stored(unsent_id))["content_html"]
 
 
 async def test_two_people_see_both_texts_and_choose(desk: Desk) -> None:
@@ -461,7 +499,7 @@ async def test_axe_finds_nothing(desk: Desk, width: int, scheme: Any) -> None:
         bypass_csp=True, color_scheme=scheme, viewport={"width": width, "height": 800}
     )
     owner = await desk.server.tenant.owner()
-    page_of = Desk(desk.server, await signed_in(context, desk.server, owner), [])
+    page_of = Desk(desk.server, await signed_in(context, desk.server, owner), owner, [])
     page = await page_of.open(f"/admin/posts/{stored['id']}")
     await page.add_script_tag(path=AXE)
     await page.locator("#text p").first.click(click_count=3)

@@ -7,11 +7,14 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.admin.visitor import OWN, Visitor, staff
-from tests.world import TenantWorld
+from tests.admin.visitor import OWN, Visitor, staff, token_in, visitor
+from tests.world import TenantWorld, World
 
 from masthead import ids
 from masthead.records.collection import Record
+
+BARE = "127.0.0.1"
+"""The service's own host."""
 
 
 def document(text: str) -> dict[str, Any]:
@@ -28,12 +31,18 @@ class Script:
     browser: Visitor
     tenant: TenantWorld
 
+    owner: str
+
     async def call(self, path: str, body: dict[str, Any], **headers: str) -> httpx.Response:
-        json = {"accept": "application/json"}
-        answer = await self.browser.api.get("/admin/form-token", headers=json)
-        token = answer.json().get("form_token", "")
-        sent = {**OWN, **json, "x-form-token": token, **headers}
+        sent = {**OWN, **self.page(), "x-form-token": await self.token(), **headers}
         return await self.browser.api.post(path, json=body, headers=sent)
+
+    def page(self) -> dict[str, str]:
+        return {"accept": "application/json", "x-page-owner": self.owner}
+
+    async def token(self) -> str:
+        answer = await self.browser.api.get("/admin/form-token", headers=self.page())
+        return str(answer.json().get("form_token", ""))
 
     async def save(self, post_id: str, version: str, text: str, **more: Any) -> httpx.Response:
         body = {"version": version, "title": "Tides", "content_json": document(text), **more}
@@ -46,10 +55,18 @@ class Script:
         return post
 
 
+async def script_of(tenant: TenantWorld, role: str, **values: Any) -> Script:
+    browser, account = await staff(tenant, role, **values)
+    return Script(browser, tenant, f"{tenant.id}/{account.id}")
+
+
+def owner_in(page: str) -> str:
+    return page.partition('data-owner="')[2].partition('"')[0]
+
+
 @pytest.fixture
 async def script(tenant: TenantWorld) -> Script:
-    browser, _ = await staff(tenant, "owner", name="Nell Ashby")
-    return Script(browser, tenant)
+    return await script_of(tenant, "owner", name="Nell Ashby")
 
 
 async def test_a_new_post_is_made_by_its_first_save_and_only_once(script: Script) -> None:
@@ -180,14 +197,56 @@ async def test_only_pages_of_ours_save_and_only_for_who_is_signed_in(
     # The cookie of another site's request counts for nothing.
     assert (await script.call(path, body, **foreign)).status_code == 401
     assert (await script.call(path, body, **{"x-form-token": "no"})).status_code == 403
-    author = Script((await staff(tenant, "author"))[0], tenant)
+    author = await script_of(tenant, "author")
     assert (await author.call(path, body)).status_code == 404
-    stranger = Script((await staff(other_tenant, "owner"))[0], other_tenant)
+    stranger = await script_of(other_tenant, "owner")
     assert (await stranger.call(path, body)).status_code == 404
-    guest = Script(Visitor(tenant.world.client(tenant.host)), tenant)
+    guest = Script(Visitor(tenant.world.client(tenant.host)), tenant, script.owner)
     assert (await guest.call(path, body)).status_code == 401
     assert (await guest.browser.api.get("/admin/form-token")).status_code == 401
     assert (await script.stored(post["id"]))["title"] == "Mine"
+
+
+async def test_a_text_is_stored_only_in_the_site_that_its_page_was_made_for(
+    app: World, tenant: TenantWorld, other_tenant: TenantWorld
+) -> None:
+    browser = visitor(app, await app.operator(), BARE)
+    await browser.post(f"/admin/tenants/{tenant.id}")
+    page = (await browser.get("/admin/posts/new")).text
+    script = Script(browser, tenant, owner_in(page))
+    token = token_in(page)
+    # Another tab chooses another site.
+    await browser.post(f"/admin/tenants/{other_tenant.id}")
+    post_id = ids.new_id()
+    path = f"/admin/posts/{post_id}/text"
+    body = {"version": "new", "title": "Astray", "content_json": document("One")}
+    for each in (token, await browser.token()):
+        answer = await script.call(path, body, **{"x-form-token": each})
+        assert answer.status_code == 409
+        assert answer.json()["message"].startswith("Another site is chosen now.")
+    renewed = await browser.api.get("/admin/form-token", headers=script.page())
+    assert renewed.status_code == 409
+    assert "form_token" not in renewed.json()
+    await browser.post(f"/admin/tenants/{tenant.id}")
+    assert (await script.call(path, body, **{"x-form-token": token})).status_code == 200
+    assert (await script.stored(post_id))["title"] == "Astray"
+
+
+async def test_a_text_is_stored_only_by_the_account_that_its_page_was_made_for(
+    script: Script, tenant: TenantWorld
+) -> None:
+    owner = owner_in((await script.browser.get("/admin/posts/new")).text)
+    assert owner == script.owner
+    colleague = await script_of(tenant, "owner")
+    body = {"version": "new", "title": "Astray", "content_json": document("One")}
+    path = f"/admin/posts/{ids.new_id()}/text"
+    token = await colleague.token()
+    answer = await colleague.call(path, body, **{"x-page-owner": owner, "x-form-token": token})
+    assert answer.status_code == 409
+    assert answer.json()["message"].startswith("Another account is signed in now.")
+    for nobody in ("", "/", f"{tenant.id}/", "x"):
+        answer = await script.call(path, body, **{"x-page-owner": nobody})
+        assert answer.status_code == 400
 
 
 async def test_markdown_is_converted(script: Script) -> None:

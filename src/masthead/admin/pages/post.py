@@ -270,6 +270,7 @@ async def _page(
         "can_open": edited.can_open,
         "lacks": edited.lacks,
         "document_json": _json(edited.document),
+        "owner": request.page_owner,
         # On the service's own host the address does not name the site.
         "tenant_id": "" if request.context.tenant else request.tenant_id,
     }

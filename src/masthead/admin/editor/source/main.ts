@@ -5,6 +5,7 @@
 //   save-url     where the text is saved; token-url: the form token after another sign-in
 //   sign-in-url  the admin's sign-in; version: of the stored post
 //   upload-url, ai-url, markdown-url: what is missing is not offered
+//   owner: site and account that the page is made for, sent with every call
 //   tenant-id: the site, on a host that does not name it; form-token, icons (the address of the sprite)
 //   new-url, edit-url: of a new post, before and after its first save
 
@@ -31,7 +32,7 @@ import { Saving } from "./saving.ts";
 import type { Page, TabMessage } from "./saving.ts";
 import { extensions } from "./schema.ts";
 import { Slash } from "./slash.ts";
-import { NEW, listAside, listNew } from "./store.ts";
+import { NEW, keyOf, listAside, listNew } from "./store.ts";
 import type { Snapshot } from "./store.ts";
 import { toolbars } from "./toolbars.ts";
 import { Uploads, choosePictures, uploadLocalPictures } from "./uploads.ts";
@@ -69,7 +70,8 @@ class PostEditor extends HTMLElement implements Page {
     // The document is what counts now; the HTML is rendered from it.
     textarea.disabled = true;
     (textarea.closest<HTMLElement>(".field") ?? textarea).hidden = true;
-    this.saving = new Saving(this, this.dataset.saveUrl ?? "", this.dataset.tokenUrl ?? "", this.dataset.version ?? "");
+    const { saveUrl = "", tokenUrl = "", version = "" } = this.dataset;
+    this.saving = new Saving(this, this.key(), saveUrl, tokenUrl, version);
     this.controls();
     this.listen();
     void this.recover();
@@ -86,6 +88,10 @@ class PostEditor extends HTMLElement implements Page {
       if (typeof value === "string" && !NOT_SAVED.has(name)) fields[name] = value;
     }
     return { fields, content_json: tidied(this.editor.getJSON() as JsonNode) };
+  }
+
+  headers(): Record<string, string> {
+    return { accept: "application/json", "x-form-token": this.token(), "x-page-owner": this.dataset.owner ?? "" };
   }
 
   token(): string {
@@ -116,6 +122,10 @@ class PostEditor extends HTMLElement implements Page {
     if (machine.phase !== "conflict" && this.conflict) this.closeConflict();
   }
 
+  private key(): string {
+    return keyOf(this.dataset.owner ?? "", this.dataset.saveUrl ?? "");
+  }
+
   /** A new post has its own address from the first key on, so that a reload finds it. */
   private nameAddress(machine: Machine): void {
     const { newUrl, editUrl } = this.dataset;
@@ -132,7 +142,7 @@ class PostEditor extends HTMLElement implements Page {
     ]);
     askSignIn(this.dataset.signInUrl ?? "", () => {
       this.notices.querySelector("[data-notice=signed-out]")?.remove();
-      void this.renewed().then(() => this.saving.dispatch({ type: "signed-in" }));
+      void this.saving.renewToken().then(() => this.saving.dispatch({ type: "signed-in" }));
     });
   }
 
@@ -363,7 +373,7 @@ class PostEditor extends HTMLElement implements Page {
     try {
       const answer = await fetch(address, {
         method: "POST",
-        headers: { "content-type": "application/json", accept: "application/json", "x-form-token": this.token() },
+        headers: { "content-type": "application/json", ...this.headers() },
         body: JSON.stringify({ text }),
       });
       const { html } = (await answer.json()) as { html?: string };
@@ -433,7 +443,7 @@ class PostEditor extends HTMLElement implements Page {
 
   /** Versions that were not taken in a conflict. */
   private async offerAside(): Promise<void> {
-    const found = await listAside(this.dataset.saveUrl ?? "").catch(() => []);
+    const found = await listAside(this.key()).catch(() => []);
     if (!found.length) return;
     const [newest] = found;
     const open = (): void => {
@@ -458,8 +468,8 @@ class PostEditor extends HTMLElement implements Page {
   /** A new post that never reached the server, because the tab was closed before. */
   private async offerNew(): Promise<void> {
     if (this.saving.machine.version !== NEW) return;
-    const found = await listNew().catch(() => []);
-    for (const each of found.filter(({ key }) => key !== this.dataset.saveUrl)) {
+    const found = await listNew(this.dataset.owner ?? "").catch(() => []);
+    for (const each of found.filter(({ key }) => key !== this.key())) {
       const title = each.mine.fields.title || blocks(each.mine.content_json)[0]?.slice(0, 60) || "Untitled";
       this.notice("info", `“${title}” was never sent. It is kept on this device.`, each.key, [
         button("Open it", () => location.assign(each.page)),
@@ -472,16 +482,6 @@ class PostEditor extends HTMLElement implements Page {
     this.conflict = null;
     this.form.classList.remove("is-in-conflict");
     this.editor.commands.focus();
-  }
-
-  private async renewed(): Promise<void> {
-    try {
-      const answer = await fetch(this.dataset.tokenUrl ?? "", { headers: { accept: "application/json" } });
-      const { form_token: token } = (await answer.json()) as { form_token?: string };
-      if (token) this.setToken(token);
-    } catch {
-      // The save says what is wrong.
-    }
   }
 
   private showProblems(problems: Readonly<Record<string, string>>): void {

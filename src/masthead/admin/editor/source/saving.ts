@@ -17,6 +17,8 @@ export interface Page {
   notKept(reason: string): void;
   /** The token of the page's forms, after another sign-in. */
   setToken(token: string): void;
+  /** With every call to the admin: the page's token, and the site and account that it is made for. */
+  headers(): Record<string, string>;
   token(): string;
   otherTab(message: TabMessage): void;
 }
@@ -39,6 +41,8 @@ export class Saving {
 
   constructor(
     private readonly page: Page,
+    /** Under which the text is in the browser's store. */
+    private readonly key: string,
     private readonly saveUrl: string,
     private readonly tokenUrl: string,
     version: string,
@@ -60,7 +64,7 @@ export class Saving {
 
   /** What this browser still has of the text from before, if the server lacks it. */
   async unsent(opened: Snapshot): Promise<{ mine: Snapshot; at: string; isOlder: boolean } | null> {
-    const kept = await findKept(this.saveUrl).catch(() => undefined);
+    const kept = await findKept(this.key).catch(() => undefined);
     if (!kept || fingerprint(kept.mine) === fingerprint(opened)) return null;
     const isOlder = kept.version !== this.machine.version && !kept.sent.includes(print(opened));
     return { mine: kept.mine, at: kept.at, isOlder };
@@ -86,12 +90,12 @@ export class Saving {
   /** Sets the author's version aside; the page is opened anew with the other one. */
   async takeTheirs(): Promise<void> {
     const { theirs } = this.machine;
-    await setAside(this.saveUrl, this.page.snapshot());
+    await setAside(this.key, this.page.snapshot());
     // Theirs is the live text: what was typed into a copy of it is discarded there too.
     if (theirs?.is_live) await this.call({ version: theirs.version, discards: true });
     this.machine = { ...this.machine, phase: "clean" };
     await this.storing;
-    await forget(this.saveUrl);
+    await forget(this.key);
   }
 
   private settle(): void {
@@ -114,7 +118,7 @@ export class Saving {
       case "keep":
         return this.keepNow();
       case "forget":
-        this.storing = this.storing.then(() => forget(this.saveUrl)).catch(() => undefined);
+        this.storing = this.storing.then(() => forget(this.key)).catch(() => undefined);
         return;
       case "send":
         return void this.send(effect.version, effect.replaces);
@@ -144,7 +148,7 @@ export class Saving {
   private keepNow(): void {
     if (this.machine.phase === "clean") return;
     const kept = {
-      key: this.saveUrl,
+      key: this.key,
       version: this.machine.version,
       page: location.pathname + location.search,
       at: new Date().toISOString(),
@@ -175,11 +179,7 @@ export class Saving {
     try {
       const answer = await fetch(this.saveUrl, {
         method: "POST",
-        headers: {
-          "content-type": "application/json",
-          accept: "application/json",
-          "x-form-token": this.page.token(),
-        },
+        headers: { "content-type": "application/json", ...this.page.headers() },
         body: JSON.stringify(content),
         signal: AbortSignal.timeout(ANSWER_WITHIN),
       });
@@ -191,9 +191,9 @@ export class Saving {
   }
 
   /** After a sign-in in another tab the page's token is no longer valid. */
-  private async renewToken(): Promise<boolean> {
+  async renewToken(): Promise<boolean> {
     try {
-      const answer = await fetch(this.tokenUrl, { headers: { accept: "application/json" } });
+      const answer = await fetch(this.tokenUrl, { headers: this.page.headers() });
       const { form_token: token } = (await answer.json()) as { form_token?: string };
       if (!answer.ok || !token || token === this.page.token()) return false;
       this.page.setToken(token);

@@ -17,7 +17,7 @@ export function printOf(title: string, fields: Record<string, string>, document:
 }
 
 export interface Kept {
-  /** Which text: the address that it is saved at. */
+  /** Which text, of which site and account. */
   key: string;
   /** The version on the server that it grew from. */
   version: string;
@@ -81,10 +81,15 @@ export async function findKept(key: string): Promise<Kept | undefined> {
   return run<Kept>(KEPT, "readonly", (store) => store.get(key) as IDBRequest<Kept>);
 }
 
-/** Texts that never reached a server. */
-export async function listNew(): Promise<Kept[]> {
+/** A text is offered only to the account that wrote it, in the site that it was written for. */
+export function keyOf(owner: string, saveUrl: string): string {
+  return `${owner} ${saveUrl}`;
+}
+
+/** The owner's texts that never reached a server. */
+export async function listNew(owner: string): Promise<Kept[]> {
   const all = await run<Kept[]>(KEPT, "readonly", (store) => store.getAll() as IDBRequest<Kept[]>);
-  return (all ?? []).filter((each) => each.version === NEW);
+  return (all ?? []).filter((each) => each.version === NEW && each.key.startsWith(keyOf(owner, "")));
 }
 
 export async function forget(key: string): Promise<void> {
