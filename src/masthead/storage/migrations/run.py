@@ -7,6 +7,7 @@ as one script. So no second driver is needed, and a migration must consist of pl
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import StringIO
@@ -26,6 +27,7 @@ from masthead.storage.migrate import NewerDatabase
 
 VERSIONS = Path(__file__).parent / "versions"
 _LOCK_SECONDS = 60
+_WAL_RETRY_SECONDS = 0.02
 """How long a start waits for another process that is migrating the same file."""
 
 
@@ -80,11 +82,24 @@ def sqlite_connection(path: Path) -> Iterator[Connection]:
 def _open(path: Path) -> sqlite3.Connection:
     private_files.create(path)
     connection = sqlite3.connect(path, isolation_level=None, timeout=_LOCK_SECONDS)
-    connection.execute("PRAGMA journal_mode = WAL")
+    _use_wal(connection)
     connection.execute("PRAGMA synchronous = FULL")
     # When a table is rewritten, its old content is overwritten.
     connection.execute("PRAGMA secure_delete = ON")
     return connection
+
+
+def _use_wal(connection: sqlite3.Connection) -> None:
+    """SQLite refuses this change at once while another process makes it, whatever the timeout."""
+    deadline = time.monotonic() + _LOCK_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+            time.sleep(_WAL_RETRY_SECONDS)
 
 
 def _begin(connection: Connection) -> None:
