@@ -26,6 +26,9 @@ from tests.world import PASSWORD, Account, RunningClock, TenantWorld, World, ope
 from masthead.caller import system
 from masthead.identity.tenants import superusers
 
+# A busy machine takes its time.
+expect.set_options(timeout=30_000)
+
 pytestmark = [
     pytest.mark.skipif(
         CHROMIUM is None,

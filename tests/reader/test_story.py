@@ -18,6 +18,9 @@ from masthead.members.collection import blog_members
 from masthead.members.unsubscribe import Unsubscribe
 from masthead.records.collection import Record
 
+# A busy machine takes its time.
+expect.set_options(timeout=30_000)
+
 pytestmark = [
     pytest.mark.skipif(
         CHROMIUM is None,

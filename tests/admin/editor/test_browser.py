@@ -31,6 +31,9 @@ CHROMIUM = (
 AXE = CLIENTS / "node_modules" / "axe-core" / "axe.min.js"
 PASTES = Path(__file__).parent / "pastes"
 
+# A busy machine takes its time.
+expect.set_options(timeout=30_000)
+
 pytestmark = [
     pytest.mark.skipif(
         CHROMIUM is None,
