@@ -47,7 +47,7 @@ TIDE_MILL = _block(
     _block("heading", "What it would take", level=2),
     _block(
         "paragraph",
-        "A sluice, forty oak paddles, and somebody who is awake at both high waters. The estimate "
+        "A sluice, forty oak paddles, and a miller who is awake at both high waters. The estimate "
         "is pinned to the door, under a photograph of the last miller, who looks unconvinced.",
     ),
     _block("heading", "To ask on Tuesday", level=2),

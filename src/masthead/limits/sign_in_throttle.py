@@ -101,9 +101,16 @@ class Attempt:
 
 
 class LoginThrottle:
-    def __init__(self, database: Database, now: clock.Clock = clock.now) -> None:
+    def __init__(
+        self,
+        database: Database,
+        now: clock.Clock = clock.now,
+        *,
+        links_per_tenant: int = LINKS_PER_TENANT,
+    ) -> None:
         self._database = database
         self._clock = now
+        self._links_per_tenant = links_per_tenant
         t = login_attempts.c
         key = (t.tenant_id == "", t.subject == sa.bindparam("subject"))
         self._end_window = database.compile(
@@ -210,7 +217,7 @@ class LoginThrottle:
         async with self._database.transaction(EVERY_TENANT) as tx:
             wait = await self._count(tx, network, LINKS_PER_NETWORK, LONG_WINDOW)
             # A network that is refused does not use up what the others have.
-            busy = 0 if wait else await self._count(tx, site, LINKS_PER_TENANT, LONG_WINDOW)
+            busy = 0 if wait else await self._count(tx, site, self._links_per_tenant, LONG_WINDOW)
             is_enough = bool(wait or busy) or await self._count(tx, email, LINKS_PER_ADDRESS)
         if wait or busy:
             raise RateLimited(wait or busy, WAIT_FOR_LINK if wait else SITE_IS_BUSY)
