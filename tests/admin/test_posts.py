@@ -9,7 +9,7 @@ import pytest
 from tests.admin.visitor import Visitor, hidden_in, staff
 from tests.world import TenantWorld
 
-from masthead.admin.pages.posts import PER_PAGE
+from masthead.admin.lists import PER_PAGE
 from masthead.caller import system
 
 HTMX = {"hx-request": "true"}

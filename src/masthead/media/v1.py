@@ -11,7 +11,8 @@ from masthead.media.upload import StoredFile, stored_file
 from masthead.records.collection import Record
 from masthead.records.engine import Page
 from masthead.records.filter.ast import Comparison, Expression, Identifier, Literal
-from masthead.web.v1.call import Call, equals
+from masthead.records.filter.conditions import equals
+from masthead.web.v1.call import Call
 from masthead.web.v1.parameters import Parameter
 from masthead.web.v1.routes import delete, get, list_of, post
 from masthead.web.v1.schema import Body, View

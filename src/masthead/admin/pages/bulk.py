@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from masthead.admin.endpoint import Answer, Moved, Shown
-from masthead.admin.pages.posts import FIELDS, Filters
+from masthead.admin.lists import cursor_of
+from masthead.admin.pages.posts import FIELDS, PostFilters
 from masthead.admin.request import AdminRequest
 from masthead.errors import BadRequest, Invalid, NotFound
 from masthead.posts.collection import posts
@@ -33,7 +34,7 @@ _STATUS = {"publish": PUBLISHED, "unpublish": DRAFT}
 
 async def change_selected(request: AdminRequest) -> Answer:
     form = request.form
-    filters = Filters.of(form)
+    filters = PostFilters.of(form)
     action = form.get("action", "")
     if action not in DONE:
         raise BadRequest("Choose what to do with the selected posts.")
@@ -59,24 +60,25 @@ def _ticked(request: AdminRequest) -> Iterator[str]:
     return (name.removeprefix(SELECT) for name in request.form if name.startswith(SELECT))
 
 
-async def _matching(request: AdminRequest, filters: Filters) -> list[str]:
+async def _matching(request: AdminRequest, filters: PostFilters) -> list[str]:
     """The ids of all posts that the list shows on its pages."""
     found: list[str] = []
     after: tuple[str, str] | None = None
-    beginning = replace(filters.wanted(request.caller), names=FIELDS, skip_total=True)
+    listing = filters.listing(request.caller, FIELDS)
+    beginning = replace(listing.wanted, skip_total=True)
     while len(found) < MAX_POSTS:
         wanted = replace(beginning, per_page=min(1_000, MAX_POSTS - len(found)), after=after)
         page = await request.records.page(request.caller, posts, wanted)
         if not page.items:
             break
         found += [each["id"] for each in page.items]
-        after = filters.position(request.caller, page.items[-1])
+        after = cursor_of(listing.mark(page.items[-1]))
     return found
 
 
 def _question(
     request: AdminRequest,
-    filters: Filters,
+    filters: PostFilters,
     action: str,
     chosen: Sequence[str],
     *,

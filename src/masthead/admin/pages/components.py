@@ -5,7 +5,7 @@ from __future__ import annotations
 from masthead.admin.charts import Day, bar_chart
 from masthead.admin.endpoint import Answer, Shown
 from masthead.admin.forms import Choice, Widget
-from masthead.admin.pages.posts import Pager
+from masthead.admin.lists import Pager
 from masthead.admin.request import AdminRequest
 
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from masthead import clock
 from masthead.admin.endpoint import Answer, Shown
-from masthead.admin.pages.posts import ADDRESS, READERS, SCHEDULED, Filters
+from masthead.admin.pages.posts import ADDRESS, READERS, SCHEDULED, PostFilters
 from masthead.admin.request import AdminRequest
 from masthead.caller import Caller, Kind
 from masthead.comments.collection import comments
@@ -17,8 +17,8 @@ from masthead.posts.site import AUTHOR_LIST, PUBLISHED_LIST
 from masthead.records.collection import Collection, Record
 from masthead.records.engine import ListRequest
 from masthead.records.filter.ast import Comparison, Expression, Identifier, Literal, Macro
+from masthead.records.filter.conditions import all_of, equals, newer
 from masthead.records.read.query import access_of
-from masthead.web.v1.call import all_of, equals, newer
 from masthead.webhooks.collection import DEAD, webhook_deliveries, webhook_subscriptions
 
 DRAFTS = 4
@@ -78,15 +78,15 @@ async def home(request: AdminRequest) -> Answer:
 
 
 async def _drafts(request: AdminRequest) -> list[Record]:
-    wanted = Filters(status="draft").condition(request.caller)
+    wanted = PostFilters(status="draft").condition(request.caller)
     # An author's are read from the index of authors, which has the order of creation.
     sort = "" if request.caller.kind is Kind.AUTHOR else "-updated"
     return await _posts(request, ListRequest(per_page=DRAFTS, filter=wanted, sort=sort))
 
 
 async def _scheduled(request: AdminRequest) -> list[Record]:
-    wanted = Filters(status=SCHEDULED).wanted(request.caller)
-    return await _posts(request, replace(wanted, per_page=SOON))
+    listing = PostFilters(status=SCHEDULED).listing(request.caller, _FIELDS)
+    return await _posts(request, replace(listing.wanted, per_page=SOON))
 
 
 async def _latest(request: AdminRequest) -> list[Record]:

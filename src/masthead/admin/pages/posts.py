@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from urllib.parse import urlencode
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
-from masthead import clock, ids
+from masthead import clock
 from masthead.admin.endpoint import Answer, Moved, Shown
+from masthead.admin.lists import Filters, Listing, Option, options, read_page
 from masthead.admin.pages.people import staff_names
 from masthead.admin.request import AdminRequest
 from masthead.caller import Caller, Kind
@@ -16,11 +17,10 @@ from masthead.posts.site import SCHEDULED_LIST
 from masthead.records.collection import Record
 from masthead.records.engine import ListRequest, Page
 from masthead.records.filter.ast import Expression
+from masthead.records.filter.conditions import all_of, equals, has_item
 from masthead.records.write.publication import PUBLISHED
-from masthead.web.v1.call import all_of, equals, has_item
 
 ADDRESS = "/admin/posts"
-PER_PAGE = 20
 MAX_TAGS = 200
 """In the filter: the most used ones."""
 
@@ -33,7 +33,6 @@ ORDERS = {
     "title": "title",
     "-title": "-title",
 }
-_MAX_DIGITS = 9
 _DEFAULT_ORDER = "-changed"
 FIELDS = frozenset(
     {
@@ -44,8 +43,13 @@ FIELDS = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Filters:
-    """What a list shows; every field is a parameter of its address."""
+class PostFilters(Filters):
+    address: ClassVar[str] = ADDRESS
+    choices: ClassVar[Mapping[str, Container[str]]] = {
+        "status": STATUSES,
+        "visibility": READERS,
+        "sort": ORDERS.keys() - {_DEFAULT_ORDER},
+    }
 
     q: str = ""
     status: str = ""
@@ -53,17 +57,6 @@ class Filters:
     tag: str = ""
     author: str = ""
     sort: str = ""
-
-    @classmethod
-    def of(cls, query: Mapping[str, str]) -> Filters:
-        """An unknown value is no filter."""
-        found = cls(**{each.name: query.get(each.name, "").strip() for each in fields(cls)})
-        return replace(
-            found,
-            status=found.status if found.status in STATUSES else "",
-            visibility=found.visibility if found.visibility in READERS else "",
-            sort=found.sort if found.sort in ORDERS and found.sort != _DEFAULT_ORDER else "",
-        )
 
     @property
     def order(self) -> str:
@@ -82,19 +75,6 @@ class Filters:
         is_uncounted = (self.tag and self.visibility) or self.status == SCHEDULED
         return not (self.q or is_of_author or is_uncounted)
 
-    @property
-    def is_narrow(self) -> bool:
-        return bool(self.q or self.status or self.visibility or self.tag or self.author)
-
-    def parameters(self) -> dict[str, str]:
-        return {
-            each.name: getattr(self, each.name) for each in fields(self) if getattr(self, each.name)
-        }
-
-    def url(self, **more: str | int) -> str:
-        query = urlencode(self.parameters() | {name: str(value) for name, value in more.items()})
-        return f"{ADDRESS}?{query}" if query else ADDRESS
-
     def sorted_by(self, name: str) -> str:
         """The address of the same list in the order of a column, the other way round if it has it
         already. Titles begin with A, dates with the newest."""
@@ -102,26 +82,19 @@ class Filters:
         wanted = second if self.order == first else first
         return replace(self, sort="" if wanted == _DEFAULT_ORDER else wanted).url()
 
-    def wanted(self, caller: Caller) -> ListRequest:
-        """The list from its beginning, with all fields."""
+    def listing(self, caller: Caller, names: frozenset[str]) -> Listing:
         condition = self.condition(caller)
+        wanted = ListRequest(
+            filter=condition, search=self.q, names=names, skip_total=not self.has_total(caller)
+        )
         if self.q:
-            return ListRequest(filter=condition, search=self.q)
+            return Listing(posts, wanted, self.url)
         if self.status == SCHEDULED:
             # `created` is the position in a listing: here the time of publication.
-            listing = (SCHEDULED_LIST, "")
-            return ListRequest(filter=condition, listing=listing, sort="created")
+            wanted = replace(wanted, listing=(SCHEDULED_LIST, ""), sort="created")
+            return Listing(posts, wanted, self.url, by="scheduled_for")
         sort = ORDERS[self.order] if self.has_orders(caller) else "-created"
-        return ListRequest(filter=condition, sort=sort)
-
-    def position(self, caller: Caller, post: Record) -> tuple[str, str]:
-        """Where the list goes on after a post."""
-        by = "created"
-        if self.status == SCHEDULED and not self.q:
-            by = "scheduled_for"
-        elif self.has_orders(caller):
-            by = ORDERS[self.order].lstrip("-")
-        return post[by], post["id"]
+        return Listing(posts, replace(wanted, sort=sort), self.url, by=sort.lstrip("-"))
 
     def condition(self, caller: Caller) -> Expression | str:
         conditions: list[Expression] = []
@@ -151,25 +124,9 @@ class Row:
     changed_at: str
 
 
-@dataclass(frozen=True, slots=True)
-class Pager:
-    first: int
-    last: int
-    total: int
-    """-1 where nobody has counted."""
-    newer: str = ""
-    older: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Option:
-    value: str
-    label: str
-
-
 async def posts_list(request: AdminRequest) -> Answer:
-    filters = Filters.of(request.query)
-    page = await _page(request, filters)
+    filters = PostFilters.of(request.query)
+    page = await read_page(request, filters.listing(request.caller, FIELDS))
     if page is None:
         return Moved(filters.url())
     items, pager = page
@@ -184,79 +141,12 @@ async def posts_list(request: AdminRequest) -> Answer:
         "rows": [row_of(request, each, names) for each in items],
         "pager": pager,
         "total": total,
-        "statuses": _options(STATUSES),
-        "readers": _options(READERS),
+        "statuses": options(STATUSES),
+        "readers": options(READERS),
         "tags": await _tags(request, filters.tag),
-        "authors": _options(dict(sorted(names.items(), key=lambda each: each[1].casefold()))),
+        "authors": options(dict(sorted(names.items(), key=lambda each: each[1].casefold()))),
     }
     return Shown("posts/list.html", "Posts", values, fragment="posts/_list.html")
-
-
-async def _page(request: AdminRequest, filters: Filters) -> tuple[list[Record], Pager] | None:
-    """None where the first page is meant: there is less than a page before the cursor."""
-    before = cursor_of(request.query.get("before", ""))
-    after = cursor_of(request.query.get("after", ""))
-    caller = request.caller
-    is_backwards = before is not None and not filters.q
-    wanted = filters.wanted(caller)
-    wanted = replace(
-        wanted,
-        per_page=PER_PAGE + 1,
-        sort=_reversed(wanted.sort) if is_backwards else wanted.sort,
-        after=before if is_backwards else after,
-        names=FIELDS,
-        skip_total=not filters.has_total(caller),
-    )
-    found = await _read(request, wanted)
-    items, has_more = found.items[:PER_PAGE], len(found.items) > PER_PAGE
-    if is_backwards:
-        if not has_more:
-            return None
-        items.reverse()
-    first = _first(request, found.total, len(items), is_at_start=before is None and after is None)
-    at = [_mark(filters.position(caller, each)) for each in (*items[:1], *items[-1:])]
-    return items, _pager(filters, at, len(items), first, found.total, has_more or is_backwards)
-
-
-def _pager(
-    filters: Filters, at: list[str], count: int, first: int, total: int, has_older: bool
-) -> Pager:
-    """`at` are the positions of the first and the last of so many rows."""
-    if not count:
-        return Pager(0, 0, total)
-    newer = older = ""
-    if has_older:
-        older = filters.url(after=at[1], at=first + count)
-    if first > 1 and not filters.q:
-        newer = filters.url(before=at[0], at=max(first - PER_PAGE, 1))
-    elif first > 1:
-        # A search knows only the way from new to old.
-        newer = filters.url()
-    return Pager(first, first + count - 1, total, newer, older)
-
-
-def _first(request: AdminRequest, total: int, count: int, *, is_at_start: bool) -> int:
-    """The number of the first row. It is in the address: a cursor alone does not know it."""
-    given = request.query.get("at", "")
-    if is_at_start or not given.isdecimal() or len(given) > _MAX_DIGITS:
-        return 1
-    number = max(int(given), 1)
-    return number if total < 0 else min(number, max(total - count + 1, 1))
-
-
-def _reversed(sort: str) -> str:
-    return sort[1:] if sort.startswith("-") else f"-{sort}"
-
-
-def _mark(position: tuple[str, str]) -> str:
-    return "~".join(position)
-
-
-def cursor_of(text: str) -> tuple[str, str] | None:
-    value, mark, record_id = text.rpartition("~")
-    # PostgreSQL would refuse NUL as a parameter.
-    is_one = mark and ids.is_id(record_id) and "\0" not in value
-    return (value, record_id) if is_one else None
 
 
 async def _read(request: AdminRequest, wanted: ListRequest) -> Page:
@@ -285,10 +175,6 @@ def status_of(request: AdminRequest, post: Record) -> tuple[str, str]:
         moment = request.local(at)
         return "info", f"{moment:%a} {moment.day} {moment:%b, %H:%M}"
     return ("good", "Published") if at else ("draft", "Draft")
-
-
-def _options(labels: Mapping[str, str]) -> list[Option]:
-    return [Option(value, label) for value, label in labels.items()]
 
 
 async def _tags(request: AdminRequest, chosen: str) -> Sequence[Option]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from masthead.admin.endpoint import Answer, Moved, Shown
 from masthead.admin.flash import admin_cookie
-from masthead.admin.pages.posts import cursor_of
+from masthead.admin.lists import cursor_of
 from masthead.admin.request import SITE_COOKIE, AdminRequest
 from masthead.caller import Caller, Kind
 from masthead.errors import NotFound

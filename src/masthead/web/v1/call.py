@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,7 +18,8 @@ from masthead.media.images import ImagePool
 from masthead.outbound.client import OutboundClient
 from masthead.records.collection import Collection, Record
 from masthead.records.engine import ListRequest, Page, Records
-from masthead.records.filter.ast import And, Comparison, Expression, Identifier, Literal
+from masthead.records.filter.ast import Expression
+from masthead.records.filter.conditions import all_of
 from masthead.records.write.unit import Unit
 from masthead.storage.objects import ObjectStore
 from masthead.web.multipart import Upload
@@ -130,24 +131,6 @@ class Call:
         await self.records.delete(
             self.caller, collection, self.record_id, expected_version=self.expected_version
         )
-
-
-def equals(name: str, value: str) -> Expression:
-    return Comparison(Identifier((name,)), "=", Literal(value))
-
-
-def newer(name: str, moment: str) -> Expression:
-    return Comparison(Identifier((name,)), ">", Literal(moment))
-
-
-def has_item(name: str, value: str) -> Expression:
-    return Comparison(Identifier((name,)), "?=", Literal(value))
-
-
-def all_of(conditions: Sequence[Expression]) -> Expression | None:
-    if len(conditions) < 2:
-        return conditions[0] if conditions else None
-    return And(tuple(conditions))
 
 
 def apply_view(view: View | None, record: Record) -> Record:
