@@ -7,22 +7,23 @@ from functools import partial
 from starlette.routing import Route
 
 from masthead.admin.calls import ScriptCall
-from masthead.admin.endpoint import AdminPages, Answer, Moved, Shown, Who
+from masthead.admin.endpoint import AdminPages, Answer, Handler, Moved, Shown, Who
 from masthead.admin.pages import (
     account,
     appearance,
     bulk,
     editor,
-    post,
     posts,
     sign_in,
     staff,
     tenants,
+    text,
 )
 from masthead.admin.pages.components import components
 from masthead.admin.pages.home import home
 from masthead.admin.pages.palette import palette
 from masthead.admin.request import AdminRequest
+from masthead.admin.sections import POSTS, Section
 from masthead.errors import NotFound
 from masthead.password_reset.resets import ADMIN_PATH
 
@@ -38,24 +39,9 @@ def admin_routes(pages: AdminPages) -> list[Route]:
         Route(ADMIN_PATH, at(get=sign_in.reset_form, post=sign_in.reset, who=Who.MAILED)),
         Route("/admin/posts", at(get=posts.posts_list)),
         Route("/admin/posts/bulk", at(post=bulk.change_selected)),
-        Route(
-            "/admin/posts/new",
-            at(get=post.new_post_form, post=post.new_post, limit=post.MAX_FORM),
-        ),
-        Route(
-            "/admin/posts/{id}",
-            at("id", get=post.post_form, post=post.save_post, limit=post.MAX_FORM),
-        ),
-        Route(
-            "/admin/posts/{id}/text",
-            call("POST", editor.save_call, "id", limit=editor.MAX_SAVE),
-        ),
+        *_texts(pages, POSTS),
         Route("/admin/form-token", call("GET", editor.token_call)),
         Route("/admin/markdown", call("POST", editor.markdown_call, limit=editor.MAX_MARKDOWN)),
-        Route(
-            "/admin/posts/{id}/delete",
-            at("id", get=post.delete_form, post=post.delete_post),
-        ),
         Route(
             "/admin/account", at(get=account.account_page, post=account.save_profile, anywhere=True)
         ),
@@ -75,6 +61,30 @@ def admin_routes(pages: AdminPages) -> list[Route]:
         Route("/admin/components", at(get=components, who=operators)),
         # Last, because the first route that matches is taken.
         Route("/admin/{rest:path}", at(get=_nothing, anywhere=True)),
+    ]
+
+
+def _texts(pages: AdminPages, section: Section) -> list[Route]:
+    """Those of one text, new or stored."""
+    at, address = pages.at, section.address
+
+    def of(handler: Handler) -> Handler:
+        return partial(handler, section)
+
+    save = ScriptCall(
+        pages.services, "POST", partial(editor.save_call, section), "id", limit=editor.MAX_SAVE
+    )
+    return [
+        Route(
+            f"{address}/new",
+            at(get=of(text.new_form), post=of(text.create), limit=text.MAX_FORM),
+        ),
+        Route(
+            f"{address}/{{id}}",
+            at("id", get=of(text.form), post=of(text.save), limit=text.MAX_FORM),
+        ),
+        Route(f"{address}/{{id}}/text", save),
+        Route(f"{address}/{{id}}/delete", at("id", get=of(text.delete_form), post=of(text.delete))),
     ]
 
 

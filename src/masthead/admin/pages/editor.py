@@ -10,12 +10,12 @@ from masthead import clock, ids
 from masthead.admin.calls import JsonAnswer
 from masthead.admin.forms import given_values
 from masthead.admin.pages.people import staff_names
-from masthead.admin.pages.post import NEW, asks_of, empty_post, stored_settings
+from masthead.admin.pages.text import NEW, asks_of, stored_settings
 from masthead.admin.request import AdminRequest
-from masthead.editing.texts import POSTS, Opened, discard_copy, open_text, save_text
+from masthead.admin.sections import Section
+from masthead.editing.texts import Opened, discard_copy, open_text, save_text
 from masthead.errors import BadRequest, Conflict, Invalid
 from masthead.importers.ghost.markdown import render_markdown
-from masthead.posts.collection import posts
 from masthead.posts.content import JSON
 from masthead.posts.opening import opened_document
 from masthead.records.collection import Record
@@ -25,52 +25,60 @@ MAX_MARKDOWN = 512 * 1024
 UNTITLED = "Untitled"
 
 
-async def save_call(request: AdminRequest, body: dict[str, Any], post_id: str) -> JsonAnswer:
+async def save_call(
+    section: Section, request: AdminRequest, body: dict[str, Any], text_id: str
+) -> JsonAnswer:
     version = body.get("version")
     if not isinstance(version, str):
-        raise BadRequest("The save lacks the version of the post. Open the post again.")
+        noun = section.noun
+        raise BadRequest(f"The save lacks the version of the {noun}. Open the {noun} again.")
     try:
         if version == NEW:
-            return _saved(request, await _created(request, post_id, body))
+            return _saved(request, await _created(section, request, text_id, body))
         if body.get("discards") is True:
-            return _saved(request, await _discarded(request, post_id, version))
-        opened = await open_text(request.records, request.caller, POSTS, post_id)
-        given = await _given(request, opened.values, body)
+            return _saved(request, await _discarded(section, request, text_id, version))
+        opened = await open_text(request.records, request.caller, section.kind, text_id)
+        given = await _given(section, request, opened.values, body)
         opened = await save_text(
             request.records,
             request.caller,
-            POSTS,
-            post_id,
+            section.kind,
+            text_id,
             version,
             given,
             replaces_newer=body.get("replaces") is True,
         )
     except Conflict:
-        return await _differs(request, post_id, _form(body))
+        return await _differs(section, request, text_id, _form(body))
     return _saved(request, opened)
 
 
-async def _created(request: AdminRequest, post_id: str, body: Mapping[str, Any]) -> Opened:
-    """The page has chosen the id, so that a save whose answer was lost makes no second post."""
-    given = await _given(request, empty_post(), body)
+async def _created(
+    section: Section, request: AdminRequest, text_id: str, body: Mapping[str, Any]
+) -> Opened:
+    """The page has chosen the id, so that a save whose answer was lost makes no second text."""
+    given = await _given(section, request, section.empty(), body)
     try:
-        await request.records.create(request.caller, posts, {**given, "id": post_id})
+        await request.records.create(request.caller, section.texts, {**given, "id": text_id})
     except Invalid as error:
-        if "id" in error.problems and ids.is_id(post_id):
+        if "id" in error.problems and ids.is_id(text_id):
             raise Conflict from error
         raise
-    return await open_text(request.records, request.caller, POSTS, post_id)
+    return await open_text(request.records, request.caller, section.kind, text_id)
 
 
-async def _discarded(request: AdminRequest, post_id: str, version: str) -> Opened:
-    return await discard_copy(request.records, request.caller, POSTS, post_id, version)
+async def _discarded(section: Section, request: AdminRequest, text_id: str, version: str) -> Opened:
+    return await discard_copy(request.records, request.caller, section.kind, text_id, version)
 
 
-async def _given(request: AdminRequest, stored: Record, body: Mapping[str, Any]) -> dict[str, Any]:
+async def _given(
+    section: Section, request: AdminRequest, stored: Record, body: Mapping[str, Any]
+) -> dict[str, Any]:
     document = body.get("content_json")
     if not isinstance(document, dict) or document.get("type") != "doc":
         raise BadRequest("The save holds no document.")
-    given = given_values(request.caller, posts, await asks_of(request, stored), _form(body))
+    asks = await asks_of(section, request, stored)
+    given = given_values(request.caller, section.texts, asks, _form(body))
     given.pop("content_html", None)
     # A draft may have no title yet.
     given["title"] = given.get("title") or UNTITLED
@@ -89,9 +97,11 @@ def _now(request: AdminRequest) -> str:
     return clock.to_text(request.records.clock())
 
 
-async def _differs(request: AdminRequest, post_id: str, form: Mapping[str, str]) -> JsonAnswer:
+async def _differs(
+    section: Section, request: AdminRequest, text_id: str, form: Mapping[str, str]
+) -> JsonAnswer:
     """What is stored now, for the author to compare with the form that was sent."""
-    opened = await open_text(request.records, request.caller, POSTS, post_id)
+    opened = await open_text(request.records, request.caller, section.kind, text_id)
     # Where the live text was changed after its working copy was begun, the two are in conflict.
     theirs = opened.text if opened.is_outdated or opened.copy is None else opened.values
     changed = opened.text if opened.is_outdated or opened.copy is None else opened.copy
@@ -103,7 +113,7 @@ async def _differs(request: AdminRequest, post_id: str, form: Mapping[str, str])
             "title": theirs["title"],
             "content_json": opening.document if opening else None,
             "content_html": theirs["content_html"],
-            "fields": await stored_settings(request, theirs, form),
+            "fields": await stored_settings(section, request, theirs, form),
             "is_live": opened.is_outdated,
             "by": by,
             "at": changed["updated"],

@@ -7,8 +7,9 @@ from datetime import timedelta
 
 from masthead import clock
 from masthead.admin.endpoint import Answer, Shown
-from masthead.admin.pages.posts import ADDRESS, READERS, SCHEDULED, PostFilters
+from masthead.admin.pages.posts import SCHEDULED, PostFilters
 from masthead.admin.request import AdminRequest
+from masthead.admin.sections import POSTS, READERS
 from masthead.caller import Caller, Kind
 from masthead.comments.collection import comments
 from masthead.importers.collection import FAILED, import_runs
@@ -161,7 +162,7 @@ def _published(request: AdminRequest, post: Record) -> Writing:
 
 
 def _line(request: AdminRequest, post: Record, moment: str, summary: str = "") -> Writing:
-    url = f"{ADDRESS}/{post['id']}"
+    url = POSTS.url(post["id"])
     return Writing(post["title"], url, request.when(moment), moment, summary)
 
 
@@ -171,7 +172,7 @@ def _coming(request: AdminRequest, post: Record) -> Coming:
     is_near = (moment.date() - request.now.date()).days < 7
     return Coming(
         post["title"],
-        f"{ADDRESS}/{post['id']}",
+        POSTS.url(post["id"]),
         at,
         f"{moment:%a}" if is_near else f"{moment.day} {moment:%b}",
         f"{moment:%H:%M}",

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from masthead.admin.endpoint import Answer, Shown
 from masthead.admin.navigation import groups_of
-from masthead.admin.pages.posts import ADDRESS as POSTS
 from masthead.admin.pages.posts import status_of
 from masthead.admin.request import AdminRequest
+from masthead.admin.sections import POSTS
 from masthead.posts.collection import posts
 from masthead.records.engine import ListRequest
 
@@ -30,7 +30,7 @@ async def palette(request: AdminRequest) -> Answer:
 
 
 def _pages(request: AdminRequest, words: str) -> list[Found]:
-    links = [Found("New post", f"{POSTS}/new", "plus", "Action")] if request.site else []
+    links = [Found("New post", f"{POSTS.address}/new", "plus", "Action")] if request.site else []
     for group in groups_of(request):
         links += [Found(each.label, each.url, each.icon, "Page") for each in group.links]
     return [each for each in links if words.casefold() in each.label.casefold()]
@@ -48,6 +48,6 @@ async def _posts(request: AdminRequest, words: str) -> list[Found]:
     )
     page = await request.records.page(request.caller, posts, wanted)
     return [
-        Found(each["title"], f"{POSTS}/{each['id']}", "file-text", status_of(request, each)[1])
+        Found(each["title"], POSTS.url(each["id"]), "file-text", status_of(request, each)[1])
         for each in page.items
     ]

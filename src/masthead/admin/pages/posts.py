@@ -11,6 +11,7 @@ from masthead.admin.endpoint import Answer, Moved, Shown
 from masthead.admin.lists import Filters, Listing, Option, options, read_page
 from masthead.admin.pages.people import staff_names
 from masthead.admin.request import AdminRequest
+from masthead.admin.sections import POSTS, READERS
 from masthead.caller import Caller, Kind
 from masthead.posts.collection import posts
 from masthead.posts.site import SCHEDULED_LIST
@@ -20,11 +21,9 @@ from masthead.records.filter.ast import Expression
 from masthead.records.filter.conditions import all_of, equals, has_item
 from masthead.records.write.publication import PUBLISHED
 
-ADDRESS = "/admin/posts"
 MAX_TAGS = 200
 """In the filter: the most used ones."""
 
-READERS = {"public": "Everyone", "members": "Members", "paid": "Paid"}
 SCHEDULED = "scheduled"
 STATUSES = {"draft": "Draft", SCHEDULED: "Scheduled", "published": "Published"}
 ORDERS = {
@@ -44,7 +43,7 @@ FIELDS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class PostFilters(Filters):
-    address: ClassVar[str] = ADDRESS
+    address: ClassVar[str] = POSTS.address
     choices: ClassVar[Mapping[str, Container[str]]] = {
         "status": STATUSES,
         "visibility": READERS,
@@ -158,7 +157,7 @@ def row_of(request: AdminRequest, post: Record, names: Mapping[str, str]) -> Row
     return Row(
         post["id"],
         post["title"],
-        f"{ADDRESS}/{post['id']}",
+        POSTS.url(post["id"]),
         badge,
         status,
         READERS[post["visibility"]],
@@ -168,10 +167,11 @@ def row_of(request: AdminRequest, post: Record, names: Mapping[str, str]) -> Row
     )
 
 
-def status_of(request: AdminRequest, post: Record) -> tuple[str, str]:
+def status_of(request: AdminRequest, text: Record) -> tuple[str, str]:
     """The kind of badge and its words."""
-    at = post["published_at"] if post["status"] == PUBLISHED else post["scheduled_for"]
-    if at > clock.to_text(request.now) or (at and post["status"] != PUBLISHED):
+    is_published = text["status"] == PUBLISHED
+    at = text["published_at"] if is_published else text.get("scheduled_for", "")
+    if at > clock.to_text(request.now) or (at and not is_published):
         moment = request.local(at)
         return "info", f"{moment:%a} {moment.day} {moment:%b, %H:%M}"
     return ("good", "Published") if at else ("draft", "Draft")

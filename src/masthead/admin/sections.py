@@ -1,0 +1,77 @@
+"""The sections of the admin in which texts are written: addresses, words and fields of each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from masthead.admin.forms import Ask
+from masthead.editing.texts import PAGES as PAGE_TEXTS
+from masthead.editing.texts import POSTS as POST_TEXTS
+from masthead.editing.texts import TextKind
+from masthead.records.collection import Collection, Record
+
+READERS = {"public": "Everyone", "members": "Members", "paid": "Paid"}
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    kind: TextKind
+    label: str
+    """Its name in the navigation."""
+    noun: str
+    """One of its texts, in a sentence."""
+    address: str
+    """Of its list; the pages of a text are below it."""
+    site_prefix: str
+    """What stands before the slug in an address of the reader's site."""
+    asks: tuple[Ask, ...]
+    has_comments: bool = False
+
+    @property
+    def texts(self) -> Collection:
+        return self.kind.texts
+
+    @property
+    def has_authors(self) -> bool:
+        return "authors" in self.texts.by_name
+
+    @property
+    def has_schedule(self) -> bool:
+        return "scheduled_for" in self.texts.by_name
+
+    def url(self, text_id: str) -> str:
+        return f"{self.address}/{text_id}"
+
+    def empty(self) -> Record:
+        values = {each.name: each.default_value() for each in self.texts.fields}
+        return values | {"id": "", "version": 0}
+
+
+def _asks(site_prefix: str, *more: Ask) -> tuple[Ask, ...]:
+    return (
+        Ask("title", "Title"),
+        Ask("content_html", "Text, as HTML", rows=24),
+        Ask("slug", "Address", "Empty: made from the title.", prefix=site_prefix),
+        *more,
+    )
+
+
+POSTS = Section(
+    POST_TEXTS,
+    "Posts",
+    "post",
+    "/admin/posts",
+    "/posts/",
+    _asks(
+        "/posts/",
+        Ask("visibility", "Who may read", choices=READERS),
+        Ask("tags", "Tags", "Separated by commas."),
+        Ask("excerpt", "Excerpt", "Shown in lists and search results.", rows=4),
+        Ask("authors", "Authors", "Nobody: the owner."),
+        Ask("featured_image", "Picture", "The address of a picture, or a path such as /media/…"),
+        Ask("seo_title", "Title for search engines", "Empty: the title."),
+        Ask("seo_description", "Description for search engines", "Empty: the excerpt.", rows=3),
+    ),
+    has_comments=True,
+)
+PAGES = Section(PAGE_TEXTS, "Pages", "page", "/admin/pages", "/", _asks("/"))
