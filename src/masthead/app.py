@@ -255,6 +255,7 @@ def job_runner(parts: Parts) -> JobRunner:
         Chore("sign_ins.sweep", hourly, parts.accounts.sign_ins.sweep),
         Chore("limits.sweep", hourly, parts.limit_store.sweep),
         Chore("idempotency.sweep", hourly, parts.idempotency.sweep),
+        Chore("daily_counts.sweep", timedelta(days=1), partial(_sweep_daily_counts, parts)),
         Chore("webhooks.sweep", hourly, partial(_sweep_webhooks, parts)),
         Chore("carts.abandon", timedelta(minutes=1), partial(mark_abandoned, parts.records)),
         Chore("payments.reconcile", timedelta(days=1), Reconciliation(parts.records, tables).run),
@@ -280,6 +281,10 @@ def job_runner(parts: Parts) -> JobRunner:
 
 async def _sweep_webhooks(parts: Parts) -> None:
     await parts.deliveries.sweep(parts.records.clock())
+
+
+async def _sweep_daily_counts(parts: Parts) -> None:
+    await parts.records.daily.sweep(parts.records.clock())
 
 
 def delivery_worker(parts: Parts) -> DeliveryWorker:

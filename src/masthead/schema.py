@@ -30,6 +30,7 @@ from masthead.payments.tables import payment_inbox, payment_refunds, payment_rep
 from masthead.posts.collection import post_revisions, post_working_copies, posts
 from masthead.privacy.collection import gdpr_requests
 from masthead.records.collection import Registry
+from masthead.records.derived.daily_counts import daily_counts
 from masthead.records.derived.list_items import listed_values
 from masthead.records.search.index import search_queue
 from masthead.records.tables import build_tables, record_counts, tenant_states
@@ -80,6 +81,7 @@ tables = build_tables(registry)
 bookkeeping = (
     tenant_states,
     record_counts,
+    daily_counts,
     listed_values,
     documents,
     search_queue,

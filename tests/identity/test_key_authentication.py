@@ -8,15 +8,19 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from tests.records.test_tenant_cache import TOGETHER, fail_at_commit
 from tests.world import TenantWorld, World
 
 from masthead import clock
-from masthead.caller import Kind
+from masthead.caller import Kind, system
+from masthead.errors import Unavailable
 from masthead.identity.api_keys import api_keys, create_key, generate_key, revoke_key
+from masthead.identity.call_counts import API_CALLS, CallCounts
 from masthead.identity.directory import TenantDirectory
 from masthead.identity.key_authentication import ApiKey, ApiKeys
 from masthead.identity.plans import Plan
 from masthead.records.collection import Collection, Record
+from masthead.records.derived.daily_counts import day_of
 from masthead.records.engine import Records
 from masthead.records.versions import TenantVersions
 from masthead.schema import registry, tables
@@ -233,3 +237,75 @@ async def test_uses_are_written_after_a_while(
         while not await last_used(app, record):
             await asyncio.sleep(0.01)
     await keys.flush()
+
+
+async def calls(app: World, record: Record, *days: timedelta) -> list[int]:
+    """Of a key, and of all keys, on the days that are so far back."""
+    tenant_id = record["tenant_id"]
+    subjects = (record["id"], "")
+    found = await app.parts.records.daily_counts(
+        system(tenant_id), api_keys, [API_CALLS], "0000-00-00", subjects
+    )
+    wanted = [day_of(app.clock() - each) for each in days or (timedelta(),)]
+    return [found[API_CALLS, subject].get(day, 0) for day in wanted for subject in subjects]
+
+
+async def test_calls_are_counted_by_key_and_day(
+    keys: ApiKeys, app: World, tenant: TenantWorld
+) -> None:
+    one, first = await new_key(tenant)
+    other, second = await new_key(tenant)
+    for key in (first, first, second):
+        await keys.authenticate(key)
+    assert await keys.authenticate("mh_live_wrong") is None
+    await keys.flush()
+    assert await calls(app, one) == [2, 3]
+    assert await calls(app, other) == [1, 3]
+    app.clock.advance(days=1)
+    await keys.authenticate(first)
+    await keys.flush()
+    assert await calls(app, one, timedelta(days=1), timedelta()) == [2, 3, 1, 1]
+
+
+async def test_the_calls_that_several_processes_counted_add_up(
+    records: CountingRecords, app: World, tenant: TenantWorld
+) -> None:
+    record, key = await new_key(tenant)
+    processes = [open_keys(records) for _ in range(3)]
+    for each in processes:
+        await each.authenticate(key)
+        await each.authenticate(key)
+    await asyncio.gather(*(each.flush() for each in processes))
+    assert await calls(app, record) == [6, 6]
+
+
+async def test_calls_are_written_without_a_request_that_waits(
+    records: CountingRecords, app: World, tenant: TenantWorld
+) -> None:
+    record, key = await new_key(tenant)
+    keys = open_keys(records, flush_seconds=0.01)
+    await keys.authenticate(key)
+    async with asyncio.timeout(20):
+        while await calls(app, record) != [1, 1]:
+            await asyncio.sleep(0.01)
+    await keys.flush()
+
+
+@TOGETHER
+async def test_calls_whose_commit_failed_are_written_with_the_next_ones(
+    records: CountingRecords, app: World, tenant: TenantWorld
+) -> None:
+    record, _ = await new_key(tenant)
+    counts = CallCounts(records.daily)
+    counts.record(tenant.id, record["id"], app.clock())
+
+    async def fail() -> None:
+        async with records.unit(system(tenant.id)) as unit:
+            await fail_at_commit(unit)
+
+    failed, flushed = await asyncio.gather(fail(), counts.flush(), return_exceptions=True)
+    assert (type(failed), flushed) == (Unavailable, None)
+    assert await calls(app, record) == [0, 0]
+    counts.record(tenant.id, record["id"], app.clock())
+    await counts.flush()
+    assert await calls(app, record) == [2, 2]

@@ -13,6 +13,12 @@ from masthead.app import job_runner
 from masthead.caller import system
 from masthead.config.values import RetryPolicy
 from masthead.posts.collection import posts
+from masthead.records.derived.daily_counts import day_of
+from masthead.webhooks.collection import (
+    DELIVERIES_DELIVERED,
+    DELIVERIES_DIED,
+    webhook_deliveries,
+)
 from masthead.webhooks.delivery_log import RETRY_BATCH, DeliveryFilter
 from masthead.webhooks.statements import DROP_BATCH
 
@@ -325,3 +331,20 @@ async def test_the_log_page_by_page(hooks: Hooks) -> None:
         after = (page[-1].created, page[-1].id)
     assert seen == [each.id for each in await hooks.deliveries()]
     assert len(seen) == 4
+
+
+async def test_ended_deliveries_are_counted_by_day(hooks: Hooks) -> None:
+    await hooks.subscribe()
+    await hooks.tenant.post()
+    await hooks.tenant.post()
+    await hooks.deliver()
+    first = day_of(hooks.clock())
+    hooks.clock.advance(days=1)
+    hooks.receiver.default = answer(500)
+    await exhaust(hooks, B, 1)
+    metrics = [DELIVERIES_DELIVERED, DELIVERIES_DIED]
+    found = await hooks.world.parts.records.daily_counts(
+        system(hooks.tenant.id), webhook_deliveries, metrics, "0000-00-00"
+    )
+    assert found[DELIVERIES_DELIVERED, ""] == {first: 2}
+    assert found[DELIVERIES_DIED, ""] == {day_of(hooks.clock()): 1}

@@ -12,8 +12,10 @@ from datetime import datetime, timedelta
 from masthead import clock
 from masthead.caller import Caller, Kind
 from masthead.identity.api_keys import api_keys, hash_key, is_well_formed
+from masthead.identity.call_counts import CallCounts
+from masthead.identity.delayed_writes import FLUSH_SECONDS
 from masthead.identity.directory import Tenant, TenantDirectory
-from masthead.identity.last_uses import FLUSH_SECONDS, LastUses
+from masthead.identity.last_uses import LastUses
 from masthead.identity.scopes import granted
 from masthead.ids import TenantId
 from masthead.records.engine import Records
@@ -56,19 +58,22 @@ class ApiKeys:
         self._uses = LastUses(
             records.database, api_keys.name, "last_used_at", USE_INTERVAL, flush_seconds
         )
+        self._calls = CallCounts(records.daily, flush_seconds)
 
     async def authenticate(self, key: str) -> ApiKey | None:
-        """The key if it exists and is valid. Its use is recorded, and written later."""
+        """The key if it exists and is valid. Its use is counted, and written later."""
         found = await self._look_up(key) if key.isascii() else None
         now = self._records.clock()
         if found is None or not found.is_valid(now):
             return None
         self._uses.record(found.tenant.id, found.id, now)
+        self._calls.record(found.tenant.id, found.id, now)
         return found
 
     async def flush(self) -> None:
         """Writes recorded uses. Called before the database is closed."""
         await self._uses.flush()
+        await self._calls.flush()
 
     async def _look_up(self, key: str) -> ApiKey | None:
         key_hash = hash_key(key)

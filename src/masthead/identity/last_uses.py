@@ -5,7 +5,6 @@ Bypasses the engine: the tenant's caches stay valid, and there is no event.
 
 from __future__ import annotations
 
-import asyncio
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -14,10 +13,10 @@ import structlog
 
 from masthead import clock
 from masthead.errors import Unavailable
+from masthead.identity.delayed_writes import FLUSH_SECONDS, DelayedWrites
 from masthead.storage.database import EVERY_TENANT, Database
 
 MAX_CACHED = 20_000
-FLUSH_SECONDS = 5.0
 
 log = structlog.get_logger()
 
@@ -36,11 +35,9 @@ class LastUses:
         self._database = database
         self._table = table
         self._interval = interval
-        self._flush_seconds = flush_seconds
         self._recorded: dict[tuple[str, str], datetime] = {}
         self._pending: dict[tuple[str, str], datetime] = {}
-        self._timer: asyncio.TimerHandle | None = None
-        self._writing: asyncio.Task[None] | None = None
+        self._writes = DelayedWrites(self._write_uses, flush_seconds)
         self._write = database.compile(_record_use(table, column))
 
     def record(self, tenant_id: str, row_id: str, now: datetime) -> None:
@@ -51,25 +48,12 @@ class LastUses:
         if len(self._recorded) >= MAX_CACHED:
             self._recorded.clear()
         self._recorded[name] = self._pending[name] = now
-        if self._timer is None:
-            loop = asyncio.get_running_loop()
-            self._timer = loop.call_later(self._flush_seconds, self._start_writing)
+        self._writes.schedule()
 
     async def flush(self) -> None:
-        """Writes recorded uses. Called before the database is closed."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        if self._writing is not None:
-            await self._writing
-        await self._flush()
+        await self._writes.finish()
 
-    def _start_writing(self) -> None:
-        self._timer = None
-        if self._writing is None or self._writing.done():
-            self._writing = asyncio.create_task(self._flush())
-
-    async def _flush(self) -> None:
+    async def _write_uses(self) -> None:
         uses, self._pending = self._pending, {}
         if not uses:
             return

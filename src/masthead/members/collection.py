@@ -7,11 +7,22 @@ from typing import Any
 
 from masthead.caller import Audience
 from masthead.records.accounts import ACCOUNT_FIELDS, COMMENT_MAILS_OFF
-from masthead.records.collection import Change, Collection, Counter, Event, Index, Record, Rules
+from masthead.records.collection import (
+    Change,
+    Collection,
+    Counter,
+    Event,
+    Index,
+    Record,
+    Rules,
+    Tally,
+)
+from masthead.records.derived.daily_counts import day_of
 from masthead.records.fields.base import Access
 from masthead.records.fields.text import Email, Text
 from masthead.records.fields.values import Flag, Select
 
+MEMBERS_JOINED, MEMBERS_LEFT = "members.joined", "members.left"
 SELF = "@request.auth.collectionName = 'blog_members' && @request.auth.id = id"
 
 
@@ -55,6 +66,13 @@ def _has_unsubscribed(change: Change) -> bool:
     return is_subscribed(change.old) and not is_subscribed(change.new)
 
 
+def member_tallies(change: Change, now: str) -> Iterator[Tally]:
+    if change.old is None:
+        yield Tally(MEMBERS_JOINED, day_of(change.record["created"]))
+    elif change.new is None:
+        yield Tally(MEMBERS_LEFT, day_of(now))
+
+
 blog_members = Collection(
     "blog_members",
     (
@@ -79,6 +97,7 @@ blog_members = Collection(
     is_identity=True,
     events=member_events,
     counters=(Counter(by=("tier",)),),
+    tallies=member_tallies,
     indexes=(
         Index(("tier", "created", "id")),
         Index(("payment_customer_id",), skip_empty="payment_customer_id"),

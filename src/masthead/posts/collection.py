@@ -23,7 +23,9 @@ from masthead.records.collection import (
     Save,
     Searched,
     Snapshot,
+    Tally,
 )
+from masthead.records.derived.daily_counts import day_of
 from masthead.records.fields.documents import Json, TextList
 from masthead.records.fields.relation_list import RelationList
 from masthead.records.fields.text import Slug, Text, Url
@@ -53,6 +55,7 @@ PUBLIC = (
 
 
 OWN = "authors ?= @request.auth.id"
+POSTS_PUBLISHED = "posts.published"
 
 
 def before_save(save: Save) -> Mapping[str, Any]:
@@ -119,6 +122,22 @@ def post_jobs(change: Change) -> Iterator[Later]:
             yield Later("site.redirect", {"old": old, "new": new})
 
 
+def post_tallies(change: Change, _: str) -> Iterator[Tally]:
+    """Published posts by the day of their publication, of the site and of each author: an import
+    counts on the days of its posts, and a post that is taken back counts no more."""
+    before, after = _published_days(change.old), _published_days(change.new)
+    for day, subject in before - after:
+        yield Tally(POSTS_PUBLISHED, day, subject, -1)
+    for day, subject in after - before:
+        yield Tally(POSTS_PUBLISHED, day, subject)
+
+
+def _published_days(post: Record | None) -> set[tuple[str, str]]:
+    if post is None or post["status"] != PUBLISHED:
+        return set()
+    return {(day_of(post["published_at"]), each) for each in ("", *post["authors"])}
+
+
 def share_file(tenant_id: str, post_id: str) -> str:
     """The key beside which the post's share picture is stored. There is no file of that key."""
     return file_key(tenant_id, posts, post_id, "share")
@@ -171,6 +190,7 @@ posts = Collection(
         Counter(by=("status", "visibility"), late="published_at"),
         Counter(by=("status",), each="tags"),
     ),
+    tallies=post_tallies,
     indexes=(
         # The public list reads only the first index, on every page; the second holds the few posts
         # that are scheduled.

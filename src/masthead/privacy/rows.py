@@ -38,6 +38,7 @@ NOT_SEARCHED = (
     "search_queue",
     "search_documents",
     "record_counts",
+    "daily_counts",
     "tenant_states",
 )
 """Events are searched one by one; the others are derived from the records."""

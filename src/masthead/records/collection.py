@@ -151,6 +151,17 @@ class Snapshot(NamedTuple):
     """How many with the same value of `by` stay; older ones are deleted."""
 
 
+class Tally(NamedTuple):
+    """What a change adds to the count of a day."""
+
+    metric: str
+    day: str
+    """UTC, as 2026-11-14."""
+    subject: str = ""
+    """Whose count it is; empty for the tenant's own."""
+    number: int = 1
+
+
 @dataclass(frozen=True, slots=True)
 class Counter:
     """A stored total per combination of the named fields' values, so that no list has to count.
@@ -223,6 +234,10 @@ def _no_snapshots(_: Change) -> Iterable[Snapshot]:
     return ()
 
 
+def _no_tallies(_: Change, __: str) -> Iterable[Tally]:
+    return ()
+
+
 def _no_listings(_: Record) -> Iterable[Listing]:
     return ()
 
@@ -270,6 +285,8 @@ class Collection:
     jobs: Callable[[Change], Iterable[Later]] = _no_jobs
     snapshots: Callable[[Change], Iterable[Snapshot]] = _no_snapshots
     counters: tuple[Counter, ...] = (Counter(by=()),)
+    tallies: Callable[[Change, str], Iterable[Tally]] = _no_tallies
+    """What a change adds to the counts of days, given the time of the change."""
     indexes: tuple[Index, ...] = ()
     searchable: tuple[Searched, ...] = ()
     help: str = ""

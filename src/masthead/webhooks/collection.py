@@ -18,6 +18,8 @@ from masthead.records.fields.text import Text, Url
 from masthead.records.fields.values import Date, Number, Select
 
 PENDING, DELIVERED, DEAD, DROPPED = "pending", "delivered", "dead", "dropped"
+DELIVERIES_DELIVERED, DELIVERIES_DIED = "deliveries.delivered", "deliveries.died"
+"""Counted by day, when a delivery ends."""
 
 
 @dataclass(frozen=True, kw_only=True)

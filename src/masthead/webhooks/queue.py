@@ -7,7 +7,7 @@ their ids, so that writers, claims and recordings can't deadlock.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -18,8 +18,16 @@ import sqlalchemy as sa
 from masthead import clock
 from masthead.ids import TenantId
 from masthead.jobs.tables import new_job
+from masthead.records.collection import Tally
+from masthead.records.derived.daily_counts import DailyCounts, day_of
 from masthead.storage.database import EVERY_TENANT, Database, Transaction
-from masthead.webhooks.collection import DEAD, DELIVERED, PENDING
+from masthead.webhooks.collection import (
+    DEAD,
+    DELIVERED,
+    DELIVERIES_DELIVERED,
+    DELIVERIES_DIED,
+    PENDING,
+)
 from masthead.webhooks.delivery_log import DeliveryLog
 from masthead.webhooks.retention import Retention
 from masthead.webhooks.statements import CLAIM_SIZES, DROP_BATCH, QueueStatements
@@ -86,6 +94,10 @@ class DeliveryQueue:
     @cached_property
     def _sql(self) -> QueueStatements:
         return QueueStatements(self._database, self._tables)
+
+    @cached_property
+    def _daily(self) -> DailyCounts:
+        return DailyCounts(self._database)
 
     @cached_property
     def log(self) -> DeliveryLog:
@@ -184,6 +196,7 @@ class DeliveryQueue:
                 if await self._count(tx, key, outcome, disable_after):
                     await self._drop_some(tx, key, outcome.at)
                     disabled.add(key)
+            await self._daily.add(tx, _tallies(results))
         return disabled
 
     async def sweep(self, now: datetime) -> None:
@@ -375,6 +388,15 @@ def _outcomes(results: Iterable[Result]) -> dict[QueueKey, _Outcome]:
         elif result.state == DEAD:
             outcome.failures += 1
     return outcomes
+
+
+def _tallies(results: Iterable[Result]) -> Iterator[tuple[str, Tally]]:
+    """What has ended, by the day of its end."""
+    metrics = {DELIVERED: DELIVERIES_DELIVERED, DEAD: DELIVERIES_DIED}
+    for result in results:
+        if result.state in metrics:
+            tally = Tally(metrics[result.state], day_of(result.at))
+            yield result.delivery.queue_key.tenant_id, tally
 
 
 def _next_due(results: Iterable[Result]) -> dict[QueueKey, str]:

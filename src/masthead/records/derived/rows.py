@@ -1,5 +1,5 @@
 """Rows derived from a record and written in the transaction that changes it: its counters, the
-items of its lists, and its entry in the search queue."""
+counts of days, the items of its lists, and its entry in the search queue."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import sqlalchemy as sa
 
 from masthead.ids import TenantId
 from masthead.records.collection import Change, Collection, Counter, Listing, Record
+from masthead.records.derived.daily_counts import DailyCounts
 from masthead.records.derived.list_items import listed_values
 from masthead.records.search import terms as search_terms
 from masthead.records.search.index import queue_for_indexing, remove_from_queue
@@ -18,13 +19,14 @@ from masthead.storage.database import Database, Transaction
 
 
 class DerivedRows:
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, daily: DailyCounts) -> None:
         compile_ = database.compile
         self._add_to_counter = compile_(
             dialects.upsert_add(
                 record_counts, ("tenant_id", "collection", "counter", "bucket"), "total"
             )
         )
+        self._daily = daily
         self._insert_item = compile_(
             dialects.insert_missing(listed_values, [c.name for c in listed_values.c], ())
         )
@@ -42,6 +44,7 @@ class DerivedRows:
         tx: Transaction,
         tenant_id: TenantId,
         version: int,
+        now: str,
         collection: Collection,
         change: Change,
     ) -> None:
@@ -49,6 +52,7 @@ class DerivedRows:
         record = change.record
         key = _RecordKey(tenant_id, collection.name, record["created"], record["id"])
         await self._update_counters(tx, key, collection, change)
+        await self._daily.add(tx, ((tenant_id, each) for each in collection.tallies(change, now)))
         before, after = collection.listed(change.old), collection.listed(change.new)
         await self._update_items(tx, key, before, after)
         if collection.searchable:

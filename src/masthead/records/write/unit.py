@@ -423,7 +423,7 @@ class Unit:
 
     async def _record_change(self, collection: Collection, change: Change) -> None:
         await self._context.derived.update(
-            self._tx, self.tenant_id, self._version, collection, change
+            self._tx, self.tenant_id, self._version, self._now, collection, change
         )
         if collection.is_identity:
             await self.mark_identity()
