@@ -409,6 +409,7 @@ def admin_pages(parts: Parts, services: RecordStoreServices) -> AdminPages:
             partial(identify, services),
             FormTokens(parts.keyring),
             AdminTemplates(),
+            rate_limiter(parts),
         )
     )
 
@@ -460,10 +461,18 @@ def v1_routes(parts: Parts) -> list[Route]:
         parts.outbound,
         EventLog(parts.database),
     )
-    limiter = RateLimiter(parts.limit_store, parts.settings.rate_limits, parts.records.clock)
     return mount_v1(
-        V1_TABLE, services, parts.keys, limiter, parts.idempotency, AnswerCache(parts.versions)
+        V1_TABLE,
+        services,
+        parts.keys,
+        rate_limiter(parts),
+        parts.idempotency,
+        AnswerCache(parts.versions),
     )
+
+
+def rate_limiter(parts: Parts) -> RateLimiter:
+    return RateLimiter(parts.limit_store, parts.settings.rate_limits, parts.records.clock)
 
 
 def ai_services(parts: Parts) -> AiServices:

@@ -42,10 +42,13 @@ class Who(Enum):
     """Anyone with the link of a mail. Its token is the proof that the form is meant, also for a
     browser that says nothing of where the page comes from."""
     STAFF = auto()
+    OWNER = auto()
+    """An owner of the site, or an operator who works in it."""
     OPERATOR = auto()
 
 
 _OPEN = frozenset({Who.ANYONE, Who.MAILED})
+_OF_A_SITE = frozenset({Who.STAFF, Who.OWNER})
 MAX_SIGNED_OUT = 256 * 1024
 """Bytes of a form of one who is not signed in."""
 
@@ -125,7 +128,7 @@ class _Endpoint:
             if handler is not None
         }
         self._who = who
-        self._anywhere = anywhere or who is not Who.STAFF
+        self._anywhere = anywhere or who not in _OF_A_SITE
         self._limit = limit
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -155,6 +158,8 @@ class _Endpoint:
                 return _sign_in_again_page(request)
             return Moved(f"{SIGN_IN}?next={quote(request.address, safe='')}")
         if self._who is Who.OPERATOR and not request.is_operator:
+            raise NotFound
+        if self._who is Who.OWNER and not request.caller.is_admin:
             raise NotFound
         if request.site is None and not self._anywhere:
             return Moved(CHOOSE_A_SITE)

@@ -23,6 +23,7 @@ class Group:
 
 HOME = ("Home", "/admin", "house")
 POSTS = ("Posts", "/admin/posts", "file-text")
+SETTINGS = ("Settings", "/admin/settings/keys", "settings")
 STAFF = ("People", "/admin/staff", "users")
 ACCOUNT = ("Your account", "/admin/account", "user")
 TENANTS = ("Sites", "/admin/tenants", "globe")
@@ -35,7 +36,7 @@ def groups_of(request: AdminRequest) -> tuple[Group, ...]:
     if request.site is not None:
         groups.append(Group("", _links(request, HOME, POSTS)))
     # Others could open the page of their own account alone.
-    people = [STAFF] if request.site is not None and request.caller.is_admin else []
+    people = [SETTINGS, STAFF] if request.site is not None and request.caller.is_admin else []
     groups.append(Group("Settings", _links(request, *people, ACCOUNT)))
     if request.is_operator:
         groups.append(Group("Operate", _links(request, TENANTS, COMPONENTS)))

@@ -22,6 +22,7 @@ from masthead.identity.directory import Tenant, TenantDirectory
 from masthead.identity.sign_ins import Client
 from masthead.identity.tenants import superusers
 from masthead.ids import TenantId
+from masthead.limits.rate_limiter import RateLimiter
 from masthead.password_reset.invitations import Invitations
 from masthead.password_reset.resets import PasswordResets
 from masthead.records.collection import Record
@@ -57,6 +58,8 @@ class AdminServices:
     """The caller of a request, by session cookie or token."""
     form_tokens: FormTokens
     templates: AdminTemplates
+    limiter: RateLimiter
+    """Of API calls, which says how many there were today."""
 
 
 @dataclass

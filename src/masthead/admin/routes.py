@@ -22,6 +22,7 @@ from masthead.admin.pages import (
 from masthead.admin.pages.components import components
 from masthead.admin.pages.home import home
 from masthead.admin.pages.palette import palette
+from masthead.admin.pages.settings import keys
 from masthead.admin.request import AdminRequest
 from masthead.admin.sections import POSTS, Section
 from masthead.errors import NotFound
@@ -30,6 +31,7 @@ from masthead.password_reset.resets import ADMIN_PATH
 
 def admin_routes(pages: AdminPages) -> list[Route]:
     at, anyone, operators = pages.at, Who.ANYONE, Who.OPERATOR
+    owners = Who.OWNER
     call = partial(ScriptCall, pages.services)
     return [
         Route("/admin", at(get=home)),
@@ -49,6 +51,11 @@ def admin_routes(pages: AdminPages) -> list[Route]:
         Route("/admin/account/sign-ins/{id}", at("id", post=account.end_sign_in, anywhere=True)),
         Route("/admin/account/password", at(post=account.change_password, anywhere=True)),
         Route("/admin/account/keys", at(post=appearance.choose_keys, anywhere=True)),
+        Route("/admin/settings/keys", at(get=keys.keys_page, post=keys.new_key, who=owners)),
+        Route(
+            "/admin/settings/keys/{id}/revoke",
+            at("id", get=keys.revoke_form, post=keys.revoke, who=owners),
+        ),
         Route("/admin/staff", at(get=staff.staff_page, post=staff.invite)),
         Route("/admin/staff/{id}", at("id", get=staff.person_page, post=staff.save_person)),
         Route("/admin/staff/{id}/invite", at("id", post=staff.invite_again)),

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from masthead import clock
-from masthead.caller import system
+from masthead.caller import Caller, system
 from masthead.errors import Invalid, NotFound, Problem
 from masthead.identity.scopes import SCOPES, is_scope
 from masthead.ids import TenantId
@@ -44,7 +44,7 @@ api_keys = Collection(
         Date(name="last_used_at", write=Access.ENGINE),
     ),
     is_identity=True,
-    made_by="`masthead key create`, which shows the key once",
+    made_by="the admin or `masthead key create`, which show the key once",
     help="Keys for the public API. The key itself is not stored, only its hash.",
     indexes=(Index(("key_hash",), unique=True, across_tenants=True, skip_empty="key_hash"),),
 )
@@ -89,17 +89,23 @@ async def create_key(
     name: str,
     scopes: Sequence[str],
     expires_at: str = "",
+    *,
+    by: Caller | None = None,
 ) -> tuple[Record, str]:
-    """The record and the key, which can't be read again."""
+    """The record and the key, which can't be read again. `by` is a person, for whom the site's
+    rules hold; without one it is the service itself."""
     check_scopes(scopes)
     new = generate_key()
     given = {"name": name, "scopes": list(dict.fromkeys(scopes)), "expires_at": expires_at}
     stamped = {"prefix": new.prefix, "key_hash": new.key_hash}
-    record = await records.create(system(tenant_id), api_keys, given, stamped=stamped)
+    record = await records.create(by or system(tenant_id), api_keys, given, stamped=stamped)
     return record, new.key
 
 
 def check_scopes(scopes: Sequence[str]) -> None:
+    if not scopes:
+        message = "Give at least one scope: a key without one may do nothing."
+        raise Invalid({"scopes": Problem("validation_invalid_value", message)})
     unknown = [name for name in scopes if not is_scope(name)]
     if unknown:
         problem = Problem(
@@ -109,16 +115,19 @@ def check_scopes(scopes: Sequence[str]) -> None:
         raise Invalid({"scopes": problem})
 
 
-async def revoke_key(records: Records, key_id: str) -> Record:
-    """Revoking twice keeps the first date."""
-    found = await records.find(api_keys, {"id": key_id})
-    if not found:
-        raise NotFound("There is no API key with this id. `masthead key list` shows them.")
-    if found[0]["revoked_at"]:
-        return found[0]
-    tenant_id = TenantId(found[0]["tenant_id"])
+async def revoke_key(records: Records, key_id: str, *, by: Caller | None = None) -> Record:
+    """Revoking twice keeps the first date. `by` is as for `create_key`."""
+    try:
+        found = await records.get(by or system(), api_keys, key_id)
+    except NotFound as error:
+        raise NotFound(
+            "There is no API key with this id. `masthead key list` shows them."
+        ) from error
+    if found["revoked_at"]:
+        return found
+    caller = by or system(TenantId(found["tenant_id"]))
     moment = clock.to_text(records.clock())
-    return await records.update(system(tenant_id), api_keys, key_id, {"revoked_at": moment})
+    return await records.update(caller, api_keys, key_id, {"revoked_at": moment})
 
 
 def _checksum(text: str) -> str:

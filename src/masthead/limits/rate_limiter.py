@@ -15,6 +15,7 @@ from masthead import clock
 from masthead.config.values import RateLimits
 from masthead.identity.directory import Tenant
 from masthead.limits.sliding_window import (
+    DAY,
     UNLIMITED,
     Admission,
     DayUsage,
@@ -29,6 +30,7 @@ from masthead.limits.sliding_window import (
 from masthead.limits.stores import LimitStore
 
 MAX_CACHED = 20_000
+DAY_SUBJECT = "day"
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode_usage = msgspec.msgpack.Decoder(Usage).decode
@@ -59,6 +61,14 @@ class RateLimiter:
             self._cache(key_id, admission)
         return admission.decision
 
+    async def calls_today(self, tenant: Tenant) -> int | None:
+        """Of all keys since midnight UTC; None where no quota counts them."""
+        if limits_of(tenant, self._variant).per_day is None:
+            return None
+        today = moment_of(self._clock()) // DAY
+        usage = await self._store.update(tenant.id, (DAY_SUBJECT,), _read_day)
+        return usage.calls if usage.day == today else 0
+
     def _cached_refusal(self, key_id: str, now: Microseconds, limits: Limits) -> Decision | None:
         """A full window stays full until its first calls leave it, so the cached usage decides.
 
@@ -80,7 +90,12 @@ class RateLimiter:
 
 
 def _subjects(key_id: str, limits: Limits) -> tuple[str, ...]:
-    return (f"key:{key_id}",) if limits.per_day is None else (f"key:{key_id}", "day")
+    key = f"key:{key_id}"
+    return (key,) if limits.per_day is None else (key, DAY_SUBJECT)
+
+
+def _read_day(states: Sequence[bytes]) -> tuple[Sequence[bytes], DayUsage]:
+    return states, _decode_day(states[0]) if states[0] else DayUsage()
 
 
 @dataclass(slots=True)

@@ -47,7 +47,7 @@ customElements.define("mh-copy", class extends HTMLElement {
     this.hidden = false;
     const said = this.querySelector("[role=status]");
     this.querySelector("button").addEventListener("click", async () => {
-      await navigator.clipboard.writeText(this.parentElement.querySelector("pre").textContent);
+      await navigator.clipboard.writeText(this.parentElement.querySelector("pre, [data-copied]").textContent);
       said.textContent = "Copied";
     });
   }

@@ -11,7 +11,7 @@ Posts, media, comments, members and settings of one site, for import pipelines, 
 automation platforms and plugins.
 
 **Keys.** Every call carries `Authorization: Bearer <key>`. A key belongs to one site and holds
-scopes; the operator makes it with `masthead key create`, which shows it once.
+scopes; an owner makes it in the admin, under Settings, Keys, which shows it once.
 The API is part of the Pro plan and above. Sites have hosts of their own, and the service's own
 address serves them all: the key decides the site. A host or an `x-tenant-id` header that names
 another site is refused with 401.

@@ -1,0 +1,185 @@
+"""API keys: made, shown once, watched and revoked; and what the plan allows them."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import ClassVar
+
+import msgspec
+
+from masthead import clock
+from masthead.admin.endpoint import Answer, Moved
+from masthead.admin.forms import Ask, Choice, given_values, widgets
+from masthead.admin.lists import Filters, Listing, read_page
+from masthead.admin.pages.settings.subnav import KEYS, in_settings, said
+from masthead.admin.request import AdminRequest
+from masthead.errors import Invalid, Problem
+from masthead.identity.api_keys import api_keys, create_key, revoke_key
+from masthead.identity.scopes import SCOPES, granted
+from masthead.limits.sliding_window import limits_of
+from masthead.records.collection import Record
+from masthead.records.engine import ListRequest
+
+IN_USE = "revoked_at = '' && (expires_at = '' || expires_at > @now)"
+ENDED = "revoked_at != '' || (expires_at != '' && expires_at <= @now)"
+EXPIRIES = {"": "Never", "30": "In 30 days", "90": "In 90 days", "365": "In a year"}
+"""Days to their words."""
+_ASKS = (Ask("name", "Name", "Where it is used."),)
+_LABELS = (*_ASKS, Ask("scopes", "It may"), Ask("expires", "Expires"))
+_decode_names = msgspec.json.Decoder(list[str]).decode
+
+
+@dataclass(frozen=True, slots=True)
+class KeyFilters(Filters):
+    address: ClassVar[str] = KEYS
+    choices: ClassVar[Mapping[str, Container[str]]] = {"show": ("ended",)}
+
+    show: str = ""
+
+    def listing(self) -> Listing:
+        which = ENDED if self.show else IN_USE
+        wanted = ListRequest(filter=which, sort="-created", skip_total=True)
+        return Listing(api_keys, wanted, self.url)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    id: str
+    name: str
+    prefix: str
+    scopes: str
+    used: str
+    ends: str
+    """In words, where the key ends or has ended."""
+    is_valid: bool
+    is_new: bool
+
+
+async def keys_page(request: AdminRequest) -> Answer:
+    return await _page(request)
+
+
+async def new_key(request: AdminRequest) -> Answer:
+    """Answered with a page instead of a redirect: the key must not be stored anywhere, neither in
+    an address nor in a cookie."""
+    form = request.form
+    given = given_values(request.caller, api_keys, _ASKS, form)
+    try:
+        record, key = await create_key(
+            request.records,
+            request.tenant_id,
+            given.get("name", ""),
+            [scope for scope in SCOPES if f"scopes.{scope}" in form],
+            _expiry(request),
+            by=request.caller,
+        )
+    except Invalid as error:
+        return await _page(request, problems=error.problems)
+    return await _page(request, made=(record, key))
+
+
+async def revoke_form(request: AdminRequest, key_id: str) -> Answer:
+    record = await request.records.get(request.caller, api_keys, key_id)
+    values = {"key": _row(request, record), "back": KEYS}
+    return in_settings(request, "revoke-key.html", f"Revoke {record['name']}?", values)
+
+
+async def revoke(request: AdminRequest, key_id: str) -> Answer:
+    record = await revoke_key(request.records, key_id, by=request.caller)
+    return Moved(KEYS, f"{record['name']} is revoked. Calls with it are refused from now on.")
+
+
+def _expiry(request: AdminRequest) -> str:
+    days = request.form.get("expires", "")
+    if days not in EXPIRIES:
+        raise Invalid({"expires": Problem("validation_invalid_value", "Choose one of the list.")})
+    if not days:
+        return ""
+    return clock.to_text(request.records.clock() + timedelta(days=int(days)))
+
+
+async def _page(
+    request: AdminRequest,
+    *,
+    made: tuple[Record, str] | None = None,
+    problems: Mapping[str, Problem] | None = None,
+) -> Answer:
+    filters = KeyFilters.of(request.query)
+    page = await read_page(request, filters.listing())
+    if page is None:
+        return Moved(filters.url())
+    items, pager = page
+    new_id = made[0]["id"] if made else ""
+    values = {
+        "made": {"name": made[0]["name"], "key": made[1]} if made else None,
+        "rows": [_row(request, each, new_id) for each in items],
+        "pager": pager,
+        "filters": filters,
+        "has_ended": await _has_ended(request),
+        "address": KEYS,
+        **_form(request, problems),
+        **await _plan(request),
+    }
+    return in_settings(request, "keys.html", "API keys", values, 422 if problems else 200)
+
+
+def _form(request: AdminRequest, problems: Mapping[str, Problem] | None) -> dict[str, object]:
+    typed = request.form if problems else None
+    ticked = typed or {}
+    empty = {each.name: each.default_value() for each in api_keys.fields}
+    return {
+        "fields": widgets(request.caller, api_keys, _ASKS, empty, typed, problems),
+        "expiries": [
+            Choice(days, label, days == ticked.get("expires", ""))
+            for days, label in EXPIRIES.items()
+        ],
+        "scopes": [
+            Choice(name, f"{what[0].upper()}{what[1:]}", f"scopes.{name}" in ticked)
+            for name, what in SCOPES.items()
+        ],
+        "problems": said(problems, _LABELS),
+    }
+
+
+async def _has_ended(request: AdminRequest) -> bool:
+    wanted = ListRequest(per_page=1, filter=ENDED, skip_total=True, names=frozenset({"id"}))
+    return bool((await request.records.page(request.caller, api_keys, wanted)).items)
+
+
+async def _plan(request: AdminRequest) -> dict[str, object]:
+    limits = limits_of(request.tenant, request.services.settings.rate_limits)
+    return {
+        "plan": request.tenant.plan.title(),
+        "has_api": request.tenant.plan.has_api,
+        "limits": limits,
+        "today": await request.services.limiter.calls_today(request.tenant),
+    }
+
+
+def _row(request: AdminRequest, key: Record, new_id: str = "") -> Row:
+    now = clock.to_text(request.records.clock())
+    scopes = granted(_decode_names(key["scopes"]))
+    used = key["last_used_at"]
+    ends = ""
+    if key["revoked_at"]:
+        ends = f"Revoked {_day(request, key['revoked_at'])}"
+    elif key["expires_at"]:
+        verb = "Expired" if key["expires_at"] <= now else "Expires"
+        ends = f"{verb} {_day(request, key['expires_at'])}"
+    return Row(
+        key["id"],
+        key["name"],
+        key["prefix"],
+        f"all {len(SCOPES)}" if len(scopes) == len(SCOPES) else ", ".join(sorted(scopes)),
+        request.when(used) if used else "Never used",
+        ends,
+        not key["revoked_at"] and not (key["expires_at"] and key["expires_at"] <= now),
+        key["id"] == new_id,
+    )
+
+
+def _day(request: AdminRequest, moment: str) -> str:
+    local = request.local(moment)
+    return f"{local.day} {local:%b %Y}"

@@ -1,0 +1,36 @@
+"""What the pages of the settings share: the links to each other, and the sentences of a form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from masthead.admin.endpoint import Shown
+from masthead.admin.forms import Ask, sentence_of
+from masthead.admin.request import AdminRequest
+from masthead.errors import Problem
+
+SETTINGS = "/admin/settings"
+KEYS = f"{SETTINGS}/keys"
+
+SECTIONS = (("Keys", KEYS),)
+"""In the order of their links."""
+
+
+def in_settings(
+    request: AdminRequest, template: str, title: str, values: dict[str, Any], status: int = 200
+) -> Shown:
+    links = [(label, url, _is_at(request.path, url)) for label, url in SECTIONS]
+    return Shown(f"settings/{template}", title, {"sections": links, **values}, status)
+
+
+def said(problems: Mapping[str, Problem] | None, asks: Iterable[Ask]) -> dict[str, tuple[str, str]]:
+    """For the summary of what is wrong: a field's label and the sentence about it."""
+    labels = {ask.name: ask.label for ask in asks}
+    return {
+        name: (labels.get(name, name), sentence_of(each)) for name, each in (problems or {}).items()
+    }
+
+
+def _is_at(path: str, url: str) -> bool:
+    return path == url or (url != SETTINGS and path.startswith(f"{url}/"))
