@@ -69,7 +69,7 @@ from masthead.payments import jobs as payment_jobs
 from masthead.payments.checkout import Checkouts
 from masthead.payments.processor import Processor
 from masthead.payments.receiver import payment_routes
-from masthead.payments.reconcile import Reconciliation
+from masthead.payments.reconcile import Reconciliation, Reports
 from masthead.posts import jobs as post_jobs
 from masthead.posts.v1 import routes as post_table
 from masthead.privacy import jobs as privacy_jobs
@@ -410,6 +410,7 @@ def admin_pages(parts: Parts, services: RecordStoreServices) -> AdminPages:
             FormTokens(parts.keyring),
             AdminTemplates(),
             rate_limiter(parts),
+            Reports(parts.database),
         )
     )
 

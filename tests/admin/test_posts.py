@@ -284,23 +284,6 @@ async def test_the_palette_finds_pages_and_posts(tenant: TenantWorld, browser: V
     assert "Nothing has" in (await browser.get("/admin/palette?q=zzz", **HTMX)).text
 
 
-async def test_home_shows_drafts_what_is_coming_and_what_waits(
-    tenant: TenantWorld, browser: Visitor
-) -> None:
-    await tenant.post(title="A draft", excerpt="Its beginning")
-    live = await tenant.published(title="Live")
-    await tenant.post(title="Tomorrow", scheduled_for="2026-11-15T07:00:00Z", excerpt="Soon")
-    await tenant.create(
-        "comments",
-        {"post_id": live["id"], "author_name": "Ana", "body": "Hm", "status": "pending"},
-    )
-    page = (await browser.get("/admin")).text
-    assert "Good morning, Nell" in page
-    assert "A comment waits for you." in page
-    assert titles_in(page) == ["Tomorrow", "A draft", "Tomorrow", "Live"]
-    assert "Its beginning" in page
-
-
 async def test_a_thousand_posts_are_changed_in_one_go(
     tenant: TenantWorld, browser: Visitor
 ) -> None:

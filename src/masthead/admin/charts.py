@@ -1,4 +1,4 @@
-"""Charts as numbers: the server computes the bars, a template draws them as SVG."""
+"""Charts as numbers: the server computes bars and lines, a template draws them as SVG."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ _GAP = 1 / 3
 _TALLEST = 55.0
 _SHORTEST = 1.0
 """A day without anything is a line, not a hole."""
+_LOWEST, _HIGHEST = 53.0, 5.0
+"""Of a line's points, from the top."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +38,17 @@ class Chart:
     sentence: str
     """What the chart shows, for those who can't see it."""
     days: tuple[Day, ...]
-    bars: tuple[Bar, ...]
+    bars: tuple[Bar, ...] = ()
+    line: str = ""
+    """The points of a line, as in the path of an SVG."""
+    counted: str = "Count"
+    """The heads of the table's columns: of the counts, and of those that failed."""
+    failed: str = ""
 
 
-def bar_chart(sentence: str, days: Sequence[Day]) -> Chart:
+def bar_chart(
+    sentence: str, days: Sequence[Day], counted: str = "Count", failed: str = ""
+) -> Chart:
     most = max((each.count for each in days), default=0) or 1
     step = WIDTH / max(len(days), 1)
     width = round(step * (1 - _GAP), 1)
@@ -50,7 +59,19 @@ def bar_chart(sentence: str, days: Sequence[Day]) -> Chart:
         bars.append(_bar(x, width, each.count / most, kind))
         if each.failed:
             bars.append(_bar(x, width, each.failed / most, "fail"))
-    return Chart(sentence, tuple(days), tuple(bars))
+    return Chart(sentence, tuple(days), tuple(bars), counted=counted, failed=failed)
+
+
+def line_chart(sentence: str, days: Sequence[Day], counted: str = "Count") -> Chart:
+    """From the least to the most: for totals, whose zero is far below."""
+    least = min((each.count for each in days), default=0)
+    span = max((each.count for each in days), default=0) - least
+    step = WIDTH / max(len(days) - 1, 1)
+    points = []
+    for position, each in enumerate(days):
+        share = (each.count - least) / span if span else 0.5
+        points.append(f"{position * step:.1f} {_LOWEST - share * (_LOWEST - _HIGHEST):.1f}")
+    return Chart(sentence, tuple(days), line=f"M{' L'.join(points)}", counted=counted)
 
 
 def _bar(x: float, width: float, share: float, kind: str) -> Bar:

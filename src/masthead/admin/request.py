@@ -25,6 +25,7 @@ from masthead.ids import TenantId
 from masthead.limits.rate_limiter import RateLimiter
 from masthead.password_reset.invitations import Invitations
 from masthead.password_reset.resets import PasswordResets
+from masthead.payments.reconcile import Reports
 from masthead.records.collection import Record
 from masthead.records.engine import Records
 from masthead.site.address import site_url
@@ -60,6 +61,7 @@ class AdminServices:
     templates: AdminTemplates
     limiter: RateLimiter
     """Of API calls, which says how many there were today."""
+    payment_reports: Reports
 
 
 @dataclass

@@ -78,6 +78,9 @@ class Reports:
         self._read = database.compile(
             sa.select(t.tenant_id, t.created, t.report).order_by(t.tenant_id)
         )
+        self._read_one = database.compile(
+            sa.select(t.created, t.report).where(t.tenant_id == sa.bindparam("tenant"))
+        )
 
     async def store(self, tenant_id: TenantId, report: Report, created: str) -> None:
         text = msgspec.json.encode(report).decode()
@@ -91,6 +94,12 @@ class Reports:
             (TenantId(tenant_id), created, msgspec.json.decode(report, type=Report))
             for tenant_id, created, report in rows
         ]
+
+    async def of(self, tenant_id: TenantId) -> tuple[str, Report] | None:
+        """The tenant's last report, and when it was made."""
+        bound = self._read_one.bind({"tenant": tenant_id})
+        rows = await self._database.fetch(scope_of(tenant_id), self._read_one, bound)
+        return (rows[0][0], msgspec.json.decode(rows[0][1], type=Report)) if rows else None
 
 
 class Reconciliation:

@@ -15,7 +15,7 @@ async def components(_: AdminRequest) -> Answer:
     days = [Day(f"{number} Nov", count * 14) for number, count in enumerate(heights, 1)]
     days[-1] = Day("15 Nov", 604, 3)
     values = {
-        "chart": bar_chart("8,092 deliveries in 15 days; 3 died on 15 November", days),
+        "chart": bar_chart("8,092 deliveries in 15 days; 3 died", days, "Ended", "Died"),
         "chart_total": sum(day.count for day in days),
         "fields": _SAMPLES,
         "pager": Pager(1, 20, 1204, older="#c-ta"),

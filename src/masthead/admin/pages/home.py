@@ -1,50 +1,38 @@
-"""The first page: what needs attention, what is being written, what comes next."""
+"""The first page: what needs attention, the last 30 days, what is being written and what comes."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import timedelta
 
-from masthead import clock
+from masthead.admin.attention import Attention, attention
 from masthead.admin.endpoint import Answer, Shown
+from masthead.admin.month import Month
+from masthead.admin.pages.people import staff_names
 from masthead.admin.pages.posts import SCHEDULED, PostFilters
 from masthead.admin.request import AdminRequest
 from masthead.admin.sections import POSTS, READERS
 from masthead.caller import Caller, Kind
-from masthead.comments.collection import comments
-from masthead.importers.collection import FAILED, import_runs
 from masthead.posts.collection import posts
 from masthead.posts.site import AUTHOR_LIST, PUBLISHED_LIST
-from masthead.records.collection import Collection, Record
+from masthead.records.collection import Record
 from masthead.records.engine import ListRequest
-from masthead.records.filter.ast import Comparison, Expression, Identifier, Literal, Macro
-from masthead.records.filter.conditions import all_of, equals, newer
-from masthead.records.read.query import access_of
-from masthead.webhooks.collection import DEAD, webhook_deliveries, webhook_subscriptions
+from masthead.records.filter.ast import And, Comparison, Identifier, Macro
+from masthead.records.filter.conditions import equals
 
 DRAFTS = 4
 SOON = 4
 LATEST = 3
-LATELY = timedelta(days=7)
-"""What failed earlier is no news any more."""
 _TEXT = 160
 _DUE = Comparison(Identifier(("published_at",)), "<=", Macro("@now"))
-_IS_OFF = Comparison(Identifier(("disabled_at",)), "!=", Literal(""))
+_OPEN = And((equals("status", "draft"), equals("scheduled_for", "")))
 _FIELDS = frozenset(
     {
         *("title", "status", "visibility", "published_at", "scheduled_for"),
-        *("updated", "created", "excerpt", "summary"),
+        *("updated", "created", "excerpt", "summary", "authors"),
     }
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Attention:
-    icon: str
-    kind: str
-    """warn or bad."""
-    what: str
-    why: str
+_NUMBERS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,28 +54,70 @@ class Coming:
     readers: str
 
 
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What to do on a new site."""
+
+    icon: str
+    what: str
+    why: str
+    url: str
+    label: str
+
+
 async def home(request: AdminRequest) -> Answer:
+    needed = await attention(request)
+    drafts = await _drafts(request)
+    soon = await _scheduled(request)
+    published = await _latest(request)
+    is_new = not (drafts or soon or published)
     values = {
         "greeting": _greeting(request),
-        "today": f"{request.now:%A} {request.now.day} {request.now:%B}",
-        "attention": await _attention(request),
-        "drafts": [_writing(request, each) for each in await _drafts(request)],
-        "soon": [_coming(request, each) for each in await _scheduled(request)],
-        "published": [_published(request, each) for each in await _latest(request)],
+        "today": _today(request, needed),
+        "attention": needed,
+        "steps": _steps(request) if is_new else [],
+        "stats": [] if is_new else await Month(request).stats(_waiting(soon)),
+        "is_utc": request.time_zone.key == "UTC",
+        "drafts": [_writing(request, each) for each in drafts],
+        "soon": await _coming_up(request, soon[:SOON]),
+        "published": [_published(request, each) for each in published],
     }
     return Shown("home.html", "Home", values)
 
 
+def _steps(request: AdminRequest) -> list[Step]:
+    steps = [
+        Step(
+            "file-text",
+            "Write a post.",
+            "It is a draft until you publish it: nobody sees it before",
+            "/admin/posts/new",
+            "Write",
+        )
+    ]
+    if request.caller.is_admin:
+        steps.append(
+            Step(
+                "users",
+                "Invite people.",
+                "An author writes own posts, an editor changes all of them",
+                "/admin/staff",
+                "Invite",
+            )
+        )
+    return steps
+
+
 async def _drafts(request: AdminRequest) -> list[Record]:
-    wanted = PostFilters(status="draft").condition(request.caller)
-    # An author's are read from the index of authors, which has the order of creation.
-    sort = "" if request.caller.kind is Kind.AUTHOR else "-updated"
-    return await _posts(request, ListRequest(per_page=DRAFTS, filter=wanted, sort=sort))
+    """Read by when they were changed, for an author, too: few posts of a site are drafts, but most
+    posts of an author are not."""
+    return await _posts(request, ListRequest(per_page=DRAFTS, filter=_OPEN, sort="-updated"))
 
 
 async def _scheduled(request: AdminRequest) -> list[Record]:
+    """One more than is shown."""
     listing = PostFilters(status=SCHEDULED).listing(request.caller, _FIELDS)
-    return await _posts(request, replace(listing.wanted, per_page=SOON))
+    return await _posts(request, replace(listing.wanted, per_page=SOON + 1))
 
 
 async def _latest(request: AdminRequest) -> list[Record]:
@@ -117,38 +147,27 @@ def _greeting(request: AdminRequest) -> str:
     return f"Good {part}, {first}" if first else f"Good {part}"
 
 
-async def _attention(request: AdminRequest) -> list[Attention]:
-    found: list[Attention] = []
-    lately = newer("created", clock.to_text(request.now - LATELY))
-    dead = await _count(request, webhook_deliveries, equals("state", DEAD), lately)
-    if dead:
-        what = "A webhook delivery died." if dead == 1 else f"{dead:,} webhook deliveries died."
-        found.append(Attention("circle-x", "bad", what, "No attempt was taken by its receiver."))
-    off = await _count(request, webhook_subscriptions, _IS_OFF)
-    if off:
-        what = "A webhook was turned off." if off == 1 else f"{off:,} webhooks were turned off."
-        found.append(
-            Attention("power", "bad", what, "After too many failures nothing is sent any more.")
-        )
-    failed = await _count(request, import_runs, equals("state", FAILED), lately)
-    if failed:
-        what = "An import has failed." if failed == 1 else f"{failed:,} imports have failed."
-        found.append(Attention("import", "bad", what, "The report says why."))
-    waiting = await _count(request, comments, equals("status", "pending"))
-    if waiting:
-        what = "A comment waits for you." if waiting == 1 else f"{waiting:,} comments wait for you."
-        found.append(
-            Attention("message-square", "warn", what, "Readers see a comment once it is approved.")
-        )
-    return found
+def _today(request: AdminRequest, needed: list[Attention]) -> str:
+    today = f"{request.now:%A} {request.now.day} {request.now:%B}"
+    if not needed:
+        return today
+    things = "thing needs" if len(needed) == 1 else "things need"
+    return f"{today}. {_NUMBERS[len(needed)]} {things} you."
 
 
-async def _count(request: AdminRequest, collection: Collection, *wanted: Expression) -> int:
-    """0 where the caller may not read the collection."""
-    if collection.rules_for(access_of(request.caller)).read is None:
-        return 0
-    one = ListRequest(per_page=1, filter=all_of(wanted) or "", names=frozenset({"id"}))
-    return (await request.records.page(request.caller, collection, one)).total
+def _waiting(soon: list[Record]) -> str:
+    if len(soon) > SOON:
+        return f"More than {SOON} are scheduled"
+    return (
+        f"{len(soon)} more {'is' if len(soon) == 1 else 'are'} scheduled"
+        if soon
+        else "None is scheduled"
+    )
+
+
+async def _coming_up(request: AdminRequest, soon: list[Record]) -> list[Coming]:
+    names = await staff_names(request) if soon else {}
+    return [_coming(request, each, names) for each in soon]
 
 
 def _writing(request: AdminRequest, post: Record) -> Writing:
@@ -166,15 +185,16 @@ def _line(request: AdminRequest, post: Record, moment: str, summary: str = "") -
     return Writing(post["title"], url, request.when(moment), moment, summary)
 
 
-def _coming(request: AdminRequest, post: Record) -> Coming:
+def _coming(request: AdminRequest, post: Record, names: Mapping[str, str]) -> Coming:
     at = post["scheduled_for"]
     moment = request.local(at)
     is_near = (moment.date() - request.now.date()).days < 7
+    authors = [names[each] for each in post["authors"] if each in names]
     return Coming(
         post["title"],
         POSTS.url(post["id"]),
         at,
         f"{moment:%a}" if is_near else f"{moment.day} {moment:%b}",
         f"{moment:%H:%M}",
-        READERS[post["visibility"]],
+        ", ".join((READERS[post["visibility"]], *authors)),
     )

@@ -1,0 +1,206 @@
+"""What needs attention: what waits, what failed and what was found. Each count comes from a counter
+or from the beginning of an index, so that home is as quick for a site with a million deliveries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from masthead import clock
+from masthead.admin.request import AdminRequest
+from masthead.comments.collection import PENDING as WAITING
+from masthead.comments.collection import comments
+from masthead.importers.collection import FAILED, import_runs
+from masthead.payments.reconcile import Report
+from masthead.records.collection import Collection, Record
+from masthead.records.engine import ListRequest
+from masthead.records.filter.ast import Expression
+from masthead.records.filter.conditions import all_of, equals, newer
+from masthead.records.read.query import access_of
+from masthead.webhooks.actions import MAX_PER_TENANT
+from masthead.webhooks.collection import DEAD, webhook_deliveries, webhook_subscriptions
+
+MOST = 100
+"""More are not counted."""
+LATELY = timedelta(days=7)
+"""What failed earlier is no news any more."""
+_TEXT = 140
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The page where something is handled."""
+
+    url: str
+    label: str = "Look"
+
+
+PLACES: Mapping[str, Place] = {}
+"""By kind of attention: `comments`, `deliveries`, `webhooks`, `imports`, `payments`. Only pages
+that exist."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attention:
+    about: str
+    """The kind, which leads to its place."""
+    icon: str
+    tone: str
+    """warn or bad."""
+    what: str
+    why: str
+    at: str
+    when: str
+
+    @property
+    def place(self) -> Place | None:
+        return PLACES.get(self.about)
+
+
+async def attention(request: AdminRequest) -> list[Attention]:
+    """In the order of urgency. Empty of what the caller may not read."""
+    webhooks = await _webhooks(request)
+    found = [
+        await _dead_deliveries(request, webhooks),
+        _turned_off(request, webhooks),
+        await _failed_imports(request),
+        await _payments(request),
+        await _waiting_comments(request),
+    ]
+    return [each for each in found if each is not None]
+
+
+async def _webhooks(request: AdminRequest) -> list[Record]:
+    fields = frozenset({"name", "failure_count", "disabled_at"})
+    return await _some(request, webhook_subscriptions, fields, per_page=MAX_PER_TENANT)
+
+
+async def _dead_deliveries(request: AdminRequest, webhooks: Sequence[Record]) -> Attention | None:
+    lately = newer("created", clock.to_text(request.now - LATELY))
+    fields = frozenset({"webhook_id", "last_status", "updated"})
+    dead = await _some(request, webhook_deliveries, fields, equals("state", DEAD), lately)
+    if not dead:
+        return None
+    what = f"{_number_read(dead, 'webhook delivery', 'webhook deliveries')} died."
+    names = {each["id"]: each["name"] for each in webhooks}
+    at = max(each["updated"] for each in dead)
+    why = _why_dead(dead, names)
+    return Attention("deliveries", "circle-x", "bad", what, why, at, request.when(at))
+
+
+def _why_dead(dead: Sequence[Record], names: Mapping[str, str]) -> str:
+    receivers = {each["webhook_id"] for each in dead}
+    if len(receivers) > 1:
+        return f"{len(receivers)} receivers did not take them"
+    receiver = f"“{names[name]}”" if (name := receivers.pop()) in names else "Its receiver"
+    statuses = {each["last_status"] for each in dead if each["last_status"]}
+    if len(statuses) == 1:
+        return f"{receiver} answered {statuses.pop():.0f} until the last attempt"
+    return f"{receiver} took none of the attempts"
+
+
+def _turned_off(request: AdminRequest, webhooks: Sequence[Record]) -> Attention | None:
+    """By failures: what a person turned off needs none."""
+    off = [each for each in webhooks if each["disabled_at"] and each["failure_count"]]
+    if not off:
+        return None
+    what, why = f"{len(off)} webhooks were turned off.", "Nothing is sent to them any more"
+    if len(off) == 1:
+        what = f"“{off[0]['name']}” was turned off."
+        failures = _number(int(off[0]["failure_count"]), "failure", "failures")
+        why = f"{failures} in a row; nothing is sent to it now"
+    at = max(each["disabled_at"] for each in off)
+    return Attention("webhooks", "power", "bad", what, why, at, request.when(at))
+
+
+async def _failed_imports(request: AdminRequest) -> Attention | None:
+    lately = newer("created", clock.to_text(request.now - LATELY))
+    fields = frozenset({"file_name", "error", "updated"})
+    failed = await _some(request, import_runs, fields, equals("state", FAILED), lately)
+    if not failed:
+        return None
+    what = f"{_number_read(failed, 'import', 'imports')} failed."
+    why = failed[0]["error"] or failed[0]["file_name"]
+    at = failed[0]["updated"]
+    return Attention("imports", "import", "bad", what, _short(why), at, request.when(at))
+
+
+async def _payments(request: AdminRequest) -> Attention | None:
+    """What the nightly check of payments found. The report is for those who may change all."""
+    if not request.caller.is_admin:
+        return None
+    stored = await request.services.payment_reports.of(request.tenant_id)
+    if stored is None or stored[1].is_clean:
+        return None
+    at, report = stored
+    why = f"Found by the check of payments: {_findings(report)}"
+    number = sum(each.count for each in report.kinds().values())
+    what = f"{_number(number, 'payment needs', 'payments need')} a look."
+    return Attention("payments", "credit-card", "warn", what, why, at, request.when(at))
+
+
+def _findings(report: Report) -> str:
+    words = {
+        "members": ("member with another tier than they pay", "members with another tier"),
+        "orders": ("order without its payment", "orders without their payment"),
+        "subscriptions": ("subscription without a member", "subscriptions without a member"),
+        "events": ("event that was not applied", "events that were not applied"),
+    }
+    kinds = report.kinds()
+    found = [_number(kinds[name].count, *words[name]) for name in words if kinds[name].count]
+    return ", ".join(found)
+
+
+async def _waiting_comments(request: AdminRequest) -> Attention | None:
+    if not _may_read(request, comments):
+        return None
+    waiting = await request.records.total(request.caller, comments, f"status = '{WAITING}'")
+    if not waiting:
+        return None
+    oldest = ListRequest(
+        per_page=1,
+        filter=equals("status", WAITING),
+        sort="created",
+        names=frozenset({"created"}),
+        skip_total=True,
+    )
+    found = (await request.records.page(request.caller, comments, oldest)).items
+    at = found[0]["created"] if found else clock.to_text(request.now)
+    moment = request.local(at)
+    what = "A comment waits for you." if waiting == 1 else f"{waiting:,} comments wait for you."
+    since = f"since {moment:%A} {moment.day} {moment:%B}"
+    why = f"It waits {since}" if waiting == 1 else f"The oldest waits {since}"
+    return Attention("comments", "message-square", "warn", what, why, at, request.when(at))
+
+
+async def _some(
+    request: AdminRequest,
+    collection: Collection,
+    fields: frozenset[str],
+    *wanted: Expression,
+    per_page: int = MOST + 1,
+) -> list[Record]:
+    """The newest; none where the caller may not read the collection."""
+    if not _may_read(request, collection):
+        return []
+    some = ListRequest(
+        per_page=per_page, filter=all_of(wanted) or "", names=fields, skip_total=True
+    )
+    return (await request.records.page(request.caller, collection, some)).items
+
+
+def _may_read(request: AdminRequest, collection: Collection) -> bool:
+    return collection.rules_for(access_of(request.caller)).read is not None
+
+
+def _number(number: int, one: str, many: str) -> str:
+    return f"{number:,} {one if number == 1 else many}"
+
+
+def _number_read(read: Sequence[Record], one: str, many: str) -> str:
+    return f"More than {MOST} {many}" if len(read) > MOST else _number(len(read), one, many)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _TEXT else f"{text[:_TEXT].rstrip()}…"
