@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import os
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
-import uvicorn
 from structlog.dev import ConsoleRenderer, plain_traceback
 from tests.databases import database_url, fresh_url
 from tests.loop_time import LoopTime
 from tests.object_stores import s3_environ, s3_server
+from tests.served import serving
 from tests.tls import Authority
 from tests.world import START, Account, RunningClock, TenantWorld, World, open_world
 
@@ -113,13 +110,6 @@ class Server:
     tenant: TenantWorld
 
 
-class _QuietServer(uvicorn.Server):
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        # They belong to the test run.
-        yield
-
-
 @pytest.fixture(params=["sqlite", "postgresql"])
 async def server(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
@@ -128,19 +118,6 @@ async def server(
     url = fresh_url(request.param, folder)
     world = await open_world(url, folder, RunningClock(), MASTHEAD_DEFAULT_TENANT="demo")
     tenant = await world.new_tenant("demo", slug="demo")
-    async with serving(world) as port:
-        yield Server(f"http://127.0.0.1:{port}", world, tenant)
+    async with serving(world.http) as address:
+        yield Server(address, world, tenant)
     await world.parts.close()
-
-
-@contextlib.asynccontextmanager
-async def serving(world: World, port: int = 0) -> AsyncIterator[int]:
-    """The service on a port of this machine: a free one, or the given one."""
-    config: Any = uvicorn.Config(world.http, port=port, log_config=None, lifespan="off", ws="none")
-    running = _QuietServer(config)
-    task = asyncio.create_task(running.serve())
-    while not running.started:
-        await asyncio.sleep(0)
-    yield running.servers[0].sockets[0].getsockname()[1]
-    running.should_exit = True
-    await task

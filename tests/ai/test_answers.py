@@ -23,8 +23,8 @@ from tests.ai.provider import (
 from tests.ai.stream import GENERATE, KEY, PATH, PLATFORM_KEY, read_answer
 from tests.ai.usage import usage_of
 from tests.clients.node import HERE, run_node
+from tests.served import serving
 from tests.tls import Exchange
-from tests.v1.serving import serving
 
 from masthead.ids import TenantId
 

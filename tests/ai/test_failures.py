@@ -26,8 +26,8 @@ from tests.ai.provider import (
 from tests.ai.stream import GENERATE, KEY, PATH, failed
 from tests.ai.usage import usage_of
 from tests.loop_time import LoopTime
+from tests.served import serving
 from tests.tls import Behaviour, Exchange, answer, cut, hang, not_http, redirect
-from tests.v1.serving import serving
 from tests.world import TenantWorld
 
 from masthead.ai.accounts import BAD_KEY

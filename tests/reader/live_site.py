@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import uvicorn
-from tests.conftest import _QuietServer
 from tests.databases import fresh_url
 from tests.mail.offices import Office, text_of
 from tests.payments.processor import SECRET, Processor
 from tests.payments.processor_api import KEY, ProcessorApi
+from tests.served import serving
 from tests.tls import Receiver
 from tests.world import RunningClock, TenantWorld, open_world
 
@@ -58,11 +55,6 @@ async def live_site(engine: str, folder: Path) -> AsyncIterator[LiveSite]:
                 MASTHEAD_BASE_URL=origin,
                 MASTHEAD_PAYMENT_API_URL=api.url,
             )
-            config: Any = uvicorn.Config(world.http, log_config=None, lifespan="off", ws="none")
-            server = _QuietServer(config)
-            serving = asyncio.create_task(server.serve(sockets=[listener]))
-            while not server.started:
-                await asyncio.sleep(0)
             tenant = await world.new_tenant("demo", slug="demo")
             await tenant.settings(
                 site_name="Tideline",
@@ -72,7 +64,6 @@ async def live_site(engine: str, folder: Path) -> AsyncIterator[LiveSite]:
             tier = {"name": "Supporter", "price": 400, "currency": "gbp"}
             await tenant.create("tiers", {**tier, "payment_price_id": "price_month"})
             office = Office(world, world.parts.settings.data_dir / "mail")
-            yield LiveSite(origin, tenant, api, office)
-            server.should_exit = True
-            await serving
+            async with serving(world.http, listener=listener):
+                yield LiveSite(origin, tenant, api, office)
             await world.parts.close()

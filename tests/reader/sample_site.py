@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import io
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
-import uvicorn
 from PIL import Image
 from starlette.types import Receive, Scope, Send
 from tests.reader.samples import PAGES
+from tests.served import serving
 
 from masthead.errors import NotFound
 from masthead.reader.themes import Themes
@@ -60,24 +58,8 @@ class SampleSite:
         return file.getvalue()
 
 
-class _QuietServer(uvicorn.Server):
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        # They belong to the test run.
-        yield
-
-
 @contextlib.asynccontextmanager
 async def running(site: SampleSite) -> AsyncIterator[str]:
     """Its origin, as long as it runs."""
-    config: Any = uvicorn.Config(site, port=0, log_config=None, lifespan="off", ws="none")
-    server = _QuietServer(config)
-    serving = asyncio.create_task(server.serve())
-    while not server.started:
-        await asyncio.sleep(0)
-    site.origin = f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
-    try:
+    async with serving(site) as site.origin:
         yield site.origin
-    finally:
-        server.should_exit = True
-        await serving

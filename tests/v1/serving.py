@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
-import uvicorn
 from starlette.types import ASGIApp
 from tests.world import World, open_world
 
@@ -31,29 +28,6 @@ async def unlimited_world(database_url: str, folder: Path) -> AsyncIterator[Worl
         yield world
     finally:
         await world.parts.close()
-
-
-class _QuietServer(uvicorn.Server):
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        # They belong to the test run.
-        yield
-
-
-@asynccontextmanager
-async def serving(app: ASGIApp) -> AsyncIterator[str]:
-    """The address that the application answers at."""
-    config: Any = uvicorn.Config(app, port=0, log_config=None, lifespan="off", ws="none")
-    server = _QuietServer(config)
-    running = asyncio.create_task(server.serve())
-    while not server.started:
-        await asyncio.sleep(0)
-    port = server.servers[0].sockets[0].getsockname()[1]
-    try:
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        server.should_exit = True
-        await running
 
 
 @asynccontextmanager

@@ -13,13 +13,15 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.async_api import BrowserContext, Page, async_playwright, expect
 from tests.ai.provider import Hand, text_event
 from tests.clients.node import HERE as CLIENTS
-from tests.conftest import Server, serving
+from tests.conftest import Server
 from tests.databases import fresh_url
+from tests.served import serving
 from tests.tls import Receiver
 from tests.world import PASSWORD, Account, RunningClock, open_world
 
@@ -283,8 +285,8 @@ async def test_every_character_is_there_after_the_server_was_stopped(
     )
     tenant = await world.new_tenant("demo", slug="demo")
     async with AsyncExitStack() as stack:
-        async with serving(world) as port:
-            server = Server(f"http://127.0.0.1:{port}", world, tenant)
+        async with serving(world.http) as address:
+            server = Server(address, world, tenant)
             desk = await stack.enter_async_context(desk_at(server))
             page = await desk.open("/admin/posts/new")
             await write(page, "Up. ")
@@ -292,7 +294,7 @@ async def test_every_character_is_there_after_the_server_was_stopped(
         await page.keyboard.type("Down. ")
         await phase(page, "waiting")
         await page.keyboard.type("Still down. ")
-        async with serving(world, port):
+        async with serving(world.http, urlsplit(address).port or 0):
             await saved(page)
             html = (await desk.stored(post_id(page)))["content_html"]
     assert "Up. Down. Still down." in html
@@ -314,8 +316,7 @@ async def test_an_answer_of_the_ai_changes_the_text_only_when_it_is_taken(
             MASTHEAD_AI_MODEL="small-1",
         )
         tenant = await world.new_tenant("demo", slug="demo")
-        port = await stack.enter_async_context(serving(world))
-        server = Server(f"http://127.0.0.1:{port}", world, tenant)
+        server = Server(await stack.enter_async_context(serving(world.http)), world, tenant)
         desk = await stack.enter_async_context(desk_at(server))
         page = await desk.open("/admin/posts/new")
         await write(page, "Nobody has been there.")
