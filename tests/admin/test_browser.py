@@ -1,4 +1,4 @@
-"""The admin in Chromium: accessible, whole at every width, by keys alone, and within its policy.
+"""The admin in Chromium, as people use it.
 
 Skipped where the machine has no Chromium.
 """
@@ -6,21 +6,17 @@ Skipped where the machine has no Chromium.
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import pytest
-from playwright.async_api import Browser, BrowserContext, Page, expect
+from playwright.async_api import BrowserContext, Page, expect
 from tests.admin.payloads import PAYLOADS
-from tests.admin.served import served
-from tests.clients.node import HERE as CLIENTS
-from tests.clients.node import NODE
+from tests.admin.served import Browser, served
 from tests.databases import fresh_url
-from tests.reader.test_browser import AXE, CHROMIUM
+from tests.reader.test_browser import CHROMIUM
 from tests.world import PASSWORD, Account, RunningClock, TenantWorld, World, open_world
 
 from masthead.caller import system
@@ -61,28 +57,6 @@ class Admin:
             await context.add_cookies([cookie])
         return await context.new_page()
 
-    def pages(self) -> dict[str, str]:
-        """One of each kind, for an operator, who sees all of them."""
-        return {
-            "home": "/admin",
-            "nothing-found": "/admin/posts?q=zzzz",
-            "new": "/admin/posts/new",
-            "post": f"/admin/posts/{self.post_id}",
-            "delete": f"/admin/posts/{self.post_id}/delete",
-            "people": "/admin/staff",
-            "person": f"/admin/staff/{self.owner.id}",
-            "account": "/admin/account",
-            "more": "/admin/more",
-            "tenants": "/admin/tenants",
-            "components": "/admin/components",
-            "missing": "/admin/no-such-page",
-        }
-
-
-SEEN_EVERYWHERE = ("home", "account", "components")
-"""One of each kind, for what takes a second a page."""
-GATE = ("/admin/sign-in", "/admin/forgot")
-
 
 @pytest.fixture(scope="module")
 async def admin(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Admin]:
@@ -105,64 +79,6 @@ async def _filled(world: World, origin: str, browser: Browser) -> Admin:
     comment = {"post_id": live["id"], "author_name": "Ana", "body": "Hm", "status": "pending"}
     await tenant.create("comments", comment)
     return Admin(origin, browser, tenant, owner, await world.operator(), live["id"])
-
-
-async def axe(page: Page) -> list[Any]:
-    await page.add_script_tag(path=AXE)
-    result = await page.evaluate("axe.run({resultTypes: ['violations']})")
-    return [(each["id"], [node["html"] for node in each["nodes"]]) for each in result["violations"]]
-
-
-@pytest.mark.parametrize(
-    ("names", "width", "scheme"),
-    [
-        (None, 1280, "light"),
-        (SEEN_EVERYWHERE, 1280, "dark"),
-        (SEEN_EVERYWHERE, 375, "light"),
-        (SEEN_EVERYWHERE, 375, "dark"),
-    ],
-    ids=["desktop-light", "desktop-dark", "phone-light", "phone-dark"],
-)
-async def test_axe_finds_nothing_and_nothing_scrolls_sideways(
-    admin: Admin, names: tuple[str, ...] | None, width: int, scheme: str
-) -> None:
-    # The policy forbids the script that axe is.
-    page = await admin.opened(admin.operator, width, scheme, bypass_csp=True)
-    found: dict[str, Any] = {}
-    wide: list[tuple[str, int, int]] = []
-
-    async def look(name: str) -> None:
-        if problems := await axe(page):
-            found[name] = problems
-        # 640 is 1280 at a zoom of 200 %.
-        for size in (320, 640, 900) if width == 1280 else (320, 375):
-            await page.set_viewport_size({"width": size, "height": 800})
-            reaches = await page.evaluate("document.documentElement.scrollWidth")
-            if reaches > size:
-                wide.append((name, size, reaches))
-        await page.set_viewport_size({"width": width, "height": 800})
-
-    for name, path in admin.pages().items():
-        if names is None or name in names:
-            await page.goto(admin.origin + path)
-            await look(name)
-    await page.goto(f"{admin.origin}/admin/posts")
-    await page.locator("tbody input[type=checkbox]").first.check()
-    await look("selected")
-    await page.goto(f"{admin.origin}/admin/posts/{admin.post_id}")
-    await page.fill("#slug", "not a slug")
-    await page.get_by_role("button", name="Update").click()
-    await expect(page.locator("#problems")).to_be_focused()
-    await look("problems")
-    await page.keyboard.press("Control+k")
-    await expect(page.locator("#palette [role=option]").first).to_be_visible()
-    await look("palette")
-    await page.context.clear_cookies(name="pb_auth")
-    for path in GATE if names is None else GATE[:1]:
-        await page.goto(admin.origin + path)
-        await look(path)
-    await page.context.close()
-    assert (found, wide) == ({}, [])
 
 
 def watched(page: Page) -> list[str]:
@@ -298,30 +214,6 @@ async def test_a_list_weighs_at_most_120_kb_and_20_the_second_time(admin: Admin)
     second = await transferred(page.context, address)
     await page.context.close()
     assert (first <= 120_000, second <= 20_000) == (True, True), (first, second)
-
-
-async def test_html_validate_finds_nothing(admin: Admin, tmp_path: Path) -> None:
-    page = await admin.opened(admin.operator, java_script_enabled=False)
-    for name, path in admin.pages().items():
-        answer = await page.request.get(admin.origin + path)
-        (tmp_path / f"{name}.html").write_text(await answer.text())
-    await page.context.clear_cookies()
-    for number, path in enumerate(GATE):
-        answer = await page.request.get(admin.origin + path)
-        (tmp_path / f"gate{number}.html").write_text(await answer.text())
-    await page.context.close()
-    rules = {"root": True, "extends": ["html-validate:standard"]}
-    (tmp_path / ".htmlvalidate.json").write_text(json.dumps(rules))
-    process = await asyncio.create_subprocess_exec(
-        str(NODE),
-        str(CLIENTS / "node_modules" / "html-validate" / "bin" / "html-validate.mjs"),
-        "--formatter=text",
-        str(tmp_path),
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    output, errors = await process.communicate()
-    assert (process.returncode, (output + errors).decode()) == (0, "")
 
 
 async def test_nothing_that_is_stored_runs_as_script(admin: Admin) -> None:

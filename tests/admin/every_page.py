@@ -1,0 +1,275 @@
+"""Every page of the admin with what it shows: with content, empty, refused.
+
+A new page needs one line in `SAMPLES`. Where its address names a record, `{posts}` stands for the
+id of one in the collection `posts`, and `{posts-draft}` for one in a state; `_content` below makes
+them. Tests open every sample in a browser, `make screenshots` takes a picture of each.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from playwright.async_api import Page
+from tests.databases import fresh_url
+from tests.served import serving
+from tests.world import Account, RunningClock, TenantWorld, World, open_world
+
+from masthead.caller import system
+from masthead.demo.access import demo_access
+from masthead.demo.seed import OWNER
+from masthead.identity.api_keys import create_key
+from masthead.identity.tenants import superusers
+from masthead.ids import TenantId
+from masthead.password_reset.invitations import INVITATION
+from masthead.password_reset.resets import ADMIN_PATH
+
+LONG = "Donaudampfschifffahrtsgesellschaftskapitänsmützenabzeichenverordnung, in voller Länge"
+
+Act = Callable[[Page], Awaitable[None]]
+"""What is done on the page before it is looked at."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    name: str
+    """Of its test and its picture."""
+    address: str
+    who: str = "owner"
+    """`owner`, `editor`, `author`, `operator`, or `guest`."""
+    site: str = "demo"
+    """`demo` has content, `empty` has none; `` is the service's own host."""
+    act: Act | None = None
+    status: int = 200
+    is_page: bool = True
+    """Not a part of a page, a file, or an answer to a script."""
+
+
+def fill(*steps: tuple[str, str], press: str) -> Act:
+    """Types into fields, by selector, and presses the button of that name."""
+
+    async def act(page: Page) -> None:
+        for selector, text in steps:
+            await page.fill(selector, text)
+        async with page.expect_navigation():
+            await page.get_by_role("button", name=press, exact=True).first.click()
+
+    return act
+
+
+async def select_a_row(page: Page) -> None:
+    await page.locator("tbody input[type=checkbox]").first.check()
+
+
+async def new_key(page: Page) -> None:
+    await page.locator("[name='scopes.posts:read']").check()
+    await fill(("#name", LONG), press="Create key")(page)
+
+
+async def search(page: Page) -> None:
+    await page.keyboard.press("Control+k")
+    await page.locator("#palette [role=option]").first.wait_for()
+
+
+async def show_keys(page: Page) -> None:
+    await page.keyboard.press("?")
+    await page.locator("#keys").wait_for()
+
+
+async def wrong_password(page: Page) -> None:
+    await fill(("#email", OWNER), ("#password", "not it"), press="Sign in")(page)
+
+
+# In the order of their addresses.
+SAMPLES = (
+    Sample("home", "/admin"),
+    Sample("home-empty", "/admin", site="empty"),
+    Sample("home-author", "/admin", who="author"),
+    Sample("palette", "/admin", act=search),
+    Sample("keyboard", "/admin/posts", act=show_keys),
+    Sample("account", "/admin/account"),
+    Sample(
+        "account-refused",
+        "/admin/account",
+        act=fill(("#old_password", "not it"), ("#new_password", "x"), press="Change the password"),
+    ),
+    Sample("components", "/admin/components", who="operator"),
+    Sample("forgot", "/admin/forgot", who="guest"),
+    Sample(
+        "forgot-refused",
+        "/admin/forgot",
+        who="guest",
+        act=fill(("#email", "nell@example"), press="Send me a link"),
+    ),
+    Sample(
+        "forgot-sent",
+        "/admin/forgot",
+        who="guest",
+        act=fill(("#email", "nell@example.com"), press="Send me a link"),
+    ),
+    Sample("form-token", "/admin/form-token", is_page=False),
+    Sample("more", "/admin/more"),
+    Sample("not-found", "/admin/no-such-page", status=404),
+    Sample("palette-part", "/admin/palette?q=fog", is_page=False),
+    Sample("posts", "/admin/posts"),
+    Sample("posts-empty", "/admin/posts", site="empty"),
+    Sample("posts-nothing-found", "/admin/posts?q=zzzz"),
+    Sample("posts-selected", "/admin/posts", act=select_a_row),
+    Sample("posts-author", "/admin/posts", who="author"),
+    Sample("post-new", "/admin/posts/new"),
+    Sample("post", "/admin/posts/{posts}"),
+    Sample("post-html", "/admin/posts/{posts-html}"),
+    Sample(
+        "post-refused",
+        "/admin/posts/{posts-html}",
+        act=fill(("#slug", "not a slug"), press="Update"),
+    ),
+    Sample("post-delete", "/admin/posts/{posts}/delete"),
+    Sample("post-missing", "/admin/posts/nosuchpost00000", status=404),
+    Sample("reset-password", f"{ADMIN_PATH}?token={{token}}", who="guest"),
+    Sample(
+        "reset-password-refused",
+        f"{ADMIN_PATH}?token={{token}}",
+        who="guest",
+        act=fill(
+            ("#password", "long enough"), ("#passwordConfirm", "another"), press="Set this password"
+        ),
+    ),
+    Sample("reset-password-dead", f"{ADMIN_PATH}?token=x", who="guest", status=400),
+    Sample("keys", "/admin/settings/keys"),
+    Sample("keys-empty", "/admin/settings/keys", site="empty"),
+    Sample("key-made", "/admin/settings/keys", act=new_key),
+    Sample("key-refused", "/admin/settings/keys", act=fill(press="Create key")),
+    Sample("key-revoke", "/admin/settings/keys/{api_keys}/revoke"),
+    Sample("sign-in", "/admin/sign-in", who="guest"),
+    Sample("sign-in-refused", "/admin/sign-in", who="guest", act=wrong_password),
+    Sample("staff", "/admin/staff"),
+    Sample(
+        "staff-refused",
+        "/admin/staff",
+        act=fill(("#email", OWNER), press="Send the invitation"),
+    ),
+    Sample("person", "/admin/staff/{_superusers}"),
+    Sample("person-invited", "/admin/staff/{_superusers-invited}"),
+    Sample("tenants", "/admin/tenants", who="operator"),
+    Sample("tenants-nowhere", "/admin/tenants", who="operator", site=""),
+)
+
+
+@dataclass(frozen=True)
+class EveryPage:
+    """The service with the content that the samples show."""
+
+    world: World
+    origins: dict[str, str]
+    """By the site of a sample."""
+    tenants: dict[str, TenantWorld]
+    accounts: dict[str, Account]
+    """By who looks."""
+    names: dict[str, str]
+    """What stands for a name in an address."""
+
+    def url(self, sample: Sample) -> str:
+        return self.origins[sample.site] + sample.address.format_map(self.names)
+
+    def account(self, sample: Sample) -> Account | None:
+        """Who looks at the sample: at the empty site its own owner."""
+        if sample.who == "guest":
+            return None
+        return self.accounts["empty" if sample.site == "empty" else sample.who]
+
+
+@asynccontextmanager
+async def every_page(folder: Path) -> AsyncIterator[EveryPage]:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port = listener.getsockname()[1]
+        world = await open_world(
+            fresh_url("sqlite", folder),
+            folder,
+            RunningClock(),
+            MASTHEAD_BASE_URL=f"http://localhost:{port}",
+        )
+        async with serving(world.http, listener=listener):
+            yield await _filled(world, port)
+        await world.parts.close()
+
+
+async def _filled(world: World, port: int) -> EveryPage:
+    await demo_access(world.parts)
+    [found] = await world.parts.records.find(world.collection("tenants"), {"slug": "demo"})
+    demo = TenantWorld(world, TenantId(found["id"]), "demo")
+    empty = await world.new_tenant("Nothing yet", slug="empty")
+    accounts = {
+        "owner": await _owner(demo),
+        "editor": await demo.owner(name="Ines Ferro", role="editor"),
+        "author": await demo.owner(name="Marguerite Oyelaran-Whitcombe", role="author"),
+        "operator": await world.operator(name="Theo Vance"),
+        "empty": await empty.owner(name="Nell Ashby"),
+    }
+    return EveryPage(
+        world,
+        {"": f"http://localhost:{port}"}
+        | {slug: f"http://{slug}.localhost:{port}" for slug in ("demo", "empty")},
+        {"demo": demo, "empty": empty},
+        accounts,
+        await _content(demo, accounts),
+    )
+
+
+async def _owner(demo: TenantWorld) -> Account:
+    records = demo.world.parts.records
+    [account] = await records.find(superusers, {"email": OWNER}, tenant_id=demo.id)
+    account = await demo.update("_superusers", account["id"], {"name": "Nell Ashby"})
+    return await demo.world.signed_in(superusers, account, demo.host)
+
+
+async def _content(demo: TenantWorld, accounts: dict[str, Account]) -> dict[str, str]:
+    """What the demo magazine lacks: many rows, long words, states. Returns the names of records in
+    addresses."""
+    return {
+        **await _keys(demo),
+        **await _posts(demo, accounts),
+        **await _staff(demo, accounts),
+    }
+
+
+async def _keys(demo: TenantWorld) -> dict[str, str]:
+    records = demo.world.parts.records
+    key, _ = await create_key(records, demo.id, "Nightly export of everything", ["posts:read"])
+    return {"api_keys": key["id"]}
+
+
+async def _posts(demo: TenantWorld, accounts: dict[str, Account]) -> dict[str, str]:
+    author = accounts["author"].id
+    for number in range(22):
+        await demo.post(title=f"Tide tables, week {number:02}", tags=["harbour"], authors=[author])
+    await demo.published(title="Tomorrow's tides", published_at="2100-01-01T07:00:00Z")
+    html = await demo.published(
+        title=LONG, visibility="members", tags=["harbour"], content_html="<p>Fog</p>" * 9
+    )
+    comment = {"post_id": html["id"], "author_name": "Ana", "body": "Hm", "status": "pending"}
+    await demo.create("comments", comment)
+    records = demo.world.parts.records
+    title = "Can the tide mill turn again?"
+    [written] = await records.find(
+        demo.world.collection("posts"), {"title": title}, tenant_id=demo.id
+    )
+    return {"posts": written["id"], "posts-html": html["id"]}
+
+
+async def _staff(demo: TenantWorld, accounts: dict[str, Account]) -> dict[str, str]:
+    given = {"email": "invited@example.com", "name": "Wilhelmina Featherstonehaugh-Cholmondeley"}
+    stamped = {"token_key": "k" * 30}
+    invited = await demo.world.parts.records.create(
+        system(demo.id), superusers, {**given, "role": "author"}, stamped=stamped
+    )
+    token = demo.world.parts.accounts.reset_token(superusers, invited, INVITATION)
+    return {
+        "_superusers": accounts["author"].id,
+        "_superusers-invited": invited["id"],
+        "token": token,
+    }

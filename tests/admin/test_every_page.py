@@ -1,0 +1,190 @@
+"""Every page of the admin in Chromium: accessible, whole at every width, and by keys alone.
+
+Skipped where the machine has no Chromium.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+import httpx
+import pytest
+from lxml import html
+from playwright.async_api import Page, expect
+from starlette.routing import Match, Route
+from tests.admin.every_page import SAMPLES, EveryPage, Sample, every_page
+from tests.admin.looks import WIDE, accessibility, reached_by_tab, sideways, skip_link
+from tests.admin.served import Browser, chromium
+from tests.clients.node import HERE as CLIENTS
+from tests.clients.node import NODE
+from tests.reader.test_browser import CHROMIUM
+
+from masthead.admin.endpoint import AdminPages
+from masthead.admin.routes import admin_routes
+
+pytestmark = [
+    pytest.mark.long,
+    # One service and one browser for the file, beside those of the group "chromium".
+    pytest.mark.xdist_group("every_page"),
+]
+needs_chromium = pytest.mark.skipif(
+    CHROMIUM is None,
+    reason="install chromium: these tests need a browser, and .ci/run installs it",
+)
+
+PAGES = [each for each in SAMPLES if each.is_page]
+
+
+@pytest.fixture(scope="module")
+async def pages(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[EveryPage]:
+    async with every_page(tmp_path_factory.mktemp("every_page")) as found:
+        yield found
+
+
+@dataclass
+class Windows:
+    """One page for each account and site, so that a sample costs no window of its own."""
+
+    pages: EveryPage
+    browser: Browser
+    open: dict[tuple[str, str], Page] = field(default_factory=dict)
+
+    async def at(self, sample: Sample) -> Page:
+        """The page that shows the sample."""
+        key = (sample.who, sample.site)
+        if key not in self.open:
+            self.open[key] = await self._opened(sample)
+        page = self.open[key]
+        answer = await page.goto(self.pages.url(sample))
+        assert answer is not None
+        assert answer.status == sample.status
+        await expect(page.locator("mh-editor:not([data-ready])")).to_have_count(0)
+        if sample.act:
+            await sample.act(page)
+        return page
+
+    async def _opened(self, sample: Sample) -> Page:
+        # Without motion, a colour is what it is as soon as the theme changes.
+        context = await self.browser.new_context(
+            viewport={"width": WIDE, "height": 800}, reduced_motion="reduce"
+        )
+        context.set_default_timeout(20_000)
+        account = self.pages.account(sample)
+        if account:
+            origin = self.pages.origins[sample.site]
+            await context.add_cookies([{"name": "pb_auth", "value": account.token, "url": origin}])
+        return await context.new_page()
+
+
+@pytest.fixture(scope="module")
+async def windows(pages: EveryPage) -> AsyncIterator[Windows]:
+    async with chromium() as browser:
+        yield Windows(pages, browser)
+
+
+def client(pages: EveryPage, sample: Sample) -> httpx.AsyncClient:
+    """In this process, signed in as the one who looks at the sample."""
+    host = pages.origins[sample.site].removeprefix("http://")
+    opened = pages.world.client(host)
+    if account := pages.account(sample):
+        opened.cookies.set("pb_auth", account.token)
+    return opened
+
+
+def path_of(pages: EveryPage, sample: Sample) -> str:
+    return pages.url(sample).removeprefix(pages.origins[sample.site])
+
+
+def routes() -> list[Route]:
+    return admin_routes(AdminPages(cast(Any, None)))
+
+
+def route_of(path: str) -> Route:
+    scope = {"type": "http", "method": "GET", "path": path.partition("?")[0]}
+    return next(each for each in routes() if each.matches(scope)[0] is Match.FULL)
+
+
+async def test_every_page_has_a_sample(pages: EveryPage) -> None:
+    shown = {route_of(path_of(pages, each)).path for each in SAMPLES}
+    operator = Sample("", "/admin", who="operator")
+    missing = []
+    async with client(pages, operator) as browser:
+        for route in routes():
+            path = re.sub(r"\{[^}]*\}", "nosuchrecord000", route.path)
+            answer = await browser.get(path)
+            # A form alone, or a call of a script, has no page.
+            if answer.status_code != 405 and route.path not in shown:
+                missing.append(route.path)
+    assert missing == [], "add a line to SAMPLES in tests/admin/every_page.py"
+
+
+def test_samples_have_names_of_their_own() -> None:
+    names = [each.name for each in SAMPLES]
+    assert len(names) == len(set(names))
+
+
+@needs_chromium
+@pytest.mark.parametrize("sample", PAGES, ids=lambda each: each.name)
+async def test_a_page_is_for_everyone_at_every_size_and_by_keys_alone(
+    windows: Windows, sample: Sample
+) -> None:
+    page = await windows.at(sample)
+    problems = await reached_by_tab(page)
+    problems |= await skip_link(page)
+    problems |= await sideways(page)
+    problems |= await accessibility(page)
+    assert problems == {}, "\n".join(f"{name}: {found}" for name, found in problems.items())
+
+
+async def test_a_part_is_the_same_as_in_its_page(pages: EveryPage) -> None:
+    """What htmx asks for, and what the page shows without script."""
+    parts = []
+    # An empty site has no list to choose from, so nothing there asks for a part.
+    for sample in [each for each in PAGES if each.site != "empty"]:
+        async with client(pages, sample) as browser:
+            path = path_of(pages, sample)
+            part = await browser.get(path, headers={"hx-request": "true"})
+            if part.status_code != sample.status or "hx-redirect" in part.headers:
+                # It has no part.
+                continue
+            assert "HX-Request" in part.headers["vary"], sample
+            whole = await browser.get(path)
+            assert lines(part.text) <= lines(whole.text), sample
+            parts.append(sample.name)
+    assert "posts" in parts
+
+
+def lines(page: str) -> set[str]:
+    """Each text and link of a page, without what is new in every answer."""
+    tree = html.document_fromstring(page)
+    texts = (each.strip() for each in tree.itertext())
+    return {each for each in texts if each} | set(tree.xpath("//@href"))
+
+
+async def test_html_validate_finds_nothing(pages: EveryPage, tmp_path: Path) -> None:
+    for sample in PAGES:
+        async with client(pages, sample) as browser:
+            answer = await browser.get(path_of(pages, sample))
+        (tmp_path / f"{sample.name}.html").write_text(answer.text)
+    assert await validated(tmp_path) == (0, "")
+
+
+async def validated(folder: Path) -> tuple[int | None, str]:
+    rules = {"root": True, "extends": ["html-validate:standard"]}
+    (folder / ".htmlvalidate.json").write_text(json.dumps(rules))
+    process = await asyncio.create_subprocess_exec(
+        str(NODE),
+        str(CLIENTS / "node_modules" / "html-validate" / "bin" / "html-validate.mjs"),
+        "--formatter=text",
+        str(folder),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    output, errors = await process.communicate()
+    return process.returncode, (output + errors).decode()
