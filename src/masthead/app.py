@@ -88,6 +88,7 @@ from masthead.record_api.call import RecordStoreServices, identify
 from masthead.record_api.errors import send_error as send_record_store_error
 from masthead.record_api.routes import PREFIXES as RECORD_STORE_PREFIXES
 from masthead.record_api.routes import routes as record_routes
+from masthead.records.audit_retention import AuditRetention
 from masthead.records.engine import Records
 from masthead.records.search.index import Indexer
 from masthead.records.versions import TenantVersions
@@ -254,6 +255,11 @@ def job_runner(parts: Parts) -> JobRunner:
         Chore("logins.sweep", hourly, parts.throttle.sweep),
         Chore("sign_ins.sweep", hourly, parts.accounts.sign_ins.sweep),
         Chore("limits.sweep", hourly, parts.limit_store.sweep),
+        Chore(
+            "audit.sweep",
+            hourly,
+            AuditRetention(parts.records.database, tables, parts.records.clock).sweep,
+        ),
         Chore("idempotency.sweep", hourly, parts.idempotency.sweep),
         Chore("daily_counts.sweep", timedelta(days=1), partial(_sweep_daily_counts, parts)),
         Chore("webhooks.sweep", hourly, partial(_sweep_webhooks, parts)),

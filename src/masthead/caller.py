@@ -49,6 +49,8 @@ class Caller:
     """Of a page of the reader's site."""
     sign_in: str = ""
     """Which sign-in of the account it is; forms are bound to it."""
+    address: str = ""
+    """The network address that staff calls from, for the audit log."""
 
     @property
     def is_admin(self) -> bool:

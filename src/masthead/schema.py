@@ -34,6 +34,7 @@ from masthead.records.derived.daily_counts import daily_counts
 from masthead.records.derived.list_items import listed_values
 from masthead.records.search.index import search_queue
 from masthead.records.tables import build_tables, record_counts, tenant_states
+from masthead.records.write.audit import audit_log
 from masthead.site.collection import site_settings
 from masthead.site.redirects import redirects
 from masthead.storage.full_text import documents
@@ -73,6 +74,7 @@ registry = Registry(
         gdpr_requests,
         redirects,
         import_runs,
+        audit_log,
     )
 )
 

@@ -137,6 +137,7 @@ comments = Collection(
         # So that `comment.received` fires only once per comment.
         Date(name="first_approved_at", read=Access.ENGINE, write=Access.ENGINE),
     ),
+    audited="",
     help="Readers' comments under posts. Deleting a post deletes its comments.",
     editors=FREE,
     site=SiteRules(

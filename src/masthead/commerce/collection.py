@@ -116,6 +116,7 @@ products = Collection(
         Flag(name="active", default=True),
         Text(name="payment_product_id", max=255, help="The product's id at the payment processor."),
     ),
+    audited="name",
     help="What a site sells.",
     events=product_events,
 )
@@ -136,6 +137,7 @@ orders = Collection(
         Number(name="refunded_amount", min=0, help="In minor units."),
         Text(name="payment_id", max=255, help="The payment's id at the processor."),
     ),
+    audited="",
     help="What was bought. The payment receivers make and change orders.",
     events=order_events,
     counters=(Counter(by=("status",)),),
@@ -176,6 +178,7 @@ gift_cards = Collection(
         Email(name="email", personal=True),
         Flag(name="redeemed"),
     ),
+    audited="",
     help="Codes that stand for an amount of money.",
     events=gift_card_events,
     indexes=(Index(("email",), skip_empty="email"),),

@@ -24,6 +24,7 @@ from masthead.records.collection import Collection, Record
 from masthead.records.engine import Records
 from masthead.records.fields.base import REQUIRED
 from masthead.records.versions import TenantVersions
+from masthead.records.write.audit import SIGNED_IN
 
 ADMIN_SESSION = timedelta(days=1)
 MEMBER_SESSION = timedelta(days=14)
@@ -92,6 +93,10 @@ class Accounts:
         """A new sign-in of an account whose owner has proved who they are."""
         lifetime = session_lifetime(collection)
         sign_in = await self.sign_ins.begin(collection, account, client, lifetime)
+        if collection is superusers:
+            caller = replace(account_caller(collection, account), address=client.address)
+            async with self._records.unit(caller) as unit:
+                await unit.note(SIGNED_IN)
         return self._signed_in(collection, account, sign_in)
 
     async def refresh(

@@ -45,6 +45,7 @@ api_keys = Collection(
     ),
     is_identity=True,
     made_by="the admin or `masthead key create`, which show the key once",
+    audited="name",
     help="Keys for the public API. The key itself is not stored, only its hash.",
     indexes=(Index(("key_hash",), unique=True, across_tenants=True, skip_empty="key_hash"),),
 )

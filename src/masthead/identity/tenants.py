@@ -54,6 +54,7 @@ superusers = Collection(
     # Platform operators are administrators without a tenant.
     platform_records=True,
     indexes=(Index(("email",), across_tenants=True),),
+    audited="email",
     help="The staff of a tenant, each with a role, and platform operators (no tenant).",
 )
 
@@ -97,6 +98,7 @@ tenants = Collection(
             for name in ("per_minute", "per_hour", "per_day")
         ),
     ),
+    audited="name",
     help="A tenant is one site with its own records, staff and members.",
     is_identity=True,
     owner_may_delete=False,

@@ -30,6 +30,7 @@ import_runs = Collection(
         Date(name="started_at", write=Access.ENGINE),
         Date(name="finished_at", write=Access.ENGINE),
     ),
+    audited="file_name",
     help="Imports and how far they have come.",
     made_by="`masthead import`",
 )

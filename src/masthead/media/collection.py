@@ -101,6 +101,7 @@ media = Collection(
         _focus("focus_y", "top to bottom"),
         Text(name="sha256", max=64, read=Access.ENGINE, write=Access.ENGINE),
     ),
+    audited="filename",
     help="Uploaded files.",
     editors=FREE,
     authors=Rules(read="", create=""),

@@ -90,6 +90,7 @@ blog_members = Collection(
         COMMENT_MAILS_OFF,
         *ACCOUNT_FIELDS,
     ),
+    audited="",
     help="The readers of a site who can sign in, subscribe and pay.",
     rules=Rules(read=SELF, update=SELF),
     editors=Rules(read=""),

@@ -66,6 +66,7 @@ EDITED = tuple(each.name for each in EDITED_FIELDS)
 pages = Collection(
     "pages",
     (*EDITED_FIELDS, STATUS, PUBLISHED_AT, TRANSLATIONS, *REVISION_FIELDS),
+    audited="title",
     help="Texts that stand on their own, such as an imprint. The fields work as in `posts`.",
     editors=FREE,
     site=SiteRules(
@@ -85,6 +86,7 @@ page_working_copies = working_copies_of(
 categories = Collection(
     "categories",
     (Text(name="name", required=True, max=255), Slug(name="slug", source="name")),
+    audited="name",
     help="Names to sort posts by.",
     editors=FREE,
     authors=Rules(read=""),

@@ -60,6 +60,7 @@ tiers = Collection(
             "readers pay in a checkout for it.",
         ),
     ),
+    audited="name",
     help="The paid memberships that a site sells.",
     rules=Rules(read=ON_SALE),
     # The payment page decides where the money goes, so only owners set it.

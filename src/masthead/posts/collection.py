@@ -176,6 +176,7 @@ posts = Collection(
         READING_MINUTES,
         *REVISION_FIELDS,
     ),
+    audited="title",
     help="What a site publishes, drafts included.",
     rules=Rules(read=PUBLIC),
     site=SITE,

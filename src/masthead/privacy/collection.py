@@ -46,6 +46,7 @@ gdpr_requests = Collection(
             help="How many rows of each kind the erasure has removed and kept.",
         ),
     ),
+    audited="",
     help="Requests for an export or a deletion, and what became of them.",
     made_by="POST /api/gdpr/export and /api/gdpr/delete",
     # The record of an erasure outlives the erased tenant, so there is no foreign key.

@@ -38,6 +38,7 @@ ERASURE_RULES = {
     "payment_subscriptions": ErasureRule.DELETE,
     "gdpr_requests": ErasureRule.ANONYMIZE,
     "_superusers": ErasureRule.NOT_MEMBER_DATA,
+    "audit_log": ErasureRule.NOT_MEMBER_DATA,
 }
 
 _TEXTS = (

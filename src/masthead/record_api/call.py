@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -123,6 +123,8 @@ async def identify(
         caller = await _by_cookie(services, scope, cookies)
     if caller is None:
         return guest(context.tenant_id)
+    if caller.kind is not Kind.MEMBER:
+        caller = replace(caller, address=context.address)
     if caller.kind is Kind.OPERATOR:
         return in_tenant(caller, context.tenant.id) if context.tenant else caller
     if context.tenant_id not in (None, caller.tenant_id):

@@ -289,6 +289,9 @@ class Collection:
     """What a change adds to the counts of days, given the time of the change."""
     indexes: tuple[Index, ...] = ()
     searchable: tuple[Searched, ...] = ()
+    audited: str | None = None
+    """The audit log names its records by this field; '' for records about readers, whom it must
+    not name. None: it leaves their changes out."""
     help: str = ""
 
     @cached_property

@@ -109,6 +109,7 @@ site_settings = Collection(
             help="The most AI tokens, in and out, a day. Empty: no limit.",
         ),
     ),
+    audited="site_name",
     help="The settings of a site: one record per tenant.",
     is_identity=True,
     owner_may_delete=False,

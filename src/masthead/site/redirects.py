@@ -30,6 +30,7 @@ redirects = Collection(
         Url(name="destination", required=True),
         Number(name="status_code", min=301, max=308, default=301),
     ),
+    audited="source",
     help="Old addresses of imported posts and where they are now.",
 )
 

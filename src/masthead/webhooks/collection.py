@@ -54,6 +54,7 @@ webhook_subscriptions = Collection(
         Date(name="last_delivery_at", write=Access.ENGINE),
         Date(name="disabled_at", write=Access.ENGINE),
     ),
+    audited="name",
     help="Which events are sent where.",
     made_by="POST /api/v1/webhooks, which shows the signing secret once",
     # The tenant's cached state says whether it has subscribers.

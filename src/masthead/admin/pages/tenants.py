@@ -8,11 +8,12 @@ from masthead.admin.endpoint import Answer, Moved, Shown
 from masthead.admin.flash import admin_cookie
 from masthead.admin.lists import cursor_of
 from masthead.admin.request import SITE_COOKIE, AdminRequest
-from masthead.caller import Caller, Kind
+from masthead.caller import Caller, Kind, in_tenant
 from masthead.errors import NotFound
 from masthead.identity.tenants import tenants
 from masthead.records.engine import ListRequest
 from masthead.records.filter.ast import Comparison, Expression, Identifier, Literal, Or
+from masthead.records.write.audit import OPENED
 from masthead.site.address import site_url
 
 ADDRESS = "/admin/tenants"
@@ -64,6 +65,8 @@ async def choose_tenant(request: AdminRequest, tenant_id: str) -> Answer:
         raise NotFound
     if request.context.tenant is not None:
         return Moved(f"{site_url(request.services.settings, tenant.slug)}/admin")
+    async with request.records.unit(in_tenant(request.caller, tenant.id)) as unit:
+        await unit.note(OPENED)
     cookie = admin_cookie(
         SITE_COOKIE, tenant.id, seconds=_SESSION_SECONDS, secure=request.context.is_https
     )

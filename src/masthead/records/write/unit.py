@@ -41,6 +41,7 @@ from masthead.records.collection import (
 from masthead.records.fields.file import File
 from masthead.records.fields.text import Slug
 from masthead.records.read.query import Context, Shape, access_of, engine_decoder
+from masthead.records.write.audit import audit_log, entry_of, event_of
 from masthead.records.write.change_facts import change_facts
 from masthead.records.write.context import WriteContext
 from masthead.records.write.new_record import NewRecord
@@ -159,6 +160,7 @@ class Unit:
             await self._insert(collection, record)
         await self._record_change(collection, Change(None, record))
         await self._check_result(collection, record, self._rules(collection).create)
+        await self._audit(entry_of(self._caller, collection, Change(None, record)))
         return record
 
     def _rules(self, collection: Collection) -> Rules:
@@ -226,6 +228,7 @@ class Unit:
         await self._remove_files(collection, _dropped_files(collection, old, record), record_id)
         await self._record_change(collection, Change(old, record))
         await self._check_result(collection, record, rule)
+        await self._audit(entry_of(self._caller, collection, Change(old, record)))
         return record
 
     async def delete(
@@ -240,7 +243,27 @@ class Unit:
         self._refuse_if_read_only()
         await check_required_value(self, collection, old, None)
         await self._delete(collection, old)
+        await self._audit(entry_of(self._caller, collection, Change(old, None)))
         return old
+
+    async def note(self, action: str) -> None:
+        """Writes into the audit log what changes no record."""
+        await self._audit(event_of(self._caller, action))
+
+    async def _audit(self, entry: Record | None) -> None:
+        if entry is None:
+            return
+        record = {
+            "id": ids.new_id(),
+            "tenant_id": self.tenant_id,
+            **entry,
+            "created": self._now,
+            "updated": self._now,
+            "version": 1,
+        }
+        statement = self._context.statements.insert(audit_log)
+        row = statement.bind(self._encoded(audit_log, record, tuple(record)))
+        await self._tx.defer(statement, [row])
 
     async def list_again(self, collection: Collection, record_id: str) -> None:
         """Puts a record into the listings that its collection has had only since it was saved."""

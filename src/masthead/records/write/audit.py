@@ -1,0 +1,116 @@
+"""The audit log: what staff and operators have changed, written in the transaction of the change.
+
+It names the fields that changed, never their values, so no secret and no text ends up in it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from masthead.caller import Caller, Kind
+from masthead.records.collection import Change, Collection, Index, Record
+from masthead.records.fields.base import Access
+from masthead.records.fields.documents import TextList
+from masthead.records.fields.text import Email, Text
+from masthead.records.write.publication import DRAFT
+
+CREATED, CHANGED, DELETED = "created", "changed", "deleted"
+SIGNED_IN, OPENED = "signed in", "opened"
+MAX_LABEL = 255
+_PEOPLE = frozenset({Kind.AUTHOR, Kind.EDITOR, Kind.OWNER, Kind.OPERATOR})
+_BY_ITSELF = frozenset({"updated", "version", "edited_by", "revised_at"})
+"""Changes along with everything else."""
+
+audit_log = Collection(
+    "audit_log",
+    (
+        Text(name="account_id", max=15, write=Access.ENGINE),
+        Email(name="email", personal=True, write=Access.ENGINE, help="Of the account, back then."),
+        Text(name="role", max=20, write=Access.ENGINE, help="Of the account, back then."),
+        Text(
+            name="address",
+            max=64,
+            personal=True,
+            write=Access.ENGINE,
+            help="The network address that the call came from.",
+        ),
+        Text(
+            name="action",
+            max=20,
+            write=Access.ENGINE,
+            help=f"`{CREATED}`, `{CHANGED}`, `{DELETED}`, `{SIGNED_IN}`, or `{OPENED}` where an "
+            "operator has chosen the site to work in it.",
+        ),
+        Text(name="subject", max=50, write=Access.ENGINE, help="The collection."),
+        Text(name="record_id", max=15, write=Access.ENGINE),
+        Text(
+            name="label",
+            max=MAX_LABEL,
+            write=Access.ENGINE,
+            help="The record's name. Empty for records about readers.",
+        ),
+        TextList(name="changed", write=Access.ENGINE, help="The names of the changed fields."),
+        Text(name="status", max=50, write=Access.ENGINE, help="The new status, if it changed."),
+    ),
+    help="What staff and operators have done, by whom, when and from where.",
+    platform_records=True,
+    owner_may_delete=False,
+    made_by="the change that it describes",
+    # So that a sweep need not count: lists of it go on by cursor.
+    counters=(),
+    indexes=(
+        Index(("account_id", "created", "id")),
+        Index(("subject", "created", "id")),
+        Index(("created", "id"), across_tenants=True),
+    ),
+)
+
+
+def entry_of(caller: Caller, collection: Collection, change: Change) -> Record | None:
+    """None where the log leaves the change out: it is the service's own or an API key's, of a
+    collection without an audit, or one more save of a draft, whose revisions tell of it."""
+    if collection.audited is None or not _is_person(caller):
+        return None
+    old, new = change.old, change.new
+    names: list[str] = []
+    if old is not None and new is not None:
+        names = [name for name in new if new[name] != old[name] and name not in _BY_ITSELF]
+        if _is_draft(old) and _is_draft(new) and "scheduled_for" not in names:
+            return None
+    action = CREATED if old is None else DELETED if new is None else CHANGED
+    record = change.record
+    return {
+        **_by(caller),
+        "action": action,
+        "subject": collection.name,
+        "record_id": record["id"],
+        "label": str(record[collection.audited])[:MAX_LABEL] if collection.audited else "",
+        "changed": names,
+        "status": record["status"] if "status" in names else "",
+    }
+
+
+def event_of(caller: Caller, action: str) -> Record | None:
+    """Something that changes no record."""
+    if not _is_person(caller):
+        return None
+    nothing: dict[str, Any] = dict.fromkeys(("subject", "record_id", "label", "status"), "")
+    return {**_by(caller), "action": action, **nothing, "changed": []}
+
+
+def _is_person(caller: Caller) -> bool:
+    # Without an id it is the service on behalf of a tenant.
+    return caller.kind in _PEOPLE and bool(caller.id)
+
+
+def _is_draft(record: Record) -> bool:
+    return record.get("status") == DRAFT
+
+
+def _by(caller: Caller) -> Record:
+    return {
+        "account_id": caller.id,
+        "email": caller.email,
+        "role": str(caller.kind),
+        "address": caller.address,
+    }
