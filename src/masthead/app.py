@@ -255,11 +255,7 @@ def job_runner(parts: Parts) -> JobRunner:
         Chore("logins.sweep", hourly, parts.throttle.sweep),
         Chore("sign_ins.sweep", hourly, parts.accounts.sign_ins.sweep),
         Chore("limits.sweep", hourly, parts.limit_store.sweep),
-        Chore(
-            "audit.sweep",
-            hourly,
-            AuditRetention(parts.records.database, tables, parts.records.clock).sweep,
-        ),
+        Chore("audit.sweep", hourly, partial(_sweep_audit, parts)),
         Chore("idempotency.sweep", hourly, parts.idempotency.sweep),
         Chore("daily_counts.sweep", timedelta(days=1), partial(_sweep_daily_counts, parts)),
         Chore("webhooks.sweep", hourly, partial(_sweep_webhooks, parts)),
@@ -283,6 +279,10 @@ def job_runner(parts: Parts) -> JobRunner:
         | import_jobs.CONCURRENCY
         | media_copies.CONCURRENCY,
     )
+
+
+async def _sweep_audit(parts: Parts) -> None:
+    await AuditRetention(parts.records.database, tables, parts.records.clock).sweep()
 
 
 async def _sweep_webhooks(parts: Parts) -> None:

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import re
 
-from tests.admin.visitor import OWN, Visitor, staff, token_in, visitor
+from tests.admin.visitor import BARE, OWN, Visitor, staff, token_in, visitor
 from tests.world import PASSWORD, TenantWorld, World
 
 from masthead.identity.tenants import superusers
 from masthead.ids import TenantId
-
-BARE = "127.0.0.1"
-"""The service's own host, by a name that keeps cookies as any other."""
 
 
 async def test_what_readers_learn_of_one_is_changed(tenant: TenantWorld) -> None:

@@ -12,6 +12,8 @@ import httpx
 from tests.world import Account, TenantWorld, World
 
 OWN = {"sec-fetch-site": "same-origin"}
+BARE = "127.0.0.1"
+"""The host of the service itself, of no site."""
 _TOKEN = re.compile(r'name="form_token" value="([^"]*)"')
 
 

@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 
 from masthead import ids
 from masthead.admin.request import AdminRequest
+from masthead.caller import Caller
 from masthead.records.collection import Collection, Record
 from masthead.records.engine import ListRequest
 
@@ -79,6 +80,8 @@ class Listing:
     """The list from its beginning: filter, order, fields, and whether it is counted."""
     url: Callable[..., str]
     """The address of the list with further parameters."""
+    caller: Caller | None = None
+    """Who reads it, if not the caller of the request in the site: an operator everywhere."""
     by: str = "created"
     """The field that it is sorted by; its value and the id are the cursor."""
 
@@ -106,7 +109,8 @@ async def read_page(
         sort=_reversed(listing.wanted.sort) if is_backwards else listing.wanted.sort,
         after=before if is_backwards else after,
     )
-    found = await request.records.page(request.caller, listing.collection, wanted)
+    caller = listing.caller or request.caller
+    found = await request.records.page(caller, listing.collection, wanted)
     items, has_more = found.items[:per_page], len(found.items) > per_page
     if is_backwards:
         if not has_more:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from masthead.admin.request import AdminRequest
+from masthead.records.fields.base import Access
+from masthead.records.read.query import access_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,25 +25,46 @@ class Group:
     links: tuple[Link, ...]
 
 
-HOME = ("Home", "/admin", "house")
-POSTS = ("Posts", "/admin/posts", "file-text")
-SETTINGS = ("Settings", "/admin/settings/keys", "settings")
-STAFF = ("People", "/admin/staff", "users")
-ACCOUNT = ("Your account", "/admin/account", "user")
-TENANTS = ("Sites", "/admin/tenants", "globe")
-COMPONENTS = ("Components", "/admin/components", "panel-right")
-MORE = ("More", "/admin/more", "menu")
+class _Entry(NamedTuple):
+    label: str
+    url: str
+    icon: str
+    access: Access = Access.AUTHOR
+    """The lowest level that can use the page."""
+
+
+HOME = _Entry("Home", "/admin", "house")
+POSTS = _Entry("Posts", "/admin/posts", "file-text")
+TENANTS = _Entry("Sites", "/admin/tenants", "globe")
+MORE = _Entry("More", "/admin/more", "menu")
+
+# A line for each page, in the order of the frame.
+_CONTENT = (
+    HOME,
+    POSTS,
+)
+_SETTINGS = (
+    _Entry("Settings", "/admin/settings/keys", "settings", Access.ADMIN),
+    _Entry("People", "/admin/staff", "users", Access.ADMIN),
+    _Entry("Activity", "/admin/activity", "history", Access.ADMIN),
+)
+_ACCOUNT = _Entry("Your account", "/admin/account", "user")
+_OPERATE = (
+    TENANTS,
+    _Entry("Activity everywhere", "/admin/operator/activity", "history"),
+    _Entry("Components", "/admin/components", "panel-right"),
+)
 
 
 def groups_of(request: AdminRequest) -> tuple[Group, ...]:
     groups: list[Group] = []
+    settings: list[_Entry] = []
     if request.site is not None:
-        groups.append(Group("", _links(request, HOME, POSTS)))
-    # Others could open the page of their own account alone.
-    people = [SETTINGS, STAFF] if request.site is not None and request.caller.is_admin else []
-    groups.append(Group("Settings", _links(request, *people, ACCOUNT)))
+        groups.append(Group("", _links(request, *_usable(request, _CONTENT))))
+        settings += _usable(request, _SETTINGS)
+    groups.append(Group("Settings", _links(request, *settings, _ACCOUNT)))
     if request.is_operator:
-        groups.append(Group("Operate", _links(request, TENANTS, COMPONENTS)))
+        groups.append(Group("Operate", _links(request, *_OPERATE)))
     return tuple(groups)
 
 
@@ -49,9 +74,16 @@ def bottom_of(request: AdminRequest) -> tuple[Link, ...]:
     return _links(request, *shown)
 
 
-def _links(request: AdminRequest, *rows: tuple[str, str, str]) -> tuple[Link, ...]:
-    return tuple(Link(label, url, icon, _is_at(request.path, url)) for label, url, icon in rows)
+def _usable(request: AdminRequest, entries: Iterable[_Entry]) -> list[_Entry]:
+    access = access_of(request.caller)
+    return [each for each in entries if each.access <= access]
+
+
+def _links(request: AdminRequest, *entries: _Entry) -> tuple[Link, ...]:
+    return tuple(
+        Link(each.label, each.url, each.icon, _is_at(request.path, each.url)) for each in entries
+    )
 
 
 def _is_at(path: str, url: str) -> bool:
-    return path == url or (url != HOME[1] and path.startswith(f"{url}/"))
+    return path == url or (url != HOME.url and path.startswith(f"{url}/"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from zoneinfo import ZoneInfo
@@ -91,6 +91,12 @@ class AdminRequest:
     @property
     def is_operator(self) -> bool:
         return self.caller.kind is Kind.OPERATOR
+
+    @property
+    def everywhere(self) -> Caller:
+        """An operator, in all sites."""
+        assert self.is_operator
+        return replace(self.caller, tenant_id=None)
 
     @property
     def path(self) -> str:

@@ -10,6 +10,7 @@ from masthead.admin.calls import ScriptCall
 from masthead.admin.endpoint import AdminPages, Answer, Handler, Moved, Shown, Who
 from masthead.admin.pages import (
     account,
+    activity,
     appearance,
     bulk,
     editor,
@@ -60,6 +61,8 @@ def admin_routes(pages: AdminPages) -> list[Route]:
         Route("/admin/staff/{id}", at("id", get=staff.person_page, post=staff.save_person)),
         Route("/admin/staff/{id}/invite", at("id", post=staff.invite_again)),
         Route("/admin/staff/{id}/remove", at("id", post=staff.remove)),
+        Route(activity.ADDRESS, at(get=activity.site_activity)),
+        Route(activity.EVERYWHERE, at(get=activity.all_activity, who=operators)),
         Route("/admin/theme", at(post=appearance.choose_theme, anywhere=True)),
         Route("/admin/palette", at(get=palette, anywhere=True)),
         Route("/admin/more", at(get=_more, anywhere=True)),

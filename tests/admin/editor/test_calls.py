@@ -7,14 +7,11 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.admin.visitor import OWN, Visitor, staff, token_in, visitor
+from tests.admin.visitor import BARE, OWN, Visitor, staff, token_in, visitor
 from tests.world import TenantWorld, World
 
 from masthead import ids
 from masthead.records.collection import Record
-
-BARE = "127.0.0.1"
-"""The service's own host."""
 
 
 def document(text: str) -> dict[str, Any]:

@@ -1,0 +1,171 @@
+"""The audit log: of a site for its owners, of all sites for operators."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import msgspec
+
+from masthead.admin.endpoint import Answer, Moved, Shown
+from masthead.admin.lists import Filters, Listing, options, read_page
+from masthead.admin.pages.people import staff_names
+from masthead.admin.request import AdminRequest
+from masthead.caller import Caller
+from masthead.errors import NotFound
+from masthead.records.collection import Record
+from masthead.records.engine import ListRequest
+from masthead.records.filter.conditions import all_of, equals
+from masthead.records.write.audit import CHANGED, DELETED, OPENED, SIGNED_IN, audit_log
+
+ADDRESS = "/admin/activity"
+EVERYWHERE = "/admin/operator/activity"
+PER_PAGE = 50
+
+NOUNS = {
+    "posts": "post",
+    "pages": "page",
+    "media": "file",
+    "comments": "comment",
+    "blog_members": "member",
+    "_superusers": "account",
+    "site_settings": "settings",
+    "api_keys": "API key",
+    "webhook_subscriptions": "webhook",
+    "tiers": "tier",
+    "products": "product",
+    "orders": "order",
+    "gift_cards": "gift card",
+    "categories": "category",
+    "redirects": "redirect",
+    "import_runs": "import",
+    "gdpr_requests": "data protection request",
+    "tenants": "site",
+}
+"""Of the collections that the log covers."""
+_PAGES = {"posts": "/admin/posts", "_superusers": "/admin/staff"}
+"""Where a record of the collection has a page."""
+_STATUS = {
+    "published": "published",
+    "draft": "unpublished",
+    "approved": "approved",
+    "spam": "marked as spam",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ActivityFilters(Filters):
+    address: ClassVar[str] = ADDRESS
+    choices: ClassVar[Mapping[str, Container[str]]] = {"subject": NOUNS}
+
+    subject: str = ""
+    account: str = ""
+
+    def listing(self, caller: Caller) -> Listing:
+        conditions = []
+        if self.account:
+            conditions.append(equals("account_id", self.account))
+        if self.subject:
+            conditions.append(equals("subject", self.subject))
+        wanted = ListRequest(filter=all_of(conditions) or "", sort="-created", skip_total=True)
+        return Listing(audit_log, wanted, self.url, caller)
+
+
+@dataclass(frozen=True, slots=True)
+class EverywhereFilters(ActivityFilters):
+    address: ClassVar[str] = EVERYWHERE
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    who: str
+    role: str
+    sentence: str
+    label: str
+    url: str
+    """Of the record's page, if it has one."""
+    details: str
+    address: str
+    site: str
+    when: str
+    at: str
+
+
+async def site_activity(request: AdminRequest) -> Answer:
+    if not request.caller.is_admin:
+        raise NotFound
+    return await _shown(request, ActivityFilters.of(request.query), request.caller)
+
+
+async def all_activity(request: AdminRequest) -> Answer:
+    return await _shown(request, EverywhereFilters.of(request.query), request.everywhere)
+
+
+async def _shown(request: AdminRequest, filters: ActivityFilters, caller: Caller) -> Answer:
+    page = await read_page(request, filters.listing(caller), PER_PAGE)
+    if page is None:
+        return Moved(filters.url())
+    items, pager = page
+    is_everywhere = caller.tenant_id is None
+    names = {} if is_everywhere else await staff_names(request)
+    title = "Activity everywhere" if is_everywhere else "Activity"
+    values = {
+        "title": title,
+        "filters": filters,
+        "rows": [await _row(request, each, names, is_everywhere) for each in items],
+        "pager": pager,
+        "subjects": options(_sorted({name: noun.capitalize() for name, noun in NOUNS.items()})),
+        "accounts": options(_sorted(names)),
+        "is_everywhere": is_everywhere,
+    }
+    return Shown("activity/list.html", title, values, fragment="activity/_list.html")
+
+
+async def _row(
+    request: AdminRequest, entry: Record, names: Mapping[str, str], is_everywhere: bool
+) -> Row:
+    page = "" if is_everywhere else _PAGES.get(entry["subject"], "")
+    return Row(
+        names.get(entry["account_id"]) or entry["email"],
+        entry["role"],
+        _sentence(entry),
+        entry["label"],
+        f"{page}/{entry['record_id']}" if page and entry["action"] != DELETED else "",
+        _details(entry),
+        entry["address"],
+        await _site(request, entry["tenant_id"]) if is_everywhere else "",
+        request.when(entry["created"]),
+        entry["created"],
+    )
+
+
+async def _site(request: AdminRequest, tenant_id: str) -> str:
+    if not tenant_id:
+        return "The service"
+    tenant = await request.services.directory.by_id(tenant_id)
+    return tenant.name if tenant else "A deleted site"
+
+
+def _sentence(entry: Record) -> str:
+    """What was done, before the name of the record."""
+    if entry["action"] == SIGNED_IN:
+        return "Signed in"
+    if entry["action"] == OPENED:
+        return "Opened this site as an operator"
+    noun = NOUNS.get(entry["subject"], str(entry["subject"]))
+    verb = _STATUS.get(entry["status"], str(entry["action"]))
+    has_name = entry["label"] or noun == NOUNS["site_settings"]
+    article = "the" if has_name else "an" if noun[0] in "aeioA" else "a"
+    return f"{verb.capitalize()} {article} {noun}"
+
+
+def _details(entry: Record) -> str:
+    if entry["action"] != CHANGED:
+        return ""
+    names = msgspec.json.decode(entry["changed"], type=list[str])
+    return ", ".join(name.replace("_", " ") for name in names)
+
+
+def _sorted(labels: Mapping[str, str]) -> dict[str, str]:
+    return dict(sorted(labels.items(), key=lambda each: each[1].casefold()))
