@@ -364,6 +364,42 @@ class TestRevisions:
         assert restored.text["content_html"] == "<p>Second</p>"
         assert (await desk.put_live()).text["content_html"] == "<p>First</p>"
 
+    async def test_restoring_can_be_taken_back_within_the_same_sitting(
+        self, app: World, tenant: TenantWorld
+    ) -> None:
+        post = await tenant.post(title="First", content_json=document("First"))
+        app.clock.advance(hours=1)
+        desk = await desk_of(tenant, post["id"])
+        await desk.save(title="Second", content_json=document("Second"))
+        (first,) = await revisions_of(tenant, post["id"])
+        app.clock.advance(seconds=1)
+        await desk.restore(first["id"])
+        second, _ = await revisions_of(tenant, post["id"])
+        assert (second["title"], second["content_html"]) == ("Second", "<p>Second</p>")
+        app.clock.advance(seconds=1)
+        assert (await desk.restore(second["id"])).text["title"] == "Second"
+        # A state that is restored already is no change.
+        before = desk.opened.version
+        assert (await desk.restore(second["id"])).version == before
+        assert len(await revisions_of(tenant, post["id"])) == 3
+
+    async def test_changes_that_were_never_live_are_stored_when_a_restore_replaces_them(
+        self, app: World, tenant: TenantWorld
+    ) -> None:
+        post = await tenant.published(title="First", content_html="<p>First</p>")
+        app.clock.advance(hours=1)
+        await tenant.update("posts", post["id"], {"content_html": "<p>Second</p>"})
+        (first,) = await revisions_of(tenant, post["id"])
+        desk = await desk_of(tenant, post["id"])
+        await desk.save(content_json=document("Typed"))
+        app.clock.advance(seconds=1)
+        await desk.restore(first["id"])
+        typed, _ = await revisions_of(tenant, post["id"])
+        assert (typed["content_html"], typed["status"]) == ("<p>Typed</p>", "changes")
+        restored = await desk.restore(typed["id"])
+        assert restored.values["content_html"] == "<p>Typed</p>"
+        assert restored.text["content_html"] == "<p>Second</p>"
+
     async def test_another_posts_revision_is_not_found(
         self, app: World, tenant: TenantWorld
     ) -> None:

@@ -22,6 +22,7 @@ from masthead.posts.content import JSON
 from masthead.records.collection import Collection, Record
 from masthead.records.engine import Records
 from masthead.records.write.publication import DRAFT, PUBLISHED
+from masthead.records.write.revisions import CHANGES, state_of
 from masthead.records.write.slugs import free_slug, slugify
 from masthead.records.write.unit import Unit
 
@@ -151,7 +152,13 @@ async def _without_copy(
         return await _merged(unit, caller, opened, await _with_slug(unit, opened, given))
 
 
-async def _merged(unit: Unit, caller: Caller, opened: Opened, given: Mapping[str, Any]) -> Opened:
+async def _merged(
+    unit: Unit,
+    caller: Caller,
+    opened: Opened,
+    given: Mapping[str, Any],
+    stamped: Mapping[str, Any] | None = None,
+) -> Opened:
     """Also for a draft that still has a working copy, because it was taken down by other means than
     an editor: the copy is what its editor sees."""
     kind, copy = opened.kind, opened.copy
@@ -161,7 +168,7 @@ async def _merged(unit: Unit, caller: Caller, opened: Opened, given: Mapping[str
         typed.pop("authors", None)
     if "authors" in typed:
         typed["authors"] = await _existing_accounts(unit, typed["authors"])
-    text = await unit.update(kind.texts, opened.text["id"], {**typed, **given})
+    text = await unit.update(kind.texts, opened.text["id"], {**typed, **given}, stamped=stamped)
     if copy is not None:
         await unit.delete(kind.working_copies, copy["id"])
     return Opened(kind, text, None)
@@ -196,17 +203,34 @@ async def restore_revision(
     records: Records, caller: Caller, kind: TextKind, text_id: str, version: str, revision_id: str
 ) -> Opened:
     """An earlier state becomes the draft, or the working copy of a published text. The address, the
-    authors and who may read it stay as they are now."""
+    authors and who may read it stay as they are now. What it replaces becomes the newest of the
+    earlier states, so that it can be restored as well."""
     opened = await open_text(records, caller, kind, text_id)
     assert caller.tenant_id is not None
     wanted = {"id": revision_id, kind.pointer: text_id}
     found = await records.find(kind.revisions, wanted, tenant_id=caller.tenant_id)
     if not found:
         raise NotFound
-    given = _changes(kind, opened.values, found[0])
-    for name in _NOT_RESTORED:
-        given.pop(name, None)
-    return await save_text(records, caller, kind, text_id, version, given, replaces_newer=True)
+    async with records.unit(caller) as unit:
+        opened = await _locked(unit, kind, text_id, version)
+        given = _changes(kind, opened.values, found[0])
+        for name in _NOT_RESTORED:
+            given.pop(name, None)
+        return await _restored(unit, caller, opened, given) if given else opened
+
+
+async def _restored(unit: Unit, caller: Caller, opened: Opened, given: Mapping[str, Any]) -> Opened:
+    kind, copy = opened.kind, opened.copy
+    if opened.text["status"] == PUBLISHED:
+        restored = Opened(kind, opened.text, await _save_copy(unit, opened, given))
+    else:
+        # Also within one sitting, in which no other change stores a state.
+        restored = await _merged(unit, caller, opened, given, stamped={"revised_at": unit.now})
+    if copy is not None:
+        singular = kind.pointer.removesuffix("_id")
+        state = state_of(opened.text["id"], copy, singular, kind.edited, CHANGES)
+        await unit.store_snapshot(state)
+    return restored
 
 
 async def _locked(unit: Unit, kind: TextKind, text_id: str, version: str) -> Opened:

@@ -49,6 +49,8 @@ _INLINE = (
 )
 _MEDIA = "audio img input picture source track video"
 TAGS = frozenset(f"{_BLOCKS} {_TABLES} {_INLINE} {_MEDIA}".split())
+INLINE = frozenset(f"{_INLINE} {_MEDIA}".split())
+"""Tags that do not begin another block of the text."""
 
 _ALIGNED = {name: {"class", "align"} for name in (*HEADINGS, "p", "td", "th", "div")}
 _ATTRIBUTES = {

@@ -13,13 +13,23 @@ from datetime import timedelta
 from typing import Any
 
 from masthead import clock
-from masthead.records.collection import Change, Collection, Index, Rules, Save, Snapshot
+from masthead.records.collection import (
+    Change,
+    Collection,
+    Index,
+    Record,
+    Rules,
+    Save,
+    Snapshot,
+)
 from masthead.records.fields.base import Access, Field
 from masthead.records.fields.text import Text
 from masthead.records.fields.values import Date
 from masthead.records.write.copied_fields import copied, pointer
 
 MAX_REVISIONS = 50
+CHANGES = "changes"
+"""The status of a working copy that was replaced: it has never been live."""
 SITTING = timedelta(minutes=10)
 """Changes by one person within this time count as one."""
 
@@ -41,7 +51,11 @@ def revisions_of(singular: str, edited: Sequence[Field], *, authors: str | None)
     fields = (
         pointer(singular),
         *copied(edited),
-        Text(name="status", max=20),
+        Text(
+            name="status",
+            max=20,
+            help=f"`draft` or `published`; `{CHANGES}` of changes that were never live.",
+        ),
         Date(name="saved_at", help="When the text was saved in this state."),
         Text(name="saved_by", max=15, help="The account that saved it."),
     )
@@ -74,13 +88,19 @@ def stamp_revision(save: Save, edited: Sequence[str]) -> Mapping[str, Any]:
 def snapshots_of(change: Change, singular: str, edited: Sequence[str]) -> Iterator[Snapshot]:
     """The state that a change replaces, where `stamp_revision` said so."""
     old, new = change.old, change.new
-    if old is None or new is None or old["revised_at"] == new["revised_at"]:
-        return
+    if old is not None and new is not None and old["revised_at"] != new["revised_at"]:
+        yield state_of(old["id"], old, singular, edited, old["status"])
+
+
+def state_of(
+    text_id: str, record: Record, singular: str, edited: Sequence[str], status: str
+) -> Snapshot:
+    """The state of a text that is in `record`, which is the text itself or its working copy."""
     values = {
-        f"{singular}_id": old["id"],
-        **{name: old[name] for name in edited},
-        "status": old["status"],
-        "saved_at": old["updated"],
-        "saved_by": old["edited_by"],
+        f"{singular}_id": text_id,
+        **{name: record[name] for name in edited},
+        "status": status,
+        "saved_at": record["updated"],
+        "saved_by": record["edited_by"],
     }
-    yield Snapshot(f"{singular}_revisions", values, by=f"{singular}_id", newest=MAX_REVISIONS)
+    return Snapshot(f"{singular}_revisions", values, by=f"{singular}_id", newest=MAX_REVISIONS)

@@ -93,6 +93,10 @@ class Unit:
         self._pending_inserts: dict[str, tuple[Statement, list[tuple[object, ...]]]] | None = None
         self.tenant = UNKNOWN
 
+    @property
+    def now(self) -> str:
+        return self._now
+
     async def begin(self) -> None:
         """Takes the tenant's next version, and with it the tenant's write lock."""
         ((self._version, identity_version),) = await self._tx.fetch(
@@ -453,7 +457,7 @@ class Unit:
         for job in collection.jobs(change):
             await self.enqueue(job.kind, job.payload, job.run_at)
         for snapshot in collection.snapshots(change):
-            await self._store_snapshot(snapshot)
+            await self.store_snapshot(snapshot)
         if not self._emit_events:
             return
         about = None
@@ -465,7 +469,8 @@ class Unit:
                 record_id=change.record["id"],
             )
 
-    async def _store_snapshot(self, snapshot: Snapshot) -> None:
+    async def store_snapshot(self, snapshot: Snapshot) -> None:
+        """Checks no access: the change that it belongs to does."""
         collection = self._context.registry[snapshot.collection]
         await self.store(collection, NewRecord.of(collection, snapshot.values))
         statement = self._context.statements.older(collection, snapshot.by, snapshot.newest)

@@ -1,0 +1,118 @@
+"""What a reader of two states of a text is shown."""
+
+from __future__ import annotations
+
+import random
+
+from masthead.editing.blocks import blocks_of
+from masthead.editing.difference import (
+    MAX_CHARACTERS,
+    Difference,
+    Row,
+    compared,
+    difference,
+    words_compared,
+)
+
+WORDS = ("the", "sea", "a", "fog", "lamp", "lit", "und", "海", "霧")
+SIGNS = {"same": "", "added": "+", "removed": "-"}
+
+
+def shown(row: Row) -> str:
+    pieces = "".join(
+        f"[{SIGNS[piece.kind]}{piece.text}]" if SIGNS[piece.kind] else piece.text
+        for piece in row.pieces
+    )
+    return f"{row.kind} {row.name}: {pieces}" if row.kind != "skipped" else f"skipped {row.count}"
+
+
+def rows(old: str, new: str) -> list[str]:
+    return [shown(each) for each in difference(old, new).rows]
+
+
+def test_words_are_compared_inside_blocks_that_are_alike() -> None:
+    old = "<h2>Fog</h2><p>Every evening at six the lamp is lit.</p><p>Gone.</p>"
+    new = "<h2>Fog</h2><p>Every morning at six the old lamp is lit.</p><p>Brand new.</p>"
+    assert rows(old, new) == [
+        "same Heading: Fog",
+        "changed : Every[- evening][+ morning] at six the[+ old] lamp is lit.",
+        "removed : [-Gone.]",
+        "added : [+Brand new.]",
+    ]
+
+
+def test_long_stretches_without_a_change_are_counted() -> None:
+    same = "".join(f"<p>Paragraph {number}</p>" for number in range(10))
+    assert rows(same, f"{same}<p>End</p>") == [
+        "skipped 9",
+        "same : Paragraph 9",
+        "added : [+End]",
+    ]
+    found = difference(same, same)
+    assert found.is_same
+    assert [shown(each) for each in found.rows] == ["skipped 10"]
+
+
+def test_blocks_have_the_names_of_what_they_are() -> None:
+    html = (
+        "<h2>Low <em>tide</em></h2><ul><li><p>Nets</p><ul><li><p>Old</p></li></ul></li></ul>"
+        '<ul><li data-type="taskItem" data-checked="true"><p>Paid</p></li></ul>'
+        '<p>See <a href="https://example.org/t">the tables</a>.<br>Now.</p>'
+        '<figure><img src="/media/a/boat.png" alt="A boat"><figcaption>Mud</figcaption></figure>'
+        "<table><tbody><tr><td><p>Port</p></td><td><p>04:12</p></td></tr></tbody></table>"
+        '<pre><code>a = 1\n  b</code></pre><blockquote><p>Said</p></blockquote><hr class="paywall">'
+    )
+    assert [tuple(each) for each in blocks_of(html)] == [
+        ("Heading", "Low tide"),
+        ("List item", "Nets"),
+        ("List item", "Old"),
+        ("Task, done", "Paid"),
+        ("", "See the tables (https://example.org/t). Now."),
+        ("Picture", "A boat (boat.png)"),
+        ("Caption", "Mud"),
+        ("Table row", "Port | 04:12"),
+        ("Code", "a = 1\n  b"),
+        ("Quote", "Said"),
+        ("Start of the part for members", ""),
+    ]
+
+
+def test_another_kind_of_block_and_another_address_are_changes() -> None:
+    assert rows("<p>Fog at sea</p>", "<h2>Fog at sea</h2>") == [
+        "changed Paragraph → Heading: Fog at sea"
+    ]
+    assert rows('<p><a href="/a">Here</a></p>', '<p><a href="/b">Here</a></p>') == [
+        "changed : Here (/[-a][+b])"
+    ]
+
+
+def test_every_character_of_both_states_is_in_the_difference() -> None:
+    chance = random.Random(7)
+    for _ in range(60):
+        old, new = (" ".join(chance.choices(WORDS, k=chance.randrange(30))) for _ in range(2))
+        pieces = words_compared(old, new)
+        assert "".join(text for kind, text in pieces if kind != "added") == old
+        assert "".join(text for kind, text in pieces if kind != "removed") == new
+
+
+def test_texts_without_anything_in_common_are_shown_whole() -> None:
+    """Whatever the texts, the work is bounded."""
+    chance = random.Random(7)
+
+    def text(letters: str) -> str:
+        return "".join(f"<p>{chance.choice(letters)} {chance.random()}</p>" for _ in range(4_000))
+
+    found = difference(text("abc"), text("xyz"))
+    assert found.is_rough
+    assert {row.kind for row in found.rows} == {"added", "removed"}
+    # One long paragraph of few words: the hardest to align.
+    words = [" ".join(chance.choices("abcd", k=20_000)) for _ in range(2)]
+    found = difference(*(f"<p>{each}</p>" for each in words))
+    assert found.is_rough
+    [row] = found.rows
+    assert [piece.kind for piece in row.pieces if len(piece.text) > 99] == ["removed", "added"]
+
+
+async def test_a_text_that_is_too_long_is_not_compared() -> None:
+    assert await compared("x" * (MAX_CHARACTERS + 1), "") == Difference(is_too_long=True)
+    assert not (await compared("<p>a</p>", "<p>a</p>")).is_too_long
