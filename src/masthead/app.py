@@ -81,6 +81,7 @@ from masthead.reader.endpoint import SitePages
 from masthead.reader.member.routes import member_page_routes
 from masthead.reader.member.services import MemberServices
 from masthead.reader.posted_comments import PostedComments
+from masthead.reader.preview import Previews
 from masthead.reader.request import ReaderServices
 from masthead.reader.routes import OtherAddresses, reader_routes
 from masthead.reader.themes import Themes
@@ -333,7 +334,7 @@ def http_app(parts: Parts) -> RequestMiddleware:
     services = record_store_services(parts)
     revision = build_revision(os.environ.get("SOURCE_REVISION", ""))
     site = site_pages(parts, services)
-    admin = admin_pages(parts, services)
+    admin = admin_pages(parts, services, site)
     faces = Dispatch(
         [
             *record_routes(services),
@@ -402,7 +403,7 @@ def site_pages(parts: Parts, services: RecordStoreServices) -> SitePages:
     )
 
 
-def admin_pages(parts: Parts, services: RecordStoreServices) -> AdminPages:
+def admin_pages(parts: Parts, services: RecordStoreServices, site: SitePages) -> AdminPages:
     return AdminPages(
         AdminServices(
             parts.records,
@@ -417,6 +418,7 @@ def admin_pages(parts: Parts, services: RecordStoreServices) -> AdminPages:
             AdminTemplates(),
             rate_limiter(parts),
             Reports(parts.database),
+            Previews(site.services),
         )
     )
 

@@ -75,7 +75,14 @@ class Moved:
     cookies: tuple[str, ...] = ()
 
 
-Answer = Shown | Moved
+@dataclass(frozen=True, slots=True)
+class Framed:
+    """A page of another face that the admin shows in a frame."""
+
+    body: bytes
+
+
+Answer = Shown | Moved | Framed
 Handler = Callable[..., Awaitable[Answer]]
 
 
@@ -273,6 +280,10 @@ async def _send(
             cookies = (*cookies, flash_cookie(keyring, answer.sentence, secure=secure))
         await _send_moved(request, send, answer.url, cookies)
         return
+    if isinstance(answer, Framed):
+        framed = (b"content-security-policy", _policy(own_origin(scope), "'self'"))
+        await _send_page(scope, send, 200, answer.body, [framed])
+        return
     is_whole = not (request.is_fragment and answer.fragment)
     if request.is_fragment and is_whole:
         # A whole page would end up inside the part that htmx replaces.
@@ -303,21 +314,23 @@ async def _send_moved(
 
 
 @lru_cache(maxsize=1_024)
-def _policy(origin: str) -> bytes:
-    return content_policy(origin).encode()
+def _policy(origin: str, frame_ancestors: str = "'none'") -> bytes:
+    return content_policy(origin, frame_ancestors=frame_ancestors).encode()
 
 
 async def _send_page(
     scope: Scope, send: Send, status: int, body: bytes, headers: RawHeaders
 ) -> None:
-    whole: RawHeaders = [
-        (b"content-type", b"text/html; charset=utf-8"),
-        (b"cache-control", b"no-store"),
-        (b"vary", b"HX-Request, Cookie"),
-        (b"content-security-policy", _policy(own_origin(scope))),
-        (b"x-content-type-options", b"nosniff"),
-        (b"x-robots-tag", b"noindex, nofollow"),
-        (b"referrer-policy", b"same-origin"),
-        *headers,
-    ]
+    # By name, so that an answer may have a policy of its own.
+    usual = {
+        b"content-type": b"text/html; charset=utf-8",
+        b"cache-control": b"no-store",
+        b"vary": b"HX-Request, Cookie",
+        b"content-security-policy": _policy(own_origin(scope)),
+        b"x-content-type-options": b"nosniff",
+        b"x-robots-tag": b"noindex, nofollow",
+        b"referrer-policy": b"same-origin",
+    }
+    given = {name for name, _ in headers}
+    whole = [*((name, usual[name]) for name in usual if name not in given), *headers]
     await send_bytes(send, status, b"" if scope["method"] == "HEAD" else body, whole)

@@ -26,6 +26,7 @@ from masthead.limits.rate_limiter import RateLimiter
 from masthead.password_reset.invitations import Invitations
 from masthead.password_reset.resets import PasswordResets
 from masthead.payments.reconcile import Reports
+from masthead.reader.preview import Previews
 from masthead.records.collection import Record
 from masthead.records.engine import Records
 from masthead.site.address import site_url
@@ -62,6 +63,7 @@ class AdminServices:
     limiter: RateLimiter
     """Of API calls, which says how many there were today."""
     payment_reports: Reports
+    previews: Previews
 
 
 @dataclass

@@ -15,6 +15,8 @@ from masthead.admin.pages import (
     bulk,
     editor,
     posts,
+    preview,
+    revisions,
     sign_in,
     staff,
     tenants,
@@ -94,6 +96,13 @@ def _texts(pages: AdminPages, section: Section) -> list[Route]:
             at("id", get=of(text.form), post=of(text.save), limit=text.MAX_FORM),
         ),
         Route(f"{address}/{{id}}/text", save),
+        Route(f"{address}/{{id}}/preview", at("id", get=of(preview.preview))),
+        Route(f"{address}/{{id}}/preview/page", at("id", get=of(preview.preview_page))),
+        Route(f"{address}/{{id}}/revisions", at("id", get=of(revisions.revisions))),
+        Route(
+            f"{address}/{{id}}/revisions/{{revision}}",
+            at("id", "revision", get=of(revisions.revision), post=of(revisions.restore)),
+        ),
         Route(f"{address}/{{id}}/delete", at("id", get=of(text.delete_form), post=of(text.delete))),
     ]
 

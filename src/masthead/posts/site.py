@@ -61,8 +61,12 @@ def summarized(save: Save) -> Mapping[str, Any]:
     old, new = save.old, save.new
     if old and all(old[name] == new[name] for name in ("content_html", "visibility")):
         return {}
-    html = new["content_html"]
-    return {"summary": _summary(html, new["visibility"]), "reading_minutes": reading_minutes(html)}
+    return lists_show(new)
+
+
+def lists_show(post: Record) -> dict[str, Any]:
+    html = post["content_html"]
+    return {"summary": _summary(html, post["visibility"]), "reading_minutes": reading_minutes(html)}
 
 
 def _summary(html: str, visibility: str) -> str:

@@ -183,6 +183,8 @@ class Head:
     data: str = ""
     """JSON-LD, in which no character can end a script element."""
     noindex: bool = False
+    is_preview: bool = False
+    """The admin shows it in a frame: links open outside of it."""
     embedding: str = ""
     """Where another site learns how to embed the page (oEmbed)."""
     feeds: tuple[Link, ...] = ()

@@ -44,11 +44,17 @@ NEW = "new"
 _TEXT = frozenset({"title", "content_html"})
 _SENTENCES = {
     "save": "Saved.",
+    "preview": "",
     "publish": "The {noun} is published.",
     "unpublish": "It is a draft.",
     "discard": "The changes are discarded.",
     "schedule": "The {noun} publishes itself at that time.",
     "unschedule": "It does not publish itself any more.",
+}
+
+_OF_PUBLISHED = {
+    "save": "Saved. The site shows it after Update.",
+    "publish": "The change is live.",
 }
 
 
@@ -109,7 +115,7 @@ async def create(section: Section, request: AdminRequest) -> Answer:
         record = await request.records.create(request.caller, section.texts, given)
     except Invalid as error:
         return await _page(section, request, edited, error.problems)
-    return Moved(section.url(record["id"]), _sentence(section, action))
+    return _after(section, record["id"], action)
 
 
 async def form(section: Section, request: AdminRequest, text_id: str) -> Answer:
@@ -128,13 +134,17 @@ async def save(section: Section, request: AdminRequest, text_id: str) -> Answer:
         return await _page(section, request, _edited(opened), error.problems)
     except Conflict:
         return await _conflict(section, request, text_id, given)
-    sentence = _sentence(section, action)
-    if opened.text["status"] == PUBLISHED:
-        sentence = {
-            "save": "Saved. The site shows it after Update.",
-            "publish": "The change is live.",
-        }.get(action, sentence)
-    return Moved(section.url(text_id), sentence)
+    is_published = opened.text["status"] == PUBLISHED
+    return _after(section, text_id, action, _OF_PUBLISHED if is_published else None)
+
+
+def _after(
+    section: Section, text_id: str, action: str, sentences: Mapping[str, str] | None = None
+) -> Moved:
+    url = section.url(text_id)
+    if action == "preview":
+        return Moved(f"{url}/preview")
+    return Moved(url, (sentences or {}).get(action) or _sentence(section, action))
 
 
 async def _changed(

@@ -48,13 +48,16 @@ async def drawn_post(
 
 
 async def text_page(request: SiteRequest, slug: str) -> Drawn:
-    record = await by_slug(request, pages, slug)
+    return await drawn_page(request, await by_slug(request, pages, slug))
+
+
+async def drawn_page(request: SiteRequest, record: Record) -> Drawn:
     html = await displayed(request, record["content_html"], starts_page=True)
     page = TextPage(record["title"], html)
     site = site_of(request)
     head = Head(
         title=f"{record['title']} · {site.name}",
-        translations=translations_of(site, f"/{quote(slug)}", record),
+        translations=translations_of(site, f"/{quote(record['slug'])}", record),
     )
     return Drawn("page.html", head, page)
 

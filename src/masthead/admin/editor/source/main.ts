@@ -3,6 +3,7 @@
 // Attributes, all of them `data-`:
 //   document     id of an element whose text is the document as JSON; empty: the HTML is read
 //   save-url     where the text is saved; token-url: the form token after another sign-in
+//   preview-url  the page that shows the stored text as readers see it
 //   sign-in-url  the admin's sign-in; version: of the stored post
 //   upload-url, ai-url, markdown-url: what is missing is not offered
 //   owner: site and account that the page is made for, sent with every call
@@ -340,13 +341,17 @@ class PostEditor extends HTMLElement implements Page {
   /** A form goes only after the text: what is published is what was written. */
   private submitted(event: SubmitEvent): void {
     if (event.target !== this.form) return;
+    const { submitter } = event;
+    const { previewUrl } = this.dataset;
+    const isPreview = submitter instanceof HTMLButtonElement && submitter.value === "preview" && previewUrl;
     if (this.saving.machine.version === NEW) this.saving.dispatch({ type: "typed" });
-    if (this.saving.machine.phase === "clean") return;
+    if (this.saving.machine.phase === "clean" && !isPreview) return;
     event.preventDefault();
     event.stopImmediatePropagation();
-    const { submitter } = event;
     void this.saving.flush().then((isSafe) => {
-      if (isSafe) this.form.requestSubmit(submitter);
+      if (!isSafe) return;
+      if (isPreview) location.assign(previewUrl);
+      else this.form.requestSubmit(submitter);
     });
   }
 

@@ -1,0 +1,214 @@
+"""Earlier states of a text: the list, the difference of two, and restoring one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from masthead.admin.endpoint import Answer, Moved, Shown
+from masthead.admin.environment import clock_time
+from masthead.admin.pages.people import staff_names
+from masthead.admin.request import AdminRequest
+from masthead.admin.sections import Section
+from masthead.editing.difference import Piece, compared, words_compared
+from masthead.editing.texts import Opened, open_text, restore_revision
+from masthead.errors import Conflict, NotFound
+from masthead.records.collection import Record
+from masthead.records.engine import ListRequest
+from masthead.records.filter.conditions import equals
+from masthead.records.write.publication import PUBLISHED
+from masthead.records.write.revisions import CHANGES, MAX_REVISIONS
+
+_BADGES = {
+    "draft": ("draft", "Draft"),
+    PUBLISHED: ("good", "Published"),
+    CHANGES: ("info", "Changes, not live"),
+}
+_LISTED = frozenset({"title", "status", "saved_at", "saved_by", "created"})
+_NOT_SETTINGS = frozenset({"title", "content_html"})
+_WITH = {"now": "With the text as it is now", "before": "With the state before it"}
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    title: str
+    url: str
+    """Empty for the text as it is now."""
+    when: str
+    at: str
+    by: str
+    badge: str
+    status: str
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    label: str
+    old: str
+    new: str
+
+
+async def revisions(section: Section, request: AdminRequest, text_id: str) -> Answer:
+    opened = await open_text(request.records, request.caller, section.kind, text_id)
+    found = await _earlier(section, request, text_id)
+    names = await staff_names(request)
+    own = section.url(text_id)
+    values = {
+        "section": section,
+        "own": own,
+        "title": opened.values["title"],
+        "now": _now(request, opened, names),
+        "states": [_state(request, each, names, f"{own}/revisions/{each['id']}") for each in found],
+        "most": MAX_REVISIONS,
+    }
+    return Shown("texts/revisions.html", "Earlier states", values)
+
+
+async def revision(
+    section: Section, request: AdminRequest, text_id: str, revision_id: str
+) -> Answer:
+    return await _page(section, request, text_id, revision_id)
+
+
+async def restore(
+    section: Section, request: AdminRequest, text_id: str, revision_id: str
+) -> Answer:
+    version = request.form.get("version", "")
+    state = await _revision(section, request, text_id, revision_id)
+    try:
+        await restore_revision(
+            request.records, request.caller, section.kind, text_id, version, revision_id
+        )
+    except Conflict:
+        return await _page(section, request, text_id, revision_id, status=409)
+    is_live = (await _opened(section, request, text_id)).text["status"] == PUBLISHED
+    sentence = (
+        f"The state of {clock_time(request.local(state['saved_at']))} is back. "
+        + ("It goes live with Update. " if is_live else "")
+        + "What it replaced is under Earlier states."
+    )
+    return Moved(section.url(text_id), sentence)
+
+
+async def _page(
+    section: Section, request: AdminRequest, text_id: str, revision_id: str, status: int = 200
+) -> Shown:
+    opened = await _opened(section, request, text_id)
+    state = await _revision(section, request, text_id, revision_id)
+    before = await _before(section, request, state)
+    is_with_before = request.query.get("with") == "before" and before is not None
+    old, new = (before, state) if is_with_before and before else (state, opened.values)
+    names = await staff_names(request)
+    own = section.url(text_id)
+    url = f"{own}/revisions/{revision_id}"
+    values = {
+        "section": section,
+        "own": own,
+        "url": url,
+        "state": _state(request, state, names, url),
+        "compared_with": [
+            (_WITH["now"], url, not is_with_before, None),
+            *([(_WITH["before"], f"{url}?with=before", is_with_before, None)] if before else []),
+        ],
+        "is_with_before": is_with_before,
+        "title": _title(old, new),
+        "settings": _settings(section, old, new, names),
+        "difference": await compared(old["content_html"], new["content_html"]),
+        "is_only_looks": old["content_html"] != new["content_html"],
+        "version": opened.version,
+        "is_published": opened.text["status"] == PUBLISHED,
+        "is_outdated": status == 409,
+    }
+    title = f"State of {clock_time(request.local(state['saved_at']))}"
+    return Shown("texts/revision.html", title, values, status=status)
+
+
+async def _opened(section: Section, request: AdminRequest, text_id: str) -> Opened:
+    return await open_text(request.records, request.caller, section.kind, text_id)
+
+
+async def _earlier(section: Section, request: AdminRequest, text_id: str) -> list[Record]:
+    """Newest first, without their texts."""
+    wanted = ListRequest(
+        per_page=MAX_REVISIONS,
+        filter=equals(section.kind.pointer, text_id),
+        sort="-created",
+        names=_LISTED,
+        skip_total=True,
+    )
+    return (await request.records.page(request.caller, section.kind.revisions, wanted)).items
+
+
+async def _revision(
+    section: Section, request: AdminRequest, text_id: str, revision_id: str
+) -> Record:
+    # Checks that the caller may see it.
+    kind = section.kind
+    await request.records.get(request.caller, kind.revisions, revision_id, names=frozenset({"id"}))
+    wanted = {"id": revision_id, kind.pointer: text_id}
+    found = await request.records.find(kind.revisions, wanted, tenant_id=request.tenant_id)
+    if not found:
+        raise NotFound
+    return found[0]
+
+
+async def _before(section: Section, request: AdminRequest, state: Record) -> Record | None:
+    pointer = section.kind.pointer
+    wanted = ListRequest(
+        per_page=1,
+        filter=equals(pointer, state[pointer]),
+        sort="-created",
+        after=(state["created"], state["id"]),
+        names=frozenset({"id"}),
+        skip_total=True,
+    )
+    page = await request.records.page(request.caller, section.kind.revisions, wanted)
+    if not page.items:
+        return None
+    return await _revision(section, request, state[pointer], page.items[0]["id"])
+
+
+def _state(request: AdminRequest, state: Record, names: Mapping[str, str], url: str) -> State:
+    badge, status = _BADGES.get(state["status"], _BADGES["draft"])
+    at = state["saved_at"]
+    by = _who(state["saved_by"], names)
+    return State(state["title"], url, clock_time(request.local(at)), at, by, badge, status)
+
+
+def _now(request: AdminRequest, opened: Opened, names: Mapping[str, str]) -> State:
+    newest = opened.copy or opened.text
+    status = CHANGES if opened.copy else opened.text["status"]
+    saved = {"title": opened.values["title"], "status": status}
+    saved |= {"saved_at": newest["updated"], "saved_by": newest["edited_by"]}
+    return _state(request, saved, names, "")
+
+
+def _who(account_id: str, names: Mapping[str, str]) -> str:
+    if not account_id:
+        # An import or a schedule.
+        return "The service"
+    return names.get(account_id) or "An API key or a former account"
+
+
+def _title(old: Record, new: Record) -> tuple[Piece, ...]:
+    return words_compared(old["title"], new["title"])
+
+
+def _settings(
+    section: Section, old: Record, new: Record, names: Mapping[str, str]
+) -> list[Setting]:
+    found = []
+    for ask in section.asks:
+        if ask.name in _NOT_SETTINGS or old[ask.name] == new[ask.name]:
+            continue
+        choices = ask.choices or (names if ask.name == "authors" else {})
+        found.append(
+            Setting(ask.label, _words(old[ask.name], choices), _words(new[ask.name], choices))
+        )
+    return found
+
+
+def _words(value: Any, choices: Mapping[str, str]) -> str:
+    values = value if isinstance(value, list) else [value]
+    return ", ".join(choices.get(each, str(each)) for each in values)

@@ -1,0 +1,68 @@
+"""A text that is not on the site yet, as its page would show it: made by the functions and the
+theme of that page, for the admin alone.
+
+It is neither cached nor counted, and no reader has a way to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+from starlette.types import Scope
+
+from masthead.caller import Audience
+from masthead.identity.directory import Tenant
+from masthead.pages.collection import pages
+from masthead.posts.collection import posts
+from masthead.posts.site import lists_show
+from masthead.reader.endpoint import Drawn
+from masthead.reader.pages.texts import drawn_page, drawn_post
+from masthead.reader.request import ReaderServices, SiteRequest, open_request
+from masthead.reader.site import ANY_FORM_TOKEN, chrome_of
+from masthead.records.collection import Collection, Record
+
+_DRAWN: Mapping[str, Callable[[SiteRequest, Record], Awaitable[Drawn]]] = {
+    posts.name: drawn_post,
+    pages.name: drawn_page,
+}
+_PREFIXES = {posts.name: "/posts/", pages.name: "/"}
+_AS_JSON = ("tags", "translations")
+"""Pages get these as the database has them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Previews:
+    services: ReaderServices
+
+    async def page(
+        self, scope: Scope, tenant: Tenant, audience: Audience, texts: Collection, text: Record
+    ) -> bytes:
+        """`text` has all of the collection's fields: who may see it was checked before."""
+        # Nothing of the admin's own address is for the page.
+        path = _PREFIXES[texts.name] + quote(text["slug"])
+        visited = {**scope, "path": path, "query_string": b""}
+        request = await open_request(self.services, tenant, audience, visited)
+        drawn = await _DRAWN[texts.name](request, _on_the_site(texts, text, request))
+        head = replace(drawn.head, noindex=True, is_preview=True)
+        theme = request.site_record["theme"]
+        chrome = chrome_of(request, head)
+        body = self.services.themes.render(theme, drawn.template, chrome, drawn.page)
+        # A preview belongs to no sign-in of a reader: its forms can't be sent.
+        return body.replace(ANY_FORM_TOKEN, "").encode()
+
+
+def _on_the_site(texts: Collection, text: Record, request: SiteRequest) -> Record:
+    """As the site's own pages read it, for the reader of this preview."""
+    site = texts.site
+    assert site is not None
+    shown: dict[str, Any] = {"id": text["id"], **{name: text[name] for name in site.fields}}
+    # Of a draft, the time at which it would be published.
+    shown["published_at"] = text["published_at"] or text.get("scheduled_for") or request.now
+    if texts is posts:
+        shown |= lists_show(text)
+    shown |= {name: msgspec.json.encode(shown[name]) for name in _AS_JSON if name in shown}
+    return site.show(shown, request.audience)
