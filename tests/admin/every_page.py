@@ -139,6 +139,13 @@ SAMPLES = (
         ),
     ),
     Sample("reset-password-dead", f"{ADMIN_PATH}?token=x", who="guest", status=400),
+    Sample("settings", "/admin/settings"),
+    Sample(
+        "settings-refused",
+        "/admin/settings",
+        act=fill(("#site_name", ""), ("#accent_color", "red"), press="Save"),
+    ),
+    Sample("settings-accent-part", "/admin/settings/accent", is_page=False),
     Sample("keys", "/admin/settings/keys"),
     Sample("keys-empty", "/admin/settings/keys", site="empty"),
     Sample("key-made", "/admin/settings/keys", act=new_key),

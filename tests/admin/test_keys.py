@@ -76,6 +76,29 @@ async def test_the_list_says_when_a_key_was_used_and_when_it_expires(tenant: Ten
     assert f"Expires {expected.day} {expected:%b %Y}" in page
 
 
+async def test_the_calls_of_each_key_are_a_chart_of_30_days(
+    app: World, tenant: TenantWorld
+) -> None:
+    owner, _ = await staff(tenant, "owner")
+    laptop, screen = await made(owner, name="laptop"), await made(owner, name="screen")
+    assert (await owner.get(KEYS)).text.count("no calls") == 2
+    for _ in range(2):
+        await call(tenant, laptop)
+    app.clock.advance(days=29)
+    for _ in range(3):
+        await call(tenant, laptop)
+    await call(tenant, screen)
+    await app.parts.keys.flush()
+    owner, _ = await staff(tenant, "owner")
+    page = (await owner.get(KEYS)).text
+    assert 'aria-label="5 calls of laptop in 30 days, most on 13 Dec with 3"' in page
+    assert 'aria-label="1 call of screen in 30 days, most on 13 Dec with 1"' in page
+    assert 'aria-label="6 calls of all keys in 30 days, most on 13 Dec with 4"' in page
+    app.clock.advance(days=1)
+    owner, _ = await staff(tenant, "owner")
+    assert 'aria-label="3 calls of laptop in 30 days' in (await owner.get(KEYS)).text
+
+
 async def test_an_expired_key_is_listed_apart(tenant: TenantWorld) -> None:
     owner, _ = await staff(tenant, "owner")
     expires = clock.to_text(tenant.world.clock() - timedelta(days=1))

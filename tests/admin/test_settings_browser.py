@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
 import pytest
-from playwright.async_api import Browser, Page, expect
-from tests.admin.served import served
+from playwright.async_api import Page, expect
+from tests.admin.served import Browser, served
 from tests.databases import fresh_url
 from tests.reader.test_browser import CHROMIUM
 from tests.world import Account, RunningClock, TenantWorld, open_world

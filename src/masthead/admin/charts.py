@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date, timedelta
 
+DAYS = 30
 WIDTH = 200
 HEIGHT = 56
 _GAP = 1 / 3
@@ -44,6 +46,16 @@ class Chart:
     counted: str = "Count"
     """The heads of the table's columns: of the counts, and of those that failed."""
     failed: str = ""
+
+    @property
+    def total(self) -> int:
+        return sum(each.count for each in self.days)
+
+
+def last_days(counts: Mapping[str, int], today: date, number: int = DAYS) -> list[Day]:
+    """Up to today, with the days of which nothing was counted. Counts are by day, as 2026-11-14."""
+    days = [today - timedelta(days=back) for back in reversed(range(number))]
+    return [Day(f"{each.day} {each:%b}", counts.get(each.isoformat(), 0)) for each in days]
 
 
 def bar_chart(

@@ -15,14 +15,20 @@ from masthead.records.collection import Collection, Record
 from masthead.records.fields.base import Field
 from masthead.records.fields.documents import TextList
 from masthead.records.fields.relation_list import RelationList
+from masthead.records.fields.secrets import Secret
 from masthead.records.fields.text import Email, Text, Url
 from masthead.records.fields.values import Flag, Number, Select
 from masthead.records.read.query import access_of
+from masthead.site.appearance import MAX_LINKS, Links
 
 _ONE_LINE = 255
 """A longer text gets an area of several lines."""
+_COUNTED = 50
+"""The characters of a shorter text are seen without a counter."""
 _FEW = 3
 """So many choices are shown at once; more are in a list."""
+_EMPTY_LINKS = 2
+"""Rows for more of them; the next page has further ones."""
 _SENTENCES = {"validation_required": "This can't be empty."}
 
 
@@ -35,7 +41,8 @@ class Ask:
     help: str = ""
     """Instead of the collection's."""
     choices: Mapping[str, str] = field(default_factory=dict)
-    """The words for the values of a choice, or for what a relation may point to."""
+    """The words for the values of a choice, or for what a relation may point to. A text with
+    choices is chosen from a list; '' is the choice of no value."""
     rows: int = 0
     """Of an area; 0 is by the length of the text."""
     prefix: str = ""
@@ -54,7 +61,7 @@ class Widget:
     name: str
     label: str
     kind: str
-    """text, email, url, number, password, area, radios, select, switch, tags or several."""
+    """text, email, url, number, secret, area, radios, select, switch, tags, links or several."""
     value: str = ""
     help: str = ""
     error: str = ""
@@ -65,6 +72,10 @@ class Widget:
     prefix: str = ""
     choices: tuple[Choice, ...] = ()
     autocomplete: str = ""
+    is_set: bool = False
+    """Of a secret, whose value is never shown."""
+    links: tuple[tuple[str, str], ...] = ()
+    """Label and address of each, with empty ones to fill in."""
 
     @property
     def too_many(self) -> int:
@@ -128,16 +139,27 @@ def _widget(
         chosen = set(stored) if typed is None else set(_several(ask, typed))
         choices = tuple(Choice(value, ask.choices[value], value in chosen) for value in ask.choices)
         return Widget(ask.name, ask.label, "several", "", help_text, error, choices=choices)
+    if isinstance(declared, Secret):
+        is_set = bool(stored)
+        return Widget(ask.name, ask.label, "secret", "", help_text, error, is_set=is_set)
+    if isinstance(declared, Links):
+        links = _links(stored) if typed is None else _typed_links(ask, typed)
+        links = (*links, *[("", "")] * min(_EMPTY_LINKS, MAX_LINKS - len(links)))
+        return Widget(ask.name, ask.label, "links", "", help_text, error, links=links)
     if isinstance(declared, Flag):
         is_on = bool(stored) if typed is None else ask.name in typed
         return Widget(ask.name, ask.label, "switch", "on" if is_on else "", help_text, error)
     value = _shown(declared, stored) if typed is None else typed.get(ask.name, "")
     if isinstance(declared, Select):
-        kind = "radios" if len(declared.values) <= _FEW else "select"
-        choices = tuple(
-            Choice(each, ask.choices.get(each, each), each == value) for each in declared.values
-        )
+        values = ("", *declared.values) if "" in ask.choices else declared.values
+        kind = "radios" if len(values) <= _FEW else "select"
+        choices = tuple(Choice(each, ask.choices.get(each, each), each == value) for each in values)
         return Widget(ask.name, ask.label, kind, value, help_text, error, choices=choices)
+    if ask.choices:
+        # A value from before, or of another face, may be none of them.
+        labels = ask.choices if value in ask.choices else {value: value, **ask.choices}
+        choices = tuple(Choice(each, label, each == value) for each, label in labels.items())
+        return Widget(ask.name, ask.label, "select", value, help_text, error, choices=choices)
     # Nobody counts the characters of an address.
     is_counted = isinstance(declared, Text) and not isinstance(declared, Email | Url)
     limit = declared.max if isinstance(declared, Text) and is_counted else 0
@@ -150,7 +172,7 @@ def _widget(
         error,
         is_required=declared.required,
         # A limit that nobody reaches is no news.
-        max=limit if limit and limit != _ONE_LINE and limit <= 2_000 else 0,
+        max=limit if limit != _ONE_LINE and _COUNTED <= limit <= 2_000 else 0,
         rows=ask.rows or 3,
         prefix=ask.prefix,
     )
@@ -178,9 +200,11 @@ def _shown(declared: Field, stored: Any) -> str:
 
 def _is_sent(declared: Field, ask: Ask, form: Mapping[str, str]) -> bool:
     """A switch that is off and a list without a tick are not sent: a hidden field says that the
-    form has them."""
-    if isinstance(declared, Flag | RelationList):
+    form has them. An empty secret is the one that is set already."""
+    if isinstance(declared, Flag | RelationList | Links):
         return f"has_{ask.name}" in form
+    if isinstance(declared, Secret):
+        return bool(form.get(ask.name, "").strip())
     return ask.name in form
 
 
@@ -189,6 +213,8 @@ def _given(declared: Field, ask: Ask, form: Mapping[str, str]) -> Any:
         return _several(ask, form)
     if isinstance(declared, Flag):
         return ask.name in form
+    if isinstance(declared, Links):
+        return [{"label": label, "url": url} for label, url in _typed_links(ask, form)]
     text = form[ask.name]
     if isinstance(declared, TextList):
         items = (each.strip() for each in text.split(","))
@@ -201,3 +227,19 @@ def _given(declared: Field, ask: Ask, form: Mapping[str, str]) -> Any:
 def _several(ask: Ask, form: Mapping[str, str]) -> list[str]:
     """Each choice is a field of its own, `<name>.<value>`."""
     return [value for value in ask.choices if f"{ask.name}.{value}" in form]
+
+
+def _links(stored: Any) -> tuple[tuple[str, str], ...]:
+    items = msgspec.json.decode(stored) if isinstance(stored, msgspec.Raw) else stored
+    return tuple((each["label"], each["url"]) for each in items or ())
+
+
+def _typed_links(ask: Ask, form: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """Without the rows that were left empty."""
+    rows = (
+        (form.get(f"{ask.name}.{row}.label", ""), form.get(f"{ask.name}.{row}.url", ""))
+        for row in range(MAX_LINKS)
+    )
+    return tuple(
+        (label.strip(), url.strip()) for label, url in rows if label.strip() or url.strip()
+    )

@@ -44,7 +44,7 @@ _CONTENT = (
     POSTS,
 )
 _SETTINGS = (
-    _Entry("Settings", "/admin/settings/keys", "settings", Access.ADMIN),
+    _Entry("Settings", "/admin/settings", "settings", Access.ADMIN),
     _Entry("People", "/admin/staff", "users", Access.ADMIN),
     _Entry("Activity", "/admin/activity", "history", Access.ADMIN),
 )

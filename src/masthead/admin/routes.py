@@ -25,7 +25,7 @@ from masthead.admin.pages import (
 from masthead.admin.pages.components import components
 from masthead.admin.pages.home import home
 from masthead.admin.pages.palette import palette
-from masthead.admin.pages.settings import keys
+from masthead.admin.pages.settings import keys, site
 from masthead.admin.request import AdminRequest
 from masthead.admin.sections import POSTS, Section
 from masthead.errors import NotFound
@@ -54,6 +54,8 @@ def admin_routes(pages: AdminPages) -> list[Route]:
         Route("/admin/account/sign-ins/{id}", at("id", post=account.end_sign_in, anywhere=True)),
         Route("/admin/account/password", at(post=account.change_password, anywhere=True)),
         Route("/admin/account/keys", at(post=appearance.choose_keys, anywhere=True)),
+        Route("/admin/settings", at(get=site.site_page, post=site.save_site, who=owners)),
+        Route("/admin/settings/accent", at(get=site.accent_sample, who=owners)),
         Route("/admin/settings/keys", at(get=keys.keys_page, post=keys.new_key, who=owners)),
         Route(
             "/admin/settings/keys/{id}/revoke",

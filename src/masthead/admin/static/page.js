@@ -36,6 +36,21 @@ for (const each of document.querySelectorAll("[data-count-of]")) {
   });
 }
 
+// A colour can be picked as well as typed.
+for (const each of document.querySelectorAll("[data-color-of]")) {
+  const field = document.getElementById(each.dataset.colorOf);
+  const show = () => {
+    if (/^#[0-9a-f]{6}$/i.test(field.value)) each.value = field.value;
+  };
+  each.hidden = false;
+  show();
+  field.addEventListener("input", show);
+  each.addEventListener("input", () => {
+    field.value = each.value;
+    field.dispatchEvent(new Event("input", { bubbles: true }));
+  });
+}
+
 customElements.define("mh-toast", class extends HTMLElement {
   connectedCallback() {
     setTimeout(() => this.remove(), 8000);

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import ClassVar
 
 import msgspec
 
 from masthead import clock
+from masthead.admin.charts import DAYS, Chart, bar_chart, last_days
 from masthead.admin.endpoint import Answer, Moved
 from masthead.admin.forms import Ask, Choice, given_values, widgets
 from masthead.admin.lists import Filters, Listing, read_page
@@ -17,9 +18,11 @@ from masthead.admin.pages.settings.subnav import KEYS, in_settings, said
 from masthead.admin.request import AdminRequest
 from masthead.errors import Invalid, Problem
 from masthead.identity.api_keys import api_keys, create_key, revoke_key
+from masthead.identity.call_counts import API_CALLS
 from masthead.identity.scopes import SCOPES, granted
 from masthead.limits.sliding_window import limits_of
 from masthead.records.collection import Record
+from masthead.records.derived.daily_counts import ByDay, day_of
 from masthead.records.engine import ListRequest
 
 IN_USE = "revoked_at = '' && (expires_at = '' || expires_at > @now)"
@@ -55,6 +58,7 @@ class Row:
     """In words, where the key ends or has ended."""
     is_valid: bool
     is_new: bool
+    calls: Chart | None
 
 
 async def keys_page(request: AdminRequest) -> Answer:
@@ -112,9 +116,11 @@ async def _page(
         return Moved(filters.url())
     items, pager = page
     new_id = made[0]["id"] if made else ""
+    calls = await _calls(request, items)
     values = {
         "made": {"name": made[0]["name"], "key": made[1]} if made else None,
-        "rows": [_row(request, each, new_id) for each in items],
+        "rows": [_row(request, each, calls[each["id"]], new_id) for each in items],
+        "calls": calls[""],
         "pager": pager,
         "filters": filters,
         "has_ended": await _has_ended(request),
@@ -148,6 +154,27 @@ async def _has_ended(request: AdminRequest) -> bool:
     return bool((await request.records.page(request.caller, api_keys, wanted)).items)
 
 
+async def _calls(request: AdminRequest, keys: list[Record]) -> dict[str, Chart]:
+    """Of each key by its id, and of all together by ''."""
+    names = {"": "all keys"} | {key["id"]: key["name"] for key in keys}
+    now = request.records.clock()
+    since = day_of(now - timedelta(days=DAYS - 1))
+    counts = await request.records.daily_counts(
+        request.caller, api_keys, [API_CALLS], since, list(names)
+    )
+    return {key_id: _chart(name, counts[API_CALLS, key_id], now) for key_id, name in names.items()}
+
+
+def _chart(name: str, counts: ByDay, now: datetime) -> Chart:
+    days = last_days(counts, now.date())
+    most = max(days, key=lambda day: day.count)
+    total = sum(counts.values())
+    sentence = f"{total:,} {'call' if total == 1 else 'calls'} of {name} in {DAYS} days"
+    if most.count:
+        sentence += f", most on {most.label} with {most.count:,}"
+    return bar_chart(sentence, days)
+
+
 async def _plan(request: AdminRequest) -> dict[str, object]:
     limits = limits_of(request.tenant, request.services.settings.rate_limits)
     return {
@@ -158,7 +185,7 @@ async def _plan(request: AdminRequest) -> dict[str, object]:
     }
 
 
-def _row(request: AdminRequest, key: Record, new_id: str = "") -> Row:
+def _row(request: AdminRequest, key: Record, calls: Chart | None = None, new_id: str = "") -> Row:
     now = clock.to_text(request.records.clock())
     scopes = granted(_decode_names(key["scopes"]))
     used = key["last_used_at"]
@@ -177,6 +204,7 @@ def _row(request: AdminRequest, key: Record, new_id: str = "") -> Row:
         ends,
         not key["revoked_at"] and not (key["expires_at"] and key["expires_at"] <= now),
         key["id"] == new_id,
+        calls,
     )
 
 

@@ -13,7 +13,7 @@ from masthead.errors import Problem
 SETTINGS = "/admin/settings"
 KEYS = f"{SETTINGS}/keys"
 
-SECTIONS = (("Keys", KEYS),)
+SECTIONS = (("Site", SETTINGS), ("Keys", KEYS))
 """In the order of their links."""
 
 

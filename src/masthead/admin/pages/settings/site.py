@@ -1,0 +1,133 @@
+"""What readers see of the site: its name, look, language and links, and who may comment."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from zoneinfo import available_timezones
+
+from masthead.admin.endpoint import Answer, Moved, Shown
+from masthead.admin.forms import Ask, given_values, widgets
+from masthead.admin.pages.settings.subnav import SETTINGS, in_settings, said
+from masthead.admin.request import AdminRequest
+from masthead.errors import Invalid, Problem
+from masthead.reader.accent import DARK_GROUNDS, LIGHT_GROUNDS, NEEDED, contrast, readable
+from masthead.site.collection import site_settings
+
+_ABOUT = (
+    Ask("site_name", "Name"),
+    Ask("site_description", "Description", "Below the name, and for search engines.", rows=2),
+    Ask("language", "Language", "A tag such as en or pt-BR. Empty is English."),
+)
+_LINKS = (
+    Ask(
+        "navigation",
+        "Links at the top of every page",
+        "In this order. Clear both fields of a link to remove it.",
+    ),
+)
+_COLOR = (
+    Ask(
+        "accent_color",
+        "Colour of links",
+        "Such as #8f1d2c. Empty is the theme's own.",
+    ),
+)
+_READERS = (
+    Ask("members_enabled", "Readers can become members"),
+    Ask("comments_enabled", "Posts can be commented on"),
+    Ask(
+        "comments_by",
+        "Who may comment",
+        "Staff always may.",
+        choices={"everyone": "Everyone", "members": "Members", "paid": "Paid members"},
+    ),
+    Ask(
+        "comments_moderation",
+        "Whose comments wait",
+        "Readers see these once an owner or an editor has approved them.",
+        choices={"none": "Nobody's", "guests": "Guests'", "all": "Everyone's"},
+    ),
+)
+_COLOUR = re.compile(r"#[0-9A-Fa-f]{6}")
+
+
+@dataclass(frozen=True, slots=True)
+class Accent:
+    """A colour as pages show it."""
+
+    ground: str
+    """light or dark."""
+    paper: str
+    color: str
+    ratio: str
+    """Of its contrast with the ground where it is weakest."""
+    was: str
+    """The same of the colour that was chosen, where that is too weak."""
+
+
+@cache
+def _asks() -> tuple[Ask, ...]:
+    """With the time zones, which are read from files."""
+    names = sorted(available_timezones() - {"UTC", "localtime"})
+    zones = {"": "UTC"} | {each: each.replace("_", " ") for each in names}
+    zone = Ask("time_zone", "Time zone", "Of dates on the site and in this admin.", choices=zones)
+    return (*_ABOUT, zone, *_COLOR, *_LINKS, *_READERS)
+
+
+async def site_page(request: AdminRequest) -> Answer:
+    return _page(request)
+
+
+async def save_site(request: AdminRequest) -> Answer:
+    given = given_values(request.caller, site_settings, _asks(), request.form)
+    try:
+        await request.records.update(
+            request.caller, site_settings, request.site_record["id"], given
+        )
+    except Invalid as error:
+        return _page(request, error.problems)
+    return Moved(SETTINGS, "Saved. The site shows it already.")
+
+
+async def accent_sample(request: AdminRequest) -> Answer:
+    """While a colour is typed."""
+    if not request.is_fragment:
+        return Moved(SETTINGS)
+    values = {"accents": accents_of(request.query.get("accent_color", "").strip())}
+    return Shown("settings/_accent.html", "Colour", values, fragment="settings/_accent.html")
+
+
+def accents_of(color: str) -> list[Accent]:
+    """How the site shows a colour in light and in dark; nothing for a text that is none."""
+    if not _COLOUR.fullmatch(color):
+        return []
+    grounds = (("light", LIGHT_GROUNDS), ("dark", DARK_GROUNDS))
+    return [
+        _accent(ground, papers, color, shown)
+        for (ground, papers), shown in zip(grounds, readable(color), strict=True)
+    ]
+
+
+def _accent(ground: str, papers: tuple[str, ...], color: str, shown: str) -> Accent:
+    weakest = min(contrast(color, paper) for paper in papers)
+    ratio = min(contrast(shown, paper) for paper in papers)
+    was = f"{weakest:.1f}" if weakest < NEEDED else ""
+    return Accent(ground, papers[0], shown, f"{ratio:.1f}", was)
+
+
+def _page(request: AdminRequest, problems: Mapping[str, Problem] | None = None) -> Shown:
+    typed = request.form if problems else None
+    record = request.site_record
+    fields = widgets(request.caller, site_settings, _asks(), record, typed, problems)
+    values = {
+        "fields": fields,
+        "about": [*(ask.name for ask in _ABOUT), "time_zone"],
+        "readers": [ask.name for ask in _READERS],
+        "accents": accents_of(fields["accent_color"].value),
+        "problems": said(problems, _asks()),
+        "address": SETTINGS,
+    }
+    return in_settings(request, "site.html", "Site settings", values, 422 if problems else 200)
