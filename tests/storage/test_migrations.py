@@ -342,6 +342,38 @@ async def test_0015_finds_the_threads_of_older_comments(engine: str, tmp_path: P
     assert counted == [("post_id,status,shown_as", "p\x1fapproved\x1ftext", 42)]
 
 
+async def test_0020_counts_pages_by_status_and_queues_them_for_search(
+    engine: str, tmp_path: Path
+) -> None:
+    url = empty_url(engine, tmp_path)
+    await _migrate_to("0019", url)
+    await _run(url, "INSERT INTO tenants (tenant_id, id, slug, name) VALUES ('t', 't', 't', 'T')")
+    for n, status in enumerate(("draft", "published", "draft")):
+        await _run(
+            url,
+            "INSERT INTO pages (tenant_id, id, slug, status) VALUES "
+            f"('t', 'p{n}', 'p{n}', '{status}')",
+        )
+    await _run(
+        url,
+        "INSERT INTO record_counts (tenant_id, collection, counter, bucket, total) VALUES "
+        "('t', 'pages', '', '', 3)",
+    )
+
+    await migrate(url)
+
+    counted = await _read(
+        url,
+        "SELECT counter, bucket, total FROM record_counts WHERE collection = 'pages' "
+        "ORDER BY bucket",
+    )
+    assert counted == [("status", "draft", 2), ("status", "published", 1)]
+    queued = await _read(
+        url, "SELECT record_id, version FROM search_queue WHERE collection = 'pages' ORDER BY 1"
+    )
+    assert queued == [("p0", -1), ("p1", -1), ("p2", -1)]
+
+
 async def test_a_role_that_is_no_superuser_migrates_the_rows_of_all_tenants() -> None:
     url = empty_postgres_url()
     await _run(

@@ -42,6 +42,7 @@ MORE = _Entry("More", "/admin/more", "menu")
 _CONTENT = (
     HOME,
     POSTS,
+    _Entry("Pages", "/admin/pages", "files", Access.EDITOR),
 )
 _SETTINGS = (
     _Entry("Settings", "/admin/settings", "settings", Access.ADMIN),

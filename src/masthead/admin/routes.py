@@ -22,12 +22,13 @@ from masthead.admin.pages import (
     tenants,
     text,
 )
+from masthead.admin.pages import pages as site_pages
 from masthead.admin.pages.components import components
 from masthead.admin.pages.home import home
 from masthead.admin.pages.palette import palette
 from masthead.admin.pages.settings import keys, site
+from masthead.admin.pages.texts import TextFilters
 from masthead.admin.request import AdminRequest
-from masthead.admin.sections import POSTS, Section
 from masthead.errors import NotFound
 from masthead.password_reset.resets import ADMIN_PATH
 
@@ -42,9 +43,8 @@ def admin_routes(pages: AdminPages) -> list[Route]:
         Route("/admin/sign-out", at(post=sign_in.sign_out, anywhere=True)),
         Route("/admin/forgot", at(get=sign_in.forgot_form, post=sign_in.forgot, who=anyone)),
         Route(ADMIN_PATH, at(get=sign_in.reset_form, post=sign_in.reset, who=Who.MAILED)),
-        Route("/admin/posts", at(get=posts.posts_list)),
-        Route("/admin/posts/bulk", at(post=bulk.change_selected)),
-        *_texts(pages, POSTS),
+        *_texts(pages, posts.posts_list, posts.PostFilters),
+        *_texts(pages, site_pages.pages_list, site_pages.PageFilters),
         Route("/admin/form-token", call("GET", editor.token_call)),
         Route("/admin/markdown", call("POST", editor.markdown_call, limit=editor.MAX_MARKDOWN)),
         Route(
@@ -78,9 +78,10 @@ def admin_routes(pages: AdminPages) -> list[Route]:
     ]
 
 
-def _texts(pages: AdminPages, section: Section) -> list[Route]:
-    """Those of one text, new or stored."""
-    at, address = pages.at, section.address
+def _texts(pages: AdminPages, texts: Handler, filters: type[TextFilters]) -> list[Route]:
+    """A list of texts, and the pages of each of them."""
+    at, section = pages.at, filters.section
+    address = section.address
 
     def of(handler: Handler) -> Handler:
         return partial(handler, section)
@@ -89,6 +90,8 @@ def _texts(pages: AdminPages, section: Section) -> list[Route]:
         pages.services, "POST", partial(editor.save_call, section), "id", limit=editor.MAX_SAVE
     )
     return [
+        Route(address, at(get=texts)),
+        Route(f"{address}/bulk", at(post=partial(bulk.change_selected, filters))),
         Route(
             f"{address}/new",
             at(get=of(text.new_form), post=of(text.create), limit=text.MAX_FORM),

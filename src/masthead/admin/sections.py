@@ -24,6 +24,8 @@ class Section:
     """Of its list; the pages of a text are below it."""
     site_prefix: str
     """What stands before the slug in an address of the reader's site."""
+    first: str
+    """What one who has written nothing yet should know."""
     asks: tuple[Ask, ...]
     has_comments: bool = False
 
@@ -34,6 +36,10 @@ class Section:
     @property
     def has_authors(self) -> bool:
         return "authors" in self.texts.by_name
+
+    @property
+    def has_tags(self) -> bool:
+        return "tags" in self.texts.by_name
 
     @property
     def has_schedule(self) -> bool:
@@ -62,6 +68,7 @@ POSTS = Section(
     "post",
     "/admin/posts",
     "/posts/",
+    "A post is a draft until you publish it: nobody sees it before.",
     _asks(
         "/posts/",
         Ask("visibility", "Who may read", choices=READERS),
@@ -74,4 +81,12 @@ POSTS = Section(
     ),
     has_comments=True,
 )
-PAGES = Section(PAGE_TEXTS, "Pages", "page", "/admin/pages", "/", _asks("/"))
+PAGES = Section(
+    PAGE_TEXTS,
+    "Pages",
+    "page",
+    "/admin/pages",
+    "/",
+    "A page stands on its own, such as an imprint: lists and feeds leave it out.",
+    _asks("/"),
+)

@@ -10,9 +10,13 @@ from masthead.records.collection import (
     FREE,
     Change,
     Collection,
+    Counter,
     Event,
+    Index,
+    Later,
     Rules,
     Save,
+    Searched,
     SiteRules,
     Snapshot,
 )
@@ -22,6 +26,7 @@ from masthead.records.fields.translations import TRANSLATIONS
 from masthead.records.write.publication import (
     PUBLISHED_AT,
     STATUS,
+    moved,
     stamp_publication,
     was_published,
 )
@@ -50,6 +55,10 @@ def page_events(change: Change) -> Iterator[Event]:
         )
 
 
+def page_jobs(change: Change) -> Iterator[Later]:
+    return moved(change, "/")
+
+
 def page_snapshots(change: Change) -> Iterator[Snapshot]:
     return snapshots_of(change, "page", EDITED)
 
@@ -75,7 +84,16 @@ pages = Collection(
     ),
     before_save=before_save,
     events=page_events,
+    jobs=page_jobs,
     snapshots=page_snapshots,
+    counters=(Counter(by=("status",)),),
+    # The orders of the admin's list.
+    indexes=(
+        Index(("updated", "id")),
+        Index(("status", "updated", "id")),
+        Index(("title", "id")),
+    ),
+    searchable=(Searched("title"), Searched("content_html", is_html=True)),
 )
 
 page_revisions = revisions_of("page", EDITED_FIELDS, authors=None)

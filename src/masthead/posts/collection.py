@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
-from urllib.parse import quote
 
 from masthead.caller import Kind
 from masthead.errors import Forbidden
@@ -36,6 +35,7 @@ from masthead.records.write.publication import (
     PUBLISHED_AT,
     SCHEDULED_FOR,
     STATUS,
+    moved,
     stamp_publication,
     stamp_schedule,
     stays_published,
@@ -106,20 +106,14 @@ def post_events(change: Change) -> Iterator[Event]:
 
 
 def post_jobs(change: Change) -> Iterator[Later]:
-    """A scheduled post is published at its time. A published post whose slug has changed stays
-    reachable at its old address. What was drawn for a post goes with it."""
+    """A scheduled post is published at its time. What was drawn for a post goes with it."""
     if was_scheduled(change):
         at = change.record["scheduled_for"]
         yield Later("posts.publish", {"id": change.record["id"]}, run_at=at)
     if change.new is None and change.record["status"] == PUBLISHED:
         key = share_file(change.record["tenant_id"], change.record["id"])
         yield Later("files.remove", {"keys": [key]})
-    if stays_published(change):
-        assert change.old is not None
-        assert change.new is not None
-        old, new = (f"/posts/{quote(each['slug'])}" for each in (change.old, change.new))
-        if old != new:
-            yield Later("site.redirect", {"old": old, "new": new})
+    yield from moved(change, "/posts/")
 
 
 def post_tallies(change: Change, _: str) -> Iterator[Tally]:

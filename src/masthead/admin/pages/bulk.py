@@ -1,4 +1,4 @@
-"""One change of many posts: publish, unpublish, tag or delete what is selected."""
+"""One change of many texts: publish, unpublish, tag or delete what is selected."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Any
 
 from masthead.admin.endpoint import Answer, Moved, Shown
 from masthead.admin.lists import cursor_of
-from masthead.admin.pages.posts import FIELDS, PostFilters
+from masthead.admin.pages.texts import TextFilters
 from masthead.admin.request import AdminRequest
 from masthead.errors import BadRequest, Invalid, NotFound
-from masthead.posts.collection import posts
+from masthead.records.collection import Collection
 from masthead.records.write.publication import DRAFT, PUBLISHED
 from masthead.records.write.unit import Unit
 
 SELECT = "select."
-"""Begins the name of a row's checkbox; the id of its post follows."""
-MAX_POSTS = 5_000
+"""Begins the name of a row's checkbox; the id of its text follows."""
+MAX_TEXTS = 5_000
 """In one request, so that it ends before a browser gives up."""
 PER_UNIT = 100
 """Changes of others need not wait for all of it."""
@@ -30,45 +30,47 @@ DONE = {
     "delete": "deleted",
 }
 _STATUS = {"publish": PUBLISHED, "unpublish": DRAFT}
+_OF_TAGS = ("tag", "untag")
 
 
-async def change_selected(request: AdminRequest) -> Answer:
+async def change_selected(filters_of: type[TextFilters], request: AdminRequest) -> Answer:
     form = request.form
-    filters = PostFilters.of(form)
+    filters = filters_of.of(form)
+    section = filters.section
     action = form.get("action", "")
-    if action not in DONE:
-        raise BadRequest("Choose what to do with the selected posts.")
+    if action not in DONE or (action in _OF_TAGS and not section.has_tags):
+        raise BadRequest(f"Choose what to do with the selected {section.noun}s.")
     is_all = form.get("all") == "1"
     chosen = await _matching(request, filters) if is_all else list(_ticked(request))
     if not chosen:
-        return Moved(filters.url(), "No post was selected.")
+        return Moved(filters.url(), f"No {section.noun} was selected.")
     tag = form.get("tag_name", "").strip()
-    needs_tag = action in ("tag", "untag") and not tag
+    needs_tag = action in _OF_TAGS and not tag
     if needs_tag or ((is_all or action == "delete") and "confirmed" not in form):
         return _question(request, filters, action, chosen, is_all=is_all)
     try:
-        changed = await _change(request, chosen, action, tag)
+        changed = await _change(request, section.texts, chosen, action, tag)
     except Invalid as error:
-        if action not in ("tag", "untag") or "tags" not in error.problems:
+        if action not in _OF_TAGS or "tags" not in error.problems:
             raise
         problem = error.problems["tags"].message
         return _question(request, filters, action, chosen, is_all=is_all, problem=problem)
-    return Moved(filters.url(), _sentence(action, changed, len(chosen)))
+    return Moved(filters.url(), _sentence(section.noun, action, changed, len(chosen)))
 
 
 def _ticked(request: AdminRequest) -> Iterator[str]:
     return (name.removeprefix(SELECT) for name in request.form if name.startswith(SELECT))
 
 
-async def _matching(request: AdminRequest, filters: PostFilters) -> list[str]:
-    """The ids of all posts that the list shows on its pages."""
+async def _matching(request: AdminRequest, filters: TextFilters) -> list[str]:
+    """The ids of all texts that the list shows on its pages."""
     found: list[str] = []
     after: tuple[str, str] | None = None
-    listing = filters.listing(request.caller, FIELDS)
+    listing = filters.listing(request.caller)
     beginning = replace(listing.wanted, skip_total=True)
-    while len(found) < MAX_POSTS:
-        wanted = replace(beginning, per_page=min(1_000, MAX_POSTS - len(found)), after=after)
-        page = await request.records.page(request.caller, posts, wanted)
+    while len(found) < MAX_TEXTS:
+        wanted = replace(beginning, per_page=min(1_000, MAX_TEXTS - len(found)), after=after)
+        page = await request.records.page(request.caller, listing.collection, wanted)
         if not page.items:
             break
         found += [each["id"] for each in page.items]
@@ -78,14 +80,16 @@ async def _matching(request: AdminRequest, filters: PostFilters) -> list[str]:
 
 def _question(
     request: AdminRequest,
-    filters: PostFilters,
+    filters: TextFilters,
     action: str,
     chosen: Sequence[str],
     *,
     is_all: bool,
     problem: str = "",
 ) -> Shown:
+    noun = filters.section.noun
     values: dict[str, Any] = {
+        "section": filters.section,
         "filters": filters,
         "action": action,
         "count": len(chosen),
@@ -94,38 +98,42 @@ def _question(
         "tag_name": request.form.get("tag_name", ""),
         "problem": problem,
         "back": filters.url(),
-        "has_limit": is_all and len(chosen) == MAX_POSTS,
+        "has_limit": is_all and len(chosen) == MAX_TEXTS,
     }
-    return Shown("posts/bulk.html", _TITLES[action], values, status=422 if problem else 200)
+    return Shown(
+        "texts/bulk.html", _TITLES[action].format(noun=noun), values, status=422 if problem else 200
+    )
 
 
 _TITLES = {
-    "publish": "Publish these posts?",
-    "unpublish": "Unpublish these posts?",
-    "tag": "Tag these posts",
+    "publish": "Publish these {noun}s?",
+    "unpublish": "Unpublish these {noun}s?",
+    "tag": "Tag these {noun}s",
     "untag": "Remove a tag",
-    "delete": "Delete these posts?",
+    "delete": "Delete these {noun}s?",
 }
 
 
-async def _change(request: AdminRequest, chosen: Sequence[str], action: str, tag: str) -> int:
+async def _change(
+    request: AdminRequest, texts: Collection, chosen: Sequence[str], action: str, tag: str
+) -> int:
     """How many were changed. One that is gone, or is not the caller's to change, is left out."""
     changed = 0
     for start in range(0, len(chosen), PER_UNIT):
         async with request.records.unit(request.caller) as unit:
-            for post_id in chosen[start : start + PER_UNIT]:
+            for text_id in chosen[start : start + PER_UNIT]:
                 try:
-                    changed += await _change_one(unit, post_id, action, tag)
+                    changed += await _change_one(unit, texts, text_id, action, tag)
                 except NotFound:
                     continue
     return changed
 
 
-async def _change_one(unit: Unit, post_id: str, action: str, tag: str) -> bool:
+async def _change_one(unit: Unit, texts: Collection, text_id: str, action: str, tag: str) -> bool:
     if action == "delete":
-        await unit.delete(posts, post_id)
+        await unit.delete(texts, text_id)
         return True
-    found = await unit.find(posts, {"id": post_id}, limit=1)
+    found = await unit.find(texts, {"id": text_id}, limit=1)
     if not found:
         raise NotFound
     [old] = found
@@ -136,14 +144,14 @@ async def _change_one(unit: Unit, post_id: str, action: str, tag: str) -> bool:
         given = {"tags": [*others, tag] if action == "tag" else others}
         if action == "tag" and tag in old["tags"]:
             given = {}
-    record = await unit.update(posts, post_id, given)
+    record = await unit.update(texts, text_id, given)
     return bool(record["version"] != old["version"])
 
 
-def _sentence(action: str, changed: int, asked: int) -> str:
+def _sentence(noun: str, action: str, changed: int, asked: int) -> str:
     if not changed:
         return "Nothing had to be changed."
-    noun = "1 post is" if changed == 1 else f"{changed:,} posts are"
+    what = f"1 {noun} is" if changed == 1 else f"{changed:,} {noun}s are"
     rest = asked - changed
     left = f" {rest:,} stayed as they were." if rest > 1 else " One stayed as it was."
-    return f"{noun} {DONE[action]}." + (left if rest else "")
+    return f"{what} {DONE[action]}." + (left if rest else "")

@@ -116,7 +116,7 @@ async def _drafts(request: AdminRequest) -> list[Record]:
 
 async def _scheduled(request: AdminRequest) -> list[Record]:
     """One more than is shown."""
-    listing = PostFilters(status=SCHEDULED).listing(request.caller, _FIELDS)
+    listing = PostFilters(status=SCHEDULED).listing(request.caller)
     return await _posts(request, replace(listing.wanted, per_page=SOON + 1))
 
 

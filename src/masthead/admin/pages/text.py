@@ -14,7 +14,7 @@ from masthead import clock, ids
 from masthead.admin.endpoint import Answer, Moved, Shown
 from masthead.admin.forms import Ask, given_values, sent_values, sentence_of, widgets
 from masthead.admin.pages.people import staff_names
-from masthead.admin.pages.posts import status_of
+from masthead.admin.pages.texts import status_of
 from masthead.admin.request import AdminRequest
 from masthead.admin.sections import Section
 from masthead.caller import Kind

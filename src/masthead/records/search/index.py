@@ -89,10 +89,15 @@ def remove_from_queue() -> sa.Delete:
 
 
 def queue_all_records(table: sa.Table, collection: Collection) -> sa.Insert:
-    """For an empty index: queues every record of the collection."""
+    """For an empty index: queues every record of the collection that is not queued yet."""
     kind: sa.ColumnElement[Any] = sa.literal_column(f"'{collection.name}'")
     never_indexed: sa.ColumnElement[Any] = sa.literal_column("-1")
-    every = sa.select(table.c.tenant_id, kind, table.c.id, never_indexed)
+    queued = sa.exists().where(
+        search_queue.c.tenant_id == table.c.tenant_id,
+        search_queue.c.collection == kind,
+        search_queue.c.record_id == table.c.id,
+    )
+    every = sa.select(table.c.tenant_id, kind, table.c.id, never_indexed).where(~queued)
     return sa.insert(search_queue).from_select((*_KEY, "version"), every)
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
+from urllib.parse import quote
 
-from masthead.records.collection import Change, Record, Save
+from masthead.records.collection import Change, Later, Record, Save
 from masthead.records.fields.base import Access
 from masthead.records.fields.values import Date, Select
 
@@ -71,3 +72,15 @@ def stays_published(change: Change) -> bool:
         and change.new is not None
         and change.old["status"] == change.new["status"] == PUBLISHED
     )
+
+
+def moved(change: Change, prefix: str) -> Iterator[Later]:
+    """A published text whose slug has changed stays reachable at its old address. `prefix` is what
+    stands before the slug there."""
+    if not stays_published(change):
+        return
+    assert change.old is not None
+    assert change.new is not None
+    old, new = (f"{prefix}{quote(each['slug'])}" for each in (change.old, change.new))
+    if old != new:
+        yield Later("site.redirect", {"old": old, "new": new})

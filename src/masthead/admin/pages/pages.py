@@ -1,0 +1,41 @@
+"""The list of pages."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from masthead.admin.endpoint import Answer
+from masthead.admin.lists import options
+from masthead.admin.pages.texts import (
+    SORTS,
+    STATUSES,
+    Column,
+    Pick,
+    TextFilters,
+    shown_list,
+)
+from masthead.admin.request import AdminRequest
+from masthead.admin.sections import PAGES, Section
+from masthead.records.collection import Record
+
+
+@dataclass(frozen=True, slots=True)
+class PageFilters(TextFilters):
+    section: ClassVar[Section] = PAGES
+    address: ClassVar[str] = PAGES.address
+    columns: ClassVar[tuple[Column, ...]] = (Column("Address", "path"),)
+    names: ClassVar[frozenset[str]] = frozenset(
+        {"title", "slug", "status", "published_at", "created", "updated"}
+    )
+    choices: ClassVar[Mapping[str, Container[str]]] = {"status": STATUSES, "sort": SORTS}
+
+
+async def pages_list(request: AdminRequest) -> Answer:
+    picks = [Pick("status", "Status", "Any status", options(STATUSES))]
+    return await shown_list(request, PageFilters.of(request.query), picks, _cells)
+
+
+def _cells(page: Record) -> tuple[str, ...]:
+    return (f"{PAGES.site_prefix}{page['slug']}",)

@@ -1,0 +1,166 @@
+"""The list of a section's texts: search, filters, orders and pages by cursor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from masthead import clock
+from masthead.admin.endpoint import Answer, Moved, Shown
+from masthead.admin.lists import Filters, Listing, Option, read_page
+from masthead.admin.request import AdminRequest
+from masthead.admin.sections import Section
+from masthead.caller import Caller
+from masthead.records.collection import Record
+from masthead.records.engine import ListRequest
+from masthead.records.filter.ast import Expression
+from masthead.records.filter.conditions import all_of, equals
+from masthead.records.write.publication import PUBLISHED
+
+STATUSES = {"draft": "Draft", "published": "Published"}
+ORDERS = {
+    "-changed": "-updated",
+    "changed": "updated",
+    "title": "title",
+    "-title": "-title",
+}
+_DEFAULT_ORDER = "-changed"
+SORTS = ORDERS.keys() - {_DEFAULT_ORDER}
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One that not every section has."""
+
+    label: str
+    css_class: str
+
+
+@dataclass(frozen=True, slots=True)
+class TextFilters(Filters):
+    section: ClassVar[Section]
+    columns: ClassVar[tuple[Column, ...]]
+    names: ClassVar[frozenset[str]]
+    """The fields that the list shows, and those that it is sorted by."""
+
+    q: str = ""
+    status: str = ""
+    sort: str = ""
+
+    @property
+    def order(self) -> str:
+        return self.sort or _DEFAULT_ORDER
+
+    def has_orders(self, _: Caller) -> bool:
+        """What a search finds is newest first: sorting would read all of it."""
+        return not self.q
+
+    def has_total(self, _: Caller) -> bool:
+        """There is a counter for it: a page does not wait for a count."""
+        return not self.q
+
+    def sorted_by(self, name: str) -> str:
+        """The address of the same list in the order of a column, the other way round if it has it
+        already. Titles begin with A, dates with the newest."""
+        first, second = (name, f"-{name}") if name == "title" else (f"-{name}", name)
+        wanted = second if self.order == first else first
+        return replace(self, sort="" if wanted == _DEFAULT_ORDER else wanted).url()
+
+    def listing(self, caller: Caller) -> Listing:
+        sort = ORDERS[self.order] if self.has_orders(caller) else "-created"
+        wanted = ListRequest(
+            filter=self.condition(caller),
+            search=self.q,
+            # A search has no other order than its own.
+            sort="" if self.q else sort,
+            names=self.names,
+            skip_total=not self.has_total(caller),
+        )
+        return Listing(self.section.texts, wanted, self.url, by=sort.lstrip("-"))
+
+    def condition(self, caller: Caller) -> Expression | str:
+        return all_of(self.conditions(caller)) or ""
+
+    def conditions(self, _: Caller) -> list[Expression]:
+        return [equals("status", self.status)] if self.status else []
+
+
+@dataclass(frozen=True, slots=True)
+class Pick:
+    """A list of the filter bar."""
+
+    name: str
+    label: str
+    any: str
+    options: Sequence[Option]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    id: str
+    title: str
+    url: str
+    badge: str
+    status: str
+    cells: tuple[str, ...]
+    """Of the further columns."""
+    changed: str
+    changed_at: str
+
+
+async def shown_list(
+    request: AdminRequest,
+    filters: TextFilters,
+    picks: Sequence[Pick],
+    cells: Callable[[Record], tuple[str, ...]],
+) -> Answer:
+    section, caller = filters.section, request.caller
+    page = await read_page(request, filters.listing(caller))
+    if page is None:
+        return Moved(filters.url())
+    items, pager = page
+    values = {
+        "section": section,
+        "filters": filters,
+        "picks": [(each, getattr(filters, each.name)) for each in picks],
+        "columns": filters.columns,
+        "has_orders": filters.has_orders(caller),
+        "has_texts": bool(items) or filters.is_narrow,
+        "rows": [_row(section, request, each, cells(each)) for each in items],
+        "pager": pager,
+        "total": await _total(request, filters) if filters.is_narrow else pager.total,
+    }
+    return Shown("texts/list.html", section.label, values, fragment="texts/_list.html")
+
+
+async def _total(request: AdminRequest, filters: TextFilters) -> int:
+    """Of the whole section; -1 for one who sees a part of it, of which there is no counter."""
+    if not type(filters)().has_total(request.caller):
+        return -1
+    wanted = ListRequest(per_page=1, names=frozenset({"id"}))
+    return (await request.records.page(request.caller, filters.section.texts, wanted)).total
+
+
+def _row(section: Section, request: AdminRequest, text: Record, cells: tuple[str, ...]) -> Row:
+    badge, status = status_of(request, text)
+    return Row(
+        text["id"],
+        text["title"],
+        section.url(text["id"]),
+        badge,
+        status,
+        cells,
+        request.when(text["updated"]),
+        text["updated"],
+    )
+
+
+def status_of(request: AdminRequest, text: Record) -> tuple[str, str]:
+    """The kind of badge and its words."""
+    is_published = text["status"] == PUBLISHED
+    at = text["published_at"] if is_published else text.get("scheduled_for", "")
+    if at > clock.to_text(request.now) or (at and not is_published):
+        moment = request.local(at)
+        return "info", f"{moment:%a} {moment.day} {moment:%b, %H:%M}"
+    return ("good", "Published") if at else ("draft", "Draft")
