@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 from html import unescape
 from typing import Any
 
@@ -10,6 +11,8 @@ import pytest
 from tests.admin.visitor import Visitor, hidden_in, staff
 from tests.world import TenantWorld
 
+from masthead import clock
+from masthead.app import job_runner
 from masthead.caller import system
 from masthead.editing.texts import POSTS, open_text, save_text
 from masthead.records.collection import Record
@@ -230,3 +233,94 @@ async def test_a_draft_is_scheduled_in_the_sites_time_zone(
     form = filled(page) | {"action": "unschedule"}
     await browser.follow(await browser.post(path, form))
     assert (await stored(tenant, post["id"]))["scheduled_for"] == ""
+
+
+async def test_a_refused_update_of_a_published_post_is_sent_again(
+    tenant: TenantWorld, browser: Visitor
+) -> None:
+    await tenant.post(title="Taken", slug="taken")
+    post = await tenant.published(title="Tides", content_html="<p>old</p>")
+    path = f"/admin/posts/{post['id']}"
+    form = filled((await browser.get(path)).text)
+    form |= {"slug": "taken", "content_html": "<p>new</p>", "action": "publish"}
+    refused = await browser.post(path, form)
+    assert refused.status_code == 422
+    assert "This value is taken." in refused.text
+    again = filled(refused.text) | {"slug": "free", "action": "publish"}
+    assert "The change is live." in await browser.follow(await browser.post(path, again))
+    after = await stored(tenant, post["id"])
+    assert (after["slug"], after["content_html"]) == ("free", "<p>new</p>")
+
+
+async def test_the_html_of_the_form_goes_live_instead_of_the_copys_document(
+    tenant: TenantWorld, browser: Visitor
+) -> None:
+    post = await tenant.published(title="Tides", content_html="<p>old</p>")
+    path = f"/admin/posts/{post['id']}"
+    records, caller = tenant.world.parts.records, system(tenant.id)
+    opened = await open_text(records, caller, POSTS, post["id"])
+    document = {"type": "doc", "content": [{"type": "paragraph"}]}
+    given = {"content_json": document, "excerpt": "Of the copy"}
+    await save_text(records, caller, POSTS, post["id"], opened.version, given)
+    form = filled((await browser.get(f"{path}?as=html")).text)
+    form |= {"content_html": "<p>form</p>", "action": "publish"}
+    await browser.follow(await browser.post(path, form))
+    after = await stored(tenant, post["id"])
+    assert (after["content_html"], after["excerpt"]) == ("<p>form</p>", "Of the copy")
+    assert after["content_source"] == "html"
+
+
+async def test_a_refused_time_leaves_the_draft_as_it_was(
+    tenant: TenantWorld, browser: Visitor
+) -> None:
+    post = await tenant.post(title="Tides")
+    path = f"/admin/posts/{post['id']}"
+    form = filled((await browser.get(path)).text) | {"title": "Fog", "action": "schedule"}
+    refused = await browser.post(path, form | {"publish_on": "2001-01-01T09:00"})
+    assert refused.status_code == 422
+    assert (await stored(tenant, post["id"]))["title"] == "Tides"
+
+
+async def test_a_published_post_is_not_scheduled(tenant: TenantWorld, browser: Visitor) -> None:
+    post = await tenant.published(title="Tides")
+    path = f"/admin/posts/{post['id']}"
+    form = filled((await browser.get(path)).text) | {"title": "Fog", "action": "schedule"}
+    answer = await browser.post(path, form | {"publish_on": "2040-01-01T09:00"})
+    assert answer.status_code == 400
+    assert (await stored(tenant, post["id"]))["title"] == "Tides"
+
+
+async def test_a_post_that_published_itself_meanwhile_says_so(
+    tenant: TenantWorld, browser: Visitor
+) -> None:
+    world = tenant.world
+    at = clock.to_text(world.clock() + timedelta(hours=1))
+    post = await tenant.post(title="Tides", content_html="<p>old</p>", scheduled_for=at)
+    path = f"/admin/posts/{post['id']}"
+    form = filled((await browser.get(path)).text)
+    world.clock.advance(hours=2)
+    await job_runner(world.parts).run_due()
+    same = await browser.post(path, form)
+    assert same.status_code == 409
+    assert "“Tides” was changed meanwhile" in same.text
+    assert "This post was published since you opened it" in same.text
+    assert "Go on" in same.text
+    other = await browser.post(path, form | {"content_html": "<p>mine</p>"})
+    assert "Two versions of “Tides”" in other.text
+    assert "This post was published since you opened it" in other.text
+    assert (await browser.post(path, hidden_in(other.text))).status_code == 303
+    assert "<p>old</p>" in (await tenant.guest.get("/posts/tides")).text
+
+
+async def test_the_address_that_a_draft_gets_is_shown_but_not_chosen(
+    tenant: TenantWorld, browser: Visitor
+) -> None:
+    await tenant.post(title="Tides")
+    draft = await tenant.post(title="Tides")
+    page = (await browser.get(f"/admin/posts/{draft['id']}")).text
+    assert filled(page)["slug"] == ""
+    assert 'placeholder="tides-2"' in page
+    chosen = await tenant.post(title="Fog", slug="mist")
+    page = (await browser.get(f"/admin/posts/{chosen['id']}")).text
+    assert filled(page)["slug"] == "mist"
+    assert 'placeholder="fog' not in page

@@ -70,6 +70,7 @@ class Widget:
     """Characters; 0 has no counter."""
     rows: int = 3
     prefix: str = ""
+    placeholder: str = ""
     choices: tuple[Choice, ...] = ()
     autocomplete: str = ""
     is_set: bool = False

@@ -41,6 +41,7 @@ POSTS = TextKind(posts, post_working_copies, post_revisions, "post_id", EDITED_I
 PAGES = TextKind(pages, page_working_copies, page_revisions, "page_id", EDITED_IN_PAGES)
 
 MAX_SLUG = 255
+_FORMS_OF_TEXT = {"content_html", "content_json"}
 _NOT_RESTORED = ("slug", "authors", "visibility")
 
 
@@ -116,11 +117,15 @@ async def put_live(
     text_id: str,
     version: str,
     given: Mapping[str, Any] | None = None,
+    *,
+    replaces_newer: bool = False,
 ) -> Opened:
     """Publishes a draft, or replaces a published text by its working copy. `given` are last
-    changes, such as the moment of publication."""
+    changes, such as what was typed since the last save. All of it or nothing."""
     changes = {**(given or {}), "status": PUBLISHED}
-    return await _without_copy(records, caller, kind, text_id, version, changes)
+    return await _without_copy(
+        records, caller, kind, text_id, version, changes, replaces_newer=replaces_newer
+    )
 
 
 async def take_down(
@@ -130,10 +135,14 @@ async def take_down(
     text_id: str,
     version: str,
     given: Mapping[str, Any] | None = None,
+    *,
+    replaces_newer: bool = False,
 ) -> Opened:
     """Makes a published text a draft again, with what was typed into its working copy."""
     changes = {**(given or {}), "status": DRAFT}
-    return await _without_copy(records, caller, kind, text_id, version, changes)
+    return await _without_copy(
+        records, caller, kind, text_id, version, changes, replaces_newer=replaces_newer
+    )
 
 
 async def _without_copy(
@@ -143,11 +152,14 @@ async def _without_copy(
     text_id: str,
     version: str,
     given: Mapping[str, Any],
+    *,
+    replaces_newer: bool,
 ) -> Opened:
     """The changes, and those of the working copy, in the text itself."""
     async with records.unit(caller) as unit:
         opened = await _locked(unit, kind, text_id, version)
-        if opened.is_outdated and opened.text["status"] == PUBLISHED:
+        is_published = opened.text["status"] == PUBLISHED
+        if opened.is_outdated and is_published and not replaces_newer:
             raise Conflict
         return await _merged(unit, caller, opened, await _with_slug(unit, opened, given))
 
@@ -166,6 +178,9 @@ async def _merged(
     if caller.kind is Kind.AUTHOR:
         # Whom an editor has named there, an editor puts live.
         typed.pop("authors", None)
+    if given.keys() & _FORMS_OF_TEXT:
+        # Of the text only what was typed last.
+        typed = {name: value for name, value in typed.items() if name not in _FORMS_OF_TEXT}
     if "authors" in typed:
         typed["authors"] = await _existing_accounts(unit, typed["authors"])
     text = await unit.update(kind.texts, opened.text["id"], {**typed, **given}, stamped=stamped)
@@ -190,13 +205,20 @@ async def discard_copy(
 
 
 async def schedule(
-    records: Records, caller: Caller, text_id: str, version: str, moment: str
+    records: Records,
+    caller: Caller,
+    text_id: str,
+    version: str,
+    moment: str,
+    given: Mapping[str, Any] | None = None,
 ) -> Opened:
-    """A draft waits for the moment; '' takes it back."""
+    """A draft waits for the moment; '' takes it back. `given` are last changes."""
     async with records.unit(caller) as unit:
-        await _locked(unit, POSTS, text_id, version)
-        text = await unit.update(posts, text_id, {"scheduled_for": moment})
-        return Opened(POSTS, text, None)
+        opened = await _locked(unit, POSTS, text_id, version)
+        if opened.text["status"] == PUBLISHED:
+            raise BadRequest("The post is published already. Only a draft can be scheduled.")
+        changes = {**await _with_slug(unit, opened, given or {}), "scheduled_for": moment}
+        return await _merged(unit, caller, opened, changes)
 
 
 async def restore_revision(

@@ -432,7 +432,7 @@ async def test_two_people_see_both_texts_and_choose(desk: Desk) -> None:
     view = mine.locator(".versus")
     await expect(view).to_contain_text("Mine.")
     await expect(view).to_contain_text("Theirs.")
-    await expect(mine.get_by_text("Nell Ashby saved this post")).to_be_visible()
+    await expect(mine.get_by_text("Nell Ashby saved this text")).to_be_visible()
     await expect(mine.get_by_text("Not saved: two versions")).to_be_in_viewport()
     await expect(mine.get_by_role("button", name="Publish")).to_be_disabled()
     await mine.get_by_role("button", name="Keep mine").click()

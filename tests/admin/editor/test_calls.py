@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 import httpx
@@ -10,7 +11,8 @@ import pytest
 from tests.admin.visitor import BARE, OWN, Visitor, staff, token_in, visitor
 from tests.world import TenantWorld, World
 
-from masthead import ids
+from masthead import clock, ids
+from masthead.app import job_runner
 from masthead.records.collection import Record
 
 
@@ -89,6 +91,29 @@ async def test_a_new_post_is_made_by_its_first_save_and_only_once(script: Script
     post = await script.stored(post_id)
     # The slug of a draft follows its title until one is chosen.
     assert (post["slug"], post["content_html"]) == ("high-tide", "<p>One and two</p>")
+
+
+async def test_an_answer_names_the_address_that_was_made(script: Script) -> None:
+    post_id = ids.new_id()
+    first = (await script.save(post_id, "new", "One", slug="")).json()
+    assert first["made_slug"] == "tides"
+    second = (await script.save(post_id, first["version"], "One", slug="mist")).json()
+    assert second["made_slug"] == ""
+
+
+async def test_a_post_that_published_itself_meanwhile_says_so(
+    app: World, tenant: TenantWorld, script: Script
+) -> None:
+    at = clock.to_text(app.clock() + timedelta(hours=1))
+    post = await tenant.post(title="Tides", scheduled_for=at)
+    app.clock.advance(hours=2)
+    await job_runner(app.parts).run_due()
+    told = await script.save(post["id"], f"{post['version']}.0", "Mine")
+    assert (told.status_code, told.json()["is_published"]) == (409, True)
+    app.clock.advance(seconds=1)
+    await tenant.update("posts", post["id"], {"excerpt": "Another change"})
+    told = await script.save(post["id"], f"{post['version']}.0", "Mine")
+    assert (told.status_code, told.json()["is_published"]) == (409, False)
 
 
 async def test_a_draft_without_a_title_is_saved(script: Script) -> None:

@@ -10,7 +10,13 @@ from masthead import clock, ids
 from masthead.admin.calls import JsonAnswer
 from masthead.admin.forms import given_values
 from masthead.admin.pages.people import staff_names
-from masthead.admin.pages.text import NEW, asks_of, stored_settings
+from masthead.admin.pages.text import (
+    NEW,
+    asks_of,
+    made_slug,
+    stored_settings,
+    was_just_published,
+)
 from masthead.admin.request import AdminRequest
 from masthead.admin.sections import Section
 from masthead.editing.texts import Opened, discard_copy, open_text, save_text
@@ -90,7 +96,8 @@ def _form(body: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _saved(request: AdminRequest, opened: Opened) -> JsonAnswer:
-    return JsonAnswer({"version": opened.version, "saved_at": _now(request)})
+    saved = {"version": opened.version, "saved_at": _now(request)}
+    return JsonAnswer({**saved, "made_slug": made_slug(opened.values)})
 
 
 def _now(request: AdminRequest) -> str:
@@ -115,6 +122,7 @@ async def _differs(
             "content_html": theirs["content_html"],
             "fields": await stored_settings(section, request, theirs, form),
             "is_live": opened.is_outdated,
+            "is_published": was_just_published(theirs),
             "by": by,
             "at": changed["updated"],
         },

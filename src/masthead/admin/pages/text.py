@@ -150,23 +150,21 @@ def _after(
 async def _changed(
     request: AdminRequest, opened: Opened, action: str, given: dict[str, Any]
 ) -> None:
-    text = (request.records, request.caller, opened.kind, opened.text["id"])
+    records, caller, text_id = request.records, request.caller, opened.text["id"]
     version = request.form.get("version", "")
+    text = (records, caller, opened.kind, text_id, version)
     has_seen_both = "replaces_newer" in request.form
-    moment = _chosen_moment(request) if action == "schedule" else ""
     if action == "discard":
-        await discard_copy(*text, version)
-    elif opened.text["status"] != PUBLISHED and action == "publish":
-        await put_live(*text, version, given)
+        await discard_copy(*text)
+    elif action == "publish":
+        await put_live(*text, given, replaces_newer=has_seen_both)
+    elif action == "unpublish":
+        await take_down(*text, given, replaces_newer=has_seen_both)
+    elif action in ("schedule", "unschedule"):
+        moment = _chosen_moment(request) if action == "schedule" else ""
+        await schedule(records, caller, text_id, version, moment, given)
     else:
-        saved = await save_text(*text, version, given, replaces_newer=has_seen_both)
-        if action == "publish":
-            await put_live(*text, saved.version)
-        elif action == "unpublish":
-            await take_down(*text, saved.version)
-        elif action in ("schedule", "unschedule"):
-            records, caller, _, text_id = text
-            await schedule(records, caller, text_id, saved.version, moment)
+        await save_text(*text, given, replaces_newer=has_seen_both)
 
 
 def _sentence(section: Section, action: str) -> str:
@@ -246,6 +244,7 @@ async def _page(
     typed = request.form if problems else None
     shown = _with_shown_slug(record)
     fields = widgets(request.caller, section.texts, asks, shown, typed, problems)
+    fields["slug"] = replace(fields["slug"], placeholder=made_slug(record))
     badge, status = ("draft", "New") if edited.is_new else status_of(request, record)
     own = section.url(record["id"])
     wanted = request.query.get("as", "")
@@ -289,10 +288,7 @@ async def stored_settings(
     stored value is returned as it was sent, so that the editor can compare the two as texts."""
     asks = [each for each in await asks_of(section, request, stored) if each.name not in _TEXT]
     caller, texts = request.caller, section.texts
-    given = given_values(caller, texts, asks, form)
-    if stored["status"] == PUBLISHED and given.get("slug") == "":
-        # The address of a published text stays.
-        given["slug"] = stored["slug"]
+    given = _meant(stored, given_values(caller, texts, asks, form))
     shown = widgets(caller, texts, asks, _with_shown_slug(stored))
     wanted = widgets(caller, texts, asks, _with_shown_slug({**stored, **given}))
     found: dict[str, str] = {}
@@ -319,11 +315,21 @@ def _json(document: dict[str, Any] | None) -> str:
     return msgspec.json.encode(document).decode() if document else ""
 
 
-def _with_shown_slug(record: Record) -> Record:
-    """The slug of a draft follows its title until one is chosen."""
+def _meant(stored: Record, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The address of a published text stays where none is given."""
+    stays = stored["status"] == PUBLISHED and given.get("slug") == ""
+    return {**given, "slug": stored["slug"]} if stays else dict(given)
+
+
+def made_slug(record: Record) -> str:
+    """The slug of a draft, if it follows its title because none was chosen."""
     made = re.escape(slugify(record["title"]))
-    is_own = not re.fullmatch(rf"{made}(-\d+)?", record["slug"])
-    return record if is_own or record["status"] == PUBLISHED else {**record, "slug": ""}
+    is_made = re.fullmatch(rf"{made}(-\d+)?", record["slug"])
+    return record["slug"] if is_made and record["status"] != PUBLISHED else ""
+
+
+def _with_shown_slug(record: Record) -> Record:
+    return {**record, "slug": ""} if made_slug(record) else record
 
 
 async def _conflict(
@@ -333,10 +339,11 @@ async def _conflict(
     opened = await open_text(request.records, request.caller, section.kind, text_id)
     newest = opened.text if opened.is_outdated else opened.values
     labels = {ask.name: ask.label for ask in section.asks}
+    mine, theirs = _meant(newest, given), _with_shown_slug(newest)
     pairs = [
-        (labels[name], _text(given[name]), _text(newest[name]))
+        (labels[name], _text(mine[name]), _text(theirs[name]))
         for name in labels
-        if name in given and _text(given[name]) != _text(newest[name])
+        if name in mine and _text(mine[name]) != _text(theirs[name])
     ]
     hidden = {
         name: value for name, value in request.form.items() if name not in ("version", "form_token")
@@ -344,13 +351,26 @@ async def _conflict(
     values = {
         "section": section,
         "text": newest,
+        "cause": _cause(section, request, newest),
         "pairs": pairs,
         "hidden": {**hidden, "replaces_newer": "1"},
         "version": opened.version,
         "action": section.url(text_id),
-        "changed": request.when(newest["updated"]),
     }
     return Shown("texts/conflict.html", "Two versions", values, status=409)
+
+
+def was_just_published(text: Record) -> bool:
+    """Its last change was its publication, by its schedule or by hand."""
+    return bool(text["status"] == PUBLISHED and text["updated"] == text["published_at"])
+
+
+def _cause(section: Section, request: AdminRequest, newest: Record) -> str:
+    changed = request.when(newest["updated"])
+    when = changed.lower() if changed[0].isalpha() else changed
+    if was_just_published(newest):
+        return f"This {section.noun} was published since you opened it: {when}."
+    return f"Someone has saved this {section.noun} since you opened it: {when}."
 
 
 def _text(value: Any) -> str:

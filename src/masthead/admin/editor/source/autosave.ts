@@ -33,6 +33,8 @@ export interface Theirs {
   fields: Record<string, string>;
   /** The live text was changed after its working copy was begun. */
   is_live?: boolean;
+  /** Its last change was its publication, such as that of its schedule. */
+  is_published?: boolean;
   by: string;
   at: string;
 }

@@ -21,18 +21,18 @@ export interface Choices {
 
 export function conflictView(mine: Snapshot, theirs: Theirs, settings: Setting[], choices: Choices): HTMLElement {
   const [myBlocks, theirBlocks] = [blocks(mine.content_json), blocks(theirs.content_json)];
-  const who = theirs.by || "Someone";
+  const what = theirs.is_published ? "This text was published" : `${theirs.by || "Someone"} saved this text`;
   const view = element(
     "section",
     { class: "conflict", "aria-labelledby": "conflict-title", tabindex: "-1" },
     element(
       "div",
       { class: "conflict-top" },
-      element("h1", { id: "conflict-title" }, "Two people wrote at once"),
+      element("h1", { id: "conflict-title" }, theirs.is_published ? "Published meanwhile" : "Two people wrote at once"),
       element(
         "p",
         {},
-        `${who} saved this post${theirs.at ? ` at ${clock(theirs.at)}` : ""} while you were writing. Saving and ` +
+        `${what}${theirs.at ? ` at ${clock(theirs.at)}` : ""} while you were writing. Saving and ` +
           "publishing wait until you choose. Nothing is lost: the version you don’t take stays on this device for 30 days.",
       ),
     ),

@@ -1,14 +1,14 @@
-// `<mh-editor>`: turns a form with a textarea of HTML into the editor of a post.
+// `<mh-editor>`: turns a form with a textarea of HTML into the editor of a text.
 //
 // Attributes, all of them `data-`:
 //   document     id of an element whose text is the document as JSON; empty: the HTML is read
 //   save-url     where the text is saved; token-url: the form token after another sign-in
 //   preview-url  the page that shows the stored text as readers see it
-//   sign-in-url  the admin's sign-in; version: of the stored post
+//   sign-in-url  the admin's sign-in; version: of the stored text
 //   upload-url, ai-url, markdown-url: what is missing is not offered
 //   owner: site and account that the page is made for, sent with every call
 //   tenant-id: the site, on a host that does not name it; form-token, icons (the address of the sprite)
-//   new-url, edit-url: of a new post, before and after its first save
+//   new-url, edit-url: of a new text, before and after its first save
 
 import { Editor, getSchema } from "@tiptap/core";
 import type { Command as EditorCommand } from "@tiptap/core";
@@ -43,7 +43,7 @@ import type { UploadTarget } from "./uploads.ts";
 const NOT_SAVED = new Set(["form_token", "version", "action", "content_html", "publish_on"]);
 const COUNT_AFTER = 400;
 
-class PostEditor extends HTMLElement implements Page {
+class TextEditor extends HTMLElement implements Page {
   private editor!: Editor;
   private form!: HTMLFormElement;
   private saving!: Saving;
@@ -127,13 +127,18 @@ class PostEditor extends HTMLElement implements Page {
     return keyOf(this.dataset.owner ?? "", this.dataset.saveUrl ?? "");
   }
 
-  /** A new post has its own address from the first key on, so that a reload finds it. */
+  /** A new text has its own address from the first key on, so that a reload finds it. */
   private nameAddress(machine: Machine): void {
     const { newUrl, editUrl } = this.dataset;
     if (!newUrl || !editUrl || (machine.phase === "clean" && machine.version === NEW)) return;
     const address = machine.version === NEW ? newUrl : editUrl;
     if (machine.version !== NEW) this.form.action = editUrl;
     if (location.pathname + location.search !== address) history.replaceState(null, "", address);
+  }
+
+  addressMade(slug: string): void {
+    const field = this.field("slug");
+    if (field instanceof HTMLInputElement) field.placeholder = slug;
   }
 
   askSignIn(): void {
@@ -195,7 +200,7 @@ class PostEditor extends HTMLElement implements Page {
         button("Open anew", () => location.reload()),
       ]);
     } else {
-      this.notice("warn", "This post is also open in another tab. Write in one of them.", "tab");
+      this.notice("warn", "This text is also open in another tab. Write in one of them.", "tab");
     }
   }
 
@@ -235,13 +240,13 @@ class PostEditor extends HTMLElement implements Page {
     const stored = data?.trim() ? (JSON.parse(data) as JsonNode | null) : null;
     if (stored && isValid(stored)) return stored;
     if (stored) {
-      this.notice("warn", "The document of this post can’t be opened in the editor. Here is its HTML.");
+      this.notice("warn", "The document of this text can’t be opened in the editor. Here is its HTML.");
       return null;
     }
     const html = this.textarea.value;
     const losses = lost(html);
     if (losses.length) {
-      this.notice("warn", `Saved from here, the post loses what the editor lacks: ${losses.join(", ")}.`, "losses");
+      this.notice("warn", `Saved from here, the text loses what the editor lacks: ${losses.join(", ")}.`, "losses");
     }
     return cleanPaste(html);
   }
@@ -470,7 +475,7 @@ class PostEditor extends HTMLElement implements Page {
     ]);
   }
 
-  /** A new post that never reached the server, because the tab was closed before. */
+  /** A new text that never reached the server, because the tab was closed before. */
   private async offerNew(): Promise<void> {
     if (this.saving.machine.version !== NEW) return;
     const found = await listNew(this.dataset.owner ?? "").catch(() => []);
@@ -565,4 +570,4 @@ function sentenceOf(machine: Machine): [string, boolean] {
   }
 }
 
-customElements.define("mh-editor", PostEditor);
+customElements.define("mh-editor", TextEditor);

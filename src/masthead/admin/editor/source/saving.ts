@@ -20,6 +20,8 @@ export interface Page {
   /** With every call to the admin: the page's token, and the site and account that it is made for. */
   headers(): Record<string, string>;
   token(): string;
+  /** The address that the server has made from the title of a draft; empty where one is chosen. */
+  addressMade(slug: string): void;
   otherTab(message: TabMessage): void;
 }
 
@@ -208,6 +210,7 @@ export class Saving {
       this.sent = [];
       const [version, at] = [String(body.version), String(body.saved_at)];
       this.dispatch({ type: "saved", version, at });
+      this.page.addressMade(String(body.made_slug ?? ""));
       this.tabs.postMessage({ type: "saved", version, at } satisfies TabMessage);
     } else if (status === 401) this.dispatch({ type: "signed-out" });
     else if (status === 409 && typeof body.version === "string") this.differs(body as unknown as Theirs, mine);
