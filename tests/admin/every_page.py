@@ -113,6 +113,14 @@ SAMPLES = (
     Sample("form-token", "/admin/form-token", is_page=False),
     Sample("more", "/admin/more"),
     Sample("not-found", "/admin/no-such-page", status=404),
+    Sample("pages", "/admin/pages"),
+    Sample("pages-empty", "/admin/pages", site="empty"),
+    Sample("pages-nothing-found", "/admin/pages?q=zzzz"),
+    Sample("pages-selected", "/admin/pages", act=select_a_row),
+    Sample("page-new", "/admin/pages/new"),
+    Sample("page", "/admin/pages/{pages}"),
+    Sample("page-html", "/admin/pages/{pages}?as=html"),
+    Sample("page-delete", "/admin/pages/{pages}/delete"),
     Sample("palette-part", "/admin/palette?q=fog", is_page=False),
     Sample("posts", "/admin/posts"),
     Sample("posts-empty", "/admin/posts", site="empty"),
@@ -239,6 +247,7 @@ async def _content(demo: TenantWorld, accounts: dict[str, Account]) -> dict[str,
     addresses."""
     return {
         **await _keys(demo),
+        **await _pages(demo),
         **await _posts(demo, accounts),
         **await _staff(demo, accounts),
     }
@@ -248,6 +257,12 @@ async def _keys(demo: TenantWorld) -> dict[str, str]:
     records = demo.world.parts.records
     key, _ = await create_key(records, demo.id, "Nightly export of everything", ["posts:read"])
     return {"api_keys": key["id"]}
+
+
+async def _pages(demo: TenantWorld) -> dict[str, str]:
+    await demo.create("pages", {"title": LONG, "status": "published"})
+    page = await demo.create("pages", {"title": "Imprint", "content_html": ""})
+    return {"pages": page["id"]}
 
 
 async def _posts(demo: TenantWorld, accounts: dict[str, Account]) -> dict[str, str]:
