@@ -396,11 +396,15 @@ def site_pages(parts: Parts, services: RecordStoreServices) -> SitePages:
             services.read_limit,
             FormTokens(parts.keyring),
             parts.checkouts,
-            Discussions(parts.records, CommentLimit(parts.limit_store, parts.records.clock)),
+            discussions(parts),
             PostedComments(parts.keyring, parts.records.clock),
         ),
         AnswerCache(parts.versions, parts.records.clock),
     )
+
+
+def discussions(parts: Parts) -> Discussions:
+    return Discussions(parts.records, CommentLimit(parts.limit_store, parts.records.clock))
 
 
 def admin_pages(parts: Parts, services: RecordStoreServices, site: SitePages) -> AdminPages:
@@ -410,6 +414,7 @@ def admin_pages(parts: Parts, services: RecordStoreServices, site: SitePages) ->
             parts.accounts,
             parts.resets,
             Invitations(parts.records, parts.accounts, parts.throttle, parts.mail, parts.sites),
+            discussions(parts),
             parts.directory,
             parts.settings,
             parts.keyring,

@@ -64,6 +64,14 @@ async def select_a_row(page: Page) -> None:
     await page.locator("tbody input[type=checkbox]").first.check()
 
 
+async def select_a_comment(page: Page) -> None:
+    await page.locator(".queue > li input[type=checkbox]").first.check()
+
+
+async def answer_with_a_link(page: Page) -> None:
+    await fill(("#body", "https://example.com"), press="Approve and answer")(page)
+
+
 async def new_key(page: Page) -> None:
     await page.locator("[name='scopes.posts:read']").check()
     await fill(("#name", LONG), press="Create key")(page)
@@ -96,6 +104,16 @@ SAMPLES = (
         "/admin/account",
         act=fill(("#old_password", "not it"), ("#new_password", "x"), press="Change the password"),
     ),
+    Sample("comments", "/admin/comments"),
+    Sample("comments-empty", "/admin/comments", site="empty"),
+    Sample("comments-nothing-found", "/admin/comments?q=zzzz"),
+    Sample("comments-all", "/admin/comments?status=all"),
+    Sample("comments-selected", "/admin/comments", act=select_a_comment),
+    Sample("comments-editor", "/admin/comments", who="editor"),
+    Sample("comments-author", "/admin/comments", who="author", status=403),
+    Sample("comment", "/admin/comments/{comments}"),
+    Sample("comment-refused", "/admin/comments/{comments}", act=answer_with_a_link),
+    Sample("comment-delete", "/admin/comments", act=fill(press="Delete")),
     Sample("components", "/admin/components", who="operator"),
     Sample("forgot", "/admin/forgot", who="guest"),
     Sample(
@@ -274,13 +292,13 @@ async def _posts(demo: TenantWorld, accounts: dict[str, Account]) -> dict[str, s
         title=LONG, visibility="members", tags=["harbour"], content_html="<p>Fog</p>" * 9
     )
     comment = {"post_id": html["id"], "author_name": "Ana", "body": "Hm", "status": "pending"}
-    await demo.create("comments", comment)
+    waiting = await demo.create("comments", comment)
     records = demo.world.parts.records
     title = "Can the tide mill turn again?"
     [written] = await records.find(
         demo.world.collection("posts"), {"title": title}, tenant_id=demo.id
     )
-    return {"posts": written["id"], "posts-html": html["id"]}
+    return {"posts": written["id"], "posts-html": html["id"], "comments": waiting["id"]}
 
 
 async def _staff(demo: TenantWorld, accounts: dict[str, Account]) -> dict[str, str]:

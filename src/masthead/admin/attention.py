@@ -36,7 +36,9 @@ class Place:
     label: str = "Look"
 
 
-PLACES: Mapping[str, Place] = {}
+PLACES: Mapping[str, Place] = {
+    "comments": Place("/admin/comments"),
+}
 """By kind of attention: `comments`, `deliveries`, `webhooks`, `imports`, `payments`. Only pages
 that exist."""
 

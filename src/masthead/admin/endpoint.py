@@ -15,6 +15,7 @@ from starlette.types import Receive, Scope, Send
 from masthead.admin.flash import COOKIE as FLASH_COOKIE
 from masthead.admin.flash import admin_cookie, flash_cookie, read_flash
 from masthead.admin.frame import frame_of
+from masthead.admin.navigation import count_waiting
 from masthead.admin.request import AdminRequest, AdminServices, open_request
 from masthead.errors import MastheadError, NotFound
 from masthead.identity.accounts import SignedIn, session_lifetime
@@ -294,6 +295,8 @@ async def _send(
         cookies = (*cookies, admin_cookie(FLASH_COOKIE, "", seconds=0, secure=secure))
     sentence = read_flash(request.services.keyring, flash) if flash else ""
     template = answer.template if is_whole else answer.fragment
+    if is_whole and request.is_signed_in:
+        await count_waiting(request)
     values = {"frame": frame_of(request, answer.title, sentence), **answer.values}
     body = request.services.templates.render(template, values)
     headers = [*answer.headers, *((b"set-cookie", each.encode()) for each in cookies)]

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from masthead.admin.request import AdminRequest
+from masthead.comments.collection import PENDING, comments
 from masthead.records.fields.base import Access
+from masthead.records.filter.conditions import equals
 from masthead.records.read.query import access_of
 
 
@@ -17,6 +19,8 @@ class Link:
     url: str
     icon: str
     is_current: bool = False
+    count: int = 0
+    """How much waits there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +40,7 @@ class _Entry(NamedTuple):
 HOME = _Entry("Home", "/admin", "house")
 POSTS = _Entry("Posts", "/admin/posts", "file-text")
 TENANTS = _Entry("Sites", "/admin/tenants", "globe")
+COMMENTS = _Entry("Comments", "/admin/comments", "message-square", Access.EDITOR)
 MORE = _Entry("More", "/admin/more", "menu")
 
 # A line for each page, in the order of the frame.
@@ -44,6 +49,7 @@ _CONTENT = (
     POSTS,
     _Entry("Pages", "/admin/pages", "files", Access.EDITOR),
 )
+_READERS = (COMMENTS,)
 _SETTINGS = (
     _Entry("Settings", "/admin/settings", "settings", Access.ADMIN),
     _Entry("People", "/admin/staff", "users", Access.ADMIN),
@@ -62,6 +68,8 @@ def groups_of(request: AdminRequest) -> tuple[Group, ...]:
     settings: list[_Entry] = []
     if request.site is not None:
         groups.append(Group("", _links(request, *_usable(request, _CONTENT))))
+        if readers := _usable(request, _READERS):
+            groups.append(Group("Readers", _links(request, *readers)))
         settings += _usable(request, _SETTINGS)
     groups.append(Group("Settings", _links(request, *settings, _ACCOUNT)))
     if request.is_operator:
@@ -71,8 +79,16 @@ def groups_of(request: AdminRequest) -> tuple[Group, ...]:
 
 def bottom_of(request: AdminRequest) -> tuple[Link, ...]:
     """The bar at the bottom of a phone. What has no room there is on the page "More"."""
-    shown = (HOME, POSTS, MORE) if request.site is not None else (TENANTS, MORE)
-    return _links(request, *shown)
+    if request.site is None:
+        return _links(request, TENANTS, MORE)
+    return _links(request, HOME, POSTS, *_usable(request, (COMMENTS,)), MORE)
+
+
+async def count_waiting(request: AdminRequest) -> None:
+    """For the links that say how much waits: from counters, so that no page waits for a count."""
+    if request.site is not None and _usable(request, (COMMENTS,)):
+        waiting = await request.records.total(request.caller, comments, equals("status", PENDING))
+        request.waiting[COMMENTS.url] = waiting
 
 
 def _usable(request: AdminRequest, entries: Iterable[_Entry]) -> list[_Entry]:
@@ -82,7 +98,14 @@ def _usable(request: AdminRequest, entries: Iterable[_Entry]) -> list[_Entry]:
 
 def _links(request: AdminRequest, *entries: _Entry) -> tuple[Link, ...]:
     return tuple(
-        Link(each.label, each.url, each.icon, _is_at(request.path, each.url)) for each in entries
+        Link(
+            each.label,
+            each.url,
+            each.icon,
+            _is_at(request.path, each.url),
+            request.waiting.get(each.url, 0),
+        )
+        for each in entries
     )
 
 

@@ -14,6 +14,7 @@ from starlette.types import Scope
 from masthead import clock
 from masthead.admin.environment import AdminTemplates, when
 from masthead.caller import Caller, Kind, guest, in_tenant
+from masthead.comments.discussion import Discussions
 from masthead.config.keyring import KeyRing
 from masthead.config.settings import Settings
 from masthead.errors import NotFound
@@ -53,6 +54,7 @@ class AdminServices:
     accounts: Accounts
     resets: PasswordResets
     invitations: Invitations
+    discussions: Discussions
     directory: TenantDirectory
     settings: Settings
     keyring: KeyRing
@@ -81,6 +83,8 @@ class AdminRequest:
     """The site's settings; empty without a site."""
     cookies: dict[str, str]
     form: dict[str, str] = field(default_factory=dict)
+    waiting: dict[str, int] = field(default_factory=dict)
+    """How much waits behind a link of the frame, by its address."""
 
     @property
     def records(self) -> Records:

@@ -13,6 +13,9 @@ from masthead.admin.pages import (
     activity,
     appearance,
     bulk,
+    comment,
+    comment_changes,
+    comments,
     editor,
     posts,
     preview,
@@ -47,6 +50,10 @@ def admin_routes(pages: AdminPages) -> list[Route]:
         *_texts(pages, site_pages.pages_list, site_pages.PageFilters),
         Route("/admin/form-token", call("GET", editor.token_call)),
         Route("/admin/markdown", call("POST", editor.markdown_call, limit=editor.MAX_MARKDOWN)),
+        Route("/admin/comments", at(get=comments.comments_list)),
+        Route("/admin/comments/change", at(post=comment_changes.change_comments)),
+        Route("/admin/comments/{id}", at("id", get=comment.comment_page)),
+        Route("/admin/comments/{id}/reply", at("id", post=comment.answer_comment)),
         Route(
             "/admin/account", at(get=account.account_page, post=account.save_profile, anywhere=True)
         ),

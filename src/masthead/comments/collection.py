@@ -18,6 +18,7 @@ from masthead.records.collection import (
     Listing,
     Record,
     Save,
+    Searched,
     SiteRules,
 )
 from masthead.records.fields.base import Access
@@ -163,7 +164,9 @@ comments = Collection(
         Index(("post_id", "created", "id")),
         Index(("status", "created", "id")),
         Index(("thread_id", "status", "created", "id")),
-        Index(("author_email",), skip_empty="author_email"),
-        Index(("member_id",), skip_empty="member_id"),
+        # What one person wrote, newest first, and how much of it is in which state.
+        Index(("author_email", "created", "id", "status")),
+        Index(("member_id", "created", "id", "status")),
     ),
+    searchable=(Searched("author_name"), Searched("body")),
 )

@@ -109,6 +109,26 @@ class Discussions:
             stamped = {"member_id": author.member_id, "staff_id": author.staff_id}
             return await unit.store(comments, new, stamped=stamped)
 
+    async def answer(self, caller: Caller, author: Author, comment_id: str, body: str) -> Record:
+        """Staff answers in the admin, with the rights of its account. A comment that was held back
+        is approved with it: an answer to what readers don't see would answer nothing."""
+        text = clean_text(body)
+        if problem := _text_problem(text):
+            raise Invalid({"body": problem})
+        async with self._records.unit(caller) as unit:
+            if not is_id(comment_id):
+                raise NotFound(GONE)
+            comment = await unit.update(comments, comment_id, {"status": APPROVED})
+            if comment["shown_as"] == DELETED:
+                raise NotFound(GONE)
+            given = {
+                "post_id": comment["post_id"],
+                "parent_id": comment_id,
+                "author_name": clean_name(author.name),
+                "body": text,
+            }
+            return await unit.create(comments, given, stamped={"staff_id": author.staff_id})
+
     async def edit(self, author: Author, post: Record, comment_id: str, body: str) -> Record:
         """An edited text is treated like a new one: it may have to wait, and never stops to."""
         text = clean_text(body)

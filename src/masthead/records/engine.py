@@ -177,7 +177,7 @@ class Records:
         costly = context.is_costly
         return Page(items, wanted.page, wanted.per_page, total, is_complete, weight, costly)
 
-    async def total(self, caller: Caller, collection: Collection, given: str) -> int:
+    async def total(self, caller: Caller, collection: Collection, given: str | Expression) -> int:
         """How many records that the caller may read match a filter, without reading any."""
         access = self._may_read(caller, collection)
         parsed = parse_given(given, for_admin=not caller.is_reader)
@@ -397,8 +397,10 @@ class Records:
         keys: Sequence[str],
         limit: int,
         max_bytes: int | None = None,
+        names: frozenset[str] | None = None,
     ) -> list[Record]:
-        """The records visible to the caller whose field `by` holds one of the keys.
+        """The records visible to the caller whose field `by` holds one of the keys. `names` are
+        the fields to read; None is all of them.
 
         For a caller without a tenant they come from any tenant and hold their `tenant_id`, even
         where the caller may not read it: several tenants may have a record of the same id.
@@ -410,6 +412,7 @@ class Records:
             collection.name,
             access_of(caller),
             has_tenant,
+            names=names,
             with_tenant=not has_tenant,
             sized=max_bytes is not None,
         )

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from typing import Any
 
 from masthead.admin.endpoint import Answer, Moved, Shown
-from masthead.admin.lists import cursor_of
 from masthead.admin.pages.texts import TextFilters
 from masthead.admin.request import AdminRequest
+from masthead.admin.selected import MOST, PER_UNIT, SELECT, matching, ticked
 from masthead.errors import BadRequest, Invalid, NotFound
 from masthead.records.collection import Collection
 from masthead.records.write.publication import DRAFT, PUBLISHED
 from masthead.records.write.unit import Unit
-
-SELECT = "select."
-"""Begins the name of a row's checkbox; the id of its text follows."""
-MAX_TEXTS = 5_000
-"""In one request, so that it ends before a browser gives up."""
-PER_UNIT = 100
-"""Changes of others need not wait for all of it."""
 
 DONE = {
     "publish": "published",
@@ -41,7 +33,8 @@ async def change_selected(filters_of: type[TextFilters], request: AdminRequest) 
     if action not in DONE or (action in _OF_TAGS and not section.has_tags):
         raise BadRequest(f"Choose what to do with the selected {section.noun}s.")
     is_all = form.get("all") == "1"
-    chosen = await _matching(request, filters) if is_all else list(_ticked(request))
+    listing = filters.listing(request.caller)
+    chosen = await matching(request, listing) if is_all else ticked(form)
     if not chosen:
         return Moved(filters.url(), f"No {section.noun} was selected.")
     tag = form.get("tag_name", "").strip()
@@ -56,26 +49,6 @@ async def change_selected(filters_of: type[TextFilters], request: AdminRequest) 
         problem = error.problems["tags"].message
         return _question(request, filters, action, chosen, is_all=is_all, problem=problem)
     return Moved(filters.url(), _sentence(section.noun, action, changed, len(chosen)))
-
-
-def _ticked(request: AdminRequest) -> Iterator[str]:
-    return (name.removeprefix(SELECT) for name in request.form if name.startswith(SELECT))
-
-
-async def _matching(request: AdminRequest, filters: TextFilters) -> list[str]:
-    """The ids of all texts that the list shows on its pages."""
-    found: list[str] = []
-    after: tuple[str, str] | None = None
-    listing = filters.listing(request.caller)
-    beginning = replace(listing.wanted, skip_total=True)
-    while len(found) < MAX_TEXTS:
-        wanted = replace(beginning, per_page=min(1_000, MAX_TEXTS - len(found)), after=after)
-        page = await request.records.page(request.caller, listing.collection, wanted)
-        if not page.items:
-            break
-        found += [each["id"] for each in page.items]
-        after = cursor_of(listing.mark(page.items[-1]))
-    return found
 
 
 def _question(
@@ -98,7 +71,7 @@ def _question(
         "tag_name": request.form.get("tag_name", ""),
         "problem": problem,
         "back": filters.url(),
-        "has_limit": is_all and len(chosen) == MAX_TEXTS,
+        "has_limit": is_all and len(chosen) == MOST,
     }
     return Shown(
         "texts/bulk.html", _TITLES[action].format(noun=noun), values, status=422 if problem else 200

@@ -21,7 +21,14 @@ const single = {
   j: () => move(1),
   k: () => move(-1),
   x: () => select(),
+  a: () => press("a"),
+  d: () => press("d"),
+  r: () => press("r"),
+  s: () => press("s"),
+  w: () => press("w"),
 };
+
+const ROW = "#list tbody tr, #list .queue > li";
 
 function isTyping(element) {
   return element.matches("input:not([type=checkbox]):not([type=radio]), textarea, select, [contenteditable]");
@@ -35,20 +42,32 @@ function save(event) {
 }
 
 function rows() {
-  return [...document.querySelectorAll("#list tbody tr")];
+  return [...document.querySelectorAll(ROW)];
 }
 
+// The row that has the focus; in a queue there is always one.
 function current() {
-  return document.activeElement?.closest("#list tbody tr");
+  return document.activeElement?.closest(ROW) ?? document.querySelector("#list .queue > [data-current]");
 }
 
 function move(step) {
   const all = rows();
   const here = current();
   const at = here ? all.indexOf(here) + step : 0;
-  all[Math.min(Math.max(at, 0), all.length - 1)]?.querySelector("a").focus();
+  const row = all[Math.min(Math.max(at, 0), all.length - 1)];
+  row?.querySelector("a").focus();
+  row?.dispatchEvent(new CustomEvent("row", { bubbles: true }));
 }
 
 function select() {
   current()?.querySelector("input[type=checkbox]").click();
+}
+
+// The button or link of this key: for what is selected, otherwise for the current row.
+function press(key) {
+  const hasSelected = document.querySelector("#list [data-selected]");
+  const place = hasSelected ? document.querySelector("#list .bulk") : current();
+  const button = place?.querySelector(`[data-key="${key}"]`);
+  button?.click();
+  return button != null;
 }

@@ -68,6 +68,11 @@ customElements.define("mh-copy", class extends HTMLElement {
   }
 });
 
+for (const each of document.querySelectorAll("[data-opens]")) {
+  each.hidden = false;
+  each.addEventListener("click", () => document.getElementById(each.dataset.opens).showModal());
+}
+
 // On a phone the filters wait behind their button. Without script they are open.
 if (matchMedia("(max-width: 48rem)").matches)
   for (const each of document.querySelectorAll(".filter-sheet")) each.open = false;

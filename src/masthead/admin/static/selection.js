@@ -14,13 +14,13 @@ document.addEventListener("reset", (event) => {
 addEventListener("pageshow", () => document.querySelectorAll("form.selection").forEach(show));
 
 function boxes(form) {
-  return [...form.querySelectorAll("tbody input[type=checkbox]")];
+  return [...form.querySelectorAll("input[name^='select.']")];
 }
 
 function show(form) {
   const all = boxes(form);
   const ticked = all.filter((each) => each.checked);
-  for (const each of all) each.closest("tr").toggleAttribute("data-selected", each.checked);
+  for (const each of all) each.closest("tr, li").toggleAttribute("data-selected", each.checked);
   const head = form.querySelector("[data-select-all]");
   head.checked = ticked.length === all.length;
   head.indeterminate = ticked.length > 0 && ticked.length < all.length;

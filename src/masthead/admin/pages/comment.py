@@ -1,0 +1,116 @@
+"""One comment in its thread, with an answer of the staff."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from masthead.admin.endpoint import Answer, Moved, Shown
+from masthead.admin.pages.comments import (
+    FIELDS,
+    CommentFilters,
+    about_person,
+    comment_url,
+    rows_of,
+)
+from masthead.admin.request import AdminRequest
+from masthead.caller import Audience, site
+from masthead.comments.collection import APPROVED, DELETED, comments
+from masthead.comments.discussion import Author
+from masthead.comments.emails import comment_url as address_on_site
+from masthead.errors import Forbidden, Invalid
+from masthead.posts.collection import posts
+from masthead.records.collection import Record
+from masthead.records.engine import ListRequest
+from masthead.records.filter.conditions import all_of, equals
+from masthead.records.write.publication import PUBLISHED
+
+AROUND = 20
+"""Comments of the thread that are shown before this one, and after it."""
+_NAME_LENGTH = 100
+
+
+async def comment_page(request: AdminRequest, comment_id: str) -> Answer:
+    return await _page(request, comment_id, CommentFilters.of(request.query))
+
+
+async def answer_comment(request: AdminRequest, comment_id: str) -> Answer:
+    filters = CommentFilters.of(request.form)
+    text = request.form.get("body", "")
+    try:
+        await request.services.discussions.answer(
+            request.caller, _author(request), comment_id, text
+        )
+    except Invalid as error:
+        [problem] = error.problems.values()
+        return await _page(request, comment_id, filters, text, problem.message)
+    except Forbidden as error:
+        # Comments are off, or the site is read-only: what was typed stays.
+        return await _page(request, comment_id, filters, text, str(error))
+    return Moved(filters.url(), "Your answer is published.")
+
+
+def _author(request: AdminRequest) -> Author:
+    name = request.account["name"] or request.site_name
+    return Author(
+        site(request.tenant_id, Audience.STAFF),
+        request.client.address,
+        name=name[:_NAME_LENGTH],
+        staff_id=request.caller.id,
+    )
+
+
+async def _page(
+    request: AdminRequest,
+    comment_id: str,
+    filters: CommentFilters,
+    text: str = "",
+    problem: str = "",
+) -> Shown:
+    comment = await request.records.get(request.caller, comments, comment_id, names=FIELDS)
+    before, after = await _around(request, comment)
+    rows = await rows_of(request, [*before, comment, *after], filters, comment_id)
+    values = {
+        "filters": filters,
+        "row": next(each for each in rows if each.is_current),
+        "rows": rows,
+        "about": await about_person(request, comment, filters),
+        "is_answerable": comment["shown_as"] != DELETED,
+        "is_answering": "reply" in request.query or bool(problem),
+        "text": text,
+        "problem": problem,
+        "back": filters.url(current=comment_id),
+        "action": comment_url(comment_id, CommentFilters()) + "/reply",
+        "on_site": await _on_site(request, comment),
+    }
+    title = f"Comment by {comment['author_name']}"
+    status = 422 if problem else 200
+    return Shown("comments/comment.html", title, values, status, fragment="comments/_about.html")
+
+
+async def _around(request: AdminRequest, comment: Record) -> tuple[list[Record], list[Record]]:
+    """What readers see of the thread before and after the comment."""
+    thread = comment["thread_id"] or comment["id"]
+    shown = all_of([equals("thread_id", thread), equals("status", APPROVED)]) or ""
+    at = (comment["created"], comment["id"])
+    wanted = ListRequest(
+        per_page=AROUND, filter=shown, sort="-created", after=at, names=FIELDS, skip_total=True
+    )
+    before = (await request.records.page(request.caller, comments, wanted)).items[::-1]
+    after = await request.records.page(request.caller, comments, replace(wanted, sort="created"))
+    if comment["thread_id"] and len(before) < AROUND:
+        # The beginning of the thread, which is not one of its answers.
+        heads = await request.records.related(
+            request.caller, comments, "id", [comment["thread_id"]], 1, names=FIELDS
+        )
+        before = [*heads, *before]
+    return before, after.items
+
+
+async def _on_site(request: AdminRequest, comment: Record) -> str:
+    """Where readers see it; empty where they don't."""
+    if comment["status"] != APPROVED:
+        return ""
+    post = await request.records.get(
+        request.caller, posts, comment["post_id"], names=frozenset({"slug", "status"})
+    )
+    return address_on_site(request.site_url, post, comment) if post["status"] == PUBLISHED else ""

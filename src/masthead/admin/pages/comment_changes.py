@@ -1,0 +1,114 @@
+"""One change of comments: approve, hold back, mark as spam or delete what is selected."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from masthead.admin.endpoint import Answer, Moved, Shown
+from masthead.admin.pages.comments import CommentFilters, place_of
+from masthead.admin.request import AdminRequest
+from masthead.admin.selected import MOST, PER_UNIT, SELECT, matching, ticked
+from masthead.comments.collection import APPROVED, PENDING, SPAM, comments
+from masthead.errors import BadRequest, NotFound
+from masthead.records.write.unit import Unit
+
+_STATUS = {"approve": APPROVED, "hold": PENDING, "spam": SPAM}
+_DONE = {
+    "approve": "approved",
+    "hold": "held back",
+    "spam": "marked as spam",
+    "delete": "deleted",
+}
+_TITLES = {
+    "approve": "Approve these comments?",
+    "hold": "Hold these comments back?",
+    "spam": "Mark these comments as spam?",
+    "delete": "Delete these comments?",
+}
+
+
+async def change_comments(request: AdminRequest) -> Answer:
+    """`one` is the button of a row, `<action>.<id>`; `action` is about what is ticked."""
+    request.records.check_may_update(request.caller, comments, "")
+    form = request.form
+    filters = CommentFilters.of(form)
+    action, _, one = form.get("one", "").partition(".")
+    action = action or form.get("action", "")
+    if action not in _DONE:
+        raise BadRequest("Choose what to do with the selected comments.")
+    is_all = not one and form.get("all") == "1"
+    if is_all:
+        chosen = await matching(request, filters.listing())
+    else:
+        chosen = [one] if one else ticked(form)
+    if not chosen:
+        return Moved(filters.url(**place_of(form)), "No comment was selected.")
+    if (is_all or action == "delete") and "confirmed" not in form:
+        return _question(form, filters, action, chosen, is_all=is_all)
+    changed = await _change(request, chosen, action)
+    return Moved(_back(form, filters, chosen), _sentence(action, changed, len(chosen)))
+
+
+def _back(form: Mapping[str, str], filters: CommentFilters, chosen: Sequence[str]) -> str:
+    """The list, at the comment that came after those."""
+    order = form.get("order", "").split(",")
+    left = set(chosen)
+    last = max((at for at, each in enumerate(order) if each in left), default=-1)
+    following = [each for each in order[last + 1 :] if each not in left]
+    more = {"current": following[0]} if following else {}
+    return filters.url(**place_of(form), **more)
+
+
+def _question(
+    form: Mapping[str, str],
+    filters: CommentFilters,
+    action: str,
+    chosen: Sequence[str],
+    *,
+    is_all: bool,
+) -> Shown:
+    values = {
+        "filters": filters,
+        "action": action,
+        "count": len(chosen),
+        "is_all": is_all,
+        "ticked": [] if is_all else [f"{SELECT}{each}" for each in chosen],
+        "place": place_of(form) | {"order": form.get("order", "")},
+        "back": filters.url(**place_of(form), **({} if is_all else {"current": chosen[0]})),
+        "has_limit": is_all and len(chosen) == MOST,
+    }
+    title = "Delete this comment?" if len(chosen) == 1 and not is_all else _TITLES[action]
+    return Shown("comments/change.html", title, values)
+
+
+async def _change(request: AdminRequest, chosen: Sequence[str], action: str) -> int:
+    """How many were changed. One that is gone is left out."""
+    changed = 0
+    for start in range(0, len(chosen), PER_UNIT):
+        async with request.records.unit(request.caller) as unit:
+            for comment_id in chosen[start : start + PER_UNIT]:
+                try:
+                    changed += await _change_one(unit, comment_id, action)
+                except NotFound:
+                    continue
+    return changed
+
+
+async def _change_one(unit: Unit, comment_id: str, action: str) -> bool:
+    if action == "delete":
+        await unit.delete(comments, comment_id)
+        return True
+    found = await unit.find(comments, {"id": comment_id}, limit=1)
+    if not found:
+        raise NotFound
+    record = await unit.update(comments, comment_id, {"status": _STATUS[action]})
+    return bool(record["version"] != found[0]["version"])
+
+
+def _sentence(action: str, changed: int, asked: int) -> str:
+    if not changed:
+        return "Nothing had to be changed."
+    noun = "1 comment is" if changed == 1 else f"{changed:,} comments are"
+    rest = asked - changed
+    left = f" {rest:,} stayed as they were." if rest > 1 else " One stayed as it was."
+    return f"{noun} {_DONE[action]}." + (left if rest else "")
