@@ -28,6 +28,11 @@ from masthead.password_reset.invitations import INVITATION
 from masthead.password_reset.resets import ADMIN_PATH
 
 LONG = "Donaudampfschifffahrtsgesellschaftskapitänsmützenabzeichenverordnung, in voller Länge"
+FOG = (
+    "<p>Before the horn there was a bell, and before the bell a boy with a drum, who was paid by"
+    " the hour and is said to have kept the log himself.</p><h2>The horn</h2><p>It sounds every two"
+    " minutes and is heard in three parishes.</p>"
+)
 
 Act = Callable[[Page], Awaitable[None]]
 """What is done on the page before it is looked at."""
@@ -45,7 +50,7 @@ class Sample:
     act: Act | None = None
     status: int = 200
     is_page: bool = True
-    """Not a part of a page, a file, or an answer to a script."""
+    """Not a part of a page, a page of the reader's site, a file, or an answer to a script."""
 
 
 def fill(*steps: tuple[str, str], press: str) -> Act:
@@ -104,6 +109,9 @@ SAMPLES = (
         "/admin/account",
         act=fill(("#old_password", "not it"), ("#new_password", "x"), press="Change the password"),
     ),
+    Sample("activity", "/admin/activity"),
+    Sample("activity-empty", "/admin/activity", site="empty"),
+    Sample("activity-everywhere", "/admin/operator/activity", who="operator"),
     Sample("comments", "/admin/comments"),
     Sample("comments-empty", "/admin/comments", site="empty"),
     Sample("comments-nothing-found", "/admin/comments?q=zzzz"),
@@ -139,6 +147,10 @@ SAMPLES = (
     Sample("page", "/admin/pages/{pages}"),
     Sample("page-html", "/admin/pages/{pages}?as=html"),
     Sample("page-delete", "/admin/pages/{pages}/delete"),
+    Sample("page-preview", "/admin/pages/{pages}/preview"),
+    Sample("page-preview-page", "/admin/pages/{pages}/preview/page", is_page=False),
+    Sample("page-revisions", "/admin/pages/{pages}/revisions"),
+    Sample("page-revision", "/admin/pages/{pages}/revisions/{page_revisions}"),
     Sample("palette-part", "/admin/palette?q=fog", is_page=False),
     Sample("posts", "/admin/posts"),
     Sample("posts-empty", "/admin/posts", site="empty"),
@@ -154,6 +166,11 @@ SAMPLES = (
         act=fill(("#slug", "not a slug"), press="Update"),
     ),
     Sample("post-delete", "/admin/posts/{posts}/delete"),
+    Sample("post-preview", "/admin/posts/{posts}/preview?as=paid"),
+    Sample("post-preview-page", "/admin/posts/{posts}/preview/page?as=guest", is_page=False),
+    Sample("post-revisions", "/admin/posts/{posts-revised}/revisions"),
+    Sample("post-revisions-empty", "/admin/posts/{posts-html}/revisions"),
+    Sample("post-revision", "/admin/posts/{posts-revised}/revisions/{post_revisions}"),
     Sample("post-missing", "/admin/posts/nosuchpost00000", status=404),
     Sample("reset-password", f"{ADMIN_PATH}?token={{token}}", who="guest"),
     Sample(
@@ -280,7 +297,18 @@ async def _keys(demo: TenantWorld) -> dict[str, str]:
 async def _pages(demo: TenantWorld) -> dict[str, str]:
     await demo.create("pages", {"title": LONG, "status": "published"})
     page = await demo.create("pages", {"title": "Imprint", "content_html": ""})
-    return {"pages": page["id"]}
+    revision = await demo.world.parts.records.create(
+        system(demo.id),
+        demo.world.collection("page_revisions"),
+        {},
+        stamped={
+            "page_id": page["id"],
+            "title": LONG,
+            "content_html": FOG,
+            "saved_at": "2026-11-02T08:15:00.000Z",
+        },
+    )
+    return {"pages": page["id"], "page_revisions": revision["id"]}
 
 
 async def _posts(demo: TenantWorld, accounts: dict[str, Account]) -> dict[str, str]:
@@ -298,7 +326,27 @@ async def _posts(demo: TenantWorld, accounts: dict[str, Account]) -> dict[str, s
     [written] = await records.find(
         demo.world.collection("posts"), {"title": title}, tenant_id=demo.id
     )
-    return {"posts": written["id"], "posts-html": html["id"], "comments": waiting["id"]}
+    revised = await demo.published(title="A short history of fog signals", content_html=FOG)
+    revision = await records.create(
+        system(demo.id),
+        demo.world.collection("post_revisions"),
+        {},
+        stamped={
+            "post_id": revised["id"],
+            "title": "Fog signals, a history",
+            "content_html": FOG.replace("two minutes", "five minutes") + "<p>More follows.</p>",
+            "tags": ["coast"],
+            "saved_at": "2026-11-02T08:15:00.000Z",
+            "saved_by": author,
+        },
+    )
+    return {
+        "comments": waiting["id"],
+        "posts": written["id"],
+        "posts-html": html["id"],
+        "posts-revised": revised["id"],
+        "post_revisions": revision["id"],
+    }
 
 
 async def _staff(demo: TenantWorld, accounts: dict[str, Account]) -> dict[str, str]:

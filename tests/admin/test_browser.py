@@ -5,22 +5,16 @@ Skipped where the machine has no Chromium.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import quote
 
 import pytest
 from playwright.async_api import BrowserContext, Page, expect
-from tests.admin.payloads import PAYLOADS
 from tests.admin.served import Browser, served
 from tests.databases import fresh_url
 from tests.reader.test_browser import CHROMIUM
 from tests.world import PASSWORD, Account, RunningClock, TenantWorld, World, open_world
-
-from masthead.caller import system
-from masthead.identity.tenants import superusers
 
 # A busy machine takes its time.
 expect.set_options(timeout=30_000)
@@ -214,57 +208,3 @@ async def test_a_list_weighs_at_most_120_kb_and_20_the_second_time(admin: Admin)
     second = await transferred(page.context, address)
     await page.context.close()
     assert (first <= 120_000, second <= 20_000) == (True, True), (first, second)
-
-
-async def test_nothing_that_is_stored_runs_as_script(admin: Admin) -> None:
-    """Encoding alone must hold: the policy, which would stop most of it, is off."""
-    world = admin.tenant.world
-    tenant = await world.new_tenant(PAYLOADS[0], slug="hostile")
-    owner = await tenant.owner(name=PAYLOADS[1], bio=PAYLOADS[2])
-    records, maker = world.parts.records, system(tenant.id)
-    async with records.unit(maker) as unit:
-        for number, payload in enumerate(PAYLOADS):
-            post = {
-                "title": payload,
-                "slug": f"p{number}",
-                "excerpt": payload,
-                "seo_title": payload[:60],
-                "seo_description": payload[:160],
-                "tags": [payload[:100]],
-                "content_html": f"<p>{number}</p>" + "".join(PAYLOADS),
-            }
-            last = await unit.create(world.collection("posts"), post)
-            person = {"email": f"p{number}@example.com", "name": payload, "role": "author"}
-            await unit.create(superusers, person)
-    origin = admin.origin.replace("127.0.0.1", tenant.host)
-    page = await admin.opened(None, bypass_csp=True)
-    cookie: Any = {"name": "pb_auth", "value": owner.token, "url": origin}
-    await page.context.add_cookies([cookie])
-    fired: list[Any] = []
-    has_fired = asyncio.Event()
-
-    def tripwire(number: Any) -> None:
-        fired.append(number)
-        has_fired.set()
-
-    await page.expose_function("tripwire", tripwire)
-    paths = ["/admin", "/admin/account", "/admin/staff", f"/admin/posts/{last['id']}"]
-    paths += ["/admin/posts?q=tripwire", "/admin/posts?tag=" + quote(PAYLOADS[16])]
-    address = f"{origin}/admin/posts"
-    while address:
-        await page.goto(address)
-        older = page.get_by_role("link", name="Older")
-        found = await older.get_attribute("href") if await older.count() else None
-        address = origin + found if found else ""
-    for path in paths:
-        await page.goto(origin + path, wait_until="networkidle")
-    await page.keyboard.press("Control+k")
-    await page.keyboard.type("tripwire")
-    await expect(page.locator("#palette [role=option]").first).to_be_visible()
-    assert fired == []
-    # The wire itself works.
-    async with asyncio.timeout(10):
-        await page.set_content(PAYLOADS[16])
-        await has_fired.wait()
-    await page.context.close()
-    assert fired == [16]

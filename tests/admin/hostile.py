@@ -1,0 +1,194 @@
+"""A site whose every text is an attack: each payload in each field of each collection.
+
+The fields come from the collections' declarations, so that a new field is attacked as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from tests.admin.payloads import PAYLOADS
+from tests.world import TenantWorld
+
+from masthead.caller import system
+from masthead.importers.report import Note, Report, Tally
+from masthead.records.collection import Collection
+from masthead.records.fields.base import Access, Field, FieldError
+from masthead.records.fields.documents import Json, TextList
+from masthead.records.fields.file import File
+from masthead.records.fields.relation import Relation
+from masthead.records.fields.relation_list import RelationList
+from masthead.records.fields.secrets import Hash, Secret
+from masthead.records.fields.text import Email, Slug, Text, Url
+from masthead.records.fields.values import Date, Number, Select
+
+Ids = dict[str, list[str]]
+"""The ids of the hostile records by collection."""
+
+ONE_PER_SITE = frozenset({"tenants", "site_settings"})
+"""The test changes these again and again instead."""
+
+# The service makes these itself from nothing that others have written.
+MACHINE_MADE = frozenset(
+    {
+        ("media", "url"),
+        ("media", "mime_type"),
+        ("media", "mime_family"),
+        ("media", "picture_sizes"),
+    }
+)
+LONGEST_ID = 15
+
+
+async def fill(tenant: TenantWorld) -> Ids:
+    known: Ids = {}
+    for collection in tenant.world.parts.records.registry.collections:
+        if collection.name not in ONE_PER_SITE:
+            known[collection.name] = await _attack(tenant, collection, known)
+    return known
+
+
+async def _attack(tenant: TenantWorld, collection: Collection, known: Ids) -> list[str]:
+    made = []
+    async with tenant.world.parts.records.unit(system(tenant.id)) as unit:
+        for number in range(len(PAYLOADS)):
+            given, stamped = record(collection, number, known)
+            made.append((await unit.create(collection, given, stamped=stamped))["id"])
+    return made
+
+
+def record(
+    collection: Collection, number: int, known: Ids
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What is sent, and what the service itself would set."""
+    given: dict[str, Any] = {}
+    stamped: dict[str, Any] = {}
+    for field in collection.fields:
+        if (collection.name, field.name) in MACHINE_MADE:
+            continue
+        values = stamped if field.write is Access.ENGINE else given
+        for value in candidates(field, number, known):
+            if is_accepted(field, value):
+                values[field.name] = value
+                break
+    return given, stamped
+
+
+def is_accepted(field: Field, value: Any) -> bool:
+    try:
+        field.check(value)
+    except FieldError:
+        return False
+    return True
+
+
+def candidates(field: Field, number: int, known: Ids) -> Iterator[Any]:
+    """The most dangerous values first; the field takes the first that it does not refuse."""
+    payload = PAYLOADS[number]
+    match field:
+        case Hash():
+            if field.unique or field.required or field.name == "token_key":
+                yield f"{number:040}"
+        case Secret():
+            yield payload
+        case Relation() | RelationList():
+            yield from _related(field, number, known)
+        case TextList():
+            fitting = [each for each in _rotated(number) if len(each) <= field.max_length]
+            yield fitting[:3]
+            yield [field.values[number % len(field.values)]] if field.values else []
+        case Json():
+            yield from _documents(field.name, payload, number)
+        case File():
+            yield f"p{number}.png"
+        case Url():
+            yield payload
+            yield f"https://example.com/{payload}"
+            yield f"https://example.com/'autofocus/onfocus='tripwire({number})"
+        case Email():
+            yield f"p{number}'onfocus=tripwire({number})'@example.com"
+            yield f"p{number}@example.com"
+        case Slug():
+            yield payload
+            yield f"p{number}'onfocus='tripwire({number})"
+        case Text():
+            yield from _texts(field, number, known)
+        case Select():
+            if field.values:
+                yield field.values[number % len(field.values)]
+        case Date():
+            if field.required or field.write is Access.ENGINE:
+                yield "2026-11-02T08:15:00.000Z"
+        case Number():
+            if field.required:
+                yield from (1, 301)
+        case _:
+            return
+
+
+def _rotated(number: int) -> tuple[str, ...]:
+    return PAYLOADS[number:] + PAYLOADS[:number]
+
+
+def _texts(field: Text, number: int, known: Ids) -> Iterator[str]:
+    if field.name in IDS:
+        # Without a relation, because what it names may be gone.
+        yield from known.get(IDS[field.name], [])[number:][:1]
+    if field.unique:
+        yield PAYLOADS[number]
+        yield f"/old/p{number}'onfocus='tripwire({number})"
+        return
+    yield from (each for each in _rotated(number) if LONGEST_ID < field.max >= len(each))
+    if field.pattern:
+        # A currency, a colour, a price of the payment processor.
+        yield from ("eur", "#aa0000", f"price_{number}")
+
+
+IDS = {"webhook_id": "webhook_subscriptions", "member_id": "blog_members"}
+
+
+def _related(field: Relation | RelationList, number: int, known: Ids) -> Iterator[Any]:
+    # None for a relation to its own collection: a reply belongs to the same post.
+    found = known.get(field.to, [])
+    if found:
+        one = found[number % len(found)]
+        yield [one] if isinstance(field, RelationList) else one
+
+
+def _documents(name: str, payload: str, number: int) -> Iterator[Any]:
+    """In the shapes that fields of JSON have."""
+    address = f"https://example.com/'onfocus='tripwire({number})"
+    if name == "content_json":
+        yield _text(payload)
+    if name == "report":
+        yield _report(payload).stored()
+    yield [{"label": payload, "url": address}]
+    yield [{"language": "de", "url": address}]
+    yield {payload: payload}
+
+
+def _report(payload: str) -> Report:
+    """Of an import."""
+    notes = [Note(payload, payload, payload, payload, payload)]
+    tally = Tally(1, 1, 1, {payload: 1})
+    return Report("ghost", html_only={payload: 1}, posts=tally, warnings=notes, errors=notes)
+
+
+def _text(payload: str) -> dict[str, Any]:
+    """A document of the editor, hostile in every attribute."""
+    link = {"type": "link", "attrs": {"href": payload, "title": payload, "target": payload}}
+    words = {"type": "text", "text": payload}
+    picture = {"src": payload, "alt": payload, "title": payload, "href": payload}
+    return {
+        "type": "doc",
+        "content": [
+            {"type": "heading", "attrs": {"level": payload}, "content": [words]},
+            {"type": "paragraph", "content": [words, {**words, "marks": [link]}]},
+            {"type": "figure", "attrs": picture, "content": [words]},
+            {"type": "image", "attrs": picture},
+            {"type": "codeBlock", "attrs": {"language": payload}, "content": [words]},
+            {"type": "embed", "attrs": {"src": payload}},
+            {"type": payload, "attrs": {payload: payload}, "content": [words]},
+        ],
+    }
