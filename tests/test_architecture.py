@@ -52,13 +52,14 @@ MAY_SPEAK_SQL = (
     "events/",
     "jobs/",
     # What is no record: sign-ins and attempts at them, rate limits, the last use of a key or a
-    # sign-in, answers kept for a repeat, the version that a cached answer stands on.
+    # sign-in, answers kept for a repeat, the version that a cached answer stands on, errors.
     "limits/sign_in_throttle.py",
     "limits/store",
     "identity/last_uses.py",
     "identity/sign_ins.py",
     "web/v1/idempotency.py",
     "web/cache.py",
+    "web/error_log.py",
     # What AI has cost is no record either.
     "ai/ledger.py",
     # The deliveries' own queue and its tables.

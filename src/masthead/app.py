@@ -42,6 +42,7 @@ from masthead.identity.key_authentication import ApiKeys
 from masthead.importers import jobs as import_jobs
 from masthead.importers.jobs import ImportWork
 from masthead.installation import open_installation
+from masthead.jobs.queue_state import QueueState
 from masthead.jobs.runner import Chore, Handler, JobRunner
 from masthead.limits.rate_limiter import RateLimiter
 from masthead.limits.read_limits import ReadLimit
@@ -109,6 +110,7 @@ from masthead.web.cache import AnswerCache
 from masthead.web.compression import Compression
 from masthead.web.cors import Cors
 from masthead.web.dispatch import Dispatch
+from masthead.web.error_log import ErrorLog
 from masthead.web.errors import ErrorResponder, ErrorResponders, MethodNotAllowed
 from masthead.web.forms import FormTokens
 from masthead.web.health import Health, build_revision
@@ -146,6 +148,7 @@ class Parts:
     keys: ApiKeys
     limit_store: LimitStore
     idempotency: Idempotency
+    error_log: ErrorLog
     outbound: OutboundClient
     generator: Generator
     deliveries: DeliveryQueue
@@ -165,6 +168,7 @@ class Parts:
         await self.generator.streams.close()
         await self.keys.flush()
         await self.accounts.sign_ins.flush()
+        await self.error_log.flush()
         await self.limit_store.close()
         self.images.close()
         await self.database.close()
@@ -204,6 +208,7 @@ async def build(settings: Settings, now: clock.Clock = clock.now) -> Parts:
         keys=ApiKeys(records, directory, versions),
         limit_store=limit_store,
         idempotency=Idempotency(database, keyring, now),
+        error_log=ErrorLog(database, now),
         outbound=outbound,
         generator=Generator(streams, Ledger(database, now), OpenStreams()),
         deliveries=DeliveryQueue(database, tables),
@@ -257,6 +262,7 @@ def job_runner(parts: Parts) -> JobRunner:
         Chore("sign_ins.sweep", hourly, parts.accounts.sign_ins.sweep),
         Chore("limits.sweep", hourly, parts.limit_store.sweep),
         Chore("audit.sweep", hourly, partial(_sweep_audit, parts)),
+        Chore("errors.sweep", hourly, parts.error_log.sweep),
         Chore("idempotency.sweep", hourly, parts.idempotency.sweep),
         Chore("daily_counts.sweep", timedelta(days=1), partial(_sweep_daily_counts, parts)),
         Chore("webhooks.sweep", hourly, partial(_sweep_webhooks, parts)),
@@ -367,7 +373,9 @@ def http_app(parts: Parts) -> RequestMiddleware:
         fallback=OtherAddresses(site),
     )
     responders = error_responders(parts.settings, admin.send_error)
-    return RequestMiddleware(Cors(Compression(faces)), parts.directory, parts.settings, responders)
+    return RequestMiddleware(
+        Cors(Compression(faces)), parts.directory, parts.settings, responders, parts.error_log
+    )
 
 
 def record_store_services(parts: Parts) -> RecordStoreServices:
@@ -424,6 +432,8 @@ def admin_pages(parts: Parts, services: RecordStoreServices, site: SitePages) ->
             rate_limiter(parts),
             Reports(parts.database),
             Previews(site.services),
+            QueueState(parts.database, tuple(job_handlers(parts)), parts.records.clock),
+            parts.error_log,
         )
     )
 

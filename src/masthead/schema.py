@@ -39,6 +39,7 @@ from masthead.site.collection import site_settings
 from masthead.site.redirects import redirects
 from masthead.storage.full_text import documents
 from masthead.storage.metadata import metadata
+from masthead.web.error_log import request_errors
 from masthead.web.v1.idempotency import remembered_answers
 from masthead.webhooks.collection import webhook_deliveries, webhook_subscriptions
 from masthead.webhooks.tables import webhook_attempts, webhook_lanes, webhook_leases
@@ -104,4 +105,5 @@ bookkeeping = (
     email_changes,
     member_links,
     import_items,
+    request_errors,
 )

@@ -13,19 +13,25 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import sqlalchemy as sa
 from playwright.async_api import Page
 from tests.databases import fresh_url
 from tests.served import serving
 from tests.world import Account, RunningClock, TenantWorld, World, open_world
 
+from masthead import clock
 from masthead.caller import system
 from masthead.demo.access import demo_access
 from masthead.demo.seed import OWNER
 from masthead.identity.api_keys import create_key
+from masthead.identity.plans import Plan
+from masthead.identity.setup import NewTenant, create_tenant
 from masthead.identity.tenants import superusers
 from masthead.ids import TenantId
+from masthead.jobs.tables import jobs, new_job
 from masthead.password_reset.invitations import INVITATION
 from masthead.password_reset.resets import ADMIN_PATH
+from masthead.storage.database import EVERY_TENANT
 
 LONG = "Donaudampfschifffahrtsgesellschaftskapitänsmützenabzeichenverordnung, in voller Länge"
 FOG = (
@@ -122,6 +128,8 @@ SAMPLES = (
     Sample("comment", "/admin/comments/{comments}"),
     Sample("comment-refused", "/admin/comments/{comments}", act=answer_with_a_link),
     Sample("comment-delete", "/admin/comments", act=fill(press="Delete")),
+    Sample("activity", "/admin/activity"),
+    Sample("activity-nothing-found", "/admin/activity?subject=redirects"),
     Sample("components", "/admin/components", who="operator"),
     Sample("forgot", "/admin/forgot", who="guest"),
     Sample(
@@ -139,6 +147,11 @@ SAMPLES = (
     Sample("form-token", "/admin/form-token", is_page=False),
     Sample("more", "/admin/more"),
     Sample("not-found", "/admin/no-such-page", status=404),
+    Sample("activity-everywhere", "/admin/operator/activity", who="operator"),
+    Sample("errors", "/admin/operator/errors", who="operator"),
+    Sample("errors-nothing-found", "/admin/operator/errors?id=nosuchrequest00", who="operator"),
+    Sample("error", "/admin/operator/errors/{error}", who="operator"),
+    Sample("queue", "/admin/operator/queue", who="operator"),
     Sample("pages", "/admin/pages"),
     Sample("pages-empty", "/admin/pages", site="empty"),
     Sample("pages-nothing-found", "/admin/pages?q=zzzz"),
@@ -206,6 +219,16 @@ SAMPLES = (
     Sample("person-invited", "/admin/staff/{_superusers-invited}"),
     Sample("tenants", "/admin/tenants", who="operator"),
     Sample("tenants-nowhere", "/admin/tenants", who="operator", site=""),
+    Sample("tenants-nothing-found", "/admin/tenants?q=zzzz", who="operator"),
+    Sample("tenant-new", "/admin/tenants/new", who="operator", site=""),
+    Sample(
+        "tenant-new-refused",
+        "/admin/tenants/new",
+        who="operator",
+        act=fill(("#name", LONG), ("#slug", "demo"), press="Create the site"),
+    ),
+    Sample("tenant", "/admin/tenants/{tenants}", who="operator"),
+    Sample("tenant-invited", "/admin/tenants/{tenants-invited}", who="operator", site=""),
 )
 
 
@@ -282,6 +305,7 @@ async def _content(demo: TenantWorld, accounts: dict[str, Account]) -> dict[str,
     addresses."""
     return {
         **await _keys(demo),
+        **await _operated(demo, accounts),
         **await _pages(demo),
         **await _posts(demo, accounts),
         **await _staff(demo, accounts),
@@ -292,6 +316,27 @@ async def _keys(demo: TenantWorld) -> dict[str, str]:
     records = demo.world.parts.records
     key, _ = await create_key(records, demo.id, "Nightly export of everything", ["posts:read"])
     return {"api_keys": key["id"]}
+
+
+async def _operated(demo: TenantWorld, accounts: dict[str, Account]) -> dict[str, str]:
+    """What operators look after."""
+    parts = demo.world.parts
+    operator = await parts.accounts.caller_of(accounts["operator"].token)
+    new = NewTenant(
+        slug="regatta", name=LONG, plan=Plan.PRO, owner_email="rik@example.com", owner_password=""
+    )
+    made = await create_tenant(parts.records, new, operator)
+    try:
+        raise ZeroDivisionError
+    except ZeroDivisionError as error:
+        parts.error_log.record(error, "errorsrequestid", demo.id, "GET", f"/posts/{LONG}")
+    await parts.error_log.flush()
+    now = clock.to_text(parts.records.clock())
+    failed = {**new_job(demo.id, "media.copies", {}, now), "failed_at": now, "attempts": 9}
+    statement = parts.database.compile(sa.insert(jobs))
+    async with parts.database.transaction(EVERY_TENANT) as tx:
+        await tx.execute(statement, statement.bind({**failed, "error": "DecompressionBombError"}))
+    return {"error": "errorsrequestid", "tenants": demo.id, "tenants-invited": made.tenant_id}
 
 
 async def _pages(demo: TenantWorld) -> dict[str, str]:

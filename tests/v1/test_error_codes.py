@@ -39,7 +39,9 @@ async def failed(app: World) -> str:
         raise RuntimeError
 
     settings = app.parts.settings
-    door = RequestMiddleware(broken, app.parts.directory, settings, error_responders(settings))
+    door = RequestMiddleware(
+        broken, app.parts.directory, settings, error_responders(settings), app.parts.error_log
+    )
     answer = await app.client(app=door).get(POSTS)
     assert answer.status_code == 500
     return str(answer.json()["error"]["code"])

@@ -144,7 +144,9 @@ class TestFailures:
 
 def in_front_of(face: ASGIApp, app: World) -> RequestMiddleware:
     settings = app.parts.settings
-    return RequestMiddleware(face, app.parts.directory, settings, error_responders(settings))
+    return RequestMiddleware(
+        face, app.parts.directory, settings, error_responders(settings), app.parts.error_log
+    )
 
 
 async def _ask(app: Any, headers: list[tuple[bytes, bytes]]) -> tuple[int, bytes]:

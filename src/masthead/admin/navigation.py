@@ -58,6 +58,8 @@ _SETTINGS = (
 _ACCOUNT = _Entry("Your account", "/admin/account", "user")
 _OPERATE = (
     TENANTS,
+    _Entry("Queue", "/admin/operator/queue", "list-ordered"),
+    _Entry("Errors", "/admin/operator/errors", "circle-alert"),
     _Entry("Activity everywhere", "/admin/operator/activity", "history"),
     _Entry("Components", "/admin/components", "panel-right"),
 )

@@ -23,6 +23,7 @@ from masthead.identity.directory import Tenant, TenantDirectory
 from masthead.identity.sign_ins import Client
 from masthead.identity.tenants import superusers
 from masthead.ids import TenantId
+from masthead.jobs.queue_state import QueueState
 from masthead.limits.rate_limiter import RateLimiter
 from masthead.password_reset.invitations import Invitations
 from masthead.password_reset.resets import PasswordResets
@@ -33,6 +34,7 @@ from masthead.records.engine import Records
 from masthead.site.address import site_url
 from masthead.site.collection import site_settings
 from masthead.web.answers import header, header_list
+from masthead.web.error_log import ErrorLog
 from masthead.web.forms import FormTokens
 from masthead.web.query_string import parse_query_string
 from masthead.web.request_context import RequestContext, request_context
@@ -66,6 +68,8 @@ class AdminServices:
     """Of API calls, which says how many there were today."""
     payment_reports: Reports
     previews: Previews
+    queue: QueueState
+    error_log: ErrorLog
 
 
 @dataclass

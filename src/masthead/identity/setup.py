@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from masthead.caller import system
+from masthead.caller import Caller, in_tenant, system
 from masthead.email_address import normal_email
 from masthead.errors import Invalid, MastheadError
 from masthead.identity.accounts import new_credentials
@@ -22,6 +22,7 @@ class NewTenant:
     plan: Plan
     owner_email: str
     owner_password: str
+    """Empty: the owner is invited to choose one."""
     custom_domain: str = ""
 
 
@@ -36,14 +37,18 @@ class OperatorExists(MastheadError):
     message = "There is an operator with this e-mail address already."
 
 
-async def create_tenant(records: Records, new: NewTenant) -> CreatedTenant:
-    """Creates the tenant, its owner and its settings in one transaction."""
+async def create_tenant(
+    records: Records, new: NewTenant, caller: Caller | None = None
+) -> CreatedTenant:
+    """Creates the tenant, its owner and its settings in one transaction. `caller` is the operator
+    who does it; None is the command line."""
     problem = check_slug(new.slug)
     if problem:
         raise Invalid({"slug": problem})
-    credentials = await new_credentials({"password": new.owner_password}, required=True)
+    given = {"password": new.owner_password} if new.owner_password else {}
+    credentials = await new_credentials(given, required=caller is None)
     tenant_id = TenantId(new_id())
-    async with records.unit(system(tenant_id)) as unit:
+    async with records.unit(in_tenant(caller or system(), tenant_id)) as unit:
         owner = await unit.create(superusers, {"email": new.owner_email}, stamped=credentials)
         await unit.create(
             tenants,

@@ -21,6 +21,7 @@ from masthead.identity.directory import Tenant, TenantDirectory
 from masthead.identity.hosts import BareHost, HostKind, Subdomain, classify_host, parse_host
 from masthead.web.answers import header
 from masthead.web.bodies import ClientDisconnected
+from masthead.web.error_log import ErrorLog
 from masthead.web.errors import ErrorResponders, InternalError
 from masthead.web.proxies import client_address, is_https
 from masthead.web.request_context import RequestContext
@@ -44,8 +45,10 @@ class RequestMiddleware:
         directory: TenantDirectory,
         settings: Settings,
         error_responders: ErrorResponders,
+        error_log: ErrorLog,
     ) -> None:
         self._app = app
+        self._error_log = error_log
         self._error_responders = error_responders
         self._directory = directory
         self._settings = settings
@@ -72,8 +75,12 @@ class RequestMiddleware:
                 raise
             await self._error_responders.send(scope, answer.send, error)
         # One of the service's three edges: no request may stop the service.
-        except Exception:
+        except Exception as error:
             log.exception("request.failed", path=scope["path"])
+            tenant_id = context.tenant_id if context else None
+            self._error_log.record(
+                error, request_id, tenant_id or "", scope["method"], scope["path"]
+            )
             if answer.status != NO_ANSWER:
                 raise InternalError from None
             await self._error_responders.send(scope, answer.send, InternalError())

@@ -1,24 +1,65 @@
-"""For operators: the sites of the service, of which they choose one to work in."""
+"""For operators: the sites of the service. They make one, change its plan, and choose one to work
+in."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from masthead.admin.endpoint import Answer, Moved, Shown
 from masthead.admin.flash import admin_cookie
-from masthead.admin.lists import cursor_of
+from masthead.admin.forms import Ask, Widget, given_values, sentence_of, widgets
+from masthead.admin.lists import Filters, Listing, read_page
 from masthead.admin.request import SITE_COOKIE, AdminRequest
 from masthead.caller import in_tenant
-from masthead.errors import NotFound
-from masthead.identity.tenants import tenants
+from masthead.comments.collection import comments
+from masthead.errors import Invalid, NotFound, Problem
+from masthead.identity.plans import Plan
+from masthead.identity.setup import NewTenant, create_tenant
+from masthead.identity.tenants import superusers, tenants
+from masthead.ids import TenantId
+from masthead.media.collection import media
+from masthead.members.collection import blog_members
+from masthead.posts.collection import posts
+from masthead.records.collection import Record
 from masthead.records.engine import ListRequest
 from masthead.records.filter.ast import Comparison, Expression, Identifier, Literal, Or
 from masthead.records.write.audit import OPENED
 from masthead.site.address import site_url
 
 ADDRESS = "/admin/tenants"
+NEW = "/admin/tenants/new"
 PER_PAGE = 50
 _SESSION_SECONDS = 24 * 3600
+
+PLANS: dict[str, str] = {
+    Plan.FREE: "Free",
+    Plan.PRO: "Pro",
+    Plan.BUSINESS: "Business",
+    Plan.AGENCY: "Agency",
+    Plan.ENTERPRISE: "Enterprise",
+}
+_LIMITS = (
+    Ask("per_minute", "API calls a minute"),
+    Ask("per_hour", "API calls an hour"),
+    Ask("per_day", "API calls a day"),
+)
+_PLAN = (Ask("plan", "Plan", choices=PLANS), *_LIMITS)
+_SITE = (
+    Ask("name", "Name of the site"),
+    Ask("slug", "Address", "The first part of the host name. It can't be changed later."),
+    Ask("plan", "Plan", choices=PLANS),
+)
+_OWNER = (Ask("email", "Owner’s e-mail", "Gets an invitation to choose a password."),)
+_SIZES = (("Posts", posts), ("Files", media), ("Members", blog_members), ("Comments", comments))
+
+
+@dataclass(frozen=True, slots=True)
+class TenantFilters(Filters):
+    address: ClassVar[str] = ADDRESS
+
+    q: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,28 +74,63 @@ class SiteRow:
 
 
 async def tenants_page(request: AdminRequest) -> Answer:
-    words = request.query.get("q", "").strip()
-    after = cursor_of(request.query.get("after", ""))
-    wanted = ListRequest(per_page=PER_PAGE + 1, filter=_matching(words), after=after)
-    page = await request.records.page(request.everywhere, tenants, wanted)
-    items = page.items[:PER_PAGE]
-    older = ""
-    if len(page.items) > PER_PAGE:
-        older = f"{ADDRESS}?after={items[-1]['created']}~{items[-1]['id']}"
-    rows = [
-        SiteRow(
-            each["id"],
-            each["name"],
-            each["slug"],
-            each["plan"],
-            site_url(request.services.settings, each["slug"]),
-            request.when(each["created"]),
-            request.site is not None and each["id"] == request.site.id,
-        )
-        for each in items
-    ]
-    values = {"rows": rows, "total": page.total, "q": words, "older": older, "first": ADDRESS}
+    filters = TenantFilters.of(request.query)
+    wanted = ListRequest(filter=_matching(filters.q), sort="-created")
+    listing = Listing(tenants, wanted, filters.url, request.everywhere)
+    page = await read_page(request, listing, PER_PAGE)
+    if page is None:
+        return Moved(filters.url())
+    items, pager = page
+    rows = [_row(request, each) for each in items]
+    values = {"rows": rows, "filters": filters, "pager": pager, "new": NEW}
     return Shown("operator/tenants.html", "Sites", values)
+
+
+async def new_form(request: AdminRequest) -> Answer:
+    return _new_page(request, {})
+
+
+async def create(request: AdminRequest) -> Answer:
+    form = request.form
+    site = given_values(request.caller, tenants, _SITE, form)
+    owner = given_values(request.caller, superusers, _OWNER, form)
+    try:
+        if site.get("plan") not in PLANS:
+            raise Invalid({"plan": Problem("validation_invalid_value", "Choose a plan.")})
+        new = NewTenant(
+            slug=site["slug"],
+            name=site["name"],
+            plan=Plan(site["plan"]),
+            owner_email=owner["email"],
+            owner_password="",
+        )
+        made = await create_tenant(request.records, new, request.everywhere)
+    except Invalid as error:
+        return _new_page(request, _own_names(error.problems), form)
+    await _invite(request, made.tenant_id, made.owner_id)
+    sentence = f"{new.name} is ready. An invitation is on its way to {new.owner_email}."
+    return Moved(f"{ADDRESS}/{made.tenant_id}", sentence)
+
+
+async def tenant_page(request: AdminRequest, tenant_id: str) -> Answer:
+    return await _tenant_page(request, await _found(request, tenant_id))
+
+
+async def save_plan(request: AdminRequest, tenant_id: str) -> Answer:
+    tenant = await _found(request, tenant_id)
+    caller = in_tenant(request.caller, TenantId(tenant_id))
+    given = given_values(caller, tenants, _PLAN, request.form)
+    try:
+        await request.records.update(caller, tenants, tenant_id, given)
+    except Invalid as error:
+        return await _tenant_page(request, tenant, error.problems)
+    return Moved(f"{ADDRESS}/{tenant_id}", "Saved. It holds from the next call on.")
+
+
+async def invite_owner(request: AdminRequest, tenant_id: str) -> Answer:
+    tenant = await _found(request, tenant_id)
+    email = await _invite(request, TenantId(tenant_id), tenant["owner_id"])
+    return Moved(f"{ADDRESS}/{tenant_id}", f"Another invitation is on its way to {email}.")
 
 
 async def choose_tenant(request: AdminRequest, tenant_id: str) -> Answer:
@@ -70,6 +146,85 @@ async def choose_tenant(request: AdminRequest, tenant_id: str) -> Answer:
         SITE_COOKIE, tenant.id, seconds=_SESSION_SECONDS, secure=request.context.is_https
     )
     return Moved("/admin", f"You are in {tenant.name} now.", (cookie,))
+
+
+async def _found(request: AdminRequest, tenant_id: str) -> Record:
+    return await request.records.get(request.everywhere, tenants, tenant_id)
+
+
+async def _invite(request: AdminRequest, tenant_id: TenantId, owner_id: str) -> str:
+    return await request.services.invitations.repeat(
+        in_tenant(request.caller, tenant_id),
+        tenant_id,
+        owner_id,
+        by=str(request.account["name"] or request.account["email"]),
+    )
+
+
+def _new_page(
+    request: AdminRequest,
+    problems: Mapping[str, Problem],
+    typed: Mapping[str, str] | None = None,
+) -> Shown:
+    caller = request.everywhere
+    empty = {each.name: each.default_value() for each in (*tenants.fields, *superusers.fields)}
+    fields = {
+        **widgets(caller, tenants, _SITE, empty, typed, problems),
+        **widgets(caller, superusers, _OWNER, empty, typed, problems),
+    }
+    values = {"fields": fields, "problems": _summary(fields, problems), "back": ADDRESS}
+    return Shown("operator/new-tenant.html", "New site", values, status=422 if problems else 200)
+
+
+async def _tenant_page(
+    request: AdminRequest, tenant: Record, problems: Mapping[str, Problem] | None = None
+) -> Shown:
+    caller = in_tenant(request.caller, TenantId(tenant["id"]))
+    fields = widgets(caller, tenants, _PLAN, tenant, request.form if problems else None, problems)
+    one = ListRequest(per_page=1, names=frozenset({"id"}))
+    sizes = [
+        (label, (await request.records.page(caller, collection, one)).total)
+        for label, collection in _SIZES
+    ]
+    owners = await request.records.find(
+        superusers, {"id": tenant["owner_id"]}, tenant_id=TenantId(tenant["id"])
+    )
+    values = {
+        "row": _row(request, tenant),
+        "fields": fields,
+        "problems": _summary(fields, problems or {}),
+        "sizes": sizes,
+        "owner": owners[0]["email"] if owners else "",
+        "is_invited": bool(owners) and not owners[0]["password_hash"],
+        "back": ADDRESS,
+    }
+    return Shown("operator/tenant.html", tenant["name"], values, status=422 if problems else 200)
+
+
+def _row(request: AdminRequest, tenant: Record) -> SiteRow:
+    return SiteRow(
+        tenant["id"],
+        tenant["name"],
+        tenant["slug"],
+        PLANS[tenant["plan"]],
+        site_url(request.services.settings, tenant["slug"]),
+        request.when(tenant["created"]),
+        request.site is not None and tenant["id"] == request.site.id,
+    )
+
+
+def _own_names(problems: Mapping[str, Problem]) -> dict[str, Problem]:
+    """The settings of the new site get their name from the same field."""
+    return {("name" if name == "site_name" else name): each for name, each in problems.items()}
+
+
+def _summary(
+    fields: Mapping[str, Widget], problems: Mapping[str, Problem]
+) -> dict[str, tuple[str, str]]:
+    return {
+        name: (fields[name].label if name in fields else name, sentence_of(each))
+        for name, each in problems.items()
+    }
 
 
 def _matching(words: str) -> Expression | str:

@@ -1,0 +1,149 @@
+"""For operators: the state of the queue, and the last errors of the service."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from masthead import clock
+from masthead.admin.endpoint import Answer, Moved, Shown
+from masthead.admin.request import AdminRequest
+from masthead.errors import NotFound
+from masthead.jobs.queue_state import COUNTED, FailedJob, KindState
+from masthead.web.error_log import MAX_LISTED, RequestError
+
+QUEUE = "/admin/operator/queue"
+ERRORS = "/admin/operator/errors"
+LATE_SECONDS = 300
+"""A job that is due for so long makes one look whether a worker runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class KindRow:
+    kind: str
+    due: str
+    waits: str
+    is_late: bool
+    running: int
+    later: str
+    failed: str
+
+
+@dataclass(frozen=True, slots=True)
+class JobRow:
+    id: str
+    tenant_id: str
+    kind: str
+    site: str
+    attempts: int
+    error: str
+    failed: str
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorRow:
+    request_id: str
+    what: str
+    site: str
+    error: str
+    when: str
+
+
+async def queue_page(request: AdminRequest) -> Answer:
+    queue = request.services.queue
+    kinds = [_kind_row(request, each) for each in await queue.kinds()]
+    failed = [await _job_row(request, each) for each in await queue.failed()]
+    values = {
+        "kinds": kinds,
+        "failed": failed,
+        "is_late": any(each.is_late for each in kinds),
+        "is_moving": any(each.running for each in kinds),
+    }
+    return Shown("operator/queue.html", "Queue", values, fragment="operator/_queue.html")
+
+
+async def change_job(request: AdminRequest) -> Answer:
+    queue, form = request.services.queue, request.form
+    tenant_id, job_id = form.get("tenant", ""), form.get("job", "")
+    if form.get("action") == "discard":
+        is_done = await queue.discard(tenant_id, job_id)
+        return Moved(QUEUE, "The job is discarded." if is_done else _GONE)
+    is_done = await queue.retry(tenant_id, job_id)
+    return Moved(QUEUE, "The job runs again as soon as a worker is free." if is_done else _GONE)
+
+
+_GONE = "That job is not among the failed ones any more."
+
+
+async def errors_page(request: AdminRequest) -> Answer:
+    """With the request id that a person was shown it leads to its error at once."""
+    wanted = request.query.get("id", "").strip()
+    if wanted and await request.services.error_log.find(wanted):
+        return Moved(f"{ERRORS}/{wanted}")
+    found = await request.services.error_log.newest()
+    values = {
+        "rows": [await _error_row(request, each) for each in found],
+        "wanted": wanted,
+        "most": MAX_LISTED,
+    }
+    return Shown("operator/errors.html", "Errors", values)
+
+
+async def error_page(request: AdminRequest, request_id: str) -> Answer:
+    found = await request.services.error_log.find(request_id)
+    if found is None:
+        raise NotFound
+    values = {
+        "error": found,
+        "site": await _site(request, found.tenant_id),
+        "at": request.local(found.created),
+        "back": ERRORS,
+    }
+    return Shown("operator/error.html", found.error, values)
+
+
+def _kind_row(request: AdminRequest, state: KindState) -> KindRow:
+    waits, is_late = "", False
+    if state.oldest_due:
+        late = request.now - clock.from_text(state.oldest_due)
+        is_late = late.total_seconds() > LATE_SECONDS
+        waits = request.when(state.oldest_due)
+    return KindRow(
+        state.kind,
+        _counted(state.due),
+        waits,
+        is_late,
+        state.running,
+        _counted(state.later),
+        _counted(state.failed),
+    )
+
+
+async def _job_row(request: AdminRequest, job: FailedJob) -> JobRow:
+    return JobRow(
+        job.id,
+        job.tenant_id,
+        job.kind,
+        await _site(request, job.tenant_id),
+        job.attempts,
+        job.error,
+        request.when(job.failed_at),
+    )
+
+
+async def _error_row(request: AdminRequest, error: RequestError) -> ErrorRow:
+    return ErrorRow(
+        error.request_id,
+        f"{error.method} {error.path}",
+        await _site(request, error.tenant_id),
+        error.error,
+        request.when(error.created),
+    )
+
+
+async def _site(request: AdminRequest, tenant_id: str) -> str:
+    tenant = await request.services.directory.by_id(tenant_id) if tenant_id else None
+    return tenant.name if tenant else "The service"
+
+
+def _counted(number: int) -> str:
+    return f"{number:,} or more" if number >= COUNTED else f"{number:,}"

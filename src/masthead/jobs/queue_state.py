@@ -1,0 +1,118 @@
+"""The state of the queue, for operators: what waits, what runs, what has failed for good."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from masthead import clock
+from masthead.jobs.tables import jobs
+from masthead.storage.database import EVERY_TENANT, Database
+
+COUNTED = 1_000
+"""A queue that is longer is not counted to its end."""
+MAX_LISTED = 100
+
+
+@dataclass(frozen=True, slots=True)
+class KindState:
+    kind: str
+    due: int
+    """At most `COUNTED`."""
+    oldest_due: str
+    """When the oldest of them could have run; '' if none is due."""
+    running: int
+    later: int
+    """Not due yet: retries, and work for a certain time."""
+    failed: int
+
+
+@dataclass(frozen=True, slots=True)
+class FailedJob:
+    tenant_id: str
+    id: str
+    kind: str
+    attempts: int
+    error: str
+    created: str
+    failed_at: str
+
+
+class QueueState:
+    def __init__(self, database: Database, kinds: Sequence[str], now: clock.Clock) -> None:
+        self._database = database
+        self._clock = now
+        self._kinds = tuple(sorted(kinds))
+        t = jobs.c
+        self._states = database.compile(sa.union_all(*(_state(kind) for kind in self._kinds)))
+        listed = (t.tenant_id, t.id, t.kind, t.attempts, t.error, t.created, t.failed_at)
+        has_failed = t.kind.in_(self._kinds), t.failed_at > ""
+        newest = sa.select(*listed).where(*has_failed).order_by(t.failed_at.desc())
+        self._failed = database.compile(newest.limit(MAX_LISTED))
+        this = (
+            t.tenant_id == sa.bindparam("key_tenant"),
+            t.id == sa.bindparam("key_id"),
+            t.failed_at > "",
+        )
+        self._retry = database.compile(
+            sa.update(jobs)
+            .where(*this)
+            .values(failed_at="", attempts=0, error="", run_at=sa.bindparam("now"))
+        )
+        self._discard = database.compile(sa.delete(jobs).where(*this))
+
+    async def kinds(self) -> list[KindState]:
+        """Those with a job."""
+        now = clock.to_text(self._clock())
+        bound = self._states.bind({"now": now})
+        rows = await self._database.fetch(EVERY_TENANT, self._states, bound, slow=True)
+        found = [
+            KindState(kind, due, oldest or "", running, later, failed)
+            for kind, due, oldest, running, later, failed in rows
+        ]
+        return [each for each in found if each.due or each.running or each.later or each.failed]
+
+    async def failed(self) -> list[FailedJob]:
+        """The newest first."""
+        bound = self._failed.bind({})
+        rows = await self._database.fetch(EVERY_TENANT, self._failed, bound)
+        return [FailedJob(*row) for row in rows]
+
+    async def retry(self, tenant_id: str, job_id: str) -> bool:
+        """Runs it again at once, with all its attempts. False if it has not failed."""
+        values = {"now": clock.to_text(self._clock())}
+        return await self._change(self._retry, tenant_id, job_id, values)
+
+    async def discard(self, tenant_id: str, job_id: str) -> bool:
+        return await self._change(self._discard, tenant_id, job_id, {})
+
+    async def _change(
+        self, statement: Any, tenant_id: str, job_id: str, values: dict[str, str]
+    ) -> bool:
+        bound = statement.bind({"key_tenant": tenant_id, "key_id": job_id, **values})
+        async with self._database.transaction(EVERY_TENANT) as tx:
+            return bool(await tx.execute(statement, bound))
+
+
+def _state(kind: str) -> sa.Select[Any]:
+    now: Any = sa.bindparam("now")
+    t = jobs.c
+    waits = (t.kind == kind, t.failed_at == "")
+    due = (*waits, t.run_at <= now, t.leased_until <= now)
+    oldest = sa.select(sa.func.min(t.run_at)).where(*due)
+    return sa.select(
+        sa.literal(kind),
+        _bounded(*due),
+        oldest.scalar_subquery(),
+        _bounded(*waits, t.leased_until > now),
+        _bounded(*waits, t.run_at > now, t.leased_until <= now),
+        _bounded(t.kind == kind, t.failed_at > ""),
+    )
+
+
+def _bounded(*conditions: Any) -> Any:
+    some = sa.select(jobs.c.id).where(*conditions).limit(COUNTED)
+    return sa.select(sa.func.count()).select_from(some.subquery()).scalar_subquery()

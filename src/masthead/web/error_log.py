@@ -1,0 +1,127 @@
+"""The last errors of the service itself, by request id, for operators.
+
+Written a little later and many at once, like the last uses of keys: the answer does not wait, and a
+database that is the reason for the errors gets no more work from them.
+"""
+
+from __future__ import annotations
+
+import traceback
+from dataclasses import dataclass
+from datetime import timedelta
+
+import sqlalchemy as sa
+import structlog
+from sqlalchemy import Column, Index, PrimaryKeyConstraint, Table
+
+from masthead import clock
+from masthead.errors import Unavailable
+from masthead.identity.delayed_writes import FLUSH_SECONDS, DelayedWrites
+from masthead.storage import dialects
+from masthead.storage.database import EVERY_TENANT, Database
+from masthead.storage.metadata import metadata
+
+RETENTION = timedelta(days=30)
+MAX_PENDING = 100
+"""Of a burst of errors the first ones are enough."""
+MAX_TEXT = 20_000
+MAX_LISTED = 100
+
+request_errors = Table(
+    "request_errors",
+    metadata,
+    Column("request_id", dialects.Text(), nullable=False),
+    Column("tenant_id", dialects.Text(), nullable=False),
+    Column("created", dialects.Text(), nullable=False),
+    Column("method", dialects.Text(), nullable=False),
+    # Without the query string, which may hold tokens and addresses of members.
+    Column("path", dialects.Text(), nullable=False),
+    Column("error", dialects.Text(), nullable=False),
+    Column("trace", dialects.Text(), nullable=False),
+    PrimaryKeyConstraint("request_id"),
+    Index("ix_request_errors__created", "created"),
+)
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class RequestError:
+    request_id: str
+    tenant_id: str
+    created: str
+    method: str
+    path: str
+    error: str
+    trace: str
+    """Files, lines and functions, no values."""
+
+
+class ErrorLog:
+    def __init__(
+        self, database: Database, now: clock.Clock, flush_seconds: float = FLUSH_SECONDS
+    ) -> None:
+        self._database = database
+        self._clock = now
+        self._pending: list[RequestError] = []
+        self._writes = DelayedWrites(self._write, flush_seconds)
+        t = request_errors.c
+        self._insert = database.compile(sa.insert(request_errors))
+        newest = sa.select(*t).order_by(t.created.desc()).limit(MAX_LISTED)
+        self._newest = database.compile(newest)
+        self._one = database.compile(
+            sa.select(*t).where(t.request_id == sa.bindparam("request_id"))
+        )
+        self._sweep = database.compile(
+            sa.delete(request_errors).where(t.created < sa.bindparam("before"))
+        )
+
+    def record(
+        self, error: BaseException, request_id: str, tenant_id: str, method: str, path: str
+    ) -> None:
+        if len(self._pending) >= MAX_PENDING:
+            return
+        frames = traceback.format_list(traceback.extract_tb(error.__traceback__))
+        self._pending.append(
+            RequestError(
+                request_id,
+                tenant_id,
+                clock.to_text(self._clock()),
+                method,
+                path[:MAX_TEXT],
+                type(error).__name__,
+                "".join(frames)[-MAX_TEXT:],
+            )
+        )
+        self._writes.schedule()
+
+    async def flush(self) -> None:
+        await self._writes.finish()
+
+    async def newest(self) -> list[RequestError]:
+        rows = await self._database.fetch(EVERY_TENANT, self._newest, self._newest.bind({}))
+        return [RequestError(*row) for row in rows]
+
+    async def find(self, request_id: str) -> RequestError | None:
+        bound = self._one.bind({"request_id": request_id})
+        rows = await self._database.fetch(EVERY_TENANT, self._one, bound)
+        return RequestError(*rows[0]) if rows else None
+
+    async def sweep(self) -> None:
+        before = clock.to_text(self._clock() - RETENTION)
+        async with self._database.transaction(EVERY_TENANT) as tx:
+            await tx.execute(self._sweep, self._sweep.bind({"before": before}), slow=True)
+
+    async def _write(self) -> None:
+        errors, self._pending = self._pending, []
+        if not errors:
+            return
+        rows = [
+            self._insert.bind({name: getattr(each, name) for name in RequestError.__slots__})
+            for each in errors
+        ]
+        try:
+            async with self._database.transaction(EVERY_TENANT) as tx:
+                await tx.execute_many(self._insert, rows)
+        except Unavailable:
+            log.warning("request_errors.not_recorded", rows=len(rows))

@@ -1,0 +1,211 @@
+"""Operators make sites, watch the queue and find errors, without a shell."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from tests.admin.visitor import BARE, OWN, Visitor, hidden_in, staff, visitor
+from tests.mail.offices import Office, text_of
+from tests.world import TenantWorld, World
+
+from masthead.app import job_runner
+from masthead.caller import system
+from masthead.jobs.runner import MAX_ATTEMPTS
+from masthead.posts.collection import posts
+from masthead.records.write.audit import audit_log
+from masthead.web.error_log import MAX_PENDING, RETENTION
+
+QUEUE, ERRORS = "/admin/operator/queue", "/admin/operator/errors"
+NEW = {"name": "The Harbour", "slug": "harbour", "plan": "pro", "email": "ana@example.com"}
+READER = "ana@example.com"
+PASSWORD = "a long password of one's own"
+
+
+async def operator_of(world: World) -> Visitor:
+    return visitor(world, await world.operator(name="Olga"), BARE)
+
+
+async def test_a_new_sites_owner_accepts_the_invitation_and_signs_in(office: Office) -> None:
+    operator = await operator_of(office.world)
+    page = await operator.follow(await operator.post("/admin/tenants/new", NEW))
+    assert "The Harbour is ready" in page
+    assert "has not chosen a password yet" in page
+    mail = text_of(await office.mail_to("ana@example.com"))
+    (link,) = re.findall(r"http://\S+token=\S+", mail)
+    owner = Visitor(office.world.client("harbour.localhost"))
+    chosen = {"password": PASSWORD, "passwordConfirm": PASSWORD}
+    assert "Your password is set" in (await owner.api.post(link, data=chosen)).text
+    form = {"email": "ana@example.com", "password": PASSWORD}
+    answer = await owner.api.post("/admin/sign-in", data=form, headers=OWN)
+    assert answer.status_code == 303
+    assert "The Harbour" in (await owner.get("/admin")).text
+    found = await office.world.parts.records.find(audit_log, {"subject": "tenants"}, limit=10)
+    assert [each["label"] for each in found] == ["The Harbour"]
+    again = re.search(r"/admin/tenants/(\w{15})/plan", page)
+    assert again
+    refused = await operator.post(f"/admin/tenants/{again[1]}/invite")
+    assert refused.status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"slug": "Not a slug"}, "slug"),
+        ({"slug": ""}, "slug"),
+        ({"slug": "taken"}, "slug"),
+        ({"name": ""}, "name"),
+        ({"email": "nobody"}, "email"),
+        ({"plan": "gold"}, "plan"),
+    ],
+)
+async def test_what_is_wrong_with_a_new_site_is_said_at_its_field(
+    app: World, change: dict[str, str], field: str
+) -> None:
+    taken = await app.new_tenant("demo")
+    operator = await operator_of(app)
+    if change.get("slug") == "taken":
+        change = {"slug": taken.slug}
+    answer = await operator.post("/admin/tenants/new", {**NEW, **change})
+    assert answer.status_code == 422
+    assert f'id="{field}-error"' in answer.text
+    assert await app.parts.directory.by_slug("harbour") is None
+
+
+async def test_a_plan_and_its_limits_hold_from_the_next_call_on(
+    app: World, tenant: TenantWorld
+) -> None:
+    operator = await operator_of(app)
+    page = f"/admin/tenants/{tenant.id}"
+    limits = {"per_minute": "7", "per_hour": "", "per_day": "1000"}
+    shown = await operator.follow(
+        await operator.post(f"{page}/plan", {"plan": "enterprise", **limits})
+    )
+    assert 'value="7"' in shown
+    found = await app.parts.directory.by_id(tenant.id)
+    assert found
+    assert (found.plan, found.per_minute, found.per_hour) == ("enterprise", 7, None)
+    refused = await operator.post(f"{page}/plan", {"plan": "pro", "per_minute": "-1"})
+    assert refused.status_code == 422
+    assert (await operator.get("/admin/tenants/aaaaaaaaaaaaaaa")).status_code == 404
+
+
+async def test_a_list_of_many_sites_goes_on_with_the_same_search(app: World) -> None:
+    operator = await operator_of(app)
+    for number in range(52):
+        await app.new_tenant(f"press-{number}")
+    page = (await operator.get("/admin/tenants?q=press")).text
+    assert "press-51" in page
+    (older,) = set(re.findall(r'href="(/admin/tenants\?q=press&amp;after=[^"]*)"', page))
+    assert "press-0<" in (await operator.get(older.replace("&amp;", "&"))).text
+
+
+async def fail_for_good(app: World, tenant: TenantWorld) -> None:
+    async with app.parts.records.unit(system(tenant.id)) as unit:
+        await unit.enqueue("posts.publish", {"nonsense": True})
+    runner = job_runner(app.parts)
+    for _ in range(MAX_ATTEMPTS):
+        await runner.run_due()
+        app.clock.advance(days=1)
+
+
+async def test_a_job_that_failed_for_good_is_shown_run_again_and_discarded(
+    app: World, tenant: TenantWorld
+) -> None:
+    await fail_for_good(app, tenant)
+    operator = await operator_of(app)
+    page = (await operator.get(QUEUE)).text
+    assert "Failed for good" in page
+    (failed,) = (row for row in page.split("<tr>") if tenant.id in row)
+    assert "posts.publish" in failed
+    named = {name: value for name, value in hidden_in(failed).items() if name in ("tenant", "job")}
+    again = await operator.follow(await operator.post(QUEUE, {**named, "action": "retry"}))
+    assert "runs again" in again
+    assert tenant.id not in again
+    twice = await operator.follow(await operator.post(QUEUE, {**named, "action": "retry"}))
+    assert "not among the failed ones" in twice
+    await fail_for_good(app, tenant)
+    operator = await operator_of(app)
+    await operator.post(QUEUE, {**named, "action": "discard"})
+    assert named["job"] not in (await operator.get(QUEUE)).text
+
+
+async def test_work_that_waits_for_a_worker_is_noticed(app: World, tenant: TenantWorld) -> None:
+    await tenant.post(title="A picture to make")
+    async with app.parts.records.unit(system(tenant.id)) as unit:
+        await unit.enqueue("posts.publish", {"id": "x"})
+    app.clock.advance(minutes=6)
+    operator = await operator_of(app)
+    assert "No worker seems to run" in (await operator.get(QUEUE)).text
+
+
+async def break_the_service(app: World) -> str:
+    """The request id of an answer that failed by our fault."""
+    error_log = app.parts.error_log
+    try:
+        raise ZeroDivisionError(READER)
+    except ZeroDivisionError as error:
+        error_log.record(error, "r" * 15, "", "GET", "/posts/<script>alert(1)</script>")
+    await error_log.flush()
+    return "r" * 15
+
+
+async def test_an_error_is_found_by_its_request_id(app: World) -> None:
+    request_id = await break_the_service(app)
+    operator = await operator_of(app)
+    page = (await operator.get(ERRORS)).text
+    assert "ZeroDivisionError" in page
+    assert "<script>alert" not in page
+    found = await operator.get(f"{ERRORS}?id={request_id}")
+    assert found.headers["location"] == f"{ERRORS}/{request_id}"
+    details = (await operator.get(found.headers["location"])).text
+    assert "break_the_service" in details
+    # Messages may hold what readers have sent.
+    assert READER not in details
+    assert "No stored error" in (await operator.get(f"{ERRORS}?id=unknown")).text
+    assert (await operator.get(f"{ERRORS}/unknown")).status_code == 404
+
+
+async def test_a_burst_of_errors_is_stored_in_part_and_forgotten_after_a_while(app: World) -> None:
+    error_log = app.parts.error_log
+    for number in range(MAX_PENDING + 50):
+        error_log.record(ValueError(), f"{number:015}", "", "GET", "/")
+    await error_log.flush()
+    assert len(await error_log.newest()) == MAX_PENDING
+    app.clock.advance(days=RETENTION.days + 1)
+    await error_log.sweep()
+    assert await error_log.newest() == []
+
+
+@pytest.mark.parametrize("path", ["/admin/tenants/new", QUEUE, ERRORS, f"{ERRORS}/x"])
+async def test_these_pages_are_for_operators(tenant: TenantWorld, path: str) -> None:
+    owner, _ = await staff(tenant, "owner")
+    assert (await owner.get(path)).status_code == 404
+    if path in ("/admin/tenants/new", QUEUE):
+        forged: dict[str, Any] = {**NEW, "action": "retry", "tenant": tenant.id, "job": "x"}
+        assert (await owner.post(path, forged)).status_code == 404
+    changed = await owner.post(f"/admin/tenants/{tenant.id}/plan", {"plan": "enterprise"})
+    assert changed.status_code == 404
+    assert (await owner.get(f"/admin/tenants/{tenant.id}")).status_code == 404
+
+
+async def test_the_front_door_stores_what_it_answers_with_500(app: World) -> None:
+    """A real request that fails by a fault."""
+    from masthead.app import error_responders
+    from masthead.web.request_middleware import RequestMiddleware
+
+    async def broken(*_: Any) -> None:
+        raise ZeroDivisionError
+
+    settings = app.parts.settings
+    door = RequestMiddleware(
+        broken, app.parts.directory, settings, error_responders(settings), app.parts.error_log
+    )
+    answer = await app.client(app=door).get("/api/v1/posts?secret=1")
+    assert answer.status_code == 500
+    await app.parts.error_log.flush()
+    [stored] = await app.parts.error_log.newest()
+    assert (stored.path, stored.error) == ("/api/v1/posts", "ZeroDivisionError")
+    assert stored.request_id == answer.headers["x-request-id"]
+    assert posts.name not in stored.trace
