@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from tests.world import Account, TenantWorld, World, records_of
 
+from masthead.caller import system
+
 FILTERS: dict[str, list[str]] = {
     "posts": [
         "",
@@ -134,3 +136,25 @@ async def test_the_bare_host_counts_all_tenants(
     await other_tenant.published(published_at="2030-01-01")
     after = (await app.client().get(records_of("posts"), params=FEW)).json()["totalItems"]
     assert after == before + 2
+
+
+async def test_items_are_counted_in_their_order_from_a_beginning_on(
+    app: World, tenant: TenantWorld
+) -> None:
+    records, posts, caller = app.parts.records, app.collection("posts"), system(tenant.id)
+    for status, tags in (
+        ("draft", ["fog", "fish"]),
+        ("published", ["fog", "tide", "Fog"]),
+        ("published", ["fog", "ünï"]),
+    ):
+        await tenant.post(status=status, tags=tags)
+    gone = await tenant.post(tags=["gone"])
+    await records.delete(caller, posts, gone["id"])
+    everything = {"Fog": 1, "fish": 1, "fog": 3, "tide": 1, "ünï": 1}
+    assert await records.item_totals(caller, posts, "tags", 10) == everything
+    for limit in range(1, 6):
+        found = await records.item_totals(caller, posts, "tags", limit)
+        assert list(found.items()) == list(everything.items())[:limit]
+    assert await records.item_totals(caller, posts, "tags", 10, begins="f") == {"fish": 1, "fog": 3}
+    assert await records.item_totals(caller, posts, "tags", 10, begins="fog") == {"fog": 3}
+    assert await records.item_totals(caller, posts, "tags", 10, begins="z") == {}

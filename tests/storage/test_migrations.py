@@ -374,6 +374,36 @@ async def test_0020_counts_pages_by_status_and_queues_them_for_search(
     assert queued == [("p0", -1), ("p1", -1), ("p2", -1)]
 
 
+@pytest.mark.parametrize("engine", ["sqlite", "postgresql"])
+async def test_drafts_are_listed_by_tag_and_author(engine: str, tmp_path: Path) -> None:
+    url = empty_url(engine, tmp_path)
+    await _migrate_to("0017", url)
+    moment = "2026-01-01T00:00:00.000Z"
+    for rows in (
+        "tenants (tenant_id, id, slug, name) VALUES ('t', 't', 't', 'T')",
+        "posts (tenant_id, id, title, slug, status, created)"
+        f" VALUES ('t', 'p1', 'A', 'a', 'draft', '{moment}'),"
+        f" ('t', 'p2', 'B', 'b', 'published', '{moment}')",
+        "listed_values (tenant_id, collection, field, value, created, record_id)"
+        f" VALUES ('t', 'posts', 'tags', 'fog', '{moment}', 'p1'),"
+        f" ('t', 'posts', 'authors', 'ada', '{moment}', 'p1'),"
+        f" ('t', 'posts', 'tags', 'fog', '{moment}', 'p2')",
+    ):
+        await _run(url, f"INSERT INTO {rows}")
+
+    await migrate(url)
+
+    listed = await _read(
+        url,
+        "SELECT field, value, created, record_id FROM listed_values"
+        " WHERE field LIKE 'draft%' ORDER BY field",
+    )
+    assert listed == [
+        ("draft authors", "ada", moment, "p1"),
+        ("draft tags", "fog", moment, "p1"),
+    ]
+
+
 async def test_a_role_that_is_no_superuser_migrates_the_rows_of_all_tenants() -> None:
     url = empty_postgres_url()
     await _run(

@@ -195,13 +195,15 @@ posts = Collection(
         # The orders of the admin's list, and the few drafts among many posts.
         Index(("updated", "id")),
         Index(("status", "updated", "id")),
+        Index(("visibility", "updated", "id")),
         Index(("title", "id")),
     ),
     searchable=(
         Searched("title"),
         Searched("excerpt"),
-        Searched("content_html", is_html=True),
+        # Before the text, the end of which may be beyond what is indexed.
         Searched("tags"),
+        Searched("content_html", is_html=True),
     ),
 )
 

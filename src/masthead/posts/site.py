@@ -17,6 +17,7 @@ from masthead.records.write.publication import PUBLISHED
 from masthead.records.write.slugs import slugify
 
 SCHEDULED_LIST = "scheduled"
+DRAFT_TAG_LIST, DRAFT_AUTHOR_LIST = "draft tags", "draft authors"
 PUBLISHED_LIST, TAG_LIST, AUTHOR_LIST = "published", "published tags", "published authors"
 
 SUMMARY_LENGTH: Final = 300
@@ -101,10 +102,15 @@ def tag_slug(tag: str) -> str:
 
 def listings(post: Record) -> Iterator[Listing]:
     """In order of publication: all posts, those of a tag, and those of an author. Drafts that wait
-    for their time, in that order."""
+    for their time, in that order; and drafts of a tag or an author, which may have many more
+    posts."""
     if post["status"] != PUBLISHED:
         if post["scheduled_for"]:
             yield Listing(SCHEDULED_LIST, "", post["scheduled_for"])
+        for tag in post["tags"]:
+            yield Listing(DRAFT_TAG_LIST, tag, post["created"])
+        for author in post["authors"]:
+            yield Listing(DRAFT_AUTHOR_LIST, author, post["created"])
         return
     at = post["published_at"]
     yield Listing(PUBLISHED_LIST, "", at)

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 from typing import Any
 
 import sqlalchemy as sa
@@ -52,6 +53,7 @@ from masthead.storage.database import (
 from masthead.storage.full_text import Term, search_values
 
 MAX_OFFSET = 2**53
+_HIGHEST_CHARACTER = "\U0010ffff"
 _NAME_A_TENANT = "Say which tenant: use its host name or the x-tenant-id header."
 # Ids are unique within a tenant only.
 _SEVERAL_TENANTS = f"Several tenants have a record of this id. {_NAME_A_TENANT}"
@@ -333,19 +335,32 @@ class Records:
         return str(rows[0][0]) if rows else ""
 
     async def item_totals(
-        self, caller: Caller, collection: Collection, name: str
+        self,
+        caller: Caller,
+        collection: Collection,
+        name: str,
+        limit: int,
+        *,
+        begins: str = "",
     ) -> dict[str, int]:
-        """How many records hold each item of a list field, from the counter of the field. Only for
-        callers who may read every record: a counter knows no rule."""
+        """How many records hold each item of a list field, from the counter of the field: the first
+        items in the order of their text, of those that begin so. Only for callers who may read
+        every record: a counter knows no rule."""
         if collection.rules_for(access_of(caller)).read != "":
             return {}
-        statement = self._queries.buckets(collection, name)
-        bound = statement.bind({"tenant": caller.tenant_id})
+        statement, per_item = self._queries.buckets(collection, name)
+        values = {
+            "tenant": caller.tenant_id,
+            "first": begins,
+            "last": f"{begins}{_HIGHEST_CHARACTER}",
+            "limit": (limit + 1) * per_item,
+        }
+        rows = await self.database.fetch(_scope(caller), statement, statement.bind(values))
         totals: dict[str, int] = {}
-        for bucket, total in await self.database.fetch(_scope(caller), statement, bound):
+        for bucket, total in rows:
             item = bucket.partition(BUCKET_SEPARATOR)[0]
             totals[item] = totals.get(item, 0) + total
-        return totals
+        return dict(islice(totals.items(), limit))
 
     async def daily_counts(
         self,

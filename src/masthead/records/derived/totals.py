@@ -154,7 +154,7 @@ def _fit(collection: Collection, counter: Counter, conditions: _Conditions) -> T
     if conditions.due and conditions.fixed.get("status") != Fixed("published"):
         return None
     choices = tuple(
-        () if name in conditions.fixed else _choices(collection, name) for name in counter.fields
+        () if name in conditions.fixed else choices_of(collection, name) for name in counter.fields
     )
     if conditions.fixed and any(
         not choice and name not in conditions.fixed
@@ -164,6 +164,7 @@ def _fit(collection: Collection, counter: Counter, conditions: _Conditions) -> T
     return TotalPlan(counter, conditions.fixed, bool(conditions.due), choices)
 
 
-def _choices(collection: Collection, name: str) -> tuple[str, ...]:
+def choices_of(collection: Collection, name: str) -> tuple[str, ...]:
+    """The values that a field may have in a bucket; none if it may have any."""
     field = collection.by_name[name]
     return (*field.values, "") if isinstance(field, Select) else ()

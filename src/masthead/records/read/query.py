@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from math import prod
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
@@ -23,7 +24,7 @@ from masthead.records.derived.list_items import (
     listing_rows,
     next_position,
 )
-from masthead.records.derived.totals import TotalPlan, plan_total
+from masthead.records.derived.totals import TotalPlan, choices_of, plan_total
 from masthead.records.fields.base import Access, Decoder, Field
 from masthead.records.fields.relation_list import RelationList
 from masthead.records.filter.ast import Expression, comparisons, conjuncts
@@ -222,18 +223,27 @@ class Queries:
         key = ("next position", collection.name, listing)
         return self._cached(key, lambda: self._database.compile(next_position(collection, listing)))
 
-    def buckets(self, collection: Collection, each: str) -> Statement:
-        """The buckets of the counter of a list field, with their totals."""
+    def buckets(self, collection: Collection, each: str) -> tuple[Statement, int]:
+        """The buckets of the counter of a list field in the order of their items, with totals, and
+        how many buckets an item has at most."""
         [counter] = (one for one in collection.counters if one.each == each)
         rows = record_counts.c
-        wanted = sa.select(rows.bucket, rows.total).where(
-            rows.tenant_id == sa.bindparam("tenant", required=True),
-            rows.collection == collection.name,
-            rows.counter == counter.name,
-            rows.total > 0,
+        wanted = (
+            sa.select(rows.bucket, rows.total)
+            .where(
+                rows.tenant_id == sa.bindparam("tenant", required=True),
+                rows.collection == collection.name,
+                rows.counter == counter.name,
+                rows.bucket >= sa.bindparam("first", required=True),
+                rows.bucket < sa.bindparam("last", required=True),
+                rows.total > 0,
+            )
+            .order_by(rows.bucket)
+            .limit(sa.bindparam("limit", required=True, type_=dialects.Integer()))
         )
+        per_item = prod(len(choices_of(collection, name)) for name in counter.by)
         key = ("buckets", collection.name, each)
-        return self._cached(key, lambda: self._database.compile(wanted))
+        return self._cached(key, lambda: self._database.compile(wanted)), per_item
 
     def some(self, shape: Shape, by: str) -> Prepared:
         """The records whose field `by` is one of the `keys`, for expanding a relation."""

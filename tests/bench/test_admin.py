@@ -1,0 +1,36 @@
+"""The site that `bench.admin` measures is what it says, and no page is left out."""
+
+from __future__ import annotations
+
+from bench.admin import _plain_pages
+from bench.admin_data import COMMON_TAG, RARE_TAG, SLUG, Size, seed
+from tests.world import World
+
+from masthead.caller import system
+from masthead.identity.tenants import tenants
+from masthead.ids import TenantId
+from masthead.records.engine import ListRequest
+
+
+async def test_the_site_has_what_was_asked_for(app: World) -> None:
+    size = Size(posts=120, members=10, comments=60, deliveries=30)
+    await seed(app.parts, size)
+    records = app.parts.records
+    (tenant,) = await records.find(tenants, {"slug": SLUG})
+    caller = system(TenantId(tenant["id"]))
+    counted = {
+        name: (await records.page(caller, app.collection(name), ListRequest(per_page=1))).total
+        for name in ("posts", "blog_members", "comments", "webhook_deliveries")
+    }
+    assert list(counted.values()) == [120, 10, 60, 30]
+    for tag, least, most in ((RARE_TAG, 3, 3), (COMMON_TAG, 1, 40)):
+        wanted = ListRequest(filter=f"tags ?= '{tag}'")
+        assert least <= (await records.page(caller, app.collection("posts"), wanted)).total <= most
+    found = await records.page(caller, app.collection("posts"), ListRequest(search="quatrefoil"))
+    assert found.total == 3
+
+
+def test_every_page_without_a_parameter_is_measured() -> None:
+    paths = {each.path for each in _plain_pages()}
+    assert {"/admin", "/admin/posts", "/admin/posts/new", "/admin/staff"} <= paths
+    assert "/admin/sign-in" not in paths
