@@ -168,6 +168,7 @@ SAMPLES = (
     Sample("posts", "/admin/posts"),
     Sample("posts-empty", "/admin/posts", site="empty"),
     Sample("posts-nothing-found", "/admin/posts?q=zzzz"),
+    Sample("posts-tags-part", "/admin/posts/tags?tag=h", is_page=False),
     Sample("posts-selected", "/admin/posts", act=select_a_row),
     Sample("posts-author", "/admin/posts", who="author"),
     Sample("post-new", "/admin/posts/new"),

@@ -59,6 +59,17 @@ class TestList:
             (f"author={nell.id}", ["Bread"]),
             ("q=apples", ["Cider", "Apples"]),
             ("q=apples&visibility=members", ["Cider"]),
+            ("q=apples&tag=fruit", ["Apples"]),
+            ("q=apples&tag=none", []),
+            (f"author={nell.id}&status=draft", ["Bread"]),
+            (f"author={nell.id}&status=published", []),
+            (f"author={nell.id}&tag=food", ["Bread"]),
+            (f"author={nell.id}&tag=fruit", []),
+            (f"author={nell.id}&tag=food&status=draft&visibility=public", ["Bread"]),
+            ("status=draft&visibility=members", ["Later"]),
+            ("visibility=public&sort=changed", ["Bread", "Tides"]),
+            # In the order of titles only what no filter narrows.
+            ("status=published&sort=title", ["Cider", "Tides", "Apples"]),
             ("sort=title", ["Apples", "Bread", "Cider", "Later", "Tides"]),
             ("sort=-title", ["Tides", "Later", "Cider", "Bread", "Apples"]),
             ("sort=changed", everything[::-1]),
@@ -69,6 +80,42 @@ class TestList:
         assert "No post matches" in page
         assert "Clear filters" in page
         assert re.findall(r'<option value="(\w+)">\1<', page) == ["food", "fruit"]
+
+    @pytest.mark.parametrize("by", ["tag=fog", "author", "visibility=public", "own"])
+    async def test_drafts_come_page_by_page_among_published_posts(
+        self, tenant: TenantWorld, browser: Visitor, by: str
+    ) -> None:
+        own, author = await staff(tenant, "author")
+        for number in range(2 * (PER_PAGE + 2)):
+            status = "draft" if number % 2 else "published"
+            await tenant.post(title=f"P{number}", status=status, tags=["fog"], authors=[author.id])
+        reader = own if by == "own" else browser
+        query = {"author": f"author={author.id}", "own": ""}.get(by, by)
+        page = (await reader.get(f"/admin/posts?status=draft&{query}")).text
+        expected = [f"P{number}" for number in range(2 * PER_PAGE + 3, 0, -2)]
+        assert titles_in(page) == expected[:PER_PAGE]
+        older = (await reader.get(link_in(page, "Older"))).text
+        assert titles_in(older) == expected[PER_PAGE:]
+
+    async def test_one_of_many_tags_is_typed(self, tenant: TenantWorld, browser: Visitor) -> None:
+        for number in range(3):
+            tags = [f"tag {number}{each:02}" for each in range(70)]
+            await tenant.post(title=f"P{number}", tags=tags)
+        page = (await browser.get("/admin/posts?tag=tag+105")).text
+        assert titles_in(page) == ["P1"]
+        assert '<option value="tag' not in page
+        assert 'hx-get="/admin/posts/tags"' in page
+        assert 'name="tag" value="tag 105"' in page
+        for typed, first, count in (("tag 2", "tag 200", 20), ("tag 105", "tag 105", 1)):
+            found = (await browser.get(f"/admin/posts/tags?tag={typed}", **HTMX)).text
+            options = re.findall(r'<option value="([^"]*)">', found)
+            assert (options[0], len(options)) == (first, count)
+        for typed in ("zzz", "%00"):
+            assert (
+                "<option" not in (await browser.get(f"/admin/posts/tags?tag={typed}", **HTMX)).text
+            )
+        author, _ = await staff(tenant, "author")
+        assert "<option" not in (await author.get("/admin/posts/tags?tag=tag", **HTMX)).text
 
     @pytest.mark.parametrize("sort", ["-changed", "changed", "title", "-title"])
     async def test_pages_by_cursor_lead_there_and_back(

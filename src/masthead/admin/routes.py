@@ -47,6 +47,7 @@ def admin_routes(pages: AdminPages) -> list[Route]:
         Route("/admin/sign-out", at(post=sign_in.sign_out, anywhere=True)),
         Route("/admin/forgot", at(get=sign_in.forgot_form, post=sign_in.forgot, who=anyone)),
         Route(ADMIN_PATH, at(get=sign_in.reset_form, post=sign_in.reset, who=Who.MAILED)),
+        Route("/admin/posts/tags", at(get=posts.tag_options)),
         *_texts(pages, posts.posts_list, posts.PostFilters),
         *_texts(pages, site_pages.pages_list, site_pages.PageFilters),
         Route("/admin/form-token", call("GET", editor.token_call)),

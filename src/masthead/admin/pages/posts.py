@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from masthead.admin.endpoint import Answer
-from masthead.admin.lists import Listing, Option, options
+from masthead.admin.endpoint import Answer, Shown
+from masthead.admin.lists import Listing, options
 from masthead.admin.pages.people import staff_names
 from masthead.admin.pages.texts import (
     SORTS,
@@ -21,13 +21,16 @@ from masthead.admin.request import AdminRequest
 from masthead.admin.sections import POSTS, READERS, Section
 from masthead.caller import Caller, Kind
 from masthead.posts.collection import posts
-from masthead.posts.site import SCHEDULED_LIST
+from masthead.posts.site import DRAFT_AUTHOR_LIST, DRAFT_TAG_LIST, SCHEDULED_LIST
 from masthead.records.collection import Record
 from masthead.records.filter.ast import Expression
 from masthead.records.filter.conditions import equals, has_item
+from masthead.records.write.publication import DRAFT
 
 MAX_TAGS = 200
-"""In the filter: the most used ones."""
+"""In the choice of a tag. Where a site has more, a tag is typed."""
+MAX_SUGGESTED = 20
+MAX_TAG_LENGTH = 100
 SCHEDULED = "scheduled"
 _STATUSES = {
     "draft": STATUSES["draft"],
@@ -61,11 +64,13 @@ class PostFilters(TextFilters):
     author: str = ""
 
     def has_orders(self, caller: Caller) -> bool:
-        """What a search finds, and the posts of a tag or an author, are newest first, and scheduled
-        ones by their time: these lists are read in that order, and sorting would read all."""
+        """What a search finds, the posts of a tag or an author, and those with a status and readers
+        are newest first, and scheduled ones by their time: these lists are read in that order, and
+        sorting would read all."""
         is_of_author = bool(self.author) or caller.kind is Kind.AUTHOR
         is_scheduled = self.status == SCHEDULED and not self.q
-        return not (self.q or self.tag or is_of_author or is_scheduled)
+        is_both = self.status and self.visibility
+        return not (self.q or self.tag or is_of_author or is_scheduled or is_both)
 
     def has_total(self, caller: Caller) -> bool:
         is_of_author = bool(self.author) or caller.kind is Kind.AUTHOR
@@ -74,24 +79,36 @@ class PostFilters(TextFilters):
 
     def listing(self, caller: Caller) -> Listing:
         found = TextFilters.listing(self, caller)
-        if self.q or self.status != SCHEDULED:
-            return found
-        # `created` is the position in a listing: here the time of publication.
-        wanted = replace(found.wanted, listing=(SCHEDULED_LIST, ""), sort="created")
-        return replace(found, wanted=wanted, by="scheduled_for")
+        if self.q:
+            # The index knows the words of tags, so it does not read the posts of others.
+            tag = self.tag.replace('"', " ")
+            search = f'{self.q} "{tag}"' if tag else self.q
+            return replace(found, wanted=replace(found.wanted, search=search))
+        if self.status == SCHEDULED:
+            # `created` is the position in a listing: here the time of publication.
+            wanted = replace(found.wanted, listing=(SCHEDULED_LIST, ""), sort="created")
+            return replace(found, wanted=wanted, by="scheduled_for")
+        author = self._author(caller)
+        if self.status == DRAFT and (self.tag or author):
+            drafts = (DRAFT_TAG_LIST, self.tag) if self.tag else (DRAFT_AUTHOR_LIST, author)
+            return replace(found, wanted=replace(found.wanted, listing=drafts))
+        return found
 
     def conditions(self, caller: Caller) -> list[Expression]:
-        # The rule lets an author see own posts alone. Said here as well, and first, the list is
-        # read from the index of authors.
-        own = caller.id if caller.kind is Kind.AUTHOR else ""
-        found: list[Expression] = [has_item("authors", each) for each in (own, self.author) if each]
+        # The list is read from the index of the first that it has: few authors have fewer posts
+        # than a tag. The rule lets an author see own posts alone; said here as well, that index
+        # serves it.
+        found: list[Expression] = [has_item("tags", self.tag)] if self.tag else []
+        authors = dict.fromkeys((self._author(caller), self.author))
+        found += [has_item("authors", each) for each in authors if each]
         if self.status and self.status != SCHEDULED:
             found.append(equals("status", self.status))
         if self.visibility:
             found.append(equals("visibility", self.visibility))
-        if self.tag:
-            found.append(has_item("tags", self.tag))
         return found
+
+    def _author(self, caller: Caller) -> str:
+        return caller.id if caller.kind is Kind.AUTHOR else self.author
 
 
 async def posts_list(request: AdminRequest) -> Answer:
@@ -112,17 +129,26 @@ async def _picks(
         Pick("status", "Status", "Any status", options(_STATUSES)),
         Pick("visibility", "Who may read", "Any reader", options(READERS)),
     ]
-    if tags := await _tags(request, filters.tag):
-        picks.append(Pick("tag", "Tag", "Any tag", tags))
+    tags = await _tag_totals(request, MAX_TAGS + 1)
+    if len(tags) > MAX_TAGS:
+        picks.append(Pick("tag", "Tag", "Any tag", suggestions=f"{POSTS.address}/tags"))
+    elif tags:
+        chosen = sorted({*tags, *([filters.tag] if filters.tag else ())}, key=str.casefold)
+        picks.append(Pick("tag", "Tag", "Any tag", options({tag: tag for tag in chosen})))
     if len(names) > 1:
         by_name = dict(sorted(names.items(), key=lambda each: each[1].casefold()))
         picks.append(Pick("author", "Author", "Any author", options(by_name)))
     return picks
 
 
-async def _tags(request: AdminRequest, chosen: str) -> Sequence[Option]:
-    totals = await request.records.item_totals(request.caller, posts, "tags")
-    used = sorted(totals, key=lambda tag: (-totals[tag], tag))[:MAX_TAGS]
-    if chosen and chosen not in used:
-        used.append(chosen)
-    return [Option(tag, tag) for tag in sorted(used, key=str.casefold)]
+async def tag_options(request: AdminRequest) -> Answer:
+    """The tags that begin as what was typed."""
+    begins = request.query.get("tag", "").strip()[:MAX_TAG_LENGTH]
+    # PostgreSQL would refuse NUL as a parameter.
+    found = {} if "\0" in begins else await _tag_totals(request, MAX_SUGGESTED, begins)
+    values = {"options": list(found)}
+    return Shown("texts/_options.html", "Tags", values, fragment="texts/_options.html")
+
+
+async def _tag_totals(request: AdminRequest, limit: int, begins: str = "") -> dict[str, int]:
+    return await request.records.item_totals(request.caller, posts, "tags", limit, begins=begins)

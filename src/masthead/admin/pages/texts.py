@@ -50,7 +50,10 @@ class TextFilters(Filters):
 
     @property
     def order(self) -> str:
-        return self.sort or _DEFAULT_ORDER
+        """By title only without a filter: in that order a list would be read past all that the
+        filter leaves out."""
+        is_by_title = self.sort.lstrip("-") == "title"
+        return _DEFAULT_ORDER if not self.sort or (is_by_title and self.is_narrow) else self.sort
 
     def has_orders(self, _: Caller) -> bool:
         """What a search finds is newest first: sorting would read all of it."""
@@ -93,7 +96,9 @@ class Pick:
     name: str
     label: str
     any: str
-    options: Sequence[Option]
+    options: Sequence[Option] = ()
+    suggestions: str = ""
+    """Where there are too many options: the address of those that begin as what is typed."""
 
 
 @dataclass(frozen=True, slots=True)
