@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from alembic import op
 
-revision = "0022"
-down_revision = "0021"
+revision = "0023"
+down_revision = "0022"
 
 # A cross join: SQLite reads the items first, and each post by its key.
 _DRAFTS = """
