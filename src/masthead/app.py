@@ -53,6 +53,7 @@ from masthead.mail.outbox import Outbox
 from masthead.mail.transport import transport_of
 from masthead.media import copies as media_copies
 from masthead.media import jobs as media_jobs
+from masthead.media import use_counts as media_use_counts
 from masthead.media.http import media_routes
 from masthead.media.images import ImagePool
 from masthead.media.v1 import routes as media_table
@@ -242,6 +243,7 @@ def job_handlers(parts: Parts) -> Mapping[str, Handler]:
     return {
         **media_jobs.handlers(parts.records, parts.objects),
         **media_copies.handlers(parts.records, parts.objects, parts.images),
+        **media_use_counts.handlers(parts.records),
         **post_jobs.handlers(parts.records),
         **redirects.handlers(parts.records),
         **mail_jobs.handlers(parts.mail, transport_of(settings), settings.mail_from),
@@ -434,6 +436,8 @@ def admin_pages(parts: Parts, services: RecordStoreServices, site: SitePages) ->
             Previews(site.services),
             QueueState(parts.database, tuple(job_handlers(parts)), parts.records.clock),
             parts.error_log,
+            parts.objects,
+            parts.images,
         )
     )
 

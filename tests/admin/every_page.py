@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from playwright.async_api import Page
 from tests.databases import fresh_url
 from tests.served import serving
-from tests.world import Account, RunningClock, TenantWorld, World, open_world
+from tests.world import Account, RunningClock, TenantWorld, World, open_world, records_of
 
 from masthead import clock
 from masthead.caller import system
@@ -88,6 +88,17 @@ async def new_key(page: Page) -> None:
     await fill(("#name", LONG), press="Create key")(page)
 
 
+async def upload_broken_drawing(page: Page) -> None:
+    drawing = {"name": f"{LONG}.svg", "mimeType": "image/svg+xml", "buffer": b"<svg><broken"}
+    await page.locator("#files").set_input_files(drawing)  # type: ignore[arg-type]
+    await page.locator(".up-row .bad").wait_for()
+
+
+async def choose_picture(page: Page) -> None:
+    await page.locator("mh-picture").get_by_role("button", name="Choose…").click()
+    await page.locator("dialog [data-picture]").first.wait_for()
+
+
 async def search(page: Page) -> None:
     await page.keyboard.press("Control+k")
     await page.locator("#palette [role=option]").first.wait_for()
@@ -145,6 +156,18 @@ SAMPLES = (
         act=fill(("#email", "nell@example.com"), press="Send me a link"),
     ),
     Sample("form-token", "/admin/form-token", is_page=False),
+    Sample("media", "/admin/media"),
+    Sample("media-empty", "/admin/media", site="empty"),
+    Sample("media-nothing-found", "/admin/media?q=zzzz"),
+    Sample("media-list", "/admin/media?view=list"),
+    Sample("media-beside", "/admin/media?item={media}"),
+    Sample("media-author", "/admin/media?item={media}", who="author"),
+    Sample("media-refused", "/admin/media", act=upload_broken_drawing),
+    Sample("media-choose", "/admin/posts/{posts-html}", act=choose_picture),
+    Sample("media-choices-part", "/admin/media/choose", is_page=False),
+    Sample("media-item", "/admin/media/{media}"),
+    Sample("media-item-file", "/admin/media/{media-file}"),
+    Sample("media-item-delete", "/admin/media/{media}/delete"),
     Sample("more", "/admin/more"),
     Sample("not-found", "/admin/no-such-page", status=404),
     Sample("activity-everywhere", "/admin/operator/activity", who="operator"),
@@ -307,6 +330,7 @@ async def _content(demo: TenantWorld, accounts: dict[str, Account]) -> dict[str,
     return {
         **await _keys(demo),
         **await _operated(demo, accounts),
+        **await _media(demo, accounts),
         **await _pages(demo),
         **await _posts(demo, accounts),
         **await _staff(demo, accounts),
@@ -338,6 +362,21 @@ async def _operated(demo: TenantWorld, accounts: dict[str, Account]) -> dict[str
     async with parts.database.transaction(EVERY_TENANT) as tx:
         await tx.execute(statement, statement.bind({**failed, "error": "DecompressionBombError"}))
     return {"error": "errorsrequestid", "tenants": demo.id, "tenants-invited": made.tenant_id}
+
+
+async def _media(demo: TenantWorld, accounts: dict[str, Account]) -> dict[str, str]:
+    """The demo magazine has pictures; a file without one, and one that many places use."""
+    made = await accounts["owner"].api.post(
+        records_of("media"), files={"file": (f"{LONG}.txt", b"Words.")}
+    )
+    file = made.json()
+    html = f'<p><a href="{file["url"]}">All words</a></p>'
+    for number in range(3):
+        await demo.post(title=f"Words, part {number}", content_html=html)
+    [shown, *_] = await demo.world.parts.records.find(
+        demo.world.collection("media"), {"mime_family": "image"}, tenant_id=demo.id
+    )
+    return {"media": shown["id"], "media-file": file["id"]}
 
 
 async def _pages(demo: TenantWorld) -> dict[str, str]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from tests.docs.fields import cell, meaning, type_of
 
 from masthead.identity.tenants import SELF as OWN_ACCOUNT
+from masthead.media.collection import OWN as OWN_FILE
 from masthead.members.collection import SELF as OWN_RECORD
 from masthead.payments.collection import ON_SALE
 from masthead.posts.collection import OWN, OWN_POST, PUBLIC
@@ -80,6 +81,7 @@ RULES = {
     OWN_ACCOUNT: "their own",
     OWN_POST: "those of their own posts",
     OWN: "those that name them in `authors`",
+    OWN_FILE: "those that they have uploaded",
     ON_SALE: "the active ones",
 }
 """The rules in words. A new rule needs its words here."""

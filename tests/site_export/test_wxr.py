@@ -7,6 +7,8 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from tests.media.pictures import picture
+from tests.media.test_replace import replaced
 from tests.site_export.filled import Filled, export
 from tests.world import TenantWorld
 
@@ -167,3 +169,15 @@ async def test_nothing_of_another_tenant_is_in_it(
     exported = await export(other_tenant, "wxr", tmp_path / "site.xml")
     assert (exported.posts, exported.pages, exported.media) == (0, 0, 0)
     assert list(Wxr(tmp_path / "site.xml").items("post")) == []
+
+
+async def test_the_address_of_a_replaced_file_is_that_of_the_new_one(
+    filled: Filled, tmp_path: Path
+) -> None:
+    old = filled.picture
+    new = await replaced(filled.tenant, old, picture("PNG", (32, 32)), "new.png")
+    await filled.export("wxr", tmp_path / "site.xml")
+    text = (tmp_path / "site.xml").read_text()
+    assert old["file"] not in text
+    # Twice in the text, as the featured picture, and as an attachment.
+    assert text.count(new["file"]) >= 4

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,7 @@ from masthead.web.answers import header, send_json
 from masthead.web.bodies import decode_json_object, read_body
 from masthead.web.errors import MethodNotAllowed
 from masthead.web.forms import FORM_TOKEN, MAX_BYTES, check_same_origin
+from masthead.web.multipart import MAX_FIELD_BYTES, Form, read_form
 
 TOKEN_HEADER = b"x-form-token"
 OWNER_HEADER = b"x-page-owner"
@@ -36,6 +38,12 @@ Handler = Callable[..., Awaitable[JsonAnswer]]
 class ScriptCall:
     """Calls `handler` with the request, the body of a POST, and the parameters of the path."""
 
+    _after_change = (
+        "The text stays on this device: sign in with the account that wrote it, and save again.",
+        "The text stays on this device: choose its site again, and save again.",
+    )
+    """What to do after another account has signed in, and after another site was chosen."""
+
     def __init__(
         self,
         services: AdminServices,
@@ -56,24 +64,48 @@ class ScriptCall:
         request = await open_request(self._services, scope)
         if not request.is_signed_in:
             raise Unauthenticated("You are signed out. Sign in, and it is saved.")
-        _check_owner(request)
+        _check_owner(request, self._after_change)
         values = [scope["path_params"][name] for name in self._parameters]
-        if self._method == "POST":
-            values.insert(0, await self._body(request, receive))
-        try:
-            answer = await self._handler(request, *values)
-        except Invalid as error:
-            answer = _refused(error)
+        async with self._received(request, receive) as body:
+            try:
+                answer = await self._handler(request, *body, *values)
+            except Invalid as error:
+                answer = _refused(error)
         await send_json(send, answer.status, answer.body, _HEADERS)
 
-    async def _body(self, request: AdminRequest, receive: Receive) -> dict[str, Any]:
+    @asynccontextmanager
+    async def _received(self, request: AdminRequest, receive: Receive) -> AsyncIterator[list[Any]]:
+        """The body of a POST, after the checks that a page of ours sends it."""
+        if self._method != "POST":
+            yield []
+            return
         check_same_origin(request.scope)
         token = header(request.scope, TOKEN_HEADER) or ""
         request.services.form_tokens.check({FORM_TOKEN: token}, request.form_binding)
-        return decode_json_object(await read_body(request.scope, receive, limit=self._limit))
+        async with self._body(request, receive) as body:
+            yield [body]
+
+    @asynccontextmanager
+    async def _body(self, request: AdminRequest, receive: Receive) -> AsyncIterator[Any]:
+        yield decode_json_object(await read_body(request.scope, receive, limit=self._limit))
 
 
-def _check_owner(request: AdminRequest) -> None:
+class UploadCall(ScriptCall):
+    """A call whose body is a form with one file. The file is open while the handler runs."""
+
+    _after_change = (
+        "Nothing was uploaded: sign in with the account of this page, and try again.",
+        "Nothing was uploaded: choose the site of this page again, and try again.",
+    )
+
+    @asynccontextmanager
+    async def _body(self, request: AdminRequest, receive: Receive) -> AsyncIterator[Form]:
+        limit = self._services.settings.max_upload + MAX_FIELD_BYTES
+        async with read_form(request.scope, receive, limit=limit) as form:
+            yield form
+
+
+def _check_owner(request: AdminRequest, after_change: tuple[str, str]) -> None:
     """Another tab may have chosen another site or signed in another account since the page was
     made. What was typed there belongs neither to that site nor to that account."""
     made_for = header(request.scope, OWNER_HEADER) or ""
@@ -85,14 +117,8 @@ def _check_owner(request: AdminRequest) -> None:
             "The call lacks the site and the account of its page. Open the page again."
         )
     if account != request.caller.id:
-        raise Conflict(
-            "Another account is signed in now. The text stays on this device: sign in with the "
-            "account that wrote it, and save again."
-        )
-    raise Conflict(
-        "Another site is chosen now. The text stays on this device: choose its site again, and "
-        "save again."
-    )
+        raise Conflict(f"Another account is signed in now. {after_change[0]}")
+    raise Conflict(f"Another site is chosen now. {after_change[1]}")
 
 
 def _refused(error: Invalid) -> JsonAnswer:

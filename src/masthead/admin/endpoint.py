@@ -4,6 +4,7 @@ that look like the admin."""
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from functools import lru_cache
@@ -26,6 +27,8 @@ from masthead.web.answers import RawHeaders, send_bytes, send_empty
 from masthead.web.assets import content_policy
 from masthead.web.errors import MethodNotAllowed, retry_after
 from masthead.web.forms import MAX_BYTES, check_same_origin, own_origin, read_form
+from masthead.web.multipart import MAX_FIELD_BYTES
+from masthead.web.multipart import read_form as read_multipart
 from masthead.web.request_context import request_context
 
 SIGN_IN = "/admin/sign-in"
@@ -101,10 +104,11 @@ class AdminPages:
         who: Who = Who.STAFF,
         anywhere: bool = False,
         limit: int = MAX_BYTES,
+        files: int = 0,
     ) -> _Endpoint:
         """`anywhere`: also for an operator who has not chosen a site. `limit` is of the form, in
-        bytes."""
-        return _Endpoint(self, parameters, get, post, who, anywhere, limit)
+        bytes. A form with files may be as large as so many of the largest."""
+        return _Endpoint(self, parameters, get, post, who, anywhere, limit, files)
 
     async def send_error(self, scope: Scope, send: Send, error: MastheadError) -> None:
         """For what no page has caught: reads nothing, as the database may be the reason."""
@@ -127,6 +131,7 @@ class _Endpoint:
         who: Who,
         anywhere: bool,
         limit: int,
+        files: int,
     ) -> None:
         self._services = pages.services
         self._parameters = parameters
@@ -138,16 +143,23 @@ class _Endpoint:
         self._who = who
         self._anywhere = anywhere or who not in _OF_A_SITE
         self._limit = limit
+        self._files = files
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         handler = self._handlers.get(scope["method"])
         if handler is None:
             raise MethodNotAllowed(tuple(self._handlers))
+        async with AsyncExitStack() as files:
+            await self._answer(scope, receive, send, handler, files)
+
+    async def _answer(
+        self, scope: Scope, receive: Receive, send: Send, handler: Handler, files: AsyncExitStack
+    ) -> None:
         request = await open_request(self._services, scope)
         cookies: tuple[str, ...] = ()
         try:
             if scope["method"] == "POST":
-                request, cookies = await self._received(request, receive)
+                request, cookies = await self._received(request, receive, files)
             answer = self._refusal(request) or await self._handled(request, handler)
         except SignInFailed as error:
             answer = _sign_in_again_page(request, str(error))
@@ -179,11 +191,15 @@ class _Endpoint:
         return answer
 
     async def _received(
-        self, request: AdminRequest, receive: Receive
+        self, request: AdminRequest, receive: Receive, files: AsyncExitStack
     ) -> tuple[AdminRequest, tuple[str, ...]]:
-        """The request with its form, after the checks that it comes from a page of ours."""
+        """The request with its form, after the checks that it comes from a page of ours. `files`
+        closes the files of the form."""
         if self._who is not Who.MAILED:
             check_same_origin(request.scope)
+        if self._files:
+            await self._receive_files(request, receive, files)
+            return request, ()
         limit = self._limit
         if not request.is_signed_in:
             # The form is shown again, so that nothing typed is lost; but not whatever a stranger
@@ -198,6 +214,18 @@ class _Endpoint:
         if AGAIN_PASSWORD not in request.form:
             return request, ()
         return await _signed_in_again(request)
+
+    async def _receive_files(
+        self, request: AdminRequest, receive: Receive, files: AsyncExitStack
+    ) -> None:
+        """Nothing is stored for one who is not signed in: their form is not read."""
+        if not request.is_signed_in:
+            return
+        limit = self._files * self._services.settings.max_upload + MAX_FIELD_BYTES
+        form = await files.enter_async_context(read_multipart(request.scope, receive, limit=limit))
+        request.form = dict(form.fields)
+        request.services.form_tokens.check(request.form, request.form_binding)
+        request.files = form.files
 
 
 async def _signed_in_again(request: AdminRequest) -> tuple[AdminRequest, tuple[str, ...]]:

@@ -47,6 +47,8 @@ class Ask:
     """Of an area; 0 is by the length of the text."""
     prefix: str = ""
     """Shown before the value, such as `/posts/`."""
+    is_picture: bool = False
+    """An address of a picture, which may be chosen from the library."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,8 @@ class Widget:
     name: str
     label: str
     kind: str
-    """text, email, url, number, secret, area, radios, select, switch, tags, links or several."""
+    """text, email, url, number, secret, area, radios, select, switch, tags, links, several or
+    picture."""
     value: str = ""
     help: str = ""
     error: str = ""
@@ -167,7 +170,7 @@ def _widget(
     return Widget(
         ask.name,
         ask.label,
-        _kind(declared),
+        "picture" if ask.is_picture else _kind(declared),
         value,
         help_text,
         error,

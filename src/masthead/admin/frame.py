@@ -29,6 +29,8 @@ class Frame:
     theme: str
     has_single_keys: bool
     form_token: str
+    page_owner: str
+    """What scripts send with their calls; see `AdminRequest.page_owner`."""
     flash: str
     request_id: str
     is_signed_in: bool
@@ -55,6 +57,7 @@ def frame_of(request: AdminRequest, title: str, flash: str = "") -> Frame:
         theme=request.theme,
         has_single_keys=request.has_single_keys,
         form_token=(request.services.form_tokens.of(request.form_binding) if is_signed_in else ""),
+        page_owner=request.page_owner if is_signed_in else "",
         flash=flash,
         request_id=request.context.request_id,
         is_signed_in=is_signed_in,

@@ -48,6 +48,7 @@ _CONTENT = (
     HOME,
     POSTS,
     _Entry("Pages", "/admin/pages", "files", Access.EDITOR),
+    _Entry("Media", "/admin/media", "image"),
 )
 _READERS = (COMMENTS,)
 _SETTINGS = (

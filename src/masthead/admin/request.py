@@ -25,6 +25,7 @@ from masthead.identity.tenants import superusers
 from masthead.ids import TenantId
 from masthead.jobs.queue_state import QueueState
 from masthead.limits.rate_limiter import RateLimiter
+from masthead.media.images import ImagePool
 from masthead.password_reset.invitations import Invitations
 from masthead.password_reset.resets import PasswordResets
 from masthead.payments.reconcile import Reports
@@ -33,9 +34,11 @@ from masthead.records.collection import Record
 from masthead.records.engine import Records
 from masthead.site.address import site_url
 from masthead.site.collection import site_settings
+from masthead.storage.objects import ObjectStore
 from masthead.web.answers import header, header_list
 from masthead.web.error_log import ErrorLog
 from masthead.web.forms import FormTokens
+from masthead.web.multipart import Upload
 from masthead.web.query_string import parse_query_string
 from masthead.web.request_context import RequestContext, request_context
 
@@ -70,6 +73,8 @@ class AdminServices:
     previews: Previews
     queue: QueueState
     error_log: ErrorLog
+    objects: ObjectStore
+    images: ImagePool
 
 
 @dataclass
@@ -89,6 +94,8 @@ class AdminRequest:
     form: dict[str, str] = field(default_factory=dict)
     waiting: dict[str, int] = field(default_factory=dict)
     """How much waits behind a link of the frame, by its address."""
+    files: list[Upload] = field(default_factory=list)
+    """Of the form; open while the request is answered."""
 
     @property
     def records(self) -> Records:

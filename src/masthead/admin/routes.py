@@ -6,7 +6,7 @@ from functools import partial
 
 from starlette.routing import Route
 
-from masthead.admin.calls import ScriptCall
+from masthead.admin.calls import ScriptCall, UploadCall
 from masthead.admin.endpoint import AdminPages, Answer, Handler, Moved, Shown, Who
 from masthead.admin.pages import (
     account,
@@ -17,6 +17,8 @@ from masthead.admin.pages import (
     comment_changes,
     comments,
     editor,
+    media,
+    media_item,
     operate,
     posts,
     preview,
@@ -70,6 +72,7 @@ def admin_routes(pages: AdminPages) -> list[Route]:
             "/admin/settings/keys/{id}/revoke",
             at("id", get=keys.revoke_form, post=keys.revoke, who=owners),
         ),
+        *_media(pages),
         Route("/admin/staff", at(get=staff.staff_page, post=staff.invite)),
         Route("/admin/staff/{id}", at("id", get=staff.person_page, post=staff.save_person)),
         Route("/admin/staff/{id}/invite", at("id", post=staff.invite_again)),
@@ -127,6 +130,22 @@ def _texts(pages: AdminPages, texts: Handler, filters: type[TextFilters]) -> lis
             at("id", "revision", get=of(revisions.revision), post=of(revisions.restore)),
         ),
         Route(f"{address}/{{id}}/delete", at("id", get=of(text.delete_form), post=of(text.delete))),
+    ]
+
+
+def _media(pages: AdminPages) -> list[Route]:
+    at, item = pages.at, "/admin/media/{id}"
+    uploading = UploadCall(pages.services, "POST", media.upload_call)
+    return [
+        Route("/admin/media", at(get=media.library, post=media.upload_form, files=media.MAX_FILES)),
+        Route("/admin/media/choose", at(get=media.choices)),
+        Route("/admin/media/upload", uploading),
+        Route(item, at("id", get=media_item.item_page, post=media_item.save_item)),
+        Route(f"{item}/file", at("id", post=media_item.replace_form, files=1)),
+        Route(
+            f"{item}/delete",
+            at("id", get=media_item.delete_form, post=media_item.delete_item),
+        ),
     ]
 
 

@@ -75,7 +75,12 @@ POSTS = Section(
         Ask("tags", "Tags", "Separated by commas."),
         Ask("excerpt", "Excerpt", "Shown in lists and search results.", rows=4),
         Ask("authors", "Authors", "Nobody: the owner."),
-        Ask("featured_image", "Picture", "The address of a picture, or a path such as /media/…"),
+        Ask(
+            "featured_image",
+            "Picture",
+            "The address of a picture, or a path such as /media/…",
+            is_picture=True,
+        ),
         Ask("seo_title", "Title for search engines", "Empty: the title."),
         Ask("seo_description", "Description for search engines", "Empty: the excerpt.", rows=3),
     ),

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from masthead.records.collection import Change, Collection, Counter, Event, Index, Record, Save
+from masthead.records.collection import (
+    Change,
+    Collection,
+    Counter,
+    Event,
+    Index,
+    Record,
+    Save,
+    Uses,
+)
 from masthead.records.fields.base import Access
 from masthead.records.fields.documents import Json
 from masthead.records.fields.relation import Relation
@@ -118,6 +127,7 @@ products = Collection(
     ),
     audited="name",
     help="What a site sells.",
+    uses=Uses(("description",)),
     events=product_events,
 )
 

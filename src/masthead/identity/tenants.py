@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from masthead.identity.plans import Plan
 from masthead.records.accounts import ACCOUNT_FIELDS, COMMENT_MAILS_OFF
-from masthead.records.collection import Collection, Index, Rules, SiteRules
+from masthead.records.collection import Collection, Index, Rules, SiteRules, Uses
 from masthead.records.fields.base import Access
 from masthead.records.fields.relation import Relation
 from masthead.records.fields.text import Email, Slug, Text, Url
@@ -48,6 +48,7 @@ superusers = Collection(
     editors=Rules(read=SELF, update=SELF),
     authors=Rules(read=SELF, update=SELF),
     site=SiteRules(read="name != ''", fields=("name", "slug", "bio", "picture")),
+    uses=Uses(("picture",)),
     required_value=("role", Role.OWNER),
     is_auth=True,
     is_identity=True,

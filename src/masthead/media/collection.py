@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
+import msgspec
+
+from masthead.caller import Kind
 from masthead.records.collection import (
     FREE,
     Change,
@@ -14,9 +18,12 @@ from masthead.records.collection import (
     Later,
     Record,
     Rules,
+    Save,
+    Searched,
     SiteRules,
 )
 from masthead.records.fields.base import Access
+from masthead.records.fields.documents import TextList
 from masthead.records.fields.file import File
 from masthead.records.fields.text import Text
 from masthead.records.fields.values import Number
@@ -42,14 +49,49 @@ def media_events(change: Change) -> Iterator[Event]:
 
 
 def media_jobs(change: Change) -> Iterator[Later]:
-    """A picture gets its copies. A file is never replaced, so a new record is all there is."""
-    if change.old is None and is_copied(change.record):
-        yield Later(COPIES_JOB, {"id": change.record["id"]})
+    """A new picture, and one that takes the place of another, gets its copies."""
+    new = change.new
+    if new is None or not is_copied(new):
+        return
+    if change.old is None or change.old["file"] != new["file"]:
+        yield Later(COPIES_JOB, {"id": new["id"]})
 
 
 def is_copied(item: Record) -> bool:
     """Whether copies in other sizes can be made: SVG fits every screen as it is."""
     return item["mime_type"] in COPIED and bool(item["width"])
+
+
+def file_names(item: Record) -> tuple[str, ...]:
+    """Under which its file is asked for: its own, and those of the files that it has replaced."""
+    earlier = item["earlier_files"]
+    # A list that was read to be sent is not decoded.
+    names = msgspec.json.decode(earlier) if isinstance(earlier, msgspec.Raw) else earlier
+    return (item["file"], *names)
+
+
+def before_save(save: Save) -> Mapping[str, Any]:
+    stamps: dict[str, Any] = {"library_lists": _lists_of(save.new)}
+    if save.old is None and save.caller.kind is not Kind.KEY:
+        stamps["uploaded_by"] = save.caller.id
+    return stamps
+
+
+UNUSED, NO_ALT = "unused", "no-alt"
+
+
+def _lists_of(item: Record) -> list[str]:
+    """Each combination of filters of the library is a list of its own, so that none is looked for
+    in another."""
+    is_unused = not item["uses"] and not item["draft_uses"]
+    lacks_alt = item["mime_family"] == "image" and not item["alt"]
+    lists = [list_name(UNUSED), list_name(UNUSED, item["mime_family"])] if is_unused else []
+    lists += [list_name(NO_ALT)] if lacks_alt else []
+    return [*lists, list_name(UNUSED, NO_ALT)] if is_unused and lacks_alt else lists
+
+
+def list_name(*parts: str) -> str:
+    return "/".join(parts)
 
 
 PICTURE_SIZES = Text(
@@ -74,6 +116,8 @@ def _focus(name: str, direction: str) -> Number:
     )
 
 
+OWN = "uploaded_by = @request.auth.id"
+
 media = Collection(
     "media",
     (
@@ -96,22 +140,68 @@ media = Collection(
         Number(name="width", nullable=True, write=Access.ENGINE),
         Number(name="height", nullable=True, write=Access.ENGINE),
         Text(name="alt", max=1000),
+        Text(
+            name="caption",
+            max=1000,
+            help="Stands below the picture when an editor puts it into a text from the library.",
+        ),
         PICTURE_SIZES,
         _focus("focus_x", "left to right"),
         _focus("focus_y", "top to bottom"),
         Text(name="sha256", max=64, read=Access.ENGINE, write=Access.ENGINE),
+        Text(
+            name="uploaded_by",
+            max=15,
+            read=Access.AUTHOR,
+            write=Access.ENGINE,
+            help="The account that uploaded it. Empty for an API key or the service itself.",
+        ),
+        Number(
+            name="uses",
+            read=Access.AUTHOR,
+            write=Access.ENGINE,
+            help="How many posts, pages, accounts and settings name its address.",
+        ),
+        Number(
+            name="draft_uses",
+            read=Access.AUTHOR,
+            write=Access.ENGINE,
+            help="How many changes that are not on the site yet name its address.",
+        ),
+        TextList(
+            name="library_lists",
+            indexed=True,
+            read=Access.AUTHOR,
+            write=Access.ENGINE,
+            help="`unused`, and `no-alt` for a picture without alternative text.",
+        ),
+        TextList(
+            name="earlier_files",
+            read=Access.SITE,
+            write=Access.ENGINE,
+            help="The names of the files that this one has replaced. Their addresses lead here.",
+        ),
     ),
     audited="filename",
     help="Uploaded files.",
     editors=FREE,
-    authors=Rules(read="", create=""),
+    authors=Rules(read="", create="", update=OWN, delete=OWN),
     site=SiteRules(
         read="mime_family = 'image'",
-        fields=("file", "width", "height", "alt", "picture_sizes", "focus_x", "focus_y"),
+        fields=(
+            *("file", "width", "height", "alt", "picture_sizes", "focus_x", "focus_y"),
+            "earlier_files",
+        ),
     ),
+    before_save=before_save,
     events=media_events,
     jobs=media_jobs,
-    counters=(Counter(by=("mime_family",)), Counter(by=("mime_type",))),
+    counters=(
+        Counter(by=("mime_family",)),
+        Counter(by=("mime_type",)),
+        Counter(by=(), each="library_lists"),
+    ),
+    searchable=(Searched("filename"), Searched("alt"), Searched("caption")),
     indexes=(
         Index(("mime_family", "created", "id")),
         Index(("mime_type", "created", "id")),

@@ -36,7 +36,7 @@ def widths_of(sizes: str) -> tuple[int, ...]:
 
 def handlers(records: Records, store: ObjectStore, pool: ImagePool) -> Mapping[str, Handler]:
     async def copy_one(job: Job) -> None:
-        """`media.copies`: the copies of a new picture."""
+        """`media.copies`: the copies of a picture that is new or was replaced."""
         found = await records.find(media, {"id": job.payload["id"]}, tenant_id=job.tenant_id)
         for item in found:
             await _copy(records, store, pool, job.tenant_id, item)
@@ -69,7 +69,9 @@ async def _copy(
         # Deleted meanwhile, with its file.
         return
     async with records.unit(system(tenant_id), emit_events=False) as unit:
-        if await unit.find(media, {"id": item["id"]}, limit=1):
+        found = await unit.find(media, {"id": item["id"]}, limit=1)
+        # Its file may have been replaced meanwhile: the new one has a job of its own.
+        if found and found[0]["file"] == item["file"]:
             await unit.update(media, item["id"], {}, stamped={"picture_sizes": sizes})
 
 

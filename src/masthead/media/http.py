@@ -10,13 +10,14 @@ from starlette.types import Receive, Scope, Send
 
 from masthead import ids
 from masthead.errors import NotFound
-from masthead.media.collection import media
+from masthead.media.collection import file_names, media
 from masthead.media.copies import widths_of
 from masthead.media.images import COPY_TYPES, parse_copy
 from masthead.media.thumbs import copy_key, thumb_key
 from masthead.media.upload import UploadServices, file_field
 from masthead.records.collection import Collection, Record
 from masthead.records.write.unit import file_key
+from masthead.web.answers import RawHeaders, send_empty
 from masthead.web.files import CACHE_FOR_A_MONTH, CACHE_FOR_A_YEAR, serve_object
 from masthead.web.request_context import request_context
 
@@ -54,6 +55,8 @@ class _MediaCopy:
         if scope["method"] not in ("GET", "HEAD") or copy is None:
             raise NotFound
         record, key = await _found(self._services, scope, media)
+        if await _moved(scope, send, record):
+            return
         # Only sizes that were decided on are made, so that nobody can fill the disk.
         if copy.width not in widths_of(record["picture_sizes"]):
             raise NotFound
@@ -78,6 +81,8 @@ async def serve_file(
     if field is None:
         raise NotFound
     record, key = await _found(services, scope, collection)
+    if await _moved(scope, send, record):
+        return
     name = record[field.name]
     wanted = _wanted(scope["query_string"])
     size = wanted.get("thumb", "")
@@ -110,10 +115,31 @@ async def _found(
         limit=MAX_NAMESAKES,
     )
     # On the bare host several tenants may have a file of this id.
-    record = next((each for each in found if each[field.name] == name), None)
+    record = next((each for each in found if name in file_names(each)), None)
     if record is None:
         raise NotFound
-    return record, file_key(record["tenant_id"], collection, record["id"], name)
+    return record, file_key(record["tenant_id"], collection, record["id"], record[field.name])
+
+
+async def _moved(scope: Scope, send: Send, record: Record) -> bool:
+    """The address of a file that was replaced leads to the one in its place. Not for good: that one
+    may be replaced, too."""
+    wanted = scope["path_params"]["name"]
+    if wanted == record["file"]:
+        return False
+    path = scope["path"].replace(f"/{wanted}", f"/{record['file']}", 1)
+    if (copy := parse_copy(scope["path_params"].get("copy", ""))) is not None:
+        # The new picture may be smaller.
+        is_there = copy.width in widths_of(record["picture_sizes"])
+        path = path if is_there else path.rpartition("/")[0]
+    query = scope["query_string"].decode("latin-1")
+    location = f"{path}?{query}" if query else path
+    headers: RawHeaders = [
+        (b"location", location.encode("latin-1")),
+        (b"cache-control", b"no-cache"),
+    ]
+    await send_empty(send, 302, headers)
+    return True
 
 
 def served_type(mime_type: str) -> str:

@@ -25,6 +25,7 @@ from masthead.errors import (
     TooLarge,
 )
 from masthead.ids import TenantId
+from masthead.media.collection import media
 from masthead.media.filenames import display_name, stored_name
 from masthead.media.images import ImagePool, dimensions
 from masthead.media.location import strip_location
@@ -98,6 +99,45 @@ async def store_upload(
     async with stored_file(services, caller.tenant_id, collection, upload, record_id) as stored:
         values = {**given, **stored.values}
         return await services.records.create(caller, collection, values, stamped=stored.stamped)
+
+
+MAX_EARLIER = 100
+"""Files that an item remembers to have replaced. The address of an older one is lost."""
+
+
+async def replace_file(
+    services: UploadServices, caller: Caller, item: Record, upload: Upload
+) -> Record:
+    """Gives a media item another file. The new bytes are stored first, then the record names them,
+    then a job removes the old ones; a crash between leaves bytes that the sweep removes.
+
+    The file has a new address, so that no browser shows the old picture from its cache. Addresses
+    of the earlier files lead to it.
+    """
+    if caller.tenant_id is None:
+        raise BadRequest("Say which tenant the file belongs to, with tenant_id.")
+    services.records.check_may_update(caller, media, item["id"])
+    async with stored_file(services, caller.tenant_id, media, upload, item["id"]) as stored:
+        if stored.stamped["mime_family"] != item["mime_family"]:
+            raise Invalid({upload.field: _another_family(item["mime_family"])})
+        async with services.records.unit(caller) as unit:
+            # Read under the lock: another replacement may have come first.
+            found = await unit.find(media, {"id": item["id"]}, limit=1)
+            if not found:
+                raise NotFound
+            stamped = {
+                **stored.stamped,
+                upload.field: stored.values[upload.field],
+                "earlier_files": [*found[0]["earlier_files"], found[0]["file"]][-MAX_EARLIER:],
+                "picture_sizes": "",
+            }
+            return await unit.update(media, item["id"], {}, stamped=stamped)
+
+
+def _another_family(family: str) -> Problem:
+    wanted = {"image": "a picture", "audio": "a sound file", "video": "a film"}
+    message = f"Choose {wanted.get(family, 'a file of the same kind')}: texts use the file as one."
+    return Problem("validation_another_kind", message)
 
 
 @asynccontextmanager

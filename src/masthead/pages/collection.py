@@ -19,6 +19,7 @@ from masthead.records.collection import (
     Searched,
     SiteRules,
     Snapshot,
+    Uses,
 )
 from masthead.records.fields.documents import Json
 from masthead.records.fields.text import Slug, Text
@@ -78,6 +79,7 @@ pages = Collection(
     audited="title",
     help="Texts that stand on their own, such as an imprint. The fields work as in `posts`.",
     editors=FREE,
+    uses=Uses(("content_html",)),
     site=SiteRules(
         read="status = 'published' && published_at != '' && published_at <= @now",
         fields=("title", "slug", "content_html", "published_at", "translations", "updated"),
@@ -98,7 +100,11 @@ pages = Collection(
 
 page_revisions = revisions_of("page", EDITED_FIELDS, authors=None)
 page_working_copies = working_copies_of(
-    "page", EDITED_FIELDS, authors=None, stamp=update_content_source
+    "page",
+    EDITED_FIELDS,
+    authors=None,
+    stamp=update_content_source,
+    names_files=("content_html",),
 )
 
 categories = Collection(

@@ -23,6 +23,7 @@ from masthead.records.collection import (
     Searched,
     Snapshot,
     Tally,
+    Uses,
 )
 from masthead.records.derived.daily_counts import day_of
 from masthead.records.fields.documents import Json, TextList
@@ -175,6 +176,7 @@ posts = Collection(
     rules=Rules(read=PUBLIC),
     site=SITE,
     listings=listings,
+    uses=Uses(("content_html", "featured_image")),
     editors=FREE,
     authors=Rules(read=OWN, create=OWN, update=OWN, delete=OWN),
     before_save=before_save,
@@ -211,5 +213,9 @@ OWN_POST = "post_id.authors ?= @request.auth.id"
 
 post_revisions = revisions_of("post", EDITED_FIELDS, authors=OWN_POST)
 post_working_copies = working_copies_of(
-    "post", EDITED_FIELDS, authors=OWN_POST, stamp=update_content_source
+    "post",
+    EDITED_FIELDS,
+    authors=OWN_POST,
+    stamp=update_content_source,
+    names_files=("content_html", "featured_image"),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from masthead.media.collection import media
+from masthead.media.collection import file_names, media
 from masthead.media.copies import widths_of
 from masthead.media.images import COPY_TYPES
 from masthead.media.upload import media_path
@@ -25,7 +25,7 @@ async def pictures_of(request: SiteRequest, addresses: Iterable[str]) -> dict[st
     if not ids:
         return pictures
     found = await request.records.related(request.caller, media, "id", ids, len(ids))
-    items = {(item["id"], item["file"]): item for item in found}
+    items = {(item["id"], name): item for item in found for name in file_names(item)}
     for address, match in wanted.items():
         if item := items.get((match[1], match[2])):
             pictures[address] = picture_of(item)

@@ -215,7 +215,10 @@ async def _read_body(
     if takes_files:
         limit = call.services.settings.max_upload + FORM_OVERHEAD
     elif file_field(collection):
-        no_files = "A file can't be replaced. Upload a new one and delete this one."
+        no_files = (
+            "A file can't be replaced here. Replace it in the media library of the admin, or "
+            "upload a new one and delete this one."
+        )
     else:
         no_files = "Records of this collection hold no files. Send values only."
     reading = read_form(call.scope, call.receive, limit=limit, no_files=no_files)

@@ -6,6 +6,7 @@ and the counters for totals. Every face and the database tables are built from i
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -186,10 +187,20 @@ class Counter:
         object.__setattr__(self, "name", name)
 
     def buckets(self, record: Mapping[str, Any]) -> set[str]:
-        bucket = BUCKET_SEPARATOR.join([str(record[name]) for name in self.by])
+        values = [str(record[name]) for name in self.by]
         if not self.each:
-            return {bucket}
-        return {f"{item}{BUCKET_SEPARATOR}{bucket}" for item in record[self.each]}
+            return {BUCKET_SEPARATOR.join(values)}
+        return {BUCKET_SEPARATOR.join([item, *values]) for item in record[self.each]}
+
+
+@dataclass(frozen=True, slots=True)
+class Uses:
+    """The uploaded files that a record shows or links to: those whose addresses stand in these
+    fields."""
+
+    fields: tuple[str, ...]
+    counted_in: str = "uses"
+    """The field of a media item that counts the records of the collection that use it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,6 +227,14 @@ class Index:
 def collection_id(name: str, is_auth: bool) -> str:
     kind = "auth" if is_auth else "base"
     return f"pbc_{zlib.crc32((kind + name).encode())}"
+
+
+MEDIA = "media"
+"""The collection of uploaded files."""
+USES = "uses of media"
+"""The listing of the records that use a file, by the file's id."""
+# On any host, and by the record store's address, where a collection has two names.
+_FILE_ADDRESS = re.compile(rf"/(?:{MEDIA}|{collection_id(MEDIA, False)})/([a-z0-9]{{15}})/")
 
 
 def _nothing_to_stamp(_: Save) -> Mapping[str, Any]:
@@ -267,7 +286,11 @@ class Collection:
     site: SiteRules | None = None
     """For the reader's site. Locked by default."""
     listings: Callable[[Record], Iterable[Listing]] = _no_listings
-    """The ordered lists that a record is in, besides those by the items of its indexed fields."""
+    """The ordered lists that a record is in, besides those by the items of its indexed fields and
+    by the files that it uses."""
+    uses: Uses | None = None
+    """Where its records name uploaded files. Each item counts its uses, and each has a list of the
+    records that use it."""
     is_auth: bool = False
     """Its records can sign in."""
     platform_records: bool = False
@@ -367,7 +390,15 @@ class Collection:
             for each in self.indexed_lists
             for item in record[each.name]
         )
-        return {*by_item, *self.listings(record)}
+        by_file = (Listing(USES, each, created) for each in self.used_files(record))
+        return {*by_item, *by_file, *self.listings(record)}
+
+    def used_files(self, record: Record | None) -> frozenset[str]:
+        """The ids of the media items whose addresses the record holds. Some may not exist."""
+        if self.uses is None or record is None:
+            return frozenset()
+        texts = (str(record[name]) for name in self.uses.fields)
+        return frozenset(each for text in texts for each in _FILE_ADDRESS.findall(text))
 
     @cached_property
     def _readable(self) -> Mapping[Access, tuple[Field, ...]]:

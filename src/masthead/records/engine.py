@@ -304,6 +304,7 @@ class Records:
             self._on_deliveries_queued()
 
     async def _write_events(self, unit: Unit) -> bool:
+        await unit.count_uses()
         await unit.store_events()
         return bool(unit.written and self._fan_out and await self._fan_out(unit, unit.written))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from masthead.records.collection import Collection, Index
+from masthead.records.collection import Collection, Index, Uses
 from masthead.records.fields.base import Access
 from masthead.records.fields.documents import TextList
 from masthead.records.fields.secrets import Secret
@@ -111,6 +111,7 @@ site_settings = Collection(
     ),
     audited="site_name",
     help="The settings of a site: one record per tenant.",
+    uses=Uses(("site_logo", "site_favicon", "navigation")),
     is_identity=True,
     owner_may_delete=False,
     indexes=(

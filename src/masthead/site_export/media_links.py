@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from masthead.media.collection import file_names
 from masthead.records.collection import Record
 
 
@@ -46,7 +47,7 @@ class MediaLinks:
         def replaced(match: re.Match[str]) -> str:
             link = _link(match)
             item = found.get(link.media_id)
-            if item is None or item["file"] != link.name:
+            if item is None or link.name not in file_names(item):
                 return link.written
             return address(link, item)
 

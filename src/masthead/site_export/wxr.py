@@ -16,6 +16,7 @@ from urllib.parse import quote, urljoin, urlsplit
 from xml.sax.saxutils import quoteattr
 
 from masthead import clock
+from masthead.media.collection import file_names
 from masthead.media.upload import media_path
 from masthead.records.collection import Record
 from masthead.records.write.publication import PUBLISHED
@@ -161,14 +162,17 @@ class _Writer:
         address = record["featured_image"]
         for link in self._links.find(address):
             item = known.get(link.media_id)
-            if item is not None and item["file"] == link.name:
+            if item is not None and link.name in file_names(item):
                 return self._media_address(item)
         return urljoin(self._blog.url, address) if address else ""
 
     def _media_address(self, item: Record) -> str:
         return self._blog.url + media_path(item["id"], item["file"])
 
-    def _absolute(self, link: MediaLink, _item: Record) -> str:
+    def _absolute(self, link: MediaLink, item: Record) -> str:
+        if link.name != item["file"]:
+            # Of a file that was replaced.
+            return self._media_address(item)
         return f"{self._blog.url}{link.path}" if link.is_relative else link.written
 
     def _address(self, kind: str, record: Record, number: int) -> str:

@@ -26,15 +26,14 @@ document.addEventListener("submit", (event) => {
   }, { once: true });
 });
 
-for (const each of document.querySelectorAll("[data-count-of]")) {
-  const field = document.getElementById(each.dataset.countOf);
-  const max = Number(each.dataset.max);
-  field.addEventListener("input", () => {
-    const length = [...field.value].length;
-    each.textContent = length > max ? `${length}/${max}, ${length - max} too many` : `${length}/${max}`;
-    each.classList.toggle("bad", length > max);
-  });
-}
+document.addEventListener("input", ({ target: field }) => {
+  const count = field.id && document.querySelector(`[data-count-of="${CSS.escape(field.id)}"]`);
+  if (!count) return;
+  const max = Number(count.dataset.max);
+  const length = [...field.value].length;
+  count.textContent = length > max ? `${length}/${max}, ${length - max} too many` : `${length}/${max}`;
+  count.classList.toggle("bad", length > max);
+});
 
 // A colour can be picked as well as typed.
 for (const each of document.querySelectorAll("[data-color-of]")) {
@@ -62,7 +61,8 @@ customElements.define("mh-copy", class extends HTMLElement {
     this.hidden = false;
     const said = this.querySelector("[role=status]");
     this.querySelector("button").addEventListener("click", async () => {
-      await navigator.clipboard.writeText(this.parentElement.querySelector("pre, [data-copied]").textContent);
+      const text = this.dataset.text ?? this.parentElement.querySelector("pre, [data-copied]").textContent;
+      await navigator.clipboard.writeText(text);
       said.textContent = "Copied";
     });
   }

@@ -11,6 +11,7 @@ from masthead.events.outbox import events
 from masthead.jobs.tables import jobs
 from masthead.records.collection import Collection, Pointer
 from masthead.records.derived.list_items import item_rows, joined, listed_values
+from masthead.records.derived.uses import use_totals
 from masthead.records.fields.relation_list import RelationList
 from masthead.records.tables import not_empty, tenant_states
 from masthead.storage import dialects
@@ -27,6 +28,7 @@ class WriteStatements:
         self.mark_identity = database.compile(_mark_identity())
         self.event = database.compile(sa.insert(events))
         self.job = database.compile(sa.insert(jobs))
+        self.use_totals = database.compile(use_totals())
 
     def insert(self, collection: Collection) -> Statement:
         return self._cached(
@@ -90,6 +92,17 @@ class WriteStatements:
             return sa.select(c.id).where(c.tenant_id == sa.bindparam("tenant"), is_wanted)
 
         return self._cached(("existing ids", collection.name), build)
+
+    def find_some(self, collection: Collection) -> Statement:
+        """Whole rows of the tenant's records whose ids are among the `keys`."""
+
+        def build() -> sa.Select[Any]:
+            table = self._tables[collection.name]
+            is_wanted = dialects.any_of(table.c.id, sa.bindparam("keys", required=True))
+            columns = (table.c[each.name] for each in collection.all_fields)
+            return sa.select(*columns).where(table.c.tenant_id == sa.bindparam("tenant"), is_wanted)
+
+        return self._cached(("find some", collection.name), build)
 
     def dependents(self, collection: Collection, relation: Pointer) -> Statement:
         """Records that point at the target, in no order: with an ORDER BY, SQLite would scan all

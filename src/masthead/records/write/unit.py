@@ -28,6 +28,7 @@ from masthead.ids import TenantId
 from masthead.jobs.tables import new_job
 from masthead.records.access import allow
 from masthead.records.collection import (
+    MEDIA,
     Change,
     Collection,
     Event,
@@ -38,6 +39,7 @@ from masthead.records.collection import (
     Site,
     Snapshot,
 )
+from masthead.records.derived.uses import UseCounts
 from masthead.records.fields.file import File
 from masthead.records.fields.text import Slug
 from masthead.records.read.query import Context, Shape, access_of, engine_decoder
@@ -90,6 +92,7 @@ class Unit:
         self._version = 0
         self.written: list[WrittenEvent] = []
         self._event_rows: list[tuple[object, ...]] = []
+        self._uses = UseCounts()
         self._pending_inserts: dict[str, tuple[Statement, list[tuple[object, ...]]]] | None = None
         self.tenant = UNKNOWN
 
@@ -274,6 +277,58 @@ class Unit:
         for record in await self.find(collection, {"id": record_id}, limit=1):
             await self._context.derived.list_again(self._tx, self.tenant_id, collection, record)
 
+    async def count_uses(self, item_ids: Sequence[str] = ()) -> None:
+        """Writes to the media items how many records use them now. At the end of the unit: a text
+        that takes the place of its working copy changes little. `item_ids` are counted anew."""
+        uses, self._uses = self._uses, UseCounts()
+        uses.new_items.update(item_ids)
+        items = await self._items_used(uses)
+        media = self._context.registry.find(MEDIA)
+        for old, counts in items:
+            assert media is not None
+            record: Record = {**old, **counts}
+            record.update(self._stamps(media, old, record, frozenset(counts)))
+            if changed := tuple(name for name in record if record[name] != old[name]):
+                # No new version: the item itself is as it was.
+                await self._update(media, record, changed)
+                await self._record_change(media, Change(old, record))
+
+    async def _items_used(self, uses: UseCounts) -> list[tuple[Record, dict[str, int]]]:
+        """The items whose counts change, with their new counts."""
+        changes, statements = uses.changes(), self._context.statements
+        ids = sorted({*changes, *uses.new_items})
+        if not ids:
+            return []
+        media = self._context.registry[MEDIA]
+        values = {"tenant": self.tenant_id, "keys": statements.list_value(ids)}
+        rows = await self.fetch(statements.find_some(media), values)
+        found = [engine_decoder(media).record(row) for row in rows]
+        counted = await self._counted_uses(uses.new_items)
+        return [
+            (item, counted[item["id"]])
+            if item["id"] in counted
+            else (item, {name: max(item[name] + n, 0) for name, n in changes[item["id"]].items()})
+            for item in found
+        ]
+
+    async def _counted_uses(self, item_ids: Iterable[str]) -> dict[str, dict[str, int]]:
+        """From the lists of uses, for items whose counts say nothing yet."""
+        ids = sorted(item_ids)
+        if not ids:
+            return {}
+        using = {each.name: each.uses for each in self._context.registry.collections if each.uses}
+        list_value = self._context.statements.list_value
+        values = {
+            "tenant": self.tenant_id,
+            "keys": list_value(ids),
+            "collections": list_value(sorted(using)),
+        }
+        none = dict.fromkeys((each.counted_in for each in using.values()), 0)
+        counts = {each: dict(none) for each in ids}
+        for item_id, name, total in await self.fetch(self._context.statements.use_totals, values):
+            counts[item_id][using[name].counted_in] += total
+        return counts
+
     async def has_dependents(self, collection: Collection, record_id: str) -> bool:
         """Whether a record of this collection points at the one with this id."""
         for source, relation in self._context.registry.referrers[collection.name]:
@@ -452,6 +507,7 @@ class Unit:
         await self._context.derived.update(
             self._tx, self.tenant_id, self._version, self._now, collection, change
         )
+        self._uses.note(collection, change)
         if collection.is_identity:
             await self.mark_identity()
         for job in collection.jobs(change):

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from masthead.records.collection import FREE, Collection, Index, Rules, Save
+from masthead.records.collection import FREE, Collection, Index, Rules, Save, Uses
 from masthead.records.fields.base import Access, Field
 from masthead.records.fields.values import Number
 from masthead.records.write.copied_fields import copied, pointer
@@ -20,9 +20,15 @@ Stamp = Callable[[Save], Mapping[str, Any]]
 
 
 def working_copies_of(
-    singular: str, edited: Sequence[Field], *, authors: str | None, stamp: Stamp
+    singular: str,
+    edited: Sequence[Field],
+    *,
+    authors: str | None,
+    stamp: Stamp,
+    names_files: tuple[str, ...],
 ) -> Collection:
-    """`authors` is the rule by which authors have access; `stamp` renders the text."""
+    """`authors` is the rule by which authors have access; `stamp` renders the text; `names_files`
+    are the fields that may hold addresses of uploaded files."""
 
     def before_save(save: Save) -> Mapping[str, Any]:
         return {**stamp(save), "edited_by": save.caller.id}
@@ -41,5 +47,6 @@ def working_copies_of(
         authors=Rules(authors, authors, authors, authors),
         made_by="the editor",
         before_save=before_save,
+        uses=Uses(names_files, counted_in="draft_uses"),
         indexes=(Index((f"{singular}_id",), unique=True),),
     )

@@ -36,7 +36,7 @@ import { Slash } from "./slash.ts";
 import { NEW, keyOf, listAside, listNew } from "./store.ts";
 import type { Snapshot } from "./store.ts";
 import { toolbars } from "./toolbars.ts";
-import { Uploads, choosePictures, uploadLocalPictures } from "./uploads.ts";
+import { chooseFromLibrary, Uploads, choosePictures, uploadLocalPictures } from "./uploads.ts";
 import type { UploadTarget } from "./uploads.ts";
 
 /** Fields of the form that are no part of the text. */
@@ -260,7 +260,7 @@ class TextEditor extends HTMLElement implements Page {
 
   private uploads(): UploadTarget | null {
     const url = this.dataset.uploadUrl;
-    return url ? { url, token: () => this.token(), tenantId: this.dataset.tenantId } : null;
+    return url ? { url, headers: () => this.headers() } : null;
   }
 
   private ai(): Provider | null {
@@ -273,6 +273,7 @@ class TextEditor extends HTMLElement implements Page {
     if (uploads) {
       const run = (editor: Editor): void => choosePictures(editor, uploads);
       found.push({ label: "Picture", icon: "image", words: "image photo upload", run });
+      found.push({ label: "Picture from the library", icon: "image", words: "image media", run: chooseFromLibrary });
     }
     const provider = this.ai();
     if (provider) {

@@ -15,15 +15,15 @@ const KEY = new PluginKey<DecorationSet>("uploads");
 export interface Uploaded {
   url: string;
   alt?: string | null;
+  caption?: string;
   width?: number | null;
   height?: number | null;
 }
 
 export interface UploadTarget {
   url: string;
-  token: () => string;
-  /** The site, where the host does not name it. */
-  tenantId?: string;
+  /** The page's token, and the site and account that it is made for. */
+  headers: () => Record<string, string>;
 }
 
 type Placed = { add: { id: object; at: number; widget: HTMLElement } } | { remove: object };
@@ -94,6 +94,16 @@ export function choosePictures(editor: Editor, target: UploadTarget): void {
   chooser.click();
 }
 
+/** The admin's library, which answers with the picture that was chosen there. */
+export function chooseFromLibrary(editor: Editor): void {
+  const detail = (picture: Uploaded): void => {
+    const { url: src, alt, caption, width, height } = picture;
+    const content = caption ? [{ type: "text", text: caption }] : [];
+    editor.chain().focus().insertContent({ type: "figure", attrs: { src, alt: alt || null, width, height }, content }).run();
+  };
+  document.dispatchEvent(new CustomEvent("mh-choose-picture", { detail }));
+}
+
 export async function insertPicture(editor: Editor, target: UploadTarget, file: File, at: number): Promise<void> {
   const id = {};
   const bar = element("progress", { class: "progress", max: "100", "aria-label": `Uploading ${file.name}` });
@@ -161,10 +171,8 @@ function send(target: UploadTarget, file: File, progress: (share: number) => voi
     const request = new XMLHttpRequest();
     const form = new FormData();
     form.append("file", file);
-    if (target.tenantId) form.append("tenant_id", target.tenantId);
     request.open("POST", target.url);
-    request.setRequestHeader("x-form-token", target.token());
-    request.setRequestHeader("accept", "application/json");
+    for (const [name, value] of Object.entries(target.headers())) request.setRequestHeader(name, value);
     request.upload.addEventListener("progress", (event) => {
       if (event.lengthComputable) progress(event.loaded / event.total);
     });
@@ -187,8 +195,8 @@ function parsed(text: string): Record<string, unknown> {
 }
 
 function reason(status: number, answer: Record<string, unknown>): string {
-  const { data } = answer as { data?: { file?: { message?: string } } };
-  if (data?.file?.message) return data.file.message;
+  const { problems } = answer as { problems?: { file?: string } };
+  if (problems?.file) return problems.file;
   if (typeof answer.message === "string" && answer.message) return answer.message;
   if (status === 401) return "You are signed out. Sign in again and try once more.";
   if (status === 413) return "The file is too large.";

@@ -1,0 +1,50 @@
+"""The job that lists and counts the uses of files which were there before they were counted."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+
+from masthead.caller import system
+from masthead.ids import TenantId
+from masthead.jobs.runner import Handler, Job
+from masthead.media.collection import media
+from masthead.records.collection import Collection
+from masthead.records.engine import ListRequest, Records
+
+COUNT_JOB = "media.count_uses"
+BATCH = 200
+
+
+def handlers(records: Records) -> Mapping[str, Handler]:
+    async def count_uses(job: Job) -> None:
+        """`media.count_uses`: first the lists of uses, of which the counts are made then. What is
+        changed meanwhile is right either way: a unit holds the tenant's lock."""
+        caller = system(job.tenant_id)
+        for collection in records.registry.collections:
+            if collection.uses is None:
+                continue
+            async for ids in _batches(records, job.tenant_id, collection):
+                async with records.unit(caller, emit_events=False) as unit:
+                    for each in ids:
+                        await unit.list_again(collection, each)
+        async for ids in _batches(records, job.tenant_id, media):
+            async with records.unit(caller, emit_events=False) as unit:
+                await unit.count_uses(ids)
+
+    return {COUNT_JOB: count_uses}
+
+
+async def _batches(
+    records: Records, tenant_id: TenantId, collection: Collection
+) -> AsyncIterator[list[str]]:
+    """All ids, newest first."""
+    after = None
+    while True:
+        wanted = ListRequest(
+            per_page=BATCH, after=after, names=frozenset({"created"}), skip_total=True
+        )
+        found = (await records.page(system(tenant_id), collection, wanted)).items
+        if not found:
+            return
+        yield [each["id"] for each in found]
+        after = (found[-1]["created"], found[-1]["id"])
