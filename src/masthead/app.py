@@ -17,7 +17,7 @@ from starlette.types import Receive, Scope, Send
 from masthead import clock, logs
 from masthead.admin.endpoint import AdminPages
 from masthead.admin.environment import AdminTemplates
-from masthead.admin.request import AdminServices
+from masthead.admin.request import AdminServices, Webhooks
 from masthead.admin.routes import admin_routes
 from masthead.ai.budget import Budgets
 from masthead.ai.generation import Generator
@@ -129,6 +129,7 @@ from masthead.webhooks.collection import webhook_subscriptions
 from masthead.webhooks.deliver import DeliveryWorker
 from masthead.webhooks.fanout import Fanout
 from masthead.webhooks.queue import DeliveryQueue
+from masthead.webhooks.retries import Retries
 from masthead.webhooks.v1 import routes as webhook_table
 
 
@@ -153,6 +154,7 @@ class Parts:
     outbound: OutboundClient
     generator: Generator
     deliveries: DeliveryQueue
+    retries: Retries
     deliveries_queued: asyncio.Event
     """Set by this process's own changes, so that its worker need not wait for the next poll."""
     sites: Sites
@@ -180,6 +182,7 @@ async def build(settings: Settings, now: clock.Clock = clock.now) -> Parts:
     installation = await open_installation(settings, now)
     keyring, database, outbound = installation.keyring, installation.database, installation.outbound
     deliveries_queued = asyncio.Event()
+    deliveries = DeliveryQueue(database, tables)
     mail = Outbox(database, keyring, settings, now)
     comment_emails = CommentEmails(mail, CommentMailLinks(keyring), settings)
     records = installation.make_records(
@@ -212,7 +215,8 @@ async def build(settings: Settings, now: clock.Clock = clock.now) -> Parts:
         error_log=ErrorLog(database, now),
         outbound=outbound,
         generator=Generator(streams, Ledger(database, now), OpenStreams()),
-        deliveries=DeliveryQueue(database, tables),
+        deliveries=deliveries,
+        retries=Retries(database, deliveries, now),
         deliveries_queued=deliveries_queued,
         sites=sites,
         mail=mail,
@@ -252,6 +256,7 @@ def job_handlers(parts: Parts) -> Mapping[str, Handler]:
         **parts.privacy.work.handlers(),
         **payment_jobs.handlers(parts.records, parts.mail, parts.sites),
         **webhook_jobs.handlers(parts.records, parts.mail, parts.sites),
+        **parts.retries.handlers(),
         **parts.imports.handlers(parts),
     }
 
@@ -296,6 +301,7 @@ async def _sweep_audit(parts: Parts) -> None:
 
 async def _sweep_webhooks(parts: Parts) -> None:
     await parts.deliveries.sweep(parts.records.clock())
+    await parts.retries.sweep()
 
 
 async def _sweep_daily_counts(parts: Parts) -> None:
@@ -438,6 +444,7 @@ def admin_pages(parts: Parts, services: RecordStoreServices, site: SitePages) ->
             parts.error_log,
             parts.objects,
             parts.images,
+            Webhooks(parts.outbound, parts.deliveries.log, parts.retries, EventLog(parts.database)),
         )
     )
 

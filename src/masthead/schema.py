@@ -42,7 +42,12 @@ from masthead.storage.metadata import metadata
 from masthead.web.error_log import request_errors
 from masthead.web.v1.idempotency import remembered_answers
 from masthead.webhooks.collection import webhook_deliveries, webhook_subscriptions
-from masthead.webhooks.tables import webhook_attempts, webhook_lanes, webhook_leases
+from masthead.webhooks.tables import (
+    webhook_attempts,
+    webhook_lanes,
+    webhook_leases,
+    webhook_retries,
+)
 
 __all__ = ["bookkeeping", "metadata", "registry", "tables"]
 
@@ -97,6 +102,7 @@ bookkeeping = (
     webhook_lanes,
     webhook_leases,
     webhook_attempts,
+    webhook_retries,
     payment_inbox,
     payment_refunds,
     payment_reports,

@@ -19,7 +19,7 @@ from tests.databases import fresh_url
 from tests.served import serving
 from tests.world import Account, RunningClock, TenantWorld, World, open_world, records_of
 
-from masthead import clock
+from masthead import clock, ids
 from masthead.caller import system
 from masthead.demo.access import demo_access
 from masthead.demo.seed import OWNER
@@ -32,6 +32,11 @@ from masthead.jobs.tables import jobs, new_job
 from masthead.password_reset.invitations import INVITATION
 from masthead.password_reset.resets import ADMIN_PATH
 from masthead.storage.database import EVERY_TENANT
+from masthead.webhooks.attempts import SendResult
+from masthead.webhooks.collection import DEAD, DELIVERED
+from masthead.webhooks.delivery_log import DeliveryFilter
+from masthead.webhooks.queue import QueueKey, Result
+from masthead.webhooks.signing import Signed
 
 LONG = "Donaudampfschifffahrtsgesellschaftskapitänsmützenabzeichenverordnung, in voller Länge"
 FOG = (
@@ -111,6 +116,18 @@ async def show_keys(page: Page) -> None:
 
 async def wrong_password(page: Page) -> None:
     await fill(("#email", OWNER), ("#password", "not it"), press="Sign in")(page)
+
+
+async def new_webhook(page: Page) -> None:
+    await page.locator("[name='events.post.published']").check()
+    # An address instead of a name, which would have to be looked up.
+    receiver = ("#url", "https://93.184.215.14/hooks/tideline")
+    await fill(("#name", LONG), receiver, press="Create webhook")(page)
+
+
+async def ask_to_retry(page: Page) -> None:
+    async with page.expect_navigation():
+        await page.locator(".list-action button").click()
 
 
 # In the order of their addresses.
@@ -253,6 +270,20 @@ SAMPLES = (
     ),
     Sample("tenant", "/admin/tenants/{tenants}", who="operator"),
     Sample("tenant-invited", "/admin/tenants/{tenants-invited}", who="operator", site=""),
+    Sample("webhooks", "/admin/webhooks"),
+    Sample("webhooks-empty", "/admin/webhooks", site="empty"),
+    Sample("webhooks-nothing-found", "/admin/webhooks?state=dropped&event=order.paid"),
+    Sample("webhooks-selected", "/admin/webhooks?state=dead", act=select_a_row),
+    Sample("webhooks-retry-all", "/admin/webhooks", act=ask_to_retry),
+    Sample("webhook-new", "/admin/webhooks/new"),
+    Sample("webhook-made", "/admin/webhooks/new", act=new_webhook),
+    Sample("webhook-refused", "/admin/webhooks/new", act=fill(press="Create webhook")),
+    Sample("webhook", "/admin/webhooks/{webhook_subscriptions}"),
+    Sample("webhook-off", "/admin/webhooks/{webhook_subscriptions-off}"),
+    Sample("webhook-delete", "/admin/webhooks/{webhook_subscriptions}/delete"),
+    Sample("delivery", "/admin/webhooks/deliveries/{webhook_deliveries}"),
+    Sample("delivery-waiting", "/admin/webhooks/deliveries/{webhook_deliveries-pending}"),
+    Sample("webhook-retry", "/admin/webhooks/retries/{webhook_retries}"),
 )
 
 
@@ -334,6 +365,7 @@ async def _content(demo: TenantWorld, accounts: dict[str, Account]) -> dict[str,
         **await _pages(demo),
         **await _posts(demo, accounts),
         **await _staff(demo, accounts),
+        **await _webhooks(demo),
     }
 
 
@@ -446,3 +478,43 @@ async def _staff(demo: TenantWorld, accounts: dict[str, Account]) -> dict[str, s
         "_superusers-invited": invited["id"],
         "token": token,
     }
+
+
+async def _webhooks(demo: TenantWorld) -> dict[str, str]:
+    """One that works, one that failures have turned off, and deliveries in every state."""
+    url = "https://hooks.tideline.example/a-rather-long-path/for/every/event"
+    given = {"name": LONG, "url": url, "events": ["post.created", "post.published"]}
+    works = await demo.create("webhook_subscriptions", given)
+    off = await demo.create("webhook_subscriptions", given | {"name": "Notice board"})
+    await demo.published(title="The winter issue is at the printer")
+    html = "<html><h1>503 Service Temporarily Unavailable</h1></html>" * 9
+    await _sent(demo, works["id"], 200, "Thank you")
+    dead = await _sent(demo, off["id"], 503, html, disable_after=1)
+    await demo.published(title="The ferry is late")
+    parts = demo.world.parts
+    run = str(ids.new_id())
+    await parts.retries.start(demo.id, run, DeliveryFilter())
+    [pending, *_] = await parts.deliveries.log.list(demo.id, DeliveryFilter(state="pending"))
+    return {
+        "webhook_subscriptions": works["id"],
+        "webhook_subscriptions-off": off["id"],
+        "webhook_deliveries": dead,
+        "webhook_deliveries-pending": pending.id,
+        "webhook_retries": run,
+    }
+
+
+async def _sent(
+    demo: TenantWorld, webhook_id: str, status: int, answer: str, disable_after: int | None = None
+) -> str:
+    """What the worker writes of a queue, without a call. Returns one of the deliveries."""
+    queue, now = demo.world.parts.deliveries, demo.world.clock()
+    key = QueueKey(demo.id, webhook_id)
+    claimed = (await queue.claim({key: 100}, now))[key]
+    signed = Signed(int(now.timestamp()), f"v1={'5f' * 32}", f"v1,{'Zm9n' * 11}")
+    error = "" if status == 200 else f"The receiver answered {status}."
+    sent = SendResult("https://hooks.tideline.example/in", signed, status, 412, error, answer)
+    state = DELIVERED if status == 200 else DEAD
+    results = [Result(ids.new_log_id(), each, 1, sent, now, state, None) for each in claimed]
+    await queue.record(results, disable_after)
+    return claimed[0].id

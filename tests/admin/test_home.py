@@ -147,7 +147,7 @@ async def test_a_webhook_that_failures_turned_off_is_named(
     app: World, tenant: TenantWorld, browser: Visitor
 ) -> None:
     now = clock.to_text(app.clock())
-    await webhook(tenant, "By hand", disabled_at=now)
+    await webhook(tenant, "By hand", disabled_at=now, paused=True)
     assert rows_in(await home_of(browser)) == []
     await webhook(tenant, "Board", disabled_at=now, failure_count=5)
     assert rows_in(await home_of(browser)) == [

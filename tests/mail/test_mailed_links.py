@@ -173,6 +173,7 @@ async def test_opening_a_link_of_an_email_changes_nothing(office: Office) -> Non
     assert {re.sub(r"/[a-z0-9]{15}\b", "/ID", urlsplit(link).path) for link in links} == {
         "",
         "/admin/reset-password",
+        "/admin/webhooks/ID",
         "/member/account",
         "/member/approve-comment",
         "/member/comment-mails",

@@ -21,7 +21,9 @@ from masthead.records.engine import ListRequest
 from masthead.records.tables import tenant_states
 from masthead.schema import tables
 from masthead.storage.database import EVERY_TENANT
+from masthead.webhooks.attempts import SendResult
 from masthead.webhooks.queue import QueueKey, Result
+from masthead.webhooks.signing import Signed
 
 
 @pytest.fixture
@@ -148,10 +150,7 @@ async def test_a_subscription_disabled_by_the_worker_gets_no_event(
         attempt_id=new_id(),
         delivery=delivery,
         number=1,
-        status=500,
-        duration_ms=1,
-        error="",
-        answer="",
+        sent=SendResult("", Signed(0, "", ""), 500, 1, "", ""),
         at=now,
         state="dead",
         next_attempt_at=None,

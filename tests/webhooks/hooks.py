@@ -102,12 +102,17 @@ class Hooks:
 
 
 async def open_hooks_world(
-    url: str, folder: Path, authority: Authority, clock: MovableClock | None = None
+    url: str,
+    folder: Path,
+    authority: Authority,
+    clock: MovableClock | None = None,
+    **environ: str,
 ) -> World:
     return await open_world(
         url,
         folder,
         clock,
+        **environ,
         MASTHEAD_RATE_LIMITS="off",
         MASTHEAD_OUTBOUND_ALLOW="127.0.0.0/8",
         MASTHEAD_OUTBOUND_CA_FILE=str(authority.ca_file),

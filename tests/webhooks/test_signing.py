@@ -11,7 +11,14 @@ from typing import Any
 import pytest
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
-from masthead.webhooks.signing import new_secret, sign, sign_standard, signed_headers, verify
+from masthead.webhooks.signing import (
+    new_secret,
+    sign,
+    sign_attempt,
+    sign_standard,
+    signed_headers,
+    verify,
+)
 
 CORPUS = Path(__file__).parents[3] / "shared" / "corpus" / "webhooks"
 SECRET = "5f2b1d9c8e7a60413f2e1d0c9b8a79685f2b1d9c8e7a60413f2e1d0c9b8a7968"
@@ -83,13 +90,8 @@ def test_the_standard_scheme(body: bytes, digest: str) -> None:
 
 
 def headers(secret: str, *, sent_at: datetime = SENT_AT, body: bytes = BODY) -> dict[str, str]:
-    return signed_headers(
-        secret,
-        event="post.published",
-        delivery_id="delivery00001ab",
-        timestamp=int(sent_at.timestamp()),
-        body=body,
-    )
+    signed = sign_attempt(secret, "delivery00001ab", int(sent_at.timestamp()), body)
+    return signed_headers(signed, event="post.published", delivery_id="delivery00001ab")
 
 
 def test_every_header_of_a_delivery() -> None:

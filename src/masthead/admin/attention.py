@@ -38,6 +38,8 @@ class Place:
 
 PLACES: Mapping[str, Place] = {
     "comments": Place("/admin/comments"),
+    "deliveries": Place("/admin/webhooks?state=dead"),
+    "webhooks": Place("/admin/webhooks"),
 }
 """By kind of attention: `comments`, `deliveries`, `webhooks`, `imports`, `payments`. Only pages
 that exist."""
@@ -74,7 +76,7 @@ async def attention(request: AdminRequest) -> list[Attention]:
 
 
 async def _webhooks(request: AdminRequest) -> list[Record]:
-    fields = frozenset({"name", "failure_count", "disabled_at"})
+    fields = frozenset({"name", "failure_count", "disabled_at", "paused"})
     return await _some(request, webhook_subscriptions, fields, per_page=MAX_PER_TENANT)
 
 
@@ -104,7 +106,7 @@ def _why_dead(dead: Sequence[Record], names: Mapping[str, str]) -> str:
 
 def _turned_off(request: AdminRequest, webhooks: Sequence[Record]) -> Attention | None:
     """By failures: what a person turned off needs none."""
-    off = [each for each in webhooks if each["disabled_at"] and each["failure_count"]]
+    off = [each for each in webhooks if each["disabled_at"] and not each["paused"]]
     if not off:
         return None
     what, why = f"{len(off)} webhooks were turned off.", "Nothing is sent to them any more"

@@ -8,6 +8,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from masthead.admin.json_code import json_code
 from masthead.reader.themes import OUR_STATIC, PLAIN
 from masthead.web.assets import Assets
 
@@ -37,6 +38,7 @@ class AdminTemplates:
         self._environment.filters["number"] = number
         self._environment.filters["day"] = day
         self._environment.filters["clock"] = clock_time
+        self._environment.filters["json_code"] = json_code
 
     def render(self, template: str, values: dict[str, Any]) -> bytes:
         return self._environment.get_template(template).render(values).encode()

@@ -139,8 +139,8 @@ def _widget(
 ) -> Widget:
     stored = record.get(ask.name, declared.default_value())
     help_text = ask.help or declared.help
-    if isinstance(declared, RelationList):
-        chosen = set(stored) if typed is None else set(_several(ask, typed))
+    if _has_ticks(declared, ask):
+        chosen = set(_items(stored)) if typed is None else set(_several(ask, typed))
         choices = tuple(Choice(value, ask.choices[value], value in chosen) for value in ask.choices)
         return Widget(ask.name, ask.label, "several", "", help_text, error, choices=choices)
     if isinstance(declared, Secret):
@@ -197,15 +197,25 @@ def _kind(declared: Field) -> str:
 
 def _shown(declared: Field, stored: Any) -> str:
     if isinstance(declared, TextList):
-        items = msgspec.json.decode(stored) if isinstance(stored, msgspec.Raw) else stored
-        return ", ".join(items)
+        return ", ".join(_items(stored))
     return "" if stored is None else str(stored)
+
+
+def _has_ticks(declared: Field, ask: Ask) -> bool:
+    """The values of a list are ticked where the page names all of them."""
+    is_named = isinstance(declared, TextList) and bool(ask.choices)
+    return isinstance(declared, RelationList) or is_named
+
+
+def _items(stored: Any) -> list[str]:
+    items: list[str] = msgspec.json.decode(stored) if isinstance(stored, msgspec.Raw) else stored
+    return items
 
 
 def _is_sent(declared: Field, ask: Ask, form: Mapping[str, str]) -> bool:
     """A switch that is off and a list without a tick are not sent: a hidden field says that the
     form has them. An empty secret is the one that is set already."""
-    if isinstance(declared, Flag | RelationList | Links):
+    if isinstance(declared, Flag | Links) or _has_ticks(declared, ask):
         return f"has_{ask.name}" in form
     if isinstance(declared, Secret):
         return bool(form.get(ask.name, "").strip())
@@ -213,7 +223,7 @@ def _is_sent(declared: Field, ask: Ask, form: Mapping[str, str]) -> bool:
 
 
 def _given(declared: Field, ask: Ask, form: Mapping[str, str]) -> Any:
-    if isinstance(declared, RelationList):
+    if _has_ticks(declared, ask):
         return _several(ask, form)
     if isinstance(declared, Flag):
         return ask.name in form

@@ -52,6 +52,7 @@ _CONTENT = (
 )
 _READERS = (COMMENTS,)
 _SETTINGS = (
+    _Entry("Webhooks", "/admin/webhooks", "webhook", Access.ADMIN),
     _Entry("Settings", "/admin/settings", "settings", Access.ADMIN),
     _Entry("People", "/admin/staff", "users", Access.ADMIN),
     _Entry("Activity", "/admin/activity", "history", Access.ADMIN),

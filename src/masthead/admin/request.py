@@ -18,6 +18,7 @@ from masthead.comments.discussion import Discussions
 from masthead.config.keyring import KeyRing
 from masthead.config.settings import Settings
 from masthead.errors import NotFound
+from masthead.events.log import EventLog
 from masthead.identity.accounts import Accounts
 from masthead.identity.directory import Tenant, TenantDirectory
 from masthead.identity.sign_ins import Client
@@ -26,6 +27,7 @@ from masthead.ids import TenantId
 from masthead.jobs.queue_state import QueueState
 from masthead.limits.rate_limiter import RateLimiter
 from masthead.media.images import ImagePool
+from masthead.outbound.client import OutboundClient
 from masthead.password_reset.invitations import Invitations
 from masthead.password_reset.resets import PasswordResets
 from masthead.payments.reconcile import Reports
@@ -41,6 +43,8 @@ from masthead.web.forms import FormTokens
 from masthead.web.multipart import Upload
 from masthead.web.query_string import parse_query_string
 from masthead.web.request_context import RequestContext, request_context
+from masthead.webhooks.delivery_log import DeliveryLog
+from masthead.webhooks.retries import Retries
 
 Identify = Callable[[Scope], Awaitable[Caller]]
 
@@ -51,6 +55,16 @@ KEYS_COOKIE = "mh_keys"
 THEMES = ("light", "dark")
 
 _STAFF = frozenset({Kind.OWNER, Kind.EDITOR, Kind.AUTHOR, Kind.OPERATOR})
+
+
+@dataclass(frozen=True, slots=True)
+class Webhooks:
+    """What the pages of webhooks need."""
+
+    outbound: OutboundClient
+    log: DeliveryLog
+    retries: Retries
+    events: EventLog
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +89,7 @@ class AdminServices:
     error_log: ErrorLog
     objects: ObjectStore
     images: ImagePool
+    webhooks: Webhooks
 
 
 @dataclass

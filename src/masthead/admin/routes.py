@@ -34,6 +34,9 @@ from masthead.admin.pages.home import home
 from masthead.admin.pages.palette import palette
 from masthead.admin.pages.settings import keys, site
 from masthead.admin.pages.texts import TextFilters
+from masthead.admin.pages.webhooks import retry, subscription
+from masthead.admin.pages.webhooks.delivery import delivery_page
+from masthead.admin.pages.webhooks.overview import webhooks_page
 from masthead.admin.request import AdminRequest
 from masthead.errors import NotFound
 from masthead.password_reset.resets import ADMIN_PATH
@@ -94,8 +97,33 @@ def admin_routes(pages: AdminPages) -> list[Route]:
         Route(operate.ERRORS, at(get=operate.errors_page, who=operators)),
         Route(f"{operate.ERRORS}/{{id}}", at("id", get=operate.error_page, who=operators)),
         Route("/admin/components", at(get=components, who=operators)),
+        *_webhooks(pages),
         # Last, because the first route that matches is taken.
         Route("/admin/{rest:path}", at(get=_nothing, anywhere=True)),
+    ]
+
+
+def _webhooks(pages: AdminPages) -> list[Route]:
+    address, at = "/admin/webhooks", partial(pages.at, who=Who.OWNER)
+    return [
+        Route(address, at(get=webhooks_page)),
+        Route(f"{address}/new", at(get=subscription.new_form, post=subscription.new_webhook)),
+        Route(f"{address}/retry", at(post=retry.retry_some)),
+        Route(f"{address}/retries/{{id}}", at("id", get=retry.retry_page)),
+        Route(f"{address}/deliveries/{{id}}", at("id", get=delivery_page)),
+        Route(f"{address}/deliveries/{{id}}/retry", at("id", post=retry.retry_one)),
+        Route(
+            f"{address}/{{id}}",
+            at("id", get=subscription.webhook_page, post=subscription.save_webhook),
+        ),
+        Route(f"{address}/{{id}}/pause", at("id", post=subscription.pause)),
+        Route(f"{address}/{{id}}/turn-on", at("id", post=subscription.turn_on)),
+        Route(f"{address}/{{id}}/rotate", at("id", post=subscription.rotate)),
+        Route(f"{address}/{{id}}/test", at("id", post=subscription.test)),
+        Route(
+            f"{address}/{{id}}/delete",
+            at("id", get=subscription.delete_form, post=subscription.delete),
+        ),
     ]
 
 

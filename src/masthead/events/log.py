@@ -22,6 +22,9 @@ class LoggedEvent:
     created: str
     payload: str
     """JSON text."""
+    collection: str = ""
+    """Of the record that it is about; only `get` reads this and the next."""
+    record_id: str = ""
 
     @property
     def created_seconds(self) -> int:
@@ -35,6 +38,11 @@ class EventLog:
         mine = t.tenant_id == sa.bindparam("tenant")
         self._position = database.compile(
             sa.select(t.version, t.ordinal).where(mine, t.id == sa.bindparam("id"))
+        )
+        self._one = database.compile(
+            sa.select(t.id, t.name, t.created, t.payload, t.collection, t.record_id).where(
+                mine, t.id == sa.bindparam("id")
+            )
         )
         listing = sa.select(t.id, t.name, t.created, t.payload).where(mine).limit(MAX_ITEMS)
         newest = (t.version.desc(), t.ordinal.desc())
@@ -51,6 +59,10 @@ class EventLog:
         self._oldest_named = database.compile(listing.where(recent, named).order_by(*oldest))
         self._after = database.compile(listing.where(later).order_by(*oldest))
         self._after_named = database.compile(listing.where(later, named).order_by(*oldest))
+
+    async def get(self, tenant_id: TenantId, event_id: str) -> LoggedEvent | None:
+        rows = await self._fetch(tenant_id, self._one, {"tenant": tenant_id, "id": event_id})
+        return LoggedEvent(*rows[0]) if rows else None
 
     async def newest(
         self, tenant_id: TenantId, *, name: str | None = None, since: str | None = None

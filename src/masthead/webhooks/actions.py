@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -12,12 +13,15 @@ from masthead import clock
 from masthead.caller import Caller, system
 from masthead.errors import Invalid
 from masthead.events.names import TEST_PING
+from masthead.events.outbox import events
 from masthead.ids import TenantId, new_id
 from masthead.outbound.client import OutboundClient
 from masthead.records.collection import Event, Record
 from masthead.records.engine import Records
 from masthead.records.fields.base import FieldError
 from masthead.records.write.unit import Unit
+from masthead.storage.database import scope_of
+from masthead.webhooks.attempts import SendResult, attempt_row
 from masthead.webhooks.collection import (
     DELIVERED,
     DROPPED,
@@ -25,14 +29,31 @@ from masthead.webhooks.collection import (
     webhook_subscriptions,
 )
 from masthead.webhooks.queue import Delivery, QueueKey
-from masthead.webhooks.sending import SendResult, payload_text, send
+from masthead.webhooks.sending import send
 from masthead.webhooks.signing import new_secret
 from masthead.webhooks.tables import webhook_attempts
 
 MAX_PER_TENANT = 100
-ENABLED = {"disabled_at": "", "failure_count": 0}
+ENABLED = {"disabled_at": "", "failure_count": 0, "paused": False}
 """Set on a subscription that is enabled again. It gets events from now on: pending deliveries were
 dropped when it was disabled."""
+
+
+def paused(subscription: Record, now: datetime) -> Mapping[str, Any]:
+    """Set on a subscription that a person pauses. One that is disabled already stays as it is, with
+    the reason."""
+    if subscription["disabled_at"]:
+        return {}
+    return {"disabled_at": clock.to_text(now), "paused": True}
+
+
+@dataclass(frozen=True, slots=True)
+class Tested:
+    """The result of a test event, and the delivery that it is logged as."""
+
+    delivery_id: str
+    sent: SendResult
+    ended: datetime
 
 
 async def check_url(client: OutboundClient, given: Mapping[str, Any]) -> None:
@@ -61,7 +82,7 @@ async def fire_test(
     client: OutboundClient,
     subscription: Record,
     caller: Caller | None = None,
-) -> tuple[SendResult, datetime]:
+) -> Tested:
     """Sends a `test.ping` now. It is logged like any event, but never retried and never counted.
 
     The call is made between two transactions, not inside one. Without a `caller` the service itself
@@ -94,20 +115,30 @@ async def fire_test(
         written.id,
         TEST_PING,
         written.created,
-        payload_text(payload),
+        await _stored_payload(records, tenant_id, written.id),
         attempts=0,
     )
     secret = records.reveal(webhook_subscriptions, subscription, "secret")
     sent = await send(client, delivery, subscription["url"], secret, records.clock())
     ended = records.clock()
     await _log_test(records, delivery, sent, ended)
-    return sent, ended
+    return Tested(delivery.id, sent, ended)
+
+
+async def _stored_payload(records: Records, tenant_id: TenantId, event_id: str) -> str:
+    """As stored, because the log shows these bytes and they are the signed ones."""
+    e = events.c
+    query = sa.select(e.payload).where(e.tenant_id == tenant_id, e.id == event_id)
+    statement = records.database.compile(query)
+    [(payload,)] = await records.database.fetch(scope_of(tenant_id), statement, statement.bind({}))
+    return str(payload)
 
 
 async def _log_test(
     records: Records, delivery: Delivery, sent: SendResult, ended: datetime
 ) -> None:
-    async with records.unit(system(delivery.queue_key.tenant_id)) as unit:
+    tenant_id = delivery.queue_key.tenant_id
+    async with records.unit(system(tenant_id)) as unit:
         await unit.update(
             webhook_deliveries,
             delivery.id,
@@ -122,15 +153,5 @@ async def _log_test(
         )
         await unit.execute(
             records.database.compile(sa.insert(webhook_attempts)),
-            {
-                "tenant_id": delivery.queue_key.tenant_id,
-                "id": new_id(),
-                "delivery_id": delivery.id,
-                "number": 1,
-                "status": sent.status,
-                "duration_ms": sent.duration_ms,
-                "error": sent.error,
-                "answer": sent.answer,
-                "created": clock.to_text(ended),
-            },
+            attempt_row(tenant_id, new_id(), delivery.id, 1, sent, ended),
         )

@@ -15,7 +15,7 @@ from masthead.records.fields.base import Access, Field, refuse
 from masthead.records.fields.documents import TextList
 from masthead.records.fields.secrets import Secret
 from masthead.records.fields.text import Text, Url
-from masthead.records.fields.values import Date, Number, Select
+from masthead.records.fields.values import Date, Flag, Number, Select
 
 PENDING, DELIVERED, DEAD, DROPPED = "pending", "delivered", "dead", "dropped"
 DELIVERIES_DELIVERED, DELIVERIES_DIED = "deliveries.delivered", "deliveries.died"
@@ -48,11 +48,22 @@ webhook_subscriptions = Collection(
         ReceiverUrl(name="url", required=True),
         TextList(name="events", required=True, values=EVENT_NAMES),
         Secret(name="secret", write=Access.ENGINE, max=500),
-        # The delivery worker writes the next three directly, not through the engine: they do not
+        # The delivery worker writes the next four directly, not through the engine: they do not
         # change the tenant's content and must not invalidate its caches.
         Number(name="failure_count", write=Access.ENGINE),
         Date(name="last_delivery_at", write=Access.ENGINE),
+        Number(
+            name="last_status",
+            nullable=True,
+            write=Access.ENGINE,
+            help="The status of the last answer; null without one.",
+        ),
         Date(name="disabled_at", write=Access.ENGINE),
+        Flag(
+            name="paused",
+            write=Access.ENGINE,
+            help="Whether a person has disabled it; else failures did.",
+        ),
     ),
     audited="name",
     help="Which events are sent where.",
@@ -89,8 +100,11 @@ webhook_deliveries = Collection(
             ("webhook_id", "next_attempt_at", "id", "event_id", "attempts"),
             skip_empty="next_attempt_at",
         ),
+        # Lists, newest first, by each of their filters.
         Index(("webhook_id", "created", "id")),
+        Index(("webhook_id", "state", "created", "id")),
         Index(("state", "created", "id")),
+        Index(("event", "created", "id")),
         Index(("event_id",)),
     ),
 )

@@ -16,11 +16,12 @@ from masthead.config.values import RetryPolicy
 from masthead.errors import Unavailable
 from masthead.outbound.client import OutboundClient
 from masthead.records.write.unit import ENCRYPTION_PURPOSE, secret_context
+from masthead.webhooks.attempts import SendResult
 from masthead.webhooks.collection import DEAD, DELIVERED, PENDING, webhook_subscriptions
 from masthead.webhooks.hosts import ClaimedDelivery, Host, Hosts, Target, host_of
 from masthead.webhooks.queue import Delivery, DeliveryQueue, QueueKey, Result, Subscription
 from masthead.webhooks.schedule import next_attempt
-from masthead.webhooks.sending import ATTEMPT_SECONDS, SendResult, send
+from masthead.webhooks.sending import ATTEMPT_SECONDS, send
 
 MAX_CALLS = 512
 MAX_CALLS_TO_UNRESPONSIVE = MAX_CALLS // 2
@@ -284,10 +285,7 @@ class DeliveryWorker:
             ids.new_log_id(),
             delivery,
             number,
-            sent.status,
-            sent.duration_ms,
-            sent.error,
-            sent.answer,
+            sent,
             now,
             state,
             again,

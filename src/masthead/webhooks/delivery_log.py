@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -18,6 +18,14 @@ from masthead.webhooks.collection import DEAD, webhook_deliveries, webhook_subsc
 from masthead.webhooks.statements import QueueStatements
 
 RETRY_BATCH = 500
+MAX_SCANNED = 5_000
+"""Rows that a page or a count reads at most. No index has an event together with a state or a
+subscription, so their deliveries are searched in steps of this size."""
+MAX_COUNTED = 1_000
+"""A page does not wait for the number of more dead deliveries."""
+
+Cursor = tuple[str, str]
+"""The `created` and the `id` of a delivery."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +59,21 @@ class LoggedDelivery:
 
 
 @dataclass(frozen=True, slots=True)
+class LogPage:
+    items: list[LoggedDelivery]
+    has_more: bool
+    scanned_to: Cursor | None = None
+    """Where the search has ended before the page was full; more may match after it."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeadCount:
+    total: int
+    is_exact: bool
+    """False where only so many were counted."""
+
+
+@dataclass(frozen=True, slots=True)
 class LoggedAttempt:
     number: int
     status: int
@@ -60,12 +83,20 @@ class LoggedAttempt:
     answer: str
     """Its first 2 KB; for the tenant's owner only."""
     created: str
+    url: str
+    """Empty, as the signatures, for attempts of versions that did not store it."""
+    signed_at: int
+    signature: str
+    standard_signature: str
 
 
 # Defined here, because `list` is a method inside the class.
 _Deliveries = list[LoggedDelivery]
 _Attempts = list[LoggedAttempt]
+_LastAttempts = dict[str, LoggedAttempt]
 _Rows = list[Row]
+_Found = list[tuple[str, str, str]]
+"""The id, the subscription and the time of each delivery."""
 _Conditions = list[sa.ColumnElement[bool]]
 
 
@@ -84,16 +115,68 @@ class DeliveryLog:
         filter_: DeliveryFilter = ALL,
         *,
         limit: int = 100,
-        after: tuple[str, str] | None = None,
+        after: Cursor | None = None,
     ) -> _Deliveries:
-        """Newest first; `after` is the `created` and `id` of the last one of the page before."""
-        d = self._deliveries.c
-        columns = [d[name] for name in LoggedDelivery.__slots__]
-        query = sa.select(*columns).where(*self._conditions(tenant_id, filter_))
-        if after:
-            query = query.where(sa.tuple_(d.created, d.id) < sa.tuple_(*after))
-        query = query.order_by(d.created.desc(), d.id.desc()).limit(limit)
+        """Newest first, however many have to be read; `after` is the last one of the page
+        before."""
+        query = self._newest_first(tenant_id, filter_, after).limit(limit)
         return [LoggedDelivery(*row) for row in await self._fetch(query)]
+
+    async def get(self, tenant_id: TenantId, delivery_id: str) -> LoggedDelivery | None:
+        found = await self.list(tenant_id, DeliveryFilter(ids=[delivery_id]), limit=1)
+        return found[0] if found else None
+
+    async def page(
+        self, tenant_id: TenantId, filter_: DeliveryFilter, limit: int, after: Cursor | None
+    ) -> LogPage:
+        """Newest first, in a time that does not depend on the number of deliveries."""
+        if not _is_scanned(filter_):
+            query = self._newest_first(tenant_id, filter_, after).limit(_literal(limit + 1))
+            return _log_page(await self._fetch(query), limit)
+        scan = self._newest_first(tenant_id, replace(filter_, event=""), after)
+        scanned = scan.limit(_literal(MAX_SCANNED)).subquery()
+        matching = sa.select(scanned).where(scanned.c.event == filter_.event)
+        newest = matching.order_by(scanned.c.created.desc(), scanned.c.id.desc())
+        page = _log_page(await self._fetch(newest.limit(_literal(limit + 1))), limit)
+        if page.has_more:
+            return page
+        d = self._deliveries.c
+        last = scan.with_only_columns(d.created, d.id).offset(_literal(MAX_SCANNED - 1))
+        end = await self._fetch(last.limit(_literal(2)))
+        has_rest = len(end) == 2
+        return replace(page, scanned_to=(end[0][0], end[0][1]) if has_rest else None)
+
+    async def page_before(
+        self, tenant_id: TenantId, filter_: DeliveryFilter, limit: int, before: Cursor
+    ) -> LogPage:
+        """The newer page. Not for an event together with a state or a subscription."""
+        d = self._deliveries.c
+        query = (
+            self._all(tenant_id, filter_)
+            .where(sa.tuple_(d.created, d.id) > sa.tuple_(*before))
+            .order_by(d.created, d.id)
+        )
+        page = _log_page(await self._fetch(query.limit(_literal(limit + 1))), limit)
+        return replace(page, items=page.items[::-1])
+
+    async def count_dead(self, tenant_id: TenantId, filter_: DeliveryFilter) -> DeadCount:
+        d = self._deliveries.c
+        conditions = self._conditions(tenant_id, replace(filter_, state=DEAD, event=""))
+        most = MAX_SCANNED if filter_.event else MAX_COUNTED
+        dead = sa.select(d.event).where(*conditions).limit(_literal(most)).subquery()
+        is_wanted = dead.c.event == filter_.event if filter_.event else sa.true()
+        matching = sa.func.count(sa.case((is_wanted, sa.literal_column("1"))))
+        [(counted, total)] = await self._fetch(
+            sa.select(sa.func.count(), matching).select_from(dead)
+        )
+        return DeadCount(total, counted < most)
+
+    async def last_attempts(self, tenant_id: TenantId, ids: Sequence[str]) -> _LastAttempts:
+        """By delivery; those without an attempt are left out."""
+        sql = self._sql.attempts_of
+        values = {"tenant": tenant_id, "deliveries": self._database.list_value(ids)}
+        rows = await self._database.fetch(EVERY_TENANT, sql, sql.bind(values))
+        return {delivery_id: LoggedAttempt(*row) for delivery_id, *row in rows}
 
     async def attempts(self, tenant_id: TenantId, delivery_id: str) -> _Attempts:
         sql = self._sql.attempts
@@ -112,36 +195,75 @@ class DeliveryLog:
         """Makes dead deliveries pending again; returns how many. Deliveries of deleted or disabled
         subscriptions and test events stay dead."""
         retried = 0
-        while found := await self._dead(tenant_id, filter_, batch):
+        async for found in self.dead(tenant_id, filter_, now, batch):
             async with self._database.transaction(EVERY_TENANT) as tx:
-                requeued = await self._requeue(tx, tenant_id, found, clock.to_text(now))
-            retried += requeued
-            if not requeued or len(found) < batch:
-                break
+                retried += await self.requeue(tx, tenant_id, found, now, now)
         return retried
 
-    async def _dead(self, tenant_id: TenantId, filter_: DeliveryFilter, limit: int) -> _Rows:
+    async def dead(
+        self, tenant_id: TenantId, filter_: DeliveryFilter, until: datetime, batch: int
+    ) -> AsyncIterator[_Found]:
+        """Dead deliveries that can be retried and have been dead since `until`, in batches, oldest
+        first."""
+        after: Cursor | None = None
+        found: _Found = [("",) * 3]
+        while found:
+            query = self._dead(tenant_id, filter_, until, after)
+            rows = await self._fetch(query.limit(_literal(batch)))
+            found = [(row[0], row[1], row[2]) for row in rows]
+            if found:
+                after = (found[-1][2], found[-1][0])
+                yield found
+
+    async def count_retried(
+        self, tenant_id: TenantId, filter_: DeliveryFilter, until: datetime
+    ) -> int:
+        """Reads all of them, so it is not for a request."""
+        found = self._dead(tenant_id, filter_, until, None).order_by(None).subquery()
+        [(total,)] = await self._fetch(sa.select(sa.func.count()).select_from(found))
+        return int(total)
+
+    def _dead(
+        self, tenant_id: TenantId, filter_: DeliveryFilter, until: datetime, after: Cursor | None
+    ) -> sa.Select[Any]:
         d, s = self._deliveries.c, self._subscriptions.c
         query = (
-            sa.select(d.id, d.webhook_id)
+            sa.select(d.id, d.webhook_id, d.created)
             .join(self._subscriptions, sa.and_(s.tenant_id == d.tenant_id, s.id == d.webhook_id))
             .where(*self._conditions(tenant_id, filter_), d.state == DEAD)
-            .where(s.disabled_at == "", d.event != TEST_PING)
+            .where(s.disabled_at == "", d.event != TEST_PING, d.updated <= clock.to_text(until))
             .order_by(d.created, d.id)
-            .limit(limit)
         )
-        return await self._fetch(query)
+        return query.where(sa.tuple_(d.created, d.id) > sa.tuple_(*after)) if after else query
 
-    async def _requeue(
-        self, tx: Transaction, tenant_id: TenantId, found: _Rows, moment: str
+    async def requeue(
+        self,
+        tx: Transaction,
+        tenant_id: TenantId,
+        found: _Found,
+        until: datetime,
+        now: datetime,
     ) -> int:
-        sql = self._sql
-        for webhook_id in sorted({row[1] for row in found}):
+        """Only those that have been dead since `until`: another retry may have sent them since they
+        were found."""
+        sql, moment = self._sql, clock.to_text(now)
+        for webhook_id in sorted({webhook_id for _, webhook_id, _ in found}):
             key = {"tenant_id": tenant_id, "webhook_id": webhook_id, "due_at": moment}
             await tx.execute(sql.open_queue, sql.open_queue.bind(key))
-        ids = self._database.list_value([row[0] for row in found])
-        values = {"tenant": tenant_id, "ids": ids, "now": moment}
+        ids = self._database.list_value([delivery_id for delivery_id, *_ in found])
+        values = {"tenant": tenant_id, "ids": ids, "until": clock.to_text(until), "now": moment}
         return await tx.execute(sql.requeue, sql.requeue.bind(values))
+
+    def _all(self, tenant_id: TenantId, filter_: DeliveryFilter) -> sa.Select[Any]:
+        columns = [self._deliveries.c[name] for name in LoggedDelivery.__slots__]
+        return sa.select(*columns).where(*self._conditions(tenant_id, filter_))
+
+    def _newest_first(
+        self, tenant_id: TenantId, filter_: DeliveryFilter, after: Cursor | None
+    ) -> sa.Select[Any]:
+        d = self._deliveries.c
+        query = self._all(tenant_id, filter_).order_by(d.created.desc(), d.id.desc())
+        return query.where(sa.tuple_(d.created, d.id) < sa.tuple_(*after)) if after else query
 
     def _conditions(self, tenant_id: TenantId, filter_: DeliveryFilter) -> _Conditions:
         d = self._deliveries.c
@@ -164,6 +286,19 @@ class DeliveryLog:
     def _ids(self, ids: Sequence[str]) -> Any:
         return sa.literal(self._database.list_value(ids), type_=sa.types.NullType())
 
-    async def _fetch(self, query: sa.Select[Any]) -> _Rows:
+    async def _fetch(self, query: sa.Select[*tuple[Any, ...]]) -> _Rows:
         statement = self._database.compile(query)
         return await self._database.fetch(EVERY_TENANT, statement, statement.bind({}), slow=True)
+
+
+def _is_scanned(filter_: DeliveryFilter) -> bool:
+    return bool(filter_.event and (filter_.state or filter_.webhook_id))
+
+
+def _log_page(rows: Sequence[Row], limit: int) -> LogPage:
+    return LogPage([LoggedDelivery(*row) for row in rows[:limit]], len(rows) > limit)
+
+
+def _literal(count: int) -> sa.ColumnElement[int]:
+    # For a parameter PostgreSQL would plan to read a tenth of the table.
+    return sa.literal_column(str(count))

@@ -44,7 +44,7 @@ def webhook_disabled(site: Site, subscription: Record, to: str) -> Mail:
             "webhook_name": subscription["name"],
             # Only the host: the URL may hold a key, and a mail scanner would open it.
             "receiver": urlsplit(subscription["url"]).hostname,
-            "webhook_id": subscription["id"],
+            "webhook_url": f"{site.url}/admin/webhooks/{subscription['id']}",
             "failures": subscription["failure_count"],
         },
     )

@@ -21,6 +21,7 @@ from masthead.jobs.tables import new_job
 from masthead.records.collection import Tally
 from masthead.records.derived.daily_counts import DailyCounts, day_of
 from masthead.storage.database import EVERY_TENANT, Database, Transaction
+from masthead.webhooks.attempts import SendResult, attempt_row
 from masthead.webhooks.collection import (
     DEAD,
     DELIVERED,
@@ -72,10 +73,7 @@ class Result:
     attempt_id: str
     delivery: Delivery
     number: int
-    status: int
-    duration_ms: int
-    error: str
-    answer: str
+    sent: SendResult
     at: datetime
     state: str
     next_attempt_at: datetime | None
@@ -339,6 +337,7 @@ class DeliveryQueue:
             **_key(key),
             "failures": outcome.failures,
             "now": clock.to_text(outcome.at),
+            "status": outcome.status or None,
             "threshold": disable_after,
         }
         count = sql.reset_count if outcome.has_success else sql.add_to_count
@@ -370,10 +369,11 @@ class _Claim:
 @dataclass(slots=True)
 class _Outcome:
     """The effect of ordered results on the subscription: `failure_count` is the number of
-    consecutive exhausted deliveries, reset by any success; `last_delivery_at` is the time of the
-    last attempt, successful or not."""
+    consecutive exhausted deliveries, reset by any success; `last_delivery_at` and `last_status` are
+    those of the last attempt, successful or not."""
 
     at: datetime
+    status: int = 0
     failures: int = 0
     has_success: bool = False
 
@@ -382,7 +382,7 @@ def _outcomes(results: Iterable[Result]) -> dict[QueueKey, _Outcome]:
     outcomes: dict[QueueKey, _Outcome] = {}
     for result in results:
         outcome = outcomes.setdefault(result.delivery.queue_key, _Outcome(result.at))
-        outcome.at = result.at
+        outcome.at, outcome.status = result.at, result.sent.status
         if result.state == DELIVERED:
             outcome.has_success, outcome.failures = True, 0
         elif result.state == DEAD:
@@ -395,8 +395,10 @@ def _tallies(results: Iterable[Result]) -> Iterator[tuple[str, Tally]]:
     metrics = {DELIVERED: DELIVERIES_DELIVERED, DEAD: DELIVERIES_DIED}
     for result in results:
         if result.state in metrics:
+            key = result.delivery.queue_key
             tally = Tally(metrics[result.state], day_of(result.at))
-            yield result.delivery.queue_key.tenant_id, tally
+            yield key.tenant_id, tally
+            yield key.tenant_id, tally._replace(subject=key.webhook_id)
 
 
 def _next_due(results: Iterable[Result]) -> dict[QueueKey, str]:
@@ -417,17 +419,15 @@ def _notice(key: QueueKey, now: str) -> dict[str, Any]:
 
 
 def _attempt(result: Result) -> dict[str, Any]:
-    return {
-        "tenant_id": result.delivery.queue_key.tenant_id,
-        "id": result.attempt_id,
-        "delivery_id": result.delivery.id,
-        "number": result.number,
-        "status": result.status,
-        "duration_ms": result.duration_ms,
-        "error": result.error,
-        "answer": result.answer,
-        "created": clock.to_text(result.at),
-    }
+    delivery = result.delivery
+    return attempt_row(
+        delivery.queue_key.tenant_id,
+        result.attempt_id,
+        delivery.id,
+        result.number,
+        result.sent,
+        result.at,
+    )
 
 
 def _end(result: Result) -> dict[str, Any]:
@@ -437,7 +437,7 @@ def _end(result: Result) -> dict[str, Any]:
         "id_": result.delivery.id,
         "new_state": result.state,
         "number": result.number,
-        "status": result.status or None,
+        "status": result.sent.status or None,
         "again": clock.to_text(again) if again else "",
         "now": clock.to_text(result.at),
     }

@@ -9,6 +9,7 @@ import base64
 import hashlib
 import hmac
 import secrets
+from dataclasses import dataclass
 from datetime import datetime
 
 TOLERANCE_SECONDS = 300
@@ -21,19 +22,35 @@ def new_secret() -> str:
     return secrets.token_hex(32)
 
 
-def signed_headers(
-    secret: str, *, event: str, delivery_id: str, timestamp: int, body: bytes
-) -> dict[str, str]:
+@dataclass(frozen=True, slots=True)
+class Signed:
+    """When an attempt was signed, and how in both schemes."""
+
+    timestamp: int
+    signature: str
+    standard_signature: str
+
+
+def sign_attempt(secret: str, delivery_id: str, timestamp: int, body: bytes) -> Signed:
+    return Signed(
+        timestamp,
+        sign(secret, timestamp, body),
+        sign_standard(secret, delivery_id, timestamp, body),
+    )
+
+
+def signed_headers(signed: Signed, *, event: str, delivery_id: str) -> dict[str, str]:
     """All headers of one attempt but the client's own. The id is the same for all attempts."""
+    timestamp = str(signed.timestamp)
     return {
         "Content-Type": "application/json",
         "X-Service-Event": event,
         "X-Service-Delivery": delivery_id,
-        "X-Service-Timestamp": str(timestamp),
-        "X-Service-Signature": sign(secret, timestamp, body),
+        "X-Service-Timestamp": timestamp,
+        "X-Service-Signature": signed.signature,
         "webhook-id": delivery_id,
-        "webhook-timestamp": str(timestamp),
-        "webhook-signature": sign_standard(secret, delivery_id, timestamp, body),
+        "webhook-timestamp": timestamp,
+        "webhook-signature": signed.standard_signature,
     }
 
 

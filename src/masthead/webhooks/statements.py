@@ -176,13 +176,14 @@ class QueueStatements:
         s = self._subscriptions.c
         this = (s.tenant_id == _tenant, s.id == _webhook)
         change = sa.update(self._subscriptions).where(*this)
+        last = {"last_delivery_at": _now, "last_status": sa.bindparam("status")}
         self.reset_count = self._compile(
-            change.values(failure_count=sa.bindparam("failures"), last_delivery_at=_now)
+            change.values(failure_count=sa.bindparam("failures"), **last)
         )
         self.add_to_count = self._compile(
             change.values(
                 failure_count=s.failure_count + sa.bindparam("failures", type_=sa.BigInteger()),
-                last_delivery_at=_now,
+                **last,
             )
         )
         self.enqueue = self._compile(sa.insert(jobs))
@@ -190,7 +191,7 @@ class QueueStatements:
             change.where(
                 s.disabled_at == "",
                 s.failure_count >= sa.bindparam("threshold", type_=sa.BigInteger()),
-            ).values(disabled_at=_now)
+            ).values(disabled_at=_now, paused=sa.false())
         )
 
     def _log(self) -> None:
@@ -201,11 +202,24 @@ class QueueStatements:
                 d.tenant_id == _tenant,
                 dialects.any_of(d.id, sa.bindparam("ids")),
                 d.state == DEAD,
+                d.updated <= sa.bindparam("until"),
             )
             .values(state=PENDING, attempts=0, next_attempt_at=_now, updated=_now)
         )
+        columns = (
+            *(a.number, a.status, a.duration_ms, a.error, a.answer, a.created),
+            *(a.url, a.signed_at, a.signature, a.standard_signature),
+        )
+        order = (a.created, a.number)
         self.attempts = self._compile(
-            sa.select(a.number, a.status, a.duration_ms, a.error, a.answer, a.created)
+            sa.select(*columns)
             .where(a.tenant_id == _tenant, a.delivery_id == sa.bindparam("delivery"))
-            .order_by(a.created, a.number)
+            .order_by(*order)
+        )
+        self.attempts_of = self._compile(
+            sa.select(a.delivery_id, *columns)
+            .where(
+                a.tenant_id == _tenant, dialects.any_of(a.delivery_id, sa.bindparam("deliveries"))
+            )
+            .order_by(*order)
         )

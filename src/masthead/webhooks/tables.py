@@ -45,8 +45,34 @@ webhook_attempts = Table(
     Column("error", dialects.Text(), nullable=False, server_default=text("''")),
     # The first 2 KB of the answer, shown to the owner only.
     Column("answer", dialects.Text(), nullable=False, server_default=text("''")),
+    # The request as it was sent: a subscription's URL and secret may change afterwards. Empty for
+    # attempts of versions that did not store it.
+    Column("url", dialects.Text(), nullable=False, server_default=text("''")),
+    Column("signed_at", dialects.Integer(), nullable=False, server_default=text("0")),
+    Column("signature", dialects.Text(), nullable=False, server_default=text("''")),
+    Column("standard_signature", dialects.Text(), nullable=False, server_default=text("''")),
     Column("created", dialects.Text(), nullable=False),
     PrimaryKeyConstraint("tenant_id", "id"),
     Index("ix_webhook_attempts__tenant_id_delivery_id", "tenant_id", "delivery_id", "number"),
     Index("ix_webhook_attempts__created", "created"),
+)
+
+# Retries of all dead deliveries that match a filter, done by a job.
+webhook_retries = Table(
+    "webhook_retries",
+    metadata,
+    Column("tenant_id", dialects.Text(), nullable=False),
+    Column("id", dialects.Text(), nullable=False),
+    Column("webhook_id", dialects.Text(), nullable=False),
+    Column("event", dialects.Text(), nullable=False),
+    Column("since", dialects.Text(), nullable=False),
+    # -1 until the job has counted them.
+    Column("total", dialects.Integer(), nullable=False),
+    Column("retried", dialects.Integer(), nullable=False),
+    Column("created", dialects.Text(), nullable=False),
+    # Empty while it runs.
+    Column("finished", dialects.Text(), nullable=False),
+    PrimaryKeyConstraint("tenant_id", "id"),
+    Index("ix_webhook_retries__tenant_id_created", "tenant_id", "created"),
+    Index("ix_webhook_retries__created", "created"),
 )

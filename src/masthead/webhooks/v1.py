@@ -23,6 +23,7 @@ from masthead.webhooks.actions import (
     MAX_PER_TENANT,
     check_url,
     fire_test,
+    paused,
     subscribe,
 )
 from masthead.webhooks.collection import webhook_subscriptions
@@ -110,8 +111,8 @@ async def update_subscription(call: Call) -> Record:
     values = dict(call.body)
     disabled = values.pop("disabled", None)
     stamped: Mapping[str, Any] | None = ENABLED if disabled is False else None
-    if disabled and not (await call.get(webhook_subscriptions))["disabled_at"]:
-        stamped = {"disabled_at": clock.to_text(call.records.clock())}
+    if disabled:
+        stamped = paused(await call.get(webhook_subscriptions), call.records.clock())
     return await call.update(webhook_subscriptions, values, stamped=stamped)
 
 
@@ -127,9 +128,8 @@ async def rotate_secret(call: Call) -> dict[str, str]:
 
 async def fire_test_event(call: Call) -> dict[str, Any]:
     subscription = await call.get(webhook_subscriptions)
-    sent, delivered_at = await fire_test(
-        call.records, call.services.outbound, subscription, call.caller
-    )
+    tested = await fire_test(call.records, call.services.outbound, subscription, call.caller)
+    sent = tested.sent
     return {
         "webhook_id": subscription["id"],
         "event": "test.ping",
@@ -137,7 +137,7 @@ async def fire_test_event(call: Call) -> dict[str, Any]:
         "status_code": sent.status,
         "duration_ms": sent.duration_ms,
         "error": sent.error or None,
-        "delivered_at": clock.to_text(delivered_at),
+        "delivered_at": clock.to_text(tested.ended),
     }
 
 

@@ -60,7 +60,7 @@ function move(step) {
 }
 
 function select() {
-  current()?.querySelector("input[type=checkbox]").click();
+  current()?.querySelector("input[type=checkbox]")?.click();
 }
 
 // The button or link of this key: for what is selected, otherwise for the current row.

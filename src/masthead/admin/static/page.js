@@ -59,7 +59,8 @@ customElements.define("mh-toast", class extends HTMLElement {
 customElements.define("mh-copy", class extends HTMLElement {
   connectedCallback() {
     this.hidden = false;
-    const said = this.querySelector("[role=status]");
+    // No role of its own: a status would not be part of the button's name.
+    const said = this.querySelector("[aria-live]");
     this.querySelector("button").addEventListener("click", async () => {
       const text = this.dataset.text ?? this.parentElement.querySelector("pre, [data-copied]").textContent;
       await navigator.clipboard.writeText(text);

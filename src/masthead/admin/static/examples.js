@@ -1,0 +1,8 @@
+// The example of an event opens when its box is ticked.
+document.addEventListener("change", (event) => {
+  const example = document.getElementById(event.target.dataset.example ?? "");
+  // On a narrow page the examples are below the form, where they would open unseen.
+  if (!example || !matchMedia("(min-width: 64.01rem)").matches) return;
+  example.open = true;
+  example.scrollIntoView({ block: "nearest" });
+});
