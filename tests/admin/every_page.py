@@ -7,17 +7,15 @@ them. Tests open every sample in a browser, `make screenshots` takes a picture o
 
 from __future__ import annotations
 
-import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import sqlalchemy as sa
-from playwright.async_api import Page
-from tests.databases import fresh_url
-from tests.served import serving
-from tests.world import Account, RunningClock, TenantWorld, World, open_world, records_of
+from playwright.async_api import Page, ViewportSize, expect
+from tests.admin.served import Browser, world_at_its_address
+from tests.world import Account, TenantWorld, World, records_of
 
 from masthead import clock, ids
 from masthead.caller import system
@@ -156,7 +154,6 @@ SAMPLES = (
     Sample("comment", "/admin/comments/{comments}"),
     Sample("comment-refused", "/admin/comments/{comments}", act=answer_with_a_link),
     Sample("comment-delete", "/admin/comments", act=fill(press="Delete")),
-    Sample("activity", "/admin/activity"),
     Sample("activity-nothing-found", "/admin/activity?subject=redirects"),
     Sample("components", "/admin/components", who="operator"),
     Sample("forgot", "/admin/forgot", who="guest"),
@@ -187,7 +184,6 @@ SAMPLES = (
     Sample("media-item-delete", "/admin/media/{media}/delete"),
     Sample("more", "/admin/more"),
     Sample("not-found", "/admin/no-such-page", status=404),
-    Sample("activity-everywhere", "/admin/operator/activity", who="operator"),
     Sample("errors", "/admin/operator/errors", who="operator"),
     Sample("errors-nothing-found", "/admin/operator/errors?id=nosuchrequest00", who="operator"),
     Sample("error", "/admin/operator/errors/{error}", who="operator"),
@@ -310,20 +306,45 @@ class EveryPage:
         return self.accounts["empty" if sample.site == "empty" else sample.who]
 
 
+@dataclass
+class Windows:
+    """One page for each account and site, so that a sample costs no window of its own."""
+
+    pages: EveryPage
+    browser: Browser
+    open: dict[tuple[str, str], Page] = field(default_factory=dict)
+    size: ViewportSize = field(default_factory=lambda: {"width": 1280, "height": 800})
+
+    async def at(self, sample: Sample) -> Page:
+        """The page that shows the sample."""
+        key = (sample.who, sample.site)
+        if key not in self.open:
+            self.open[key] = await self._opened(sample)
+        page = self.open[key]
+        await page.set_viewport_size(self.size)
+        answer = await page.goto(self.pages.url(sample))
+        assert answer is not None
+        assert answer.status == sample.status
+        await expect(page.locator("mh-editor:not([data-ready])")).to_have_count(0)
+        if sample.act:
+            await sample.act(page)
+        return page
+
+    async def _opened(self, sample: Sample) -> Page:
+        # Without motion, a colour is what it is as soon as the theme changes.
+        context = await self.browser.new_context(reduced_motion="reduce")
+        context.set_default_timeout(20_000)
+        account = self.pages.account(sample)
+        if account:
+            origin = self.pages.origins[sample.site]
+            await context.add_cookies([{"name": "pb_auth", "value": account.token, "url": origin}])
+        return await context.new_page()
+
+
 @asynccontextmanager
 async def every_page(folder: Path) -> AsyncIterator[EveryPage]:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port = listener.getsockname()[1]
-        world = await open_world(
-            fresh_url("sqlite", folder),
-            folder,
-            RunningClock(),
-            MASTHEAD_BASE_URL=f"http://localhost:{port}",
-        )
-        async with serving(world.http, listener=listener):
-            yield await _filled(world, port)
-        await world.parts.close()
+    async with world_at_its_address(folder) as (world, port):
+        yield await _filled(world, port)
 
 
 async def _filled(world: World, port: int) -> EveryPage:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import socket
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from playwright.async_api import Browser as PlaywrightBrowser
 from playwright.async_api import BrowserContext, ConsoleMessage, WebError, async_playwright
+from tests.databases import fresh_url
 from tests.reader.test_browser import CHROMIUM
 from tests.served import serving
-from tests.world import World
+from tests.world import RunningClock, World, open_world
 
 REFUSED: list[str] = []
 """What the policy has refused and which scripts have failed, in any page of any browser that is
@@ -47,6 +50,24 @@ async def chromium() -> AsyncIterator[Browser]:
         browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield Browser(browser)
         await browser.close()
+
+
+@contextlib.asynccontextmanager
+async def world_at_its_address(folder: Path, **environ: str) -> AsyncIterator[tuple[World, int]]:
+    """A service that knows its port, so that links in its mails and pages lead to it."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port = listener.getsockname()[1]
+        world = await open_world(
+            fresh_url("sqlite", folder),
+            folder,
+            RunningClock(),
+            MASTHEAD_BASE_URL=f"http://localhost:{port}",
+            **environ,
+        )
+        async with serving(world.http, listener=listener):
+            yield world, port
+        await world.parts.close()
 
 
 @contextlib.asynccontextmanager

@@ -9,18 +9,16 @@ import asyncio
 import json
 import re
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
 import httpx
 import pytest
 from lxml import html
-from playwright.async_api import Page, expect
 from starlette.routing import Match, Route
-from tests.admin.every_page import SAMPLES, EveryPage, Sample, every_page
-from tests.admin.looks import WIDE, accessibility, reached_by_tab, sideways, skip_link
-from tests.admin.served import Browser, chromium
+from tests.admin.every_page import SAMPLES, EveryPage, Sample, Windows, every_page
+from tests.admin.looks import accessibility, reached_by_tab, sideways, skip_link
+from tests.admin.served import chromium
 from tests.clients.node import HERE as CLIENTS
 from tests.clients.node import NODE
 from tests.reader.test_browser import CHROMIUM
@@ -45,41 +43,6 @@ PAGES = [each for each in SAMPLES if each.is_page]
 async def pages(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[EveryPage]:
     async with every_page(tmp_path_factory.mktemp("every_page")) as found:
         yield found
-
-
-@dataclass
-class Windows:
-    """One page for each account and site, so that a sample costs no window of its own."""
-
-    pages: EveryPage
-    browser: Browser
-    open: dict[tuple[str, str], Page] = field(default_factory=dict)
-
-    async def at(self, sample: Sample) -> Page:
-        """The page that shows the sample."""
-        key = (sample.who, sample.site)
-        if key not in self.open:
-            self.open[key] = await self._opened(sample)
-        page = self.open[key]
-        answer = await page.goto(self.pages.url(sample))
-        assert answer is not None
-        assert answer.status == sample.status
-        await expect(page.locator("mh-editor:not([data-ready])")).to_have_count(0)
-        if sample.act:
-            await sample.act(page)
-        return page
-
-    async def _opened(self, sample: Sample) -> Page:
-        # Without motion, a colour is what it is as soon as the theme changes.
-        context = await self.browser.new_context(
-            viewport={"width": WIDE, "height": 800}, reduced_motion="reduce"
-        )
-        context.set_default_timeout(20_000)
-        account = self.pages.account(sample)
-        if account:
-            origin = self.pages.origins[sample.site]
-            await context.add_cookies([{"name": "pb_auth", "value": account.token, "url": origin}])
-        return await context.new_page()
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,9 @@ import re
 import socket
 import subprocess
 from pathlib import Path
+from urllib.parse import urlsplit
 
+import httpx
 from tests.cli.commands import COMMAND, plain_environment
 from tests.cli.running import Running, serving
 
@@ -25,6 +27,30 @@ def sign_in(server: Running, admin_line: str) -> str:
     )
     assert answer.status_code == 200, answer.text
     return answer.json()["token"]
+
+
+def test_the_printed_admin_address_opens_and_the_printed_login_works(tmp_path: Path) -> None:
+    with serving(tmp_path / "data", "--demo") as server:
+        _, printed, _ = (server.line() for _ in range(3))
+        match = re.fullmatch(ADMIN_LINE, printed)
+        assert match
+        address = urlsplit(match[1])
+        # Only browsers find every name that ends in localhost.
+        headers = {"host": address.netloc, "sec-fetch-site": "same-origin"}
+        origin = f"http://127.0.0.1:{address.port}"
+        with httpx.Client(base_url=origin, headers=headers, timeout=60) as browser:
+            asked = browser.get(address.path)
+            assert asked.status_code == 303
+            form = browser.get(asked.headers["location"])
+            assert "Sign in to Tideline" in form.text
+            login = {"email": match[2], "password": match[3], "next": "/admin"}
+            signed_in = browser.post("/admin/sign-in", data=login)
+            assert signed_in.status_code == 303
+            session = signed_in.headers["set-cookie"].partition(";")[0]
+            home = browser.get(signed_in.headers["location"], headers={"cookie": session})
+            assert home.status_code == 200
+            assert match[2] in home.text or "Continue writing" in home.text
+        assert server.terminate() == 0
 
 
 def test_the_demo_is_seeded_once_and_its_credentials_are_printed_each_time(tmp_path: Path) -> None:

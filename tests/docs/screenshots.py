@@ -1,15 +1,16 @@
-"""`make screenshots`: every page of the demo magazine and its admin, as a person sees it.
+"""`make screenshots`: every page of the demo magazine and of the admin, as a person sees it.
 
-Each page is taken on a desktop and on a phone, light and dark, into `build/screenshots/`. With
-`--docs` the pictures that the documentation shows are written to `docs/images/` anew.
+Each page is taken on a desktop and on a phone, light and dark, into `build/screenshots/`. Those of
+the admin are the samples of its tests, also the empty and the refused ones. With `--docs` the
+pictures that the documentation shows are written to `docs/images/` anew.
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import io
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -17,21 +18,26 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import httpx
 from PIL import Image
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.async_api import Page as AsyncPage
+from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, sync_playwright
+from tests.admin.every_page import SAMPLES, Windows, every_page
+from tests.admin.served import REFUSED, chromium
+from tests.reader.test_browser import CHROMIUM
 
 ROOT = Path(__file__).parents[2]
 IMAGES = ROOT / "docs" / "images"
 PASSWORD = "a-long-enough-password"
 READER = "reader@demo.example"
 
-VIEWS = {
+VIEWS: dict[str, ViewportSize] = {
     "desktop": {"width": 1280, "height": 860},
     "phone": {"width": 375, "height": 812},
 }
-SCHEMES = ("light", "dark")
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 IN_DOCS_WIDTH = 960
 
 GUEST_PAGES = {
@@ -48,18 +54,10 @@ GUEST_PAGES = {
     "site-plans": "/member/plans",
     "site-sign-up": "/member/sign-up",
     "site-sign-in": "/member/sign-in",
-    "admin-sign-in": "/admin/sign-in",
 }
 MEMBER_PAGES = {"site-account": "/member/account", "site-delete": "/member/delete"}
-ADMIN_PAGES = {
-    "admin-home": "/admin",
-    "admin-posts": "/admin/posts",
-    "admin-posts-empty": "/admin/posts?q=nothing+like+that",
-    "admin-new-post": "/admin/posts/new",
-    "admin-staff": "/admin/staff",
-    "admin-account": "/admin/account",
-    "admin-not-found": "/admin/nothing-here",
-}
+ADMIN_PAGES = {"admin-home": "/admin", "admin-posts": "/admin/posts", "admin-staff": "/admin/staff"}
+"""As the documentation shows them: with the demo's content alone."""
 IN_DOCS = (
     *(name for name in GUEST_PAGES if name.startswith("site-")),
     "site-account",
@@ -144,6 +142,29 @@ def pages_of(context: BrowserContext, demo: Demo) -> Iterator[tuple[str, Page]]:
     yield "admin-editor", page
 
 
+async def take_admin(folder: Path, wanted: str) -> None:
+    """The samples whose name begins with `wanted`, whole, to their end."""
+    with tempfile.TemporaryDirectory(prefix="masthead-") as data:
+        async with every_page(Path(data)) as pages, chromium() as browser:
+            windows = Windows(pages, browser)
+            for view, size in VIEWS.items():
+                windows.size = size
+                for sample in SAMPLES:
+                    if sample.is_page and sample.name.startswith(wanted):
+                        page = await windows.at(sample)
+                        await page.wait_for_load_state("networkidle")
+                        await take_sample(page, folder / f"admin-{sample.name}-{view}")
+    if REFUSED:
+        raise SystemExit("\n".join(REFUSED))
+
+
+async def take_sample(page: AsyncPage, path: Path) -> None:
+    for scheme in SCHEMES:
+        await page.emulate_media(color_scheme=scheme)
+        await page.screenshot(path=f"{path}-{scheme}.png", full_page=True)
+    await page.emulate_media(color_scheme="light")
+
+
 def take_all(browser: Browser, demo: Demo, folder: Path, *, for_docs: bool) -> None:
     for view, size in VIEWS.items():
         for scheme in SCHEMES:
@@ -167,18 +188,20 @@ def write_for_docs(name: str, screenshot: bytes) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--docs", action="store_true", help="also write docs/images")
+    parser.add_argument("--admin", metavar="NAME", help="only samples of the admin, by name")
     wanted = parser.parse_args()
     folder = ROOT / "build" / "screenshots"
     for each in (folder, IMAGES):
         each.mkdir(parents=True, exist_ok=True)
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
-    if chromium is None:
+    if CHROMIUM is None:
         raise SystemExit("Install Chromium: the pages are shown in it.")
-    with demo() as running, sync_playwright() as playwright:
-        add_reader(running)
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        take_all(browser, running, folder, for_docs=wanted.docs)
-        browser.close()
+    if wanted.admin is None:
+        with demo() as running, sync_playwright() as playwright:
+            add_reader(running)
+            browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+            take_all(browser, running, folder, for_docs=wanted.docs)
+            browser.close()
+    asyncio.run(take_admin(folder, wanted.admin or ""))
     sys.stdout.write(f"{len(list(folder.glob('*.png')))} pictures in {folder.relative_to(ROOT)}\n")
 
 
