@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -244,6 +244,23 @@ SAMPLES = (
     Sample("key-made", "/admin/settings/keys", act=new_key),
     Sample("key-refused", "/admin/settings/keys", act=fill(press="Create key")),
     Sample("key-revoke", "/admin/settings/keys/{api_keys}/revoke"),
+    Sample("gift-cards", "/admin/shop/gift-cards"),
+    Sample("gift-cards-empty", "/admin/shop/gift-cards", site="empty"),
+    Sample("gift-cards-nothing-found", "/admin/shop/gift-cards?email=zzzz"),
+    Sample("gift-card", "/admin/shop/gift-cards/{gift_cards}"),
+    Sample("memberships", "/admin/shop/memberships"),
+    Sample("memberships-empty", "/admin/shop/memberships", site="empty"),
+    Sample("membership-new", "/admin/shop/memberships/new"),
+    Sample("membership-refused", "/admin/shop/memberships/new", act=fill(press="Create")),
+    Sample("membership", "/admin/shop/memberships/{tiers}"),
+    Sample("orders", "/admin/shop/orders"),
+    Sample("orders-empty", "/admin/shop/orders", site="empty"),
+    Sample("orders-nothing-found", "/admin/shop/orders?email=zzzz"),
+    Sample("order", "/admin/shop/orders/{orders}"),
+    Sample("products", "/admin/shop/products"),
+    Sample("products-empty", "/admin/shop/products", site="empty"),
+    Sample("product-new", "/admin/shop/products/new"),
+    Sample("product", "/admin/shop/products/{products}"),
     Sample("sign-in", "/admin/sign-in", who="guest"),
     Sample("sign-in-refused", "/admin/sign-in", who="guest", act=wrong_password),
     Sample("staff", "/admin/staff"),
@@ -385,6 +402,7 @@ async def _content(demo: TenantWorld, accounts: dict[str, Account]) -> dict[str,
         **await _media(demo, accounts),
         **await _pages(demo),
         **await _posts(demo, accounts),
+        **await _shop(demo),
         **await _staff(demo, accounts),
         **await _webhooks(demo),
     }
@@ -404,6 +422,13 @@ async def _operated(demo: TenantWorld, accounts: dict[str, Account]) -> dict[str
         slug="regatta", name=LONG, plan=Plan.PRO, owner_email="rik@example.com", owner_password=""
     )
     made = await create_tenant(parts.records, new, operator)
+    owner = await parts.accounts.caller_of(accounts["owner"].token)
+    assert owner
+    posts, products = demo.world.collection("posts"), demo.world.collection("products")
+    async with parts.records.unit(replace(owner, address="203.0.113.7")) as unit:
+        written = await unit.create(posts, {"title": LONG})
+        await unit.update(posts, written["id"], {"scheduled_for": "2100-01-01 07:00:00Z"})
+        await unit.create(products, {"name": "A tide clock"})
     try:
         raise ZeroDivisionError
     except ZeroDivisionError as error:
@@ -484,6 +509,28 @@ async def _posts(demo: TenantWorld, accounts: dict[str, Account]) -> dict[str, s
         "posts-html": html["id"],
         "posts-revised": revised["id"],
         "post_revisions": revision["id"],
+    }
+
+
+async def _shop(demo: TenantWorld) -> dict[str, str]:
+    items = [{"name": LONG, "quantity": 2, "price": 1250}, {"name": "Postage", "price": 450}]
+    sold = {"email": "wilhelmina.featherstonehaugh@example.com", "currency": "eur"}
+    order = await demo.create(
+        "orders", {**sold, "status": "refunded", "items": items, "total": 2950, "payment_id": "p_1"}
+    )
+    for status in ("pending", "paid", "shipped", "cancelled"):
+        await demo.create("orders", {**sold, "status": status, "total": 123_456})
+    product = await demo.create("products", {"name": LONG, "price": 1250, "currency": "eur"})
+    card = await demo.create(
+        "gift_cards", {"code": "HARBOUR-7781-9921", "amount": 5000, **sold, "redeemed": True}
+    )
+    tier = {"name": "Harbour master", "price": 9000, "currency": "eur", "interval": "year"}
+    made = await demo.create("tiers", {**tier, "benefits": ["Every post, and the maps"]})
+    return {
+        "gift_cards": card["id"],
+        "orders": order["id"],
+        "products": product["id"],
+        "tiers": made["id"],
     }
 
 

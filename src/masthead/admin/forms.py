@@ -44,7 +44,7 @@ class Ask:
     """The words for the values of a choice, or for what a relation may point to. A text with
     choices is chosen from a list; '' is the choice of no value."""
     rows: int = 0
-    """Of an area; 0 is by the length of the text."""
+    """Of an area; 0 is by the length of the text. With rows a list has an item in each."""
     prefix: str = ""
     """Shown before the value, such as `/posts/`."""
     is_picture: bool = False
@@ -153,7 +153,7 @@ def _widget(
     if isinstance(declared, Flag):
         is_on = bool(stored) if typed is None else ask.name in typed
         return Widget(ask.name, ask.label, "switch", "on" if is_on else "", help_text, error)
-    value = _shown(declared, stored) if typed is None else typed.get(ask.name, "")
+    value = _shown(declared, ask, stored) if typed is None else typed.get(ask.name, "")
     if isinstance(declared, Select):
         values = ("", *declared.values) if "" in ask.choices else declared.values
         kind = "radios" if len(values) <= _FEW else "select"
@@ -170,7 +170,7 @@ def _widget(
     return Widget(
         ask.name,
         ask.label,
-        "picture" if ask.is_picture else _kind(declared),
+        "picture" if ask.is_picture else _kind(declared, ask),
         value,
         help_text,
         error,
@@ -182,9 +182,9 @@ def _widget(
     )
 
 
-def _kind(declared: Field) -> str:
+def _kind(declared: Field, ask: Ask) -> str:
     if isinstance(declared, TextList):
-        return "tags"
+        return "area" if ask.rows else "tags"
     if isinstance(declared, Number):
         return "number"
     if isinstance(declared, Email):
@@ -195,9 +195,9 @@ def _kind(declared: Field) -> str:
     return "area" if is_area else "text"
 
 
-def _shown(declared: Field, stored: Any) -> str:
+def _shown(declared: Field, ask: Ask, stored: Any) -> str:
     if isinstance(declared, TextList):
-        return ", ".join(_items(stored))
+        return ("\n" if ask.rows else ", ").join(_items(stored))
     return "" if stored is None else str(stored)
 
 
@@ -231,9 +231,10 @@ def _given(declared: Field, ask: Ask, form: Mapping[str, str]) -> Any:
         return [{"label": label, "url": url} for label, url in _typed_links(ask, form)]
     text = form[ask.name]
     if isinstance(declared, TextList):
-        items = (each.strip() for each in text.split(","))
+        # Whole lines in an area, as sentences have commas.
+        items = (each.strip() for each in text.split("\n" if ask.rows else ","))
         return list(dict.fromkeys(each for each in items if each))
-    if _kind(declared) != "area":
+    if _kind(declared, ask) != "area":
         text = " ".join(text.split("\n")).strip()
     return declared.coerce(text)
 

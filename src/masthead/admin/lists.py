@@ -45,8 +45,12 @@ class Filters:
         return {name: text for name, text in given.items() if text}
 
     def url(self, **more: str | int) -> str:
-        query = urlencode(self.parameters() | {name: str(value) for name, value in more.items()})
-        return f"{self.address}?{query}" if query else self.address
+        return with_query(self.address, **{**self.parameters(), **more})
+
+
+def with_query(address: str, **parameters: str | int) -> str:
+    query = urlencode({name: str(value) for name, value in parameters.items()})
+    return f"{address}?{query}" if query else address
 
 
 @dataclass(frozen=True, slots=True)

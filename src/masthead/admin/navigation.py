@@ -51,6 +51,12 @@ _CONTENT = (
     _Entry("Media", "/admin/media", "image"),
 )
 _READERS = (COMMENTS,)
+_SHOP = (
+    _Entry("Orders", "/admin/shop/orders", "shopping-bag", Access.ADMIN),
+    _Entry("Memberships", "/admin/shop/memberships", "credit-card", Access.ADMIN),
+    _Entry("Products", "/admin/shop/products", "tag", Access.ADMIN),
+    _Entry("Gift cards", "/admin/shop/gift-cards", "gift", Access.ADMIN),
+)
 _SETTINGS = (
     _Entry("Webhooks", "/admin/webhooks", "webhook", Access.ADMIN),
     _Entry("Settings", "/admin/settings", "settings", Access.ADMIN),
@@ -74,6 +80,8 @@ def groups_of(request: AdminRequest) -> tuple[Group, ...]:
         groups.append(Group("", _links(request, *_usable(request, _CONTENT))))
         if readers := _usable(request, _READERS):
             groups.append(Group("Readers", _links(request, *readers)))
+        if shop := _usable(request, _SHOP):
+            groups.append(Group("Shop", _links(request, *shop)))
         settings += _usable(request, _SETTINGS)
     groups.append(Group("Settings", _links(request, *settings, _ACCOUNT)))
     if request.is_operator:

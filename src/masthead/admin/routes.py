@@ -23,6 +23,7 @@ from masthead.admin.pages import (
     posts,
     preview,
     revisions,
+    shop,
     sign_in,
     staff,
     tenants,
@@ -82,6 +83,12 @@ def admin_routes(pages: AdminPages) -> list[Route]:
         Route("/admin/staff/{id}/remove", at("id", post=staff.remove)),
         Route(activity.ADDRESS, at(get=activity.site_activity)),
         Route(activity.EVERYWHERE, at(get=activity.all_activity, who=operators)),
+        Route(shop.ORDERS, at(get=shop.orders_list)),
+        Route(f"{shop.ORDERS}/{{id}}", at("id", get=shop.order_page)),
+        Route(shop.GIFT_CARDS, at(get=shop.gift_cards_list)),
+        Route(f"{shop.GIFT_CARDS}/{{id}}", at("id", get=shop.gift_card_page)),
+        *_offer_routes(pages, shop.PRODUCTS),
+        *_offer_routes(pages, shop.TIERS),
         Route("/admin/theme", at(post=appearance.choose_theme, anywhere=True)),
         Route("/admin/palette", at(get=palette, anywhere=True)),
         Route("/admin/more", at(get=_more, anywhere=True)),
@@ -173,6 +180,18 @@ def _media(pages: AdminPages) -> list[Route]:
         Route(
             f"{item}/delete",
             at("id", get=media_item.delete_form, post=media_item.delete_item),
+        ),
+    ]
+
+
+def _offer_routes(pages: AdminPages, offer: shop.Offer) -> list[Route]:
+    at, new = pages.at, f"{offer.address}/new"
+    return [
+        Route(offer.address, at(get=shop.offers_list(offer))),
+        Route(new, at(get=shop.new_offer(offer), post=shop.create_offer(offer))),
+        Route(
+            f"{offer.address}/{{id}}",
+            at("id", get=shop.offer_form(offer), post=shop.save_offer(offer)),
         ),
     ]
 

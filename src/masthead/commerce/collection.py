@@ -152,6 +152,7 @@ orders = Collection(
     events=order_events,
     counters=(Counter(by=("status",)),),
     indexes=(
+        Index(("status", "created", "id")),
         Index(("payment_id",), skip_empty="payment_id"),
         Index(("email",), skip_empty="email"),
     ),
