@@ -96,15 +96,22 @@ def _steps(request: AdminRequest) -> list[Step]:
         )
     ]
     if request.caller.is_admin:
-        steps.append(
+        steps += [
+            Step(
+                "settings",
+                "Choose a look.",
+                "The name of the site, its accent colour and its language",
+                "/admin/settings",
+                "Choose",
+            ),
             Step(
                 "users",
                 "Invite people.",
                 "An author writes own posts, an editor changes all of them",
                 "/admin/staff",
                 "Invite",
-            )
-        )
+            ),
+        ]
     return steps
 
 
