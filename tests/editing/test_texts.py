@@ -95,6 +95,29 @@ class TestADraft:
         assert (saved.copy, saved.text["title"]) == (None, "Fog signals")
         assert saved.text["content_html"] == "<p>Two blasts.</p>"
 
+    async def test_stays_as_it_is_when_the_same_document_is_saved_again(
+        self, tenant: TenantWorld
+    ) -> None:
+        post = await tenant.post(title="Fog", content_json=document("Two blasts."))
+        # As an earlier release has rendered it.
+        await tenant.update(
+            "posts",
+            post["id"],
+            {"content_json": document("Two."), "content_html": "<p>Two.</p>\n"},
+        )
+        desk = await desk_of(tenant, post["id"])
+        saved = await desk.save(title="Fog signals", content_json=document("Two."))
+        assert saved.text["title"] == "Fog signals"
+        assert (saved.text["content_source"], saved.text["content_html"]) == (
+            "json",
+            "<p>Two.</p>\n",
+        )
+        saved = await desk.save(content_json=document("Three."))
+        assert (saved.text["content_source"], saved.text["content_html"]) == (
+            "json",
+            "<p>Three.</p>",
+        )
+
     async def test_is_published_with_what_was_typed(self, tenant: TenantWorld) -> None:
         post = await tenant.post(title="Fog")
         desk = await desk_of(tenant, post["id"])
@@ -372,9 +395,10 @@ class TestRevisions:
         desk = await desk_of(tenant, post["id"])
         await desk.save(title="Second", content_json=document("Second"))
         (first,) = await revisions_of(tenant, post["id"])
-        app.clock.advance(seconds=1)
+        # In the same moment.
         await desk.restore(first["id"])
-        second, _ = await revisions_of(tenant, post["id"])
+        found = await revisions_of(tenant, post["id"])
+        [second] = [each for each in found if each["id"] != first["id"]]
         assert (second["title"], second["content_html"]) == ("Second", "<p>Second</p>")
         app.clock.advance(seconds=1)
         assert (await desk.restore(second["id"])).text["title"] == "Second"
@@ -382,6 +406,27 @@ class TestRevisions:
         before = desk.opened.version
         assert (await desk.restore(second["id"])).version == before
         assert len(await revisions_of(tenant, post["id"])) == 3
+
+    async def test_a_state_comes_back_in_the_form_that_its_editor_had(
+        self, app: World, tenant: TenantWorld
+    ) -> None:
+        post = await tenant.post(title="Fog", content_json=document("Written"))
+        desk = await desk_of(tenant, post["id"])
+        app.clock.advance(hours=1)
+        await desk.save(content_html="<p>As HTML</p>")
+        (written,) = await revisions_of(tenant, post["id"])
+        app.clock.advance(hours=1)
+        restored = (await desk.restore(written["id"])).text
+        assert (restored["content_source"], restored["content_json"]) == (
+            "json",
+            document("Written"),
+        )
+        as_html, _ = await revisions_of(tenant, post["id"])
+        restored = (await desk.restore(as_html["id"])).text
+        assert (restored["content_source"], restored["content_html"]) == ("html", "<p>As HTML</p>")
+        await desk.put_live()
+        copy = (await desk.restore(written["id"])).values
+        assert (copy["content_source"], copy["content_html"]) == ("json", "<p>Written</p>")
 
     async def test_changes_that_were_never_live_are_stored_when_a_restore_replaces_them(
         self, app: World, tenant: TenantWorld

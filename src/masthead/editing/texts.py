@@ -7,6 +7,7 @@ an integration, has written meanwhile.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,11 +19,11 @@ from masthead.pages.collection import EDITED as EDITED_IN_PAGES
 from masthead.pages.collection import page_revisions, page_working_copies, pages
 from masthead.posts.collection import EDITED as EDITED_IN_POSTS
 from masthead.posts.collection import post_revisions, post_working_copies, posts
-from masthead.posts.content import JSON
+from masthead.posts.content import JSON, html_of
 from masthead.records.collection import Collection, Record
 from masthead.records.engine import Records
 from masthead.records.write.publication import DRAFT, PUBLISHED
-from masthead.records.write.revisions import CHANGES, state_of
+from masthead.records.write.revisions import CHANGES, next_revision, state_of
 from masthead.records.write.slugs import free_slug, slugify
 from masthead.records.write.unit import Unit
 
@@ -42,6 +43,7 @@ PAGES = TextKind(pages, page_working_copies, page_revisions, "page_id", EDITED_I
 
 MAX_SLUG = 255
 _FORMS_OF_TEXT = {"content_html", "content_json"}
+_TEXT = (*_FORMS_OF_TEXT, "content_source")
 _NOT_RESTORED = ("slug", "authors", "visibility")
 
 
@@ -100,14 +102,34 @@ async def save_text(
     goes on with the copy.
     """
     _check_names(kind, given)
+    given = await with_html(given)
     async with records.unit(caller) as unit:
         opened = await _locked(unit, kind, text_id, version)
-        given = await _with_slug(unit, opened, given)
+        given = _without_same_text(opened, await _with_slug(unit, opened, given))
         if opened.text["status"] != PUBLISHED:
             return await _merged(unit, caller, opened, given)
         if opened.is_outdated and not replaces_newer:
             raise Conflict
         return Opened(kind, opened.text, await _save_copy(unit, opened, given))
+
+
+async def with_html(given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """With the HTML of a document that was typed. Made here and in a thread, because a long one
+    takes a third of a second, for which others would wait if the change itself made it."""
+    document = given.get("content_json")
+    if document is None or "content_html" in given:
+        return given
+    html = await asyncio.to_thread(html_of, document)
+    return {**given, "content_html": html} if html else given
+
+
+def _without_same_text(opened: Opened, given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The same document as before leaves the text as it is, also where an earlier release has
+    rendered it in another way."""
+    stored = opened.values
+    if stored["content_source"] != JSON or given.get("content_json") != stored["content_json"]:
+        return given
+    return {name: value for name, value in given.items() if name not in _FORMS_OF_TEXT}
 
 
 async def put_live(
@@ -178,7 +200,7 @@ async def _merged(
     if caller.kind is Kind.AUTHOR:
         # Whom an editor has named there, an editor puts live.
         typed.pop("authors", None)
-    if given.keys() & _FORMS_OF_TEXT:
+    if (given.keys() | (stamped or {}).keys()) & _FORMS_OF_TEXT:
         # Of the text only what was typed last.
         typed = {name: value for name, value in typed.items() if name not in _FORMS_OF_TEXT}
     if "authors" in typed:
@@ -233,25 +255,32 @@ async def restore_revision(
     found = await records.find(kind.revisions, wanted, tenant_id=caller.tenant_id)
     if not found:
         raise NotFound
+    state = found[0]
     async with records.unit(caller) as unit:
         opened = await _locked(unit, kind, text_id, version)
-        given = _changes(kind, opened.values, found[0])
-        for name in _NOT_RESTORED:
-            given.pop(name, None)
-        return await _restored(unit, caller, opened, given) if given else opened
+        names = [name for name in kind.edited if name not in _NOT_RESTORED]
+        if all(state[name] == opened.values[name] for name in names):
+            return opened
+        return await _restored(unit, caller, opened, state, names)
 
 
-async def _restored(unit: Unit, caller: Caller, opened: Opened, given: Mapping[str, Any]) -> Opened:
+async def _restored(
+    unit: Unit, caller: Caller, opened: Opened, state: Record, names: Sequence[str]
+) -> Opened:
     kind, copy = opened.kind, opened.copy
+    # Stamped: both forms of the text, and which is the newer, are those of the state.
+    text = {name: state[name] for name in _TEXT}
+    given = {name: state[name] for name in names if name not in _TEXT}
     if opened.text["status"] == PUBLISHED:
-        restored = Opened(kind, opened.text, await _save_copy(unit, opened, given))
+        restored = Opened(kind, opened.text, await _save_copy(unit, opened, given, text))
     else:
         # Also within one sitting, in which no other change stores a state.
-        restored = await _merged(unit, caller, opened, given, stamped={"revised_at": unit.now})
+        text["revised_at"] = next_revision(opened.text, unit.now)
+        restored = await _merged(unit, caller, opened, given, text)
     if copy is not None:
         singular = kind.pointer.removesuffix("_id")
-        state = state_of(opened.text["id"], copy, singular, kind.edited, CHANGES)
-        await unit.store_snapshot(state)
+        replaced = state_of(opened.text["id"], copy, singular, kind.edited, CHANGES)
+        await unit.store_snapshot(replaced)
     return restored
 
 
@@ -287,15 +316,20 @@ async def _with_slug(unit: Unit, opened: Opened, given: Mapping[str, Any]) -> di
     return {**given, "slug": slug}
 
 
-async def _save_copy(unit: Unit, opened: Opened, given: Mapping[str, Any]) -> Record:
+async def _save_copy(
+    unit: Unit,
+    opened: Opened,
+    given: Mapping[str, Any],
+    stamped: Mapping[str, Any] | None = None,
+) -> Record:
     kind, text = opened.kind, opened.text
-    base = {"base_version": text["version"]}
+    stamps = {**(stamped or {}), "base_version": text["version"]}
     if opened.copy is not None:
-        return await unit.update(kind.working_copies, opened.copy["id"], given, stamped=base)
+        return await unit.update(kind.working_copies, opened.copy["id"], given, stamped=stamps)
     values = {"title": text["title"], **given, kind.pointer: text["id"]}
     # Stamped rather than given: only what was typed decides which form of the text is the newer.
     begun = {name: text[name] for name in kind.edited if name not in values}
-    return await unit.create(kind.working_copies, values, stamped={**begun, **base})
+    return await unit.create(kind.working_copies, values, stamped={**begun, **stamps})
 
 
 def _changes(kind: TextKind, old: Record, new: Record) -> dict[str, Any]:

@@ -24,6 +24,9 @@ CONTENT_SOURCE = Select(
 
 def update_content_source(save: Save) -> Mapping[str, Any]:
     """A change of one form leaves the other, except that a document is rendered to HTML."""
+    if "content_source" in save.given:
+        # An earlier state is restored, with both of its forms.
+        return {}
     html_changed, json_changed = (_is_changed(save, n) for n in ("content_html", "content_json"))
     content_json = save.new["content_json"]
     if json_changed and content_json is not None:
@@ -36,12 +39,16 @@ def update_content_source(save: Save) -> Mapping[str, Any]:
 def _rendered(save: Save) -> Mapping[str, str]:
     if "content_html" in save.given:
         return {}
+    html = html_of(save.new["content_json"])
+    # JSON that can't be rendered, such as another editor's, leaves the HTML.
+    return {"content_html": html} if html else {}
+
+
+def html_of(content_json: Any) -> str | None:
     # Imported with the first document: the editor's schema and parser would slow down every start.
     from masthead.posts.editor import render
 
-    html = render(save.new["content_json"])
-    # JSON that can't be rendered, such as another editor's, leaves the HTML.
-    return {"content_html": html} if html else {}
+    return render(content_json)
 
 
 def _is_changed(save: Save, name: str) -> bool:

@@ -19,7 +19,7 @@ from masthead.admin.pages.text import (
 )
 from masthead.admin.request import AdminRequest
 from masthead.admin.sections import Section
-from masthead.editing.texts import Opened, discard_copy, open_text, save_text
+from masthead.editing.texts import Opened, discard_copy, open_text, save_text, with_html
 from masthead.errors import BadRequest, Conflict, Invalid
 from masthead.importers.ghost.markdown import render_markdown
 from masthead.posts.content import JSON
@@ -63,7 +63,7 @@ async def _created(
     section: Section, request: AdminRequest, text_id: str, body: Mapping[str, Any]
 ) -> Opened:
     """The page has chosen the id, so that a save whose answer was lost makes no second text."""
-    given = await _given(section, request, section.empty(), body)
+    given = await with_html(await _given(section, request, section.empty(), body))
     try:
         await request.records.create(request.caller, section.texts, {**given, "id": text_id})
     except Invalid as error:

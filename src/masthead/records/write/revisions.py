@@ -82,7 +82,15 @@ def stamp_revision(save: Save, edited: Sequence[str]) -> Mapping[str, Any]:
         and old["status"] == new["status"]
         and old["revised_at"] > clock.to_text(clock.from_text(save.now) - SITTING)
     )
-    return {} if is_same_sitting else {"revised_at": save.now, "edited_by": by}
+    return {} if is_same_sitting else {"revised_at": next_revision(old, save.now), "edited_by": by}
+
+
+def next_revision(text: Record, now: str) -> str:
+    """The time at which the state of a text is stored. It differs from the one before, also within
+    a millisecond: by that `snapshots_of` sees that there is a state to store."""
+    if now > text["revised_at"]:
+        return now
+    return clock.to_text(clock.from_text(text["revised_at"]) + timedelta(milliseconds=1))
 
 
 def snapshots_of(change: Change, singular: str, edited: Sequence[str]) -> Iterator[Snapshot]:
