@@ -15,7 +15,7 @@ ZOOMED = WIDE // 2
 # Of all rules only these depend on colours, which are all that light and dark change.
 COLOURS = ["color-contrast", "link-in-text-block"]
 
-# What Tab must reach, in this order: see `reached_by_tab`.
+# What Tab must reach, in this order: see `reached_by_tab`. The focus in a frame is not seen here.
 _STOPS = """
 const found = 'a[href], button, input, select, textarea, summary, [contenteditable], ' +
   '[tabindex], audio[controls], video[controls]';

@@ -125,3 +125,17 @@ async def test_an_operator_previews_the_texts_of_the_site_they_chose(
     await browser.post(f"/admin/tenants/{tenant.id}")
     post = await tenant.post(title="Draft", content_html="<p>Text</p>")
     assert "<p>Text</p>" in await framed(browser, f"/admin/posts/{post['id']}/preview")
+
+
+async def test_a_page_of_the_site_is_previewed_as_a_post_is(tenant: TenantWorld) -> None:
+    browser, _ = await staff(tenant, "editor")
+    author, _ = await staff(tenant, "author")
+    page = await tenant.create("pages", {"title": "About", "content_html": "<p>Who we are</p>"})
+    path = f"/admin/pages/{page['id']}/preview"
+    assert "Guests read all of it." in (await browser.get(path)).text
+    shown = await framed(browser, path)
+    assert "<h1>About</h1>" in shown
+    assert "<p>Who we are</p>" in shown
+    for each in (path, f"{path}/page"):
+        # Authors have no pages at all.
+        assert (await author.get(each)).status_code == 403

@@ -174,3 +174,16 @@ async def test_markup_of_a_text_stays_text(app: World, tenant: TenantWorld) -> N
     for path in (state, f"/admin/posts/{post['id']}/revisions"):
         assert "<script>alert" not in (await browser.get(path)).text
     assert "&lt;i&gt;" in (await browser.get(state)).text
+
+
+async def test_a_page_of_the_site_has_earlier_states_too(app: World, tenant: TenantWorld) -> None:
+    browser, _ = await staff(tenant, "editor")
+    page = await tenant.create("pages", {"title": "About", "content_html": "<p>Who we are</p>"})
+    app.clock.advance(hours=1)
+    await tenant.update("pages", page["id"], {"content_html": "<p>Who we were</p>"})
+    app.clock.advance(minutes=1)
+    [state] = await states(browser, f"/admin/pages/{page['id']}/revisions")
+    shown = (await browser.get(state)).text
+    assert "Who we<del> are</del><ins> were</ins>" in shown
+    assert (await browser.post(state, hidden_in(shown))).status_code == 303
+    assert len(await states(browser, f"/admin/pages/{page['id']}/revisions")) == 2

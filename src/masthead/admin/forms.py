@@ -49,6 +49,8 @@ class Ask:
     """Shown before the value, such as `/posts/`."""
     is_picture: bool = False
     """An address of a picture, which may be chosen from the library."""
+    known: tuple[str, ...] = ()
+    """What a list of texts is likely to hold, most likely first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,7 @@ class Widget:
     """Of a secret, whose value is never shown."""
     links: tuple[tuple[str, str], ...] = ()
     """Label and address of each, with empty ones to fill in."""
+    known: tuple[str, ...] = ()
 
     @property
     def too_many(self) -> int:
@@ -179,6 +182,7 @@ def _widget(
         max=limit if limit != _ONE_LINE and _COUNTED <= limit <= 2_000 else 0,
         rows=ask.rows or 3,
         prefix=ask.prefix,
+        known=ask.known,
     )
 
 

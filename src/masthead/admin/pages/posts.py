@@ -150,5 +150,11 @@ async def tag_options(request: AdminRequest) -> Answer:
     return Shown("texts/_options.html", "Tags", values, fragment="texts/_options.html")
 
 
+async def most_used_tags(request: AdminRequest) -> list[str]:
+    """None for an author, who may not know of the posts of others."""
+    totals = await _tag_totals(request, MAX_TAGS)
+    return sorted(totals, key=lambda tag: (-totals[tag], tag))
+
+
 async def _tag_totals(request: AdminRequest, limit: int, begins: str = "") -> dict[str, int]:
     return await request.records.item_totals(request.caller, posts, "tags", limit, begins=begins)

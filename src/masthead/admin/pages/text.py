@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -14,6 +15,7 @@ from masthead import clock, ids
 from masthead.admin.endpoint import Answer, Moved, Shown
 from masthead.admin.forms import Ask, given_values, sent_values, sentence_of, widgets
 from masthead.admin.pages.people import staff_names
+from masthead.admin.pages.posts import most_used_tags
 from masthead.admin.pages.texts import status_of
 from masthead.admin.request import AdminRequest
 from masthead.admin.sections import Section
@@ -30,6 +32,7 @@ from masthead.editing.texts import (
 from masthead.errors import BadRequest, Conflict, Invalid, Problem
 from masthead.posts.content import JSON
 from masthead.posts.opening import opened_document
+from masthead.posts.site import lists_show
 from masthead.records.collection import Record
 from masthead.records.write.publication import PUBLISHED
 from masthead.records.write.slugs import slugify
@@ -41,6 +44,8 @@ LATER = "publish_on"
 NEW = "new"
 """The version of a text that is not stored yet."""
 
+_DESCRIPTION = 160
+"""Characters that a search engine shows."""
 _TEXT = frozenset({"title", "content_html"})
 _SENTENCES = {
     "save": "Saved.",
@@ -240,7 +245,7 @@ async def _page(
     problems: Mapping[str, Problem] | None = None,
 ) -> Shown:
     record = edited.record
-    asks = await asks_of(section, request, record)
+    asks = await _with_known_tags(request, await asks_of(section, request, record))
     typed = request.form if problems else None
     shown = _with_shown_slug(record)
     fields = widgets(request.caller, section.texts, asks, shown, typed, problems)
@@ -268,6 +273,7 @@ async def _page(
         "version": request.form.get("version", "") if problems else edited.version,
         "saved": "" if edited.is_new else request.when(record["updated"]),
         "site_path": f"{request.site_url}{section.site_prefix}{record['slug']}",
+        "result": _result(section, request, record) if "seo_title" in fields else None,
         "later": _later(request, record) if section.has_schedule else None,
         "can_open": edited.can_open,
         "lacks": edited.lacks,
@@ -279,6 +285,13 @@ async def _page(
     title = f"New {section.noun}" if edited.is_new else record["title"]
     template = "texts/editor.html" if in_editor else "texts/edit.html"
     return Shown(template, title, values, status=422 if problems else 200)
+
+
+async def _with_known_tags(request: AdminRequest, asks: tuple[Ask, ...]) -> tuple[Ask, ...]:
+    if not any(each.name == "tags" for each in asks):
+        return asks
+    known = tuple(await most_used_tags(request))
+    return tuple(replace(each, known=known) if each.name == "tags" else each for each in asks)
 
 
 async def stored_settings(
@@ -297,6 +310,20 @@ async def stored_settings(
         sent = {key: form[key] for key in form if key in own or key.partition(".")[0] == name}
         found |= sent if wanted[name] == shown[name] else sent_values(shown[name])
     return found
+
+
+def _result(section: Section, request: AdminRequest, record: Record) -> dict[str, str]:
+    """What the head of the text's page will say of it: see `reader/pages/texts.py`."""
+    summary = lists_show(record)["summary"]
+    return {
+        "host": urlsplit(request.site_url).netloc,
+        "place": section.site_prefix.strip("/") + " › ",
+        "slug": record["slug"],
+        "title": record["seo_title"] or f"{record['title'] or 'Untitled'} · {request.site_name}",
+        "description": (record["seo_description"] or record["excerpt"] or summary)[:_DESCRIPTION],
+        "summary": summary,
+        "picture": record["featured_image"],
+    }
 
 
 def _later(request: AdminRequest, record: Record) -> dict[str, str]:

@@ -26,14 +26,17 @@ document.addEventListener("submit", (event) => {
   }, { once: true });
 });
 
-document.addEventListener("input", ({ target: field }) => {
+function countCharacters({ target: field }) {
   const count = field.id && document.querySelector(`[data-count-of="${CSS.escape(field.id)}"]`);
   if (!count) return;
   const max = Number(count.dataset.max);
   const length = [...field.value].length;
   count.textContent = length > max ? `${length}/${max}, ${length - max} too many` : `${length}/${max}`;
   count.classList.toggle("bad", length > max);
-});
+}
+document.addEventListener("input", countCharacters);
+// The editor has put back what was typed before.
+document.addEventListener("restored", countCharacters, true);
 
 // A colour can be picked as well as typed.
 for (const each of document.querySelectorAll("[data-color-of]")) {

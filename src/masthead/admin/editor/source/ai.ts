@@ -86,7 +86,7 @@ export function aiMenu(editor: Editor, provider: Provider, opener: HTMLElement):
     { label: "Translate…", icon: "globe", run: ask("translate") },
     { label: "Write on…", icon: "plus", run: ask("generate") },
   ];
-  openMenu(opener, "With AI", [{ label: "With AI", items }], () => editor.commands.focus());
+  openMenu(opener, "With AI", [{ label: "With AI", items }], () => editor.view.focus());
 }
 
 export function askAi(editor: Editor, provider: Provider, action: Action): void {
@@ -257,7 +257,7 @@ class Panel {
   private close(): void {
     this.stop();
     this.set(null);
-    this.editor.commands.focus();
+    this.editor.view.focus();
   }
 
   private set(asked: Asked | null): void {

@@ -21,7 +21,7 @@ export const CodeBlock = Base.extend({
           if (event.key !== "Enter") return;
           event.preventDefault();
           setLanguage(field.value.trim());
-          editor.commands.focus();
+          editor.view.focus();
         },
       });
       field.value = (node.attrs.language as string | null) ?? "";

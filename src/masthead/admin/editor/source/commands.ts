@@ -1,6 +1,7 @@
 // What the toolbar, the bubble and the slash menu can do, each once.
 
 import type { Editor } from "@tiptap/core";
+import { TextSelection } from "@tiptap/pm/state";
 import { askLink } from "./dialogs.ts";
 import type { Group, Item } from "./menu.ts";
 
@@ -111,8 +112,25 @@ export const PAYWALL: Command = {
   label: "Only for readers from here on",
   icon: "lock",
   words: "paywall members",
-  run: (editor) => editor.chain().focus().insertContent({ type: "paywall" }).run(),
+  run: (editor) => insertPaywall(editor),
 };
+
+/** In place of an empty paragraph or below the block, and one writes on after it: selected, the next
+ * key would replace it. */
+function insertPaywall({ state, view }: Editor): void {
+  const { schema, tr } = state;
+  const { $from, to } = state.selection;
+  const isEmpty = $from.depth === 1 && $from.parent.type === schema.nodes.paragraph && !$from.parent.content.size;
+  const end = $from.depth ? $from.after(1) : to;
+  const start = isEmpty ? $from.before(1) : end;
+  const paywall = schema.nodes.paywall.create();
+  tr.replaceWith(start, end, paywall);
+  const below = start + paywall.nodeSize;
+  if (!tr.doc.resolve(below).nodeAfter?.isTextblock) tr.insert(below, schema.nodes.paragraph.create());
+  view.dispatch(tr.setSelection(TextSelection.create(tr.doc, below + 1)).scrollIntoView());
+  view.focus();
+}
+
 export const UNDO: Command = {
   label: "Undo",
   icon: "undo-2",

@@ -71,7 +71,7 @@ export function linkAddress(text: string): string | null {
 }
 
 /** Signs in by the admin's own form, without leaving the page. */
-export function askSignIn(address: string, done: () => void): void {
+export function askSignIn(address: string, done: () => void, closed: () => void): void {
   const [first, email] = field("E-mail", { type: "email", name: "email", autocomplete: "username", required: "" });
   const [second, password] = field("Password", {
     type: "password",
@@ -89,7 +89,7 @@ export function askSignIn(address: string, done: () => void): void {
         void signIn(address, email.value, password.value).then((sentence) => {
           problem.textContent = sentence;
           if (sentence) return;
-          dialog.close();
+          close();
           done();
         });
       },
@@ -101,11 +101,17 @@ export function askSignIn(address: string, done: () => void): void {
     element(
       "div",
       { class: "actions" },
-      button("Later", () => dialog.close()),
+      button("Later", () => close()),
       element("button", { class: "btn btn-s btn-primary", type: "submit" }, "Sign in"),
     ),
   );
   const dialog = show("You were signed out", form);
+  // Escape closes it, too.
+  dialog.addEventListener("close", closed);
+  const close = (): void => {
+    dialog.close();
+    closed();
+  };
 }
 
 async function signIn(address: string, email: string, password: string): Promise<string> {

@@ -146,10 +146,17 @@ class TextEditor extends HTMLElement implements Page {
     this.notice("warn", "You are signed out. What you write is kept on this device.", "signed-out", [
       button("Sign in", () => this.askSignIn()),
     ]);
-    askSignIn(this.dataset.signInUrl ?? "", () => {
-      this.notices.querySelector("[data-notice=signed-out]")?.remove();
-      void this.saving.renewToken().then(() => this.saving.dispatch({ type: "signed-in" }));
-    });
+    const back = document.activeElement === this.editor.view.dom;
+    askSignIn(
+      this.dataset.signInUrl ?? "",
+      () => {
+        this.notices.querySelector("[data-notice=signed-out]")?.remove();
+        void this.saving.renewToken().then(() => this.saving.dispatch({ type: "signed-in" }));
+      },
+      () => {
+        if (back) this.editor.view.focus();
+      },
+    );
   }
 
   showConflict(mine: Snapshot, theirs: Theirs): void {
@@ -329,7 +336,7 @@ class TextEditor extends HTMLElement implements Page {
     title?.addEventListener("keydown", (event) => {
       if (event.key !== "Enter" || event.isComposing) return;
       event.preventDefault();
-      this.editor.commands.focus("start");
+      this.focusStart();
     });
     const opener = this.form.querySelector<HTMLElement>("[data-panel-toggle]");
     const panel = document.getElementById(opener?.getAttribute("aria-controls") ?? "");
@@ -448,6 +455,8 @@ class TextEditor extends HTMLElement implements Page {
       if (each instanceof HTMLInputElement && (each.type === "checkbox" || each.type === "radio")) {
         each.checked = each.type === "radio" ? each.value === value : value !== undefined;
       } else if (value !== undefined) each.value = value;
+      // For what shows the value in another way, such as tags and counters.
+      each.dispatchEvent(new Event("restored"));
     }
     this.count();
   }
@@ -492,7 +501,15 @@ class TextEditor extends HTMLElement implements Page {
     this.conflict?.remove();
     this.conflict = null;
     this.form.classList.remove("is-in-conflict");
-    this.editor.commands.focus();
+    this.editor.view.focus();
+  }
+
+  /** At once, unlike the editor's own command, which waits for the next frame: the first keys that
+   * are typed after it would be lost. */
+  private focusStart(): void {
+    const { view } = this.editor;
+    view.dispatch(view.state.tr.setSelection(Selection.atStart(view.state.doc)).scrollIntoView());
+    view.focus();
   }
 
   private showProblems(problems: Readonly<Record<string, string>>): void {

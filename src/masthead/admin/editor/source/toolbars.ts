@@ -94,7 +94,7 @@ export function toolbars(
 
 function moreButton(editor: Editor): HTMLElement {
   const made: HTMLButtonElement = iconButton("ellipsis", "More formatting", () =>
-    openMenu(made, "More formatting", moreGroups(editor), () => editor.commands.focus()),
+    openMenu(made, "More formatting", moreGroups(editor), () => editor.view.focus()),
   );
   made.setAttribute("aria-haspopup", "menu");
   return made;

@@ -1,0 +1,361 @@
+"""Whole ways through the editor in Chromium: writing, publishing, previewing, restoring; and what
+may go wrong on them. Skipped where the machine has no Chromium.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import httpx
+import pytest
+from playwright.async_api import Page, Request, async_playwright, expect
+from tests.admin.editor.test_browser import (
+    CHROMIUM,
+    Desk,
+    desk,
+    phase,
+    post_id,
+    saved,
+    signed_in,
+    write,
+)
+from tests.databases import fresh_url
+from tests.durability.servers import environment, new_sites
+from tests.world import PASSWORD
+
+__all__ = ["desk"]
+
+pytestmark = [
+    pytest.mark.skipif(
+        CHROMIUM is None,
+        reason="install chromium: these tests need a browser, and .ci/run installs it",
+    ),
+    pytest.mark.xdist_group("chromium"),
+]
+
+
+async def ready(page: Page) -> None:
+    await expect(page.locator("mh-editor[data-ready]")).to_be_attached()
+
+
+async def press(page: Page, name: str) -> None:
+    """A button that leads to another page, with the editor in it."""
+    async with page.expect_navigation():
+        await page.get_by_role("button", name=name, exact=True).click()
+    await ready(page)
+
+
+async def test_a_post_is_scheduled_published_and_taken_down_with_the_same_text(desk: Desk) -> None:
+    page = await desk.open("/admin/posts/new")
+    await page.get_by_label("Title", exact=True).fill("Low tide")
+    await write(page, "The boats lie on the sand.")
+    await saved(page)
+    await page.reload()
+    await ready(page)
+    await page.get_by_label("Publish later").fill("2100-01-01T08:00")
+    await press(page, "Schedule")
+    await expect(page.locator(".ed-bar .badge")).to_contain_text("1 Jan")
+    assert (await desk.stored(post_id(page)))["scheduled_for"].startswith("2100-01-01")
+    await press(page, "Don’t publish then")
+    await expect(page.locator(".ed-bar .badge")).to_have_text("Draft")
+    await press(page, "Publish")
+    reader = httpx.AsyncClient(base_url=desk.server.url)
+    assert "The boats lie on the sand." in (await reader.get("/posts/low-tide")).text
+    await press(page, "Unpublish")
+    assert (await reader.get("/posts/low-tide")).status_code == 404
+    await reader.aclose()
+    await page.reload()
+    await ready(page)
+    await expect(page.locator("#text")).to_have_text("The boats lie on the sand.")
+    await expect(page.get_by_label("Title", exact=True)).to_have_value("Low tide")
+
+
+@dataclass
+class Child:
+    """`masthead serve` as a process of its own, on one port for all its lives."""
+
+    port: int
+    environ: dict[str, str]
+    log: Path
+    _process: asyncio.subprocess.Process | None = field(default=None)
+
+    async def start(self) -> None:
+        command = ("-m", "masthead", "serve", "--port", str(self.port), "--no-worker")
+        with self.log.open("ab") as log:
+            self._process = await asyncio.create_subprocess_exec(
+                sys.executable, *command, env={**os.environ, **self.environ}, stdout=log, stderr=log
+            )
+        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{self.port}") as client:
+            while not await _is_up(client):
+                assert self._process.returncode is None, self.log.read_text()
+
+    async def kill(self) -> None:
+        if self._process and self._process.returncode is None:
+            self._process.send_signal(signal.SIGKILL)
+            await self._process.wait()
+
+
+async def _is_up(client: httpx.AsyncClient) -> bool:
+    try:
+        return (await client.get("/api/health")).status_code == 200
+    except httpx.TransportError:
+        await asyncio.sleep(0.1)
+        return False
+
+
+@asynccontextmanager
+async def child_at(environ: dict[str, str], log: Path) -> AsyncIterator[Child]:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    child = Child(port, {**environ, "MASTHEAD_BASE_URL": f"http://localhost:{port}"}, log)
+    try:
+        await child.start()
+        yield child
+    finally:
+        await child.kill()
+
+
+async def test_every_character_is_there_after_the_server_was_killed_midway(tmp_path: Path) -> None:
+    environ = environment(tmp_path, fresh_url("sqlite", tmp_path))
+    [site] = await new_sites(environ, "demo")
+    async with child_at(environ, tmp_path / "log") as child, async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        context = await browser.new_context()
+        context.set_default_timeout(30_000)
+        origin = f"http://demo.localhost:{child.port}"
+        await context.add_cookies([{"name": "pb_auth", "value": site.token, "url": origin}])
+        page = await context.new_page()
+        await page.goto(f"{origin}/admin/posts/new")
+        await ready(page)
+        await write(page, "Up. ")
+        await saved(page)
+        # Killed while keys come, and started again while keys come.
+        words = [f"word{number}" for number in range(60)]
+        await page.keyboard.type(" ".join(words[:10]) + " ", delay=20)
+        typing = asyncio.create_task(page.keyboard.type(" ".join(words[10:40]) + " ", delay=20))
+        await child.kill()
+        await typing
+        await phase(page, "waiting")
+        await child.start()
+        await page.keyboard.type(" ".join(words[40:]), delay=20)
+        await saved(page)
+        await page.reload()
+        await ready(page)
+        await expect(page.locator("#text")).to_have_text("Up. " + " ".join(words))
+        await browser.close()
+
+
+async def test_a_minute_offline_costs_nothing(desk: Desk) -> None:
+    page = await desk.context.new_page()
+    await page.clock.install()
+    await page.goto(f"{desk.server.url}/admin/posts/new")
+    await ready(page)
+    await write(page, "Before. ")
+    await saved(page)
+    tries: list[str] = []
+
+    def failed(request: Request) -> None:
+        if request.url.endswith("/text"):
+            tries.append(request.url)
+
+    page.on("requestfailed", failed)
+    await desk.context.set_offline(True)
+    await page.keyboard.type("Offline. ")
+    await page.clock.run_for(2_000)
+    await phase(page, "waiting")
+    await page.keyboard.type("For a minute. ")
+    for _ in range(6):
+        # In steps: each try has to fail before the next is planned.
+        await page.clock.run_for(10_000)
+        await phase(page, "waiting")
+    assert len(tries) >= 3
+    await expect(page.locator("[data-save-status]")).to_have_text(
+        "Not sent yet, kept on this device"
+    )
+    await page.keyboard.type("Back.")
+    # The browser says so by itself.
+    await desk.context.set_offline(False)
+    await page.clock.run_for(1_000)
+    await saved(page)
+    html = (await desk.stored(post_id(page)))["content_html"]
+    assert html == "<p>Before. Offline. For a minute. Back.</p>"
+
+
+async def test_two_people_see_both_texts_and_whose_they_are(desk: Desk) -> None:
+    colleague = await desk.server.tenant.owner(name="Tobias Wren", role="editor")
+    assert desk.context.browser is not None
+    context = await signed_in(await desk.context.browser.new_context(), desk.server, colleague)
+    his_desk = Desk(desk.server, context, colleague, desk.problems)
+    stored = await desk.server.tenant.post(title="Shared")
+    hers = await desk.open(f"/admin/posts/{stored['id']}")
+    his = await his_desk.open(f"/admin/posts/{stored['id']}")
+    await write(his, "His sentence.")
+    await saved(his)
+    await write(hers, "Her sentence.")
+    await phase(hers, "conflict")
+    view = hers.locator(".versus")
+    await expect(view).to_contain_text("Her sentence.")
+    await expect(view).to_contain_text("His sentence.")
+    await expect(hers.get_by_text("Tobias Wren saved this")).to_be_visible()
+    # Nothing is stored until she chooses.
+    assert (await desk.stored(stored["id"]))["content_html"] == "<p>His sentence.</p>"
+    await hers.get_by_role("button", name="Keep mine").click()
+    await saved(hers)
+    assert (await desk.stored(stored["id"]))["content_html"] == "<p>Her sentence.</p>"
+    await his.locator("#text").press("End")
+    await his.keyboard.type(" And on.")
+    await phase(his, "conflict")
+    await expect(his.get_by_text("Nell Ashby saved this")).to_be_visible()
+    await his.get_by_role("button", name="Take theirs").click()
+    await expect(his.locator("#text")).to_have_text("Her sentence.")
+    # What he had is on his device, and nowhere else.
+    await his.get_by_role("button", name="Look").click()
+    await expect(his.get_by_role("dialog")).to_contain_text("His sentence. And on.")
+    await context.close()
+
+
+async def test_an_earlier_state_is_compared_and_restored(desk: Desk) -> None:
+    tenant = desk.server.tenant
+    stored = await tenant.post(title="Fog", content_html="<p>Two short blasts at dawn.</p>")
+    page = await desk.open(f"/admin/posts/{stored['id']}?as=editor")
+    # Another person than the one before: the state that she changes is stored.
+    await page.locator("#text p").click(click_count=3)
+    await page.keyboard.type("Two long blasts at dawn.")
+    await saved(page)
+    await page.get_by_role("link", name="Earlier states").click()
+    await page.locator("tbody a").click()
+    await expect(page.locator(".diff del")).to_have_text("short")
+    await expect(page.locator(".diff ins")).to_have_text("long")
+    await page.get_by_role("button", name="Restore this state").click()
+    await expect(page.locator(".toast")).to_contain_text("is back.")
+    html = (await desk.stored(stored["id"]))["content_html"]
+    assert html == "<p>Two short blasts at dawn.</p>"
+    # And that is taken back the same way.
+    await page.goto(f"{desk.server.url}/admin/posts/{stored['id']}/revisions")
+    await page.locator("tbody a").first.click()
+    await press(page, "Restore this state")
+    await expect(page.locator("#text")).to_have_text("Two long blasts at dawn.")
+
+
+async def test_a_preview_shows_what_was_typed_a_moment_ago(desk: Desk) -> None:
+    page = await desk.open("/admin/posts/new")
+    await page.get_by_label("Title", exact=True).fill("Low tide")
+    await write(page, "For all.\n/paywall")
+    await expect(page.get_by_role("option").first).to_be_visible()
+    await page.keyboard.press("Enter")
+    await expect(page.locator("#text .paywall")).to_be_visible()
+    await page.keyboard.type("For members alone.")
+    await page.get_by_label("Members", exact=True).check()
+    await page.get_by_role("button", name="Preview").click()
+    frame = page.frame_locator("iframe")
+    await expect(frame.locator("h1")).to_have_text("Low tide")
+    await expect(frame.get_by_text("For all.")).to_be_visible()
+    await expect(frame.get_by_text("For members alone.")).to_have_count(0)
+    await page.get_by_role("link", name="Member", exact=True).click()
+    await expect(frame.get_by_text("For members alone.")).to_be_visible()
+    await page.get_by_role("link", name="Phone").click()
+    await expect(frame.get_by_text("For members alone.")).to_be_visible()
+    assert await frame.locator("body").evaluate("() => innerWidth") <= 390
+    # A link leads out of the frame, and a form nowhere.
+    async with desk.context.expect_page() as opened:
+        await frame.get_by_role("link", name="Search").first.click()
+    assert (await opened.value).url.endswith("/search")
+    await page.get_by_role("link", name="Back to writing").click()
+    await ready(page)
+    await expect(page.locator("#text")).to_contain_text("For members alone.")
+    # The frame runs no script, and refuses those of this test, too.
+    desk.problems[:] = [each for each in desk.problems if "'allow-scripts'" not in each]
+
+
+async def test_the_next_key_after_a_dialog_goes_into_the_text(desk: Desk) -> None:
+    page = await desk.open("/admin/posts/new")
+    await write(page, "Before. ")
+    await saved(page)
+    await desk.context.clear_cookies()
+    await page.keyboard.type("After. ")
+    await phase(page, "signed-out")
+    await expect(page.get_by_role("dialog")).to_be_visible()
+    # The key comes in the same moment, before the next frame.
+    await page.evaluate(
+        """() => {
+          const all = [...document.querySelectorAll("dialog button")];
+          all.find((each) => each.textContent === "Later").click();
+          document.execCommand("insertText", false, "At once.");
+        }"""
+    )
+    await expect(page.locator("#text")).to_have_text("Before. After. At once.")
+    await page.get_by_label("Title", exact=True).focus()
+    await page.keyboard.press("Enter")
+    await page.keyboard.type("Start. ")
+    await expect(page.locator("#text")).to_have_text("Start. Before. After. At once.")
+    await page.locator("[data-notice=signed-out]").get_by_role("button", name="Sign in").click()
+    await page.get_by_label("E-mail").fill(desk.owner.email)
+    await page.get_by_label("Password").fill(PASSWORD)
+    await page.get_by_role("dialog").get_by_role("button", name="Sign in").click()
+    await saved(page)
+
+
+async def tags_of(page: Page) -> list[str]:
+    return await page.locator(".chip").all_inner_texts()
+
+
+async def test_tags_are_chosen_by_keys_from_those_of_the_site(desk: Desk) -> None:
+    for tags in (["fog", "coast"], ["fog", "Long reads"]):
+        await desk.server.tenant.post(title="Other", tags=tags)
+    page = await desk.open("/admin/posts/new")
+    field = page.get_by_role("combobox", name="Tags")
+    await field.focus()
+    options = page.get_by_role("option")
+    # The most used one first.
+    assert await options.all_inner_texts() == ["fog", "Long reads", "coast"]
+    await field.press_sequentially("o")
+    assert await options.all_inner_texts() == ["fog", "Long reads", "coast"]
+    await field.press("ArrowDown")
+    await field.press("ArrowDown")
+    await expect(options.nth(1)).to_have_attribute("aria-selected", "true")
+    await expect(field).to_have_attribute("aria-activedescendant", "tags-option-1")
+    await field.press("Enter")
+    # As the site writes it, whatever the case.
+    await field.press_sequentially("FOG,tide tables")
+    await field.press("Enter")
+    assert await tags_of(page) == ["Long reads", "fog", "tide tables"]
+    await field.press("Backspace")
+    await page.get_by_role("button", name="Remove fog").click()
+    await expect(field).to_be_focused()
+    await field.press_sequentially("left behind")
+    await page.get_by_label("Excerpt").focus()
+    assert await tags_of(page) == ["Long reads", "left behind"]
+    await saved(page)
+    assert (await desk.stored(post_id(page)))["tags"] == ["Long reads", "left behind"]
+    await page.reload()
+    await ready(page)
+    assert await tags_of(page) == ["Long reads", "left behind"]
+
+
+async def test_the_search_result_follows_what_is_typed(desk: Desk) -> None:
+    page = await desk.open("/admin/posts/new")
+    result = page.locator("[data-result]")
+    title = result.locator("[data-result-title]").first
+    description = result.locator("[data-result-description]").first
+    await page.get_by_label("Title", exact=True).fill("Low <b>tide</b>")
+    await expect(title).to_contain_text("Low <b>tide</b> · ")
+    await page.get_by_label("Excerpt").fill("An excerpt.")
+    await expect(description).to_have_text("An excerpt.")
+    await page.get_by_label("Title for search engines").fill("Tides, explained")
+    await page.get_by_label("Description for search engines").fill("x" * 165)
+    await expect(title).to_have_text("Tides, explained")
+    await expect(description).to_have_text("x" * 160)
+    await expect(page.locator("[data-count-of=seo_description]")).to_have_text(
+        "165/160, 5 too many"
+    )
+    await page.get_by_label("Address").fill("tides")
+    await expect(result.locator("[data-result-address]")).to_contain_text("› posts › tides")
