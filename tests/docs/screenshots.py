@@ -22,9 +22,9 @@ from typing import Literal
 
 import httpx
 from PIL import Image
-from playwright.async_api import Page as AsyncPage
+from playwright.async_api import TimeoutError as BrowserTimeout
 from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, sync_playwright
-from tests.admin.every_page import SAMPLES, Windows, every_page
+from tests.admin.every_page import SAMPLES, Sample, Windows, every_page
 from tests.admin.served import REFUSED, chromium
 from tests.reader.test_browser import CHROMIUM
 
@@ -151,17 +151,24 @@ async def take_admin(folder: Path, wanted: str) -> None:
                 windows.size = size
                 for sample in SAMPLES:
                     if sample.is_page and sample.name.startswith(wanted):
-                        page = await windows.at(sample)
-                        await page.wait_for_load_state("networkidle")
-                        await take_sample(page, folder / f"admin-{sample.name}-{view}")
+                        await take_sample(windows, sample, folder, view)
     if REFUSED:
         raise SystemExit("\n".join(REFUSED))
 
 
-async def take_sample(page: AsyncPage, path: Path) -> None:
+async def take_sample(windows: Windows, sample: Sample, folder: Path, view: str) -> None:
+    try:
+        page = await windows.at(sample)
+    except BrowserTimeout:
+        # What is done on it needs a control that only a desktop shows.
+        sys.stdout.write(f"not on a {view}: {sample.name}\n")
+        return
+    await page.wait_for_load_state("networkidle")
+    await page.evaluate("window.scrollTo(0, 0)")
     for scheme in SCHEMES:
         await page.emulate_media(color_scheme=scheme)
-        await page.screenshot(path=f"{path}-{scheme}.png", full_page=True)
+        path = folder / f"admin-{sample.name}-{view}-{scheme}.png"
+        await page.screenshot(path=path, full_page=True)
     await page.emulate_media(color_scheme="light")
 
 
