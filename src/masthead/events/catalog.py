@@ -394,7 +394,7 @@ CATALOG: tuple[EventKind, ...] = (
     EventKind(
         "test.ping",
         Category.SYSTEM,
-        "a subscription is tested with `POST /api/v1/webhooks/{id}/test`",
+        "a subscription is tested, in the admin or with `POST /api/v1/webhooks/{id}/test`",
         "webhook_subscriptions",
         _PING,
         frozenset(),

@@ -67,7 +67,7 @@ webhook_subscriptions = Collection(
     ),
     audited="name",
     help="Which events are sent where.",
-    made_by="POST /api/v1/webhooks, which shows the signing secret once",
+    made_by="the admin or POST /api/v1/webhooks, which show the signing secret once",
     # The tenant's cached state says whether it has subscribers.
     is_identity=True,
 )

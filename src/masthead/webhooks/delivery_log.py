@@ -18,7 +18,7 @@ from masthead.webhooks.collection import DEAD, webhook_deliveries, webhook_subsc
 from masthead.webhooks.statements import QueueStatements
 
 RETRY_BATCH = 500
-MAX_SCANNED = 5_000
+MAX_SCANNED = 2_000
 """Rows that a page or a count reads at most. No index has an event together with a state or a
 subscription, so their deliveries are searched in steps of this size."""
 MAX_COUNTED = 1_000
