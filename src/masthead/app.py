@@ -73,6 +73,7 @@ from masthead.payments.processor import Processor
 from masthead.payments.receiver import payment_routes
 from masthead.payments.reconcile import Reconciliation, Reports
 from masthead.posts import jobs as post_jobs
+from masthead.posts import tags
 from masthead.posts.v1 import routes as post_table
 from masthead.privacy import jobs as privacy_jobs
 from masthead.privacy.http import PrivacyServices, privacy_routes
@@ -249,6 +250,7 @@ def job_handlers(parts: Parts) -> Mapping[str, Handler]:
         **media_copies.handlers(parts.records, parts.objects, parts.images),
         **media_use_counts.handlers(parts.records),
         **post_jobs.handlers(parts.records),
+        **tags.handlers(parts.records),
         **redirects.handlers(parts.records),
         **mail_jobs.handlers(parts.mail, transport_of(settings), settings.mail_from),
         **parts.resets.handlers(),

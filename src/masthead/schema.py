@@ -28,6 +28,7 @@ from masthead.payments.collection import (
 )
 from masthead.payments.tables import payment_inbox, payment_refunds, payment_reports
 from masthead.posts.collection import post_revisions, post_working_copies, posts
+from masthead.posts.tags import tag_changes
 from masthead.privacy.collection import gdpr_requests
 from masthead.records.collection import Registry
 from masthead.records.derived.daily_counts import daily_counts
@@ -60,6 +61,7 @@ registry = Registry(
         posts,
         post_revisions,
         post_working_copies,
+        tag_changes,
         pages,
         page_revisions,
         page_working_copies,

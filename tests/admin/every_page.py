@@ -29,6 +29,7 @@ from masthead.ids import TenantId
 from masthead.jobs.tables import jobs, new_job
 from masthead.password_reset.invitations import INVITATION
 from masthead.password_reset.resets import ADMIN_PATH
+from masthead.posts.tags import change_tag
 from masthead.storage.database import EVERY_TENANT
 from masthead.webhooks.attempts import SendResult
 from masthead.webhooks.collection import DEAD, DELIVERED
@@ -271,6 +272,22 @@ SAMPLES = (
     ),
     Sample("person", "/admin/staff/{_superusers}"),
     Sample("person-invited", "/admin/staff/{_superusers-invited}"),
+    Sample("tags", "/admin/tags"),
+    Sample("tags-empty", "/admin/tags", site="empty"),
+    Sample("tags-nothing-found", "/admin/tags?q=zzzz"),
+    Sample("tag", "/admin/tags/change?tag=harbour"),
+    Sample("tag-changing", "/admin/tags/change?tag=tides"),
+    Sample(
+        "tag-refused",
+        "/admin/tags/change?tag=harbour",
+        act=fill(("#new_tag", "one, two"), press="Rename"),
+    ),
+    Sample(
+        "tag-merge",
+        "/admin/tags/change?tag=harbour",
+        act=fill(("#new_tag", "tides"), press="Rename"),
+    ),
+    Sample("tag-remove", "/admin/tags/change?tag=harbour", act=fill(press="Remove…")),
     Sample("tenants", "/admin/tenants", who="operator"),
     Sample("tenants-nowhere", "/admin/tenants", who="operator", site=""),
     Sample("tenants-nothing-found", "/admin/tenants?q=zzzz", who="operator"),
@@ -405,6 +422,7 @@ async def _content(demo: TenantWorld, accounts: dict[str, Account]) -> dict[str,
         **await _shop(demo),
         **await _staff(demo, accounts),
         **await _webhooks(demo),
+        **await _tags(demo),
     }
 
 
@@ -586,3 +604,10 @@ async def _sent(
     results = [Result(ids.new_log_id(), each, 1, sent, now, state, None) for each in claimed]
     await queue.record(results, disable_after)
     return claimed[0].id
+
+
+async def _tags(demo: TenantWorld) -> dict[str, str]:
+    """One that is being renamed: no worker is there to do it."""
+    await demo.published(title="Spring tides", tags=["tides", LONG])
+    await change_tag(demo.world.parts.records, system(demo.id), "tides", "Tides and currents")
+    return {}

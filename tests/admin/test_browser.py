@@ -16,6 +16,8 @@ from tests.databases import fresh_url
 from tests.reader.test_browser import CHROMIUM
 from tests.world import PASSWORD, Account, RunningClock, TenantWorld, World, open_world
 
+from masthead.app import job_runner
+
 # A busy machine takes its time.
 expect.set_options(timeout=30_000)
 
@@ -199,6 +201,23 @@ async def transferred(context: BrowserContext, url: str) -> float:
     await page.goto(url, wait_until="networkidle")
     await page.close()
     return sum(sizes.values())
+
+
+async def test_a_rename_of_a_tag_shows_how_far_it_is_until_it_is_done(admin: Admin) -> None:
+    await admin.tenant.post(title="One more", tags=["fog"])
+    page = await admin.opened(admin.owner)
+    refused = watched(page)
+    await page.goto(f"{admin.origin}/admin/tags")
+    await page.get_by_role("link", name="fog", exact=True).click()
+    await page.get_by_label("Name", exact=True).fill("mist")
+    await page.get_by_role("button", name="Rename").click()
+    await expect(page.get_by_text("0 of 1")).to_be_visible()
+    await job_runner(admin.tenant.world.parts).run_due()
+    # The list asks by itself, and stops when there is nothing to wait for.
+    await expect(page.get_by_role("link", name="mist", exact=True)).to_be_visible()
+    await expect(page.get_by_text("0 of 1")).to_have_count(0)
+    await expect(page.locator("#list[hx-get]")).to_have_count(0)
+    assert refused == []
 
 
 async def test_a_list_weighs_at_most_120_kb_and_20_the_second_time(admin: Admin) -> None:

@@ -30,6 +30,7 @@ ALLOWED = {
     ("author", "media"): READ | {"create"},
     ("editor", "post_revisions"): READ,
     ("editor", "page_revisions"): READ,
+    ("editor", "tag_changes"): READ,
     ("editor", "post_working_copies"): READ | {"update", "delete"},
     ("editor", "page_working_copies"): READ | {"update", "delete"},
 }
@@ -83,6 +84,8 @@ async def made_by_owner(owner: Account, tenant: TenantWorld, collection: str) ->
     }
     if collection.endswith(("_revisions", "_working_copies")):
         return await made_by_the_service(tenant, collection)
+    if collection == "tag_changes":
+        return str((await tenant.create(collection, {"tag": "a", "new_tag": "b"}))["id"])
     if collection == "media":
         return str((await upload(owner)).json()["id"])
     if collection in values:

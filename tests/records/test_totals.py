@@ -158,3 +158,9 @@ async def test_items_are_counted_in_their_order_from_a_beginning_on(
     assert await records.item_totals(caller, posts, "tags", 10, begins="f") == {"fish": 1, "fog": 3}
     assert await records.item_totals(caller, posts, "tags", 10, begins="fog") == {"fog": 3}
     assert await records.item_totals(caller, posts, "tags", 10, begins="z") == {}
+    for number, tag in enumerate(everything):
+        rest = dict(list(everything.items())[number + 1 :])
+        assert await records.item_totals(caller, posts, "tags", 10, after=tag) == rest
+    assert await records.item_totals(caller, posts, "tags", 10, begins="f", after="fish") == {
+        "fog": 3
+    }

@@ -49,6 +49,7 @@ _CONTENT = (
     POSTS,
     _Entry("Pages", "/admin/pages", "files", Access.EDITOR),
     _Entry("Media", "/admin/media", "image"),
+    _Entry("Tags", "/admin/tags", "tag", Access.EDITOR),
 )
 _READERS = (COMMENTS,)
 _SHOP = (

@@ -26,6 +26,7 @@ from masthead.admin.pages import (
     shop,
     sign_in,
     staff,
+    tags,
     tenants,
     text,
 )
@@ -56,6 +57,8 @@ def admin_routes(pages: AdminPages) -> list[Route]:
         Route("/admin/posts/tags", at(get=posts.tag_options)),
         *_texts(pages, posts.posts_list, posts.PostFilters),
         *_texts(pages, site_pages.pages_list, site_pages.PageFilters),
+        Route(tags.ADDRESS, at(get=tags.tags_list)),
+        Route(f"{tags.ADDRESS}/change", at(get=tags.tag_form, post=tags.change)),
         Route("/admin/form-token", call("GET", editor.token_call)),
         Route("/admin/markdown", call("POST", editor.markdown_call, limit=editor.MAX_MARKDOWN)),
         Route("/admin/comments", at(get=comments.comments_list)),

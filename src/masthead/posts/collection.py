@@ -67,7 +67,14 @@ def before_save(save: Save) -> Mapping[str, Any]:
         **_own_authors(save),
     }
     saved = save._replace(new={**save.new, **stamps})
-    return {**stamps, **summarized(saved), **stamp_revision(saved, EDITED)}
+    return {**stamps, **summarized(saved), **stamp_revision(saved, _revised(save))}
+
+
+def _revised(save: Save) -> tuple[str, ...]:
+    """A tag that gets another name on all posts is no state of each of them to go back to."""
+    if save.caller.kind is not Kind.SYSTEM:
+        return EDITED
+    return tuple(name for name in EDITED if name != "tags")
 
 
 def _own_authors(save: Save) -> Mapping[str, Any]:

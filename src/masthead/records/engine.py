@@ -343,16 +343,18 @@ class Records:
         limit: int,
         *,
         begins: str = "",
+        after: str = "",
     ) -> dict[str, int]:
         """How many records hold each item of a list field, from the counter of the field: the first
-        items in the order of their text, of those that begin so. Only for callers who may read
-        every record: a counter knows no rule."""
+        items in the order of their text, of those that begin so and come after another one. Only
+        for callers who may read every record: a counter knows no rule."""
         if collection.rules_for(access_of(caller)).read != "":
             return {}
         statement, per_item = self._queries.buckets(collection, name)
         values = {
             "tenant": caller.tenant_id,
-            "first": begins,
+            # After all buckets of that item: a blank follows the separator.
+            "first": max(begins, f"{after} ") if after else begins,
             "last": f"{begins}{_HIGHEST_CHARACTER}",
             "limit": (limit + 1) * per_item,
         }

@@ -195,6 +195,33 @@ PASTED = {
 }
 
 
+async def test_a_page_is_written_and_published_and_then_changed_by_update_alone(
+    desk: Desk,
+) -> None:
+    page = await desk.open("/admin/pages/new")
+    await page.get_by_label("Title", exact=True).fill("About us")
+    await write(page, "Fog and tides.")
+    await saved(page)
+    # The address that it gets, as long as none is chosen.
+    await expect(page.get_by_label("Address")).to_have_attribute("placeholder", "about-us")
+    assert "/admin/pages/" in page.url
+    await page.get_by_role("button", name="Publish", exact=True).click()
+    await expect(page.get_by_text("The page is published.")).to_be_visible()
+    reader = await desk.context.new_page()
+    await reader.goto(f"{desk.server.url}/about-us")
+    await expect(reader.get_by_text("Fog and tides.")).to_be_visible()
+    await page.locator("#text").click()
+    await page.keyboard.press("Control+End")
+    await page.keyboard.type(" And gulls.")
+    await saved(page)
+    await reader.reload()
+    await expect(reader.get_by_text("And gulls.")).to_have_count(0)
+    await page.get_by_role("button", name="Update", exact=True).click()
+    await expect(page.get_by_text("The change is live.")).to_be_visible()
+    await reader.reload()
+    await expect(reader.get_by_text("Fog and tides. And gulls.")).to_be_visible()
+
+
 async def test_text_of_other_programs_arrives_without_its_looks(desk: Desk) -> None:
     for name, parts in PASTED.items():
         page = await desk.open("/admin/posts/new")

@@ -31,7 +31,9 @@ def working_copies_of(
     are the fields that may hold addresses of uploaded files."""
 
     def before_save(save: Save) -> Mapping[str, Any]:
-        return {**stamp(save), "edited_by": save.caller.id}
+        # The service itself edits nothing.
+        by = save.caller.id or (save.old["edited_by"] if save.old else "")
+        return {**stamp(save), "edited_by": by}
 
     base_version = Number(
         name="base_version",
