@@ -447,6 +447,7 @@ def admin_pages(parts: Parts, services: RecordStoreServices, site: SitePages) ->
             parts.objects,
             parts.images,
             Webhooks(parts.outbound, parts.deliveries.log, parts.retries, EventLog(parts.database)),
+            parts.privacy,
         )
     )
 

@@ -30,6 +30,7 @@ from masthead.jobs.tables import jobs, new_job
 from masthead.password_reset.invitations import INVITATION
 from masthead.password_reset.resets import ADMIN_PATH
 from masthead.posts.tags import change_tag
+from masthead.privacy.validation import RequestBody, Requester
 from masthead.storage.database import EVERY_TENANT
 from masthead.webhooks.attempts import SendResult
 from masthead.webhooks.collection import DEAD, DELIVERED
@@ -183,6 +184,32 @@ SAMPLES = (
     Sample("media-item", "/admin/media/{media}"),
     Sample("media-item-file", "/admin/media/{media-file}"),
     Sample("media-item-delete", "/admin/media/{media}/delete"),
+    Sample("members", "/admin/members"),
+    Sample("members-empty", "/admin/members", site="empty"),
+    Sample("members-nothing-found", "/admin/members?q=zzzz"),
+    Sample("members-selected", "/admin/members", act=select_a_row),
+    Sample("members-editor", "/admin/members", who="editor"),
+    Sample("members-csv", "/admin/members/members.csv", is_page=False),
+    Sample("member-new", "/admin/members/new"),
+    Sample(
+        "member-new-refused",
+        "/admin/members/new",
+        act=fill(("#email", "ana@example"), press="Add the member"),
+    ),
+    Sample("members-requests", "/admin/members/requests"),
+    Sample("member", "/admin/members/{blog_members}"),
+    Sample("member-editor", "/admin/members/{blog_members}", who="editor"),
+    Sample("member-erase", "/admin/members/{blog_members}/erase"),
+    Sample(
+        "member-erase-refused",
+        "/admin/members/{blog_members}/erase",
+        act=fill(("#email", "someone@else.example"), press="Erase this member"),
+    ),
+    Sample(
+        "member-export",
+        "/admin/members/{blog_members}/requests/{gdpr_requests}/download",
+        is_page=False,
+    ),
     Sample("more", "/admin/more"),
     Sample("not-found", "/admin/no-such-page", status=404),
     Sample("errors", "/admin/operator/errors", who="operator"),
@@ -415,6 +442,7 @@ async def _content(demo: TenantWorld, accounts: dict[str, Account]) -> dict[str,
     addresses."""
     return {
         **await _keys(demo),
+        **await _members(demo),
         **await _operated(demo, accounts),
         **await _media(demo, accounts),
         **await _pages(demo),
@@ -473,6 +501,26 @@ async def _media(demo: TenantWorld, accounts: dict[str, Account]) -> dict[str, s
         demo.world.collection("media"), {"mime_family": "image"}, tenant_id=demo.id
     )
     return {"media": shown["id"], "media-file": file["id"]}
+
+
+async def _members(demo: TenantWorld) -> dict[str, str]:
+    member = await demo.create(
+        "blog_members",
+        {
+            "email": "konstantin.freiherr-von-hohenlohe@donaudampfschifffahrt.example",
+            "labels": ["founders", "Donaudampfschifffahrtsgesellschaft"],
+            "note": "Met at the harbour fair.",
+        },
+    )
+    await demo.update("blog_members", member["id"], {"tier": "paid", "newsletter": True})
+    privacy = demo.world.parts.privacy
+    site = await demo.world.parts.directory.by_id(demo.id)
+    assert site is not None
+    requester = Requester(site, system(demo.id), is_trusted=True)
+    body = RequestBody("member", member["id"], demo.id, "", "", "")
+    request, _ = await privacy.exports.begin(requester, body)
+    await privacy.requests.open_deletion(requester, body)
+    return {"blog_members": member["id"], "gdpr_requests": request["id"]}
 
 
 async def _pages(demo: TenantWorld) -> dict[str, str]:

@@ -5,8 +5,10 @@ Skipped where the machine has no Chromium.
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +19,7 @@ from tests.databases import fresh_url
 from tests.reader.test_browser import CHROMIUM
 from tests.world import Account, RunningClock, TenantWorld, open_world
 
+from masthead.caller import system
 from masthead.records.collection import Record
 
 expect.set_options(timeout=30_000)
@@ -144,3 +147,43 @@ async def test_moderation_without_script(admin: Admin) -> None:
     await page.get_by_role("button", name="Spam").first.click()
     assert await admin.status(comment) == "spam"
     await page.context.close()
+
+
+async def test_a_member_is_exported_erased_and_kept(admin: Admin, tmp_path: Path) -> None:
+    """The export is downloaded; the erasure asks for the address, is shown and taken back."""
+    tenant = admin.tenant
+    given = {"email": "ana@example.com", "name": "Ana Lind"}
+    ana = await tenant.world.parts.records.create(
+        system(tenant.id),
+        tenant.world.collection("blog_members"),
+        given,
+        stamped={"token_key": "k" * 30},
+    )
+    page = await admin.opened()
+    refused = watched(page)
+    await page.goto(f"{admin.origin}/admin/members")
+    await page.fill("#q", "ana")
+    await page.get_by_role("link", name="Ana Lind").click()
+    await expect(page.locator("h1")).to_have_text("Ana Lind")
+    await page.get_by_role("button", name="Export data").click()
+    await expect(page.locator(".requests")).to_contain_text("Ready until")
+    async with page.expect_download() as download:
+        await page.get_by_role("link", name="Download").click()
+    file = tmp_path / "member.json"
+    await (await download.value).save_as(file)
+    assert json.loads(file.read_text())["member"]["email"] == "ana@example.com"
+    await page.get_by_role("link", name="Erase…").click()
+    await page.fill("#email", "someone@else.example")
+    await page.get_by_role("button", name="Erase this member").click()
+    await expect(page.locator("#email-note")).to_contain_text("exactly as it is shown")
+    await page.fill("#email", "ana@example.com")
+    await page.get_by_role("button", name="Erase this member").click()
+    await expect(page.locator(".requests")).to_contain_text("Planned for")
+    await page.get_by_role("button", name="Cancel the erasure").click()
+    await expect(page.locator(".requests")).to_contain_text("Cancelled")
+    await page.goto(f"{admin.origin}/admin/members/{ana['id']}")
+    await page.get_by_text("Paid", exact=True).click()
+    await page.keyboard.press("Control+s")
+    await expect(page.locator(".history")).to_contain_text("Changed from free to paid")
+    await page.context.close()
+    assert [each for each in refused if "422" not in each] == []

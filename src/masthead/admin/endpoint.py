@@ -3,7 +3,7 @@ that look like the admin."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from enum import Enum, auto
@@ -86,7 +86,16 @@ class Framed:
     body: bytes
 
 
-Answer = Shown | Moved | Framed
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A file, as a download. It is made while it is sent."""
+
+    chunks: AsyncIterator[bytes]
+    file_name: str
+    content_type: str
+
+
+Answer = Shown | Moved | Framed | Sent
 Handler = Callable[..., Awaitable[Answer]]
 
 
@@ -313,6 +322,9 @@ async def _send(
         framed = (b"content-security-policy", _policy(own_origin(scope), "'self'"))
         await _send_page(scope, send, 200, answer.body, [framed])
         return
+    if isinstance(answer, Sent):
+        await _send_file(scope, send, answer)
+        return
     is_whole = not (request.is_fragment and answer.fragment)
     if request.is_fragment and is_whole:
         # A whole page would end up inside the part that htmx replaces.
@@ -342,6 +354,20 @@ async def _send_moved(
         await send_empty(send, 200, [*headers, (b"hx-redirect", location)])
     else:
         await send_empty(send, 303, [*headers, (b"location", location)])
+
+
+async def _send_file(scope: Scope, send: Send, file: Sent) -> None:
+    headers: RawHeaders = [
+        (b"content-type", file.content_type.encode()),
+        (b"content-disposition", f'attachment; filename="{file.file_name}"'.encode()),
+        (b"cache-control", b"no-store"),
+        (b"x-content-type-options", b"nosniff"),
+    ]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    if scope["method"] != "HEAD":
+        async for chunk in file.chunks:
+            await send({"type": "http.response.body", "body": chunk, "more_body": True})
+    await send({"type": "http.response.body", "body": b""})
 
 
 @lru_cache(maxsize=1_024)

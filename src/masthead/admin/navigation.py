@@ -41,6 +41,7 @@ HOME = _Entry("Home", "/admin", "house")
 POSTS = _Entry("Posts", "/admin/posts", "file-text")
 TENANTS = _Entry("Sites", "/admin/tenants", "globe")
 COMMENTS = _Entry("Comments", "/admin/comments", "message-square", Access.EDITOR)
+MEMBERS = _Entry("Members", "/admin/members", "users", Access.EDITOR)
 MORE = _Entry("More", "/admin/more", "menu")
 
 # A line for each page, in the order of the frame.
@@ -51,7 +52,7 @@ _CONTENT = (
     _Entry("Media", "/admin/media", "image"),
     _Entry("Tags", "/admin/tags", "tag", Access.EDITOR),
 )
-_READERS = (COMMENTS,)
+_READERS = (COMMENTS, MEMBERS)
 _SHOP = (
     _Entry("Orders", "/admin/shop/orders", "shopping-bag", Access.ADMIN),
     _Entry("Memberships", "/admin/shop/memberships", "credit-card", Access.ADMIN),
@@ -94,7 +95,7 @@ def bottom_of(request: AdminRequest) -> tuple[Link, ...]:
     """The bar at the bottom of a phone. What has no room there is on the page "More"."""
     if request.site is None:
         return _links(request, TENANTS, MORE)
-    return _links(request, HOME, POSTS, *_usable(request, (COMMENTS,)), MORE)
+    return _links(request, HOME, POSTS, *_usable(request, (MEMBERS, COMMENTS)), MORE)
 
 
 async def count_waiting(request: AdminRequest) -> None:

@@ -31,6 +31,7 @@ from masthead.outbound.client import OutboundClient
 from masthead.password_reset.invitations import Invitations
 from masthead.password_reset.resets import PasswordResets
 from masthead.payments.reconcile import Reports
+from masthead.privacy.service import Privacy
 from masthead.reader.preview import Previews
 from masthead.records.collection import Record
 from masthead.records.engine import Records
@@ -90,6 +91,7 @@ class AdminServices:
     objects: ObjectStore
     images: ImagePool
     webhooks: Webhooks
+    privacy: Privacy
 
 
 @dataclass

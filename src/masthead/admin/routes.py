@@ -19,6 +19,10 @@ from masthead.admin.pages import (
     editor,
     media,
     media_item,
+    member,
+    member_privacy,
+    members,
+    members_csv,
     operate,
     posts,
     preview,
@@ -65,6 +69,30 @@ def admin_routes(pages: AdminPages) -> list[Route]:
         Route("/admin/comments/change", at(post=comment_changes.change_comments)),
         Route("/admin/comments/{id}", at("id", get=comment.comment_page)),
         Route("/admin/comments/{id}/reply", at("id", post=comment.answer_comment)),
+        Route("/admin/members", at(get=members.members_list)),
+        Route("/admin/members/members.csv", at(get=members_csv.download)),
+        Route(
+            "/admin/members/new",
+            at(get=members.new_member_form, post=members.new_member, who=owners),
+        ),
+        Route("/admin/members/change", at(post=members.change_members, who=owners)),
+        Route("/admin/members/requests", at(get=member_privacy.requests_page, who=owners)),
+        Route("/admin/members/{id}", at("id", get=member.member_page, post=member.save_member)),
+        Route(
+            "/admin/members/{id}/export", at("id", post=member_privacy.export_member, who=owners)
+        ),
+        Route(
+            "/admin/members/{id}/erase",
+            at("id", get=member_privacy.erase_form, post=member_privacy.erase_member, who=owners),
+        ),
+        Route(
+            "/admin/members/{id}/requests/{request}/cancel",
+            at("id", "request", post=member_privacy.cancel_erasure, who=owners),
+        ),
+        Route(
+            "/admin/members/{id}/requests/{request}/download",
+            at("id", "request", get=member_privacy.download_export, who=owners),
+        ),
         Route(
             "/admin/account", at(get=account.account_page, post=account.save_profile, anywhere=True)
         ),

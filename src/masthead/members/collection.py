@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from masthead.caller import Audience
 from masthead.records.accounts import ACCOUNT_FIELDS, COMMENT_MAILS_OFF
@@ -15,14 +15,21 @@ from masthead.records.collection import (
     Index,
     Record,
     Rules,
+    Searched,
+    Snapshot,
     Tally,
 )
 from masthead.records.derived.daily_counts import day_of
 from masthead.records.fields.base import Access
+from masthead.records.fields.documents import TextList
+from masthead.records.fields.relation import OnDelete, Relation
 from masthead.records.fields.text import Email, Text
 from masthead.records.fields.values import Flag, Select
 
 MEMBERS_JOINED, MEMBERS_LEFT = "members.joined", "members.left"
+HISTORY: Final = "member_history"
+RECORDED: Final = ("tier", "status", "newsletter", "email")
+MAX_HISTORY: Final = 100
 SELF = "@request.auth.collectionName = 'blog_members' && @request.auth.id = id"
 
 
@@ -73,6 +80,48 @@ def member_tallies(change: Change, now: str) -> Iterator[Tally]:
         yield Tally(MEMBERS_LEFT, day_of(now))
 
 
+def member_snapshots(change: Change) -> Iterator[Snapshot]:
+    """What a member has become, for the page of the member."""
+    if change.old is None or change.new is None:
+        return
+    for name in RECORDED:
+        was, now = change.old[name], change.new[name]
+        if was != now:
+            values = {"member_id": change.new["id"], "what": name}
+            if name != "email":
+                # An address is no state: the old one is nobody's business any more.
+                values |= {"was": _as_text(was), "now": _as_text(now)}
+            yield Snapshot(HISTORY, values, by="member_id", newest=MAX_HISTORY)
+
+
+def _as_text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return str(value)
+
+
+member_history = Collection(
+    HISTORY,
+    (
+        Relation(
+            name="member_id",
+            to="blog_members",
+            required=True,
+            immutable=True,
+            on_delete=OnDelete.CASCADE,
+            read=Access.EDITOR,
+            write=Access.ENGINE,
+        ),
+        Select(name="what", values=RECORDED, read=Access.EDITOR, write=Access.ENGINE),
+        Text(name="was", max=20, read=Access.EDITOR, write=Access.ENGINE),
+        Text(name="now", max=20, read=Access.EDITOR, write=Access.ENGINE),
+    ),
+    help=f"The {MAX_HISTORY} newest changes of each member's tier, status, newsletter and address.",
+    editors=Rules(read=""),
+    made_by="a change of a member",
+    indexes=(Index(("member_id", "created", "id")),),
+)
+
 blog_members = Collection(
     "blog_members",
     (
@@ -88,6 +137,23 @@ blog_members = Collection(
             help="The customer's id at the payment processor.",
         ),
         COMMENT_MAILS_OFF,
+        TextList(
+            name="labels",
+            max_items=20,
+            max_length=50,
+            indexed=True,
+            read=Access.EDITOR,
+            write=Access.ADMIN,
+            help="Groups of the site's own. Members don't see them.",
+        ),
+        Text(
+            name="note",
+            max=2_000,
+            read=Access.EDITOR,
+            write=Access.ADMIN,
+            personal=True,
+            help="For the staff. Members don't see it.",
+        ),
         *ACCOUNT_FIELDS,
     ),
     audited="",
@@ -97,10 +163,17 @@ blog_members = Collection(
     is_auth=True,
     is_identity=True,
     events=member_events,
-    counters=(Counter(by=("tier",)),),
+    snapshots=member_snapshots,
+    counters=(
+        Counter(by=("tier", "status", "newsletter")),
+        Counter(by=("tier", "status"), each="labels"),
+    ),
     tallies=member_tallies,
+    searchable=(Searched("name"), Searched("email")),
     indexes=(
         Index(("tier", "created", "id")),
+        Index(("status", "created", "id")),
+        Index(("newsletter", "created", "id")),
         Index(("payment_customer_id",), skip_empty="payment_customer_id"),
     ),
 )

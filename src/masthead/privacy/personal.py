@@ -30,6 +30,7 @@ class ErasureRule(StrEnum):
 
 ERASURE_RULES = {
     "blog_members": ErasureRule.DELETE,
+    "member_history": ErasureRule.DELETE,
     "comments": ErasureRule.ANONYMIZE,
     "orders": ErasureRule.ANONYMIZE,
     "gift_cards": ErasureRule.ANONYMIZE,

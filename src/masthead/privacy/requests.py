@@ -154,14 +154,23 @@ class Requests:
         return request
 
     async def cancel(self, request_id: str, token: str) -> Record:
-        request = await self.deletion_by_cancel_link(request_id, token)
+        return await self._cancelled(await self.deletion_by_cancel_link(request_id, token))
+
+    async def _cancelled(self, request: Record) -> Record:
         async with self._records.unit(system(TenantId(request["tenant_id"]))) as unit:
-            request = self._in_grace(await _one(unit, request_id))
+            request = self._in_grace(await _one(unit, request["id"]))
             if request["confirmed_at"]:
                 await self._undo_deletion(unit, request)
             request = await self._close(unit, request, "cancelled")
         _audit("privacy.deletion_cancelled", request)
         return request
+
+    async def withdraw(self, tenant_id: TenantId, request_id: str) -> Record:
+        """Cancels a deletion on behalf of the site, whose owner has asked for it."""
+        request = await self.find(request_id) if ids.is_id(request_id) else None
+        if request is None or request["tenant_id"] != tenant_id:
+            raise NotFound
+        return await self._cancelled(request)
 
     async def make_ready(self, request: Record, blog_name: str = "") -> tuple[Record, str] | None:
         """Queues the emails with the link to a stored archive. None if the request is closed."""

@@ -10,7 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from masthead.records.collection import BUCKET_SEPARATOR, Collection, Counter
-from masthead.records.fields.values import Select
+from masthead.records.fields.values import Flag, Select
 from masthead.records.filter.ast import Comparison, Expression, Identifier, Literal, Macro
 from masthead.records.read.operands import as_text
 from masthead.records.tables import record_counts
@@ -123,6 +123,9 @@ class _Conditions:
         if isinstance(right, Macro):
             self.due.add(name)
             return part.op == "<=" and right.name == "@now"
+        if isinstance(right, Literal) and isinstance(right.value, bool):
+            # Part of the filter's shape: it has no position.
+            return part.op == "=" and self._fix(name, str(right.value), -1)
         if not isinstance(right, Literal) or not isinstance(right.value, str):
             return False
         position = -1 if constant else self._position
@@ -167,4 +170,6 @@ def _fit(collection: Collection, counter: Counter, conditions: _Conditions) -> T
 def choices_of(collection: Collection, name: str) -> tuple[str, ...]:
     """The values that a field may have in a bucket; none if it may have any."""
     field = collection.by_name[name]
+    if isinstance(field, Flag):
+        return ("True", "False")
     return (*field.values, "") if isinstance(field, Select) else ()

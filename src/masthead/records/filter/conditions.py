@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from masthead.records.filter.ast import And, Comparison, Expression, Identifier, Literal
 
 
-def equals(name: str, value: str) -> Expression:
+def equals(name: str, value: str | bool) -> Expression:
     return Comparison(Identifier((name,)), "=", Literal(value))
 
 

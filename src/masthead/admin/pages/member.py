@@ -1,0 +1,231 @@
+"""One member: history, orders, and what an owner may change."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+import msgspec
+
+from masthead.admin.endpoint import Answer, Moved, Shown
+from masthead.admin.environment import clock_time
+from masthead.admin.forms import Ask, given_values, widgets
+from masthead.admin.pages.comments import by_id, short
+from masthead.admin.pages.member_privacy import requests_of
+from masthead.admin.pages.members import (
+    ADDRESS,
+    BADGES,
+    STATUSES,
+    TIERS,
+    items_of,
+    may_change,
+    said,
+)
+from masthead.admin.request import AdminRequest
+from masthead.comments.collection import comments
+from masthead.commerce.collection import orders
+from masthead.errors import Invalid, Problem
+from masthead.members.collection import blog_members, member_history
+from masthead.posts.collection import posts
+from masthead.reader.prices import price_text
+from masthead.records.collection import Collection, Record
+from masthead.records.engine import ListRequest
+from masthead.records.filter.conditions import equals
+from masthead.records.read.query import access_of
+
+ASKS = (
+    Ask("name", "Name"),
+    Ask("tier", "Tier", choices=TIERS),
+    Ask("status", "Status", choices=STATUSES),
+    Ask("newsletter", "Newsletter"),
+    Ask("labels", "Labels", "Separated by commas. Members don't see them."),
+    Ask("note", "Note", "For the staff alone.", rows=3),
+)
+NEWEST = 20
+"""Of each kind of entry."""
+KINDS = {"": "Everything", "changes": "Changes", "orders": "Orders", "comments": "Comments"}
+_ORDER_BADGES = {
+    "paid": "good",
+    "shipped": "good",
+    "pending": "warn",
+    "refunded": "draft",
+    "cancelled": "bad",
+}
+_QUOTED = 160
+_CHANGES = {
+    "tier": "Changed from {was} to {now}",
+    "status": "Became {now}, was {was}",
+    "newsletter": "Turned the newsletter {now}",
+    "email": "Changed the e-mail address",
+}
+_ICONS = {"tier": "credit-card", "status": "info", "newsletter": "mail", "email": "user"}
+_WORDS = {"past_due": "late with the payment"}
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Something that has happened."""
+
+    at: str
+    when: str
+    icon: str
+    text: str
+    link: str = ""
+    linked: str = ""
+    quote: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    id: str
+    what: str
+    badge: str
+    status: str
+    total: str
+    when: str
+
+
+async def member_page(request: AdminRequest, member_id: str) -> Answer:
+    return await _page(request, member_id)
+
+
+async def save_member(request: AdminRequest, member_id: str) -> Answer:
+    given = given_values(request.caller, blog_members, ASKS, request.form)
+    try:
+        await request.records.update(request.caller, blog_members, member_id, given)
+    except Invalid as error:
+        return await _page(request, member_id, error.problems)
+    return Moved(f"{ADDRESS}/{member_id}", "Saved.")
+
+
+async def _page(
+    request: AdminRequest, member_id: str, problems: Mapping[str, Problem] | None = None
+) -> Shown:
+    member = await request.records.get(request.caller, blog_members, member_id)
+    kind = request.query.get("kind", "")
+    kind = kind if kind in KINDS else ""
+    bought = await _of_member(request, orders, member_id)
+    since = request.local(member["created"])
+    values = {
+        "member": member,
+        "labels": items_of(member["labels"]),
+        "state": f"{TIERS[member['tier']]}, {STATUSES[member['status']].lower()}",
+        "badge_kind": BADGES[member["status"]],
+        "since": f"Member since {since.day} {since:%B %Y}",
+        "initials": _initials(member),
+        "history": await _history(request, member, bought, kind),
+        "kinds": KINDS,
+        "kind": kind,
+        "orders": [_order(request, each) for each in bought],
+        "fields": widgets(
+            request.caller,
+            blog_members,
+            ASKS,
+            member,
+            request.form if problems else None,
+            problems,
+        ),
+        "problems": said(ASKS, problems),
+        "may_change": may_change(request),
+        "requests": await requests_of(request, member_id) if may_change(request) else [],
+        "back": ADDRESS,
+    }
+    title = member["name"] or member["email"]
+    return Shown("members/member.html", title, values, status=422 if problems else 200)
+
+
+def _initials(member: Record) -> str:
+    words = (member["name"] or member["email"]).partition("@")[0].replace(".", " ").split()
+    return "".join(each[0] for each in words[:2]).upper()
+
+
+async def _of_member(request: AdminRequest, collection: Collection, member_id: str) -> list[Record]:
+    """The newest; none where the caller may not read the collection."""
+    if collection.rules_for(access_of(request.caller)).read is None:
+        return []
+    wanted = ListRequest(
+        per_page=NEWEST,
+        filter=equals("member_id", member_id),
+        sort="-created",
+        skip_total=True,
+    )
+    return (await request.records.page(request.caller, collection, wanted)).items
+
+
+async def _history(
+    request: AdminRequest, member: Record, bought: list[Record], kind: str
+) -> list[Entry]:
+    found: list[Entry] = []
+    if kind in ("", "comments"):
+        found += await _comments(request, member["id"])
+    if kind in ("", "orders"):
+        found += [_bought(request, each) for each in bought]
+    if kind in ("", "changes"):
+        changes = await _of_member(request, member_history, member["id"])
+        found += [_changed(request, each) for each in changes]
+        found.append(_entry(request, member["created"], "user", "Joined"))
+    return sorted(found, key=lambda each: each.at, reverse=True)
+
+
+async def _comments(request: AdminRequest, member_id: str) -> list[Entry]:
+    written = await _of_member(request, comments, member_id)
+    on = await by_id(request, posts, [each["post_id"] for each in written], "title")
+    titles = {each["id"]: each["title"] for each in on}
+    return [
+        Entry(
+            each["created"],
+            _when(request, each["created"]),
+            "message-square",
+            "Commented on",
+            f"/admin/comments/{each['id']}",
+            titles.get(each["post_id"], ""),
+            short(each["body"], _QUOTED),
+        )
+        for each in written
+    ]
+
+
+def _bought(request: AdminRequest, order: Record) -> Entry:
+    price = price_text(int(order["total"]), order["currency"], "en")
+    text = f"Ordered for {price}: {order['status']}"
+    return _entry(request, order["created"], "shopping-bag", text)
+
+
+def _changed(request: AdminRequest, change: Record) -> Entry:
+    words = {name: _WORDS.get(change[name], change[name]) for name in ("was", "now")}
+    text = _CHANGES[change["what"]].format(**words)
+    return _entry(request, change["created"], _ICONS[change["what"]], text)
+
+
+def _entry(request: AdminRequest, at: str, icon: str, text: str) -> Entry:
+    return Entry(at, _when(request, at), icon, text)
+
+
+def _when(request: AdminRequest, at: str) -> str:
+    moment: datetime = request.local(at)
+    if moment.date() == request.now.date():
+        return f"Today {moment:%H:%M}"
+    if moment.year == request.now.year:
+        return f"{moment.day} {moment:%b %H:%M}"
+    return clock_time(moment).partition(",")[0]
+
+
+def _order(request: AdminRequest, order: Record) -> Order:
+    return Order(
+        order["id"],
+        _items(order),
+        _ORDER_BADGES[order["status"]],
+        order["status"].capitalize(),
+        price_text(int(order["total"] - order["refunded_amount"]), order["currency"], "en"),
+        request.when(order["created"]),
+    )
+
+
+def _items(order: Record) -> str:
+    stored = order["items"]
+    items = msgspec.json.decode(stored) if isinstance(stored, msgspec.Raw) else stored
+    listed = items if isinstance(items, list) else []
+    found = [each for each in listed if isinstance(each, dict)]
+    names = [str(each.get("name") or each.get("description") or "") for each in found]
+    return ", ".join(each for each in names if each) or "–"

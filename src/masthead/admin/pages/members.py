@@ -1,0 +1,296 @@
+"""The list of members, new ones, and labels that group them."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, timedelta
+from typing import Any, ClassVar
+from urllib.parse import urlencode
+
+import msgspec
+
+from masthead import clock
+from masthead.admin.endpoint import Answer, Moved, Shown
+from masthead.admin.forms import Ask, given_values, sentence_of, widgets
+from masthead.admin.lists import Filters, Listing, options, read_page
+from masthead.admin.request import AdminRequest
+from masthead.admin.selected import MOST, PER_UNIT, SELECT, matching, ticked
+from masthead.errors import BadRequest, Invalid, NotFound, Problem
+from masthead.members.collection import MEMBERS_JOINED, blog_members
+from masthead.records.accounts import credentials
+from masthead.records.collection import Record
+from masthead.records.engine import ListRequest
+from masthead.records.filter.ast import Expression
+from masthead.records.filter.conditions import all_of, equals, has_item, newer
+
+ADDRESS = "/admin/members"
+PER_PAGE = 50
+TIERS = {"free": "Free", "paid": "Paid"}
+STATUSES = {"active": "Active", "past_due": "Payment late", "cancelled": "Cancelled"}
+BADGES = {"active": "good", "past_due": "warn", "cancelled": "bad"}
+NEWSLETTER = {"yes": "Gets the newsletter", "no": "Without newsletter"}
+JOINED = {"7": "In 7 days", "30": "In 30 days", "365": "In a year"}
+ORDERS = ("created",)
+FIELDS = frozenset({"email", "name", "tier", "status", "newsletter", "labels", "created"})
+MAX_LABELS = 200
+"""In the filter: the first of the alphabet."""
+
+NEW_ASKS = (
+    Ask("email", "E-mail"),
+    Ask("name", "Name"),
+    Ask("tier", "Tier", choices=TIERS),
+    Ask("newsletter", "Newsletter", "Only with their consent."),
+    Ask("labels", "Labels", "Separated by commas. Members don't see them."),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class MemberFilters(Filters):
+    address: ClassVar[str] = ADDRESS
+    choices: ClassVar[Mapping[str, Container[str]]] = {
+        "tier": TIERS,
+        "status": STATUSES,
+        "newsletter": NEWSLETTER,
+        "joined": JOINED,
+        "sort": ORDERS,
+    }
+
+    q: str = ""
+    tier: str = ""
+    status: str = ""
+    newsletter: str = ""
+    joined: str = ""
+    label: str = ""
+    sort: str = ""
+
+    def listing(self, request: AdminRequest) -> Listing:
+        is_counted = not (self.q or self.joined or (self.label and self.newsletter))
+        wanted = ListRequest(
+            filter=self.condition(request),
+            search=searched(self.q),
+            sort="" if self.q else self.sort or "-created",
+            names=FIELDS,
+            skip_total=not is_counted,
+        )
+        return Listing(blog_members, wanted, self.url)
+
+    def condition(self, request: AdminRequest) -> Expression | str:
+        conditions: list[Expression] = []
+        if self.label:
+            conditions.append(has_item("labels", self.label))
+        if self.status:
+            conditions.append(equals("status", self.status))
+        if self.tier:
+            conditions.append(equals("tier", self.tier))
+        if self.newsletter:
+            conditions.append(equals("newsletter", self.newsletter == "yes"))
+        if self.joined:
+            since = request.now - timedelta(days=int(self.joined))
+            conditions.append(newer("created", clock.to_text(since)))
+        return all_of(conditions) or ""
+
+
+def searched(words: str) -> str:
+    """The last word may be unfinished, as someone types it."""
+    return f"{words}*" if words and words[-1].isalnum() else words
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    id: str
+    url: str
+    name: str
+    email: str
+    labels: tuple[str, ...]
+    tier: str
+    badge: str
+    status: str
+    newsletter: str
+    joined: str
+    joined_at: str
+
+
+async def members_list(request: AdminRequest) -> Answer:
+    filters = MemberFilters.of(request.query)
+    page = await read_page(request, filters.listing(request), PER_PAGE)
+    if page is None:
+        return Moved(filters.url())
+    items, pager = page
+    total = await request.records.total(request.caller, blog_members, "")
+    values = {
+        "filters": filters,
+        "rows": [_row(request, each) for each in items],
+        "pager": pager,
+        "total": total,
+        "tally": await _tally(request),
+        "tiers": options(TIERS),
+        "statuses": options(STATUSES),
+        "newsletter": options(NEWSLETTER),
+        "joined": options(JOINED),
+        "labels": await _labels(request, filters.label),
+        "has_orders": not filters.q,
+        "order_url": replace(filters, sort="" if filters.sort else "created").url(),
+        "csv_query": urlencode(filters.parameters()),
+        "may_change": may_change(request),
+    }
+    return Shown("members/list.html", "Members", values, fragment="members/_list.html")
+
+
+def may_change(request: AdminRequest) -> bool:
+    return request.caller.is_admin
+
+
+def _row(request: AdminRequest, member: Record) -> Row:
+    joined = request.local(member["created"])
+    return Row(
+        member["id"],
+        f"{ADDRESS}/{member['id']}",
+        member["name"],
+        member["email"],
+        tuple(items_of(member["labels"])),
+        TIERS[member["tier"]],
+        BADGES[member["status"]],
+        STATUSES[member["status"]],
+        "Yes" if member["newsletter"] else "No",
+        f"{joined.day} {joined:%b %Y}",
+        member["created"],
+    )
+
+
+def items_of(value: Any) -> list[str]:
+    """Of a list field that was read for an answer."""
+    return list(msgspec.json.decode(value) if isinstance(value, msgspec.Raw) else value)
+
+
+async def _tally(request: AdminRequest) -> list[tuple[str, int]]:
+    """From counters."""
+    wanted = {
+        "Free": MemberFilters(tier="free"),
+        "Paid": MemberFilters(tier="paid"),
+        "Payment late": MemberFilters(status="past_due"),
+        "Newsletter": MemberFilters(newsletter="yes"),
+    }
+    found = [
+        (label, await request.records.total(request.caller, blog_members, each.condition(request)))
+        for label, each in wanted.items()
+    ]
+    since = f"{request.now.astimezone(UTC) - timedelta(days=29):%Y-%m-%d}"
+    counts = await request.records.daily_counts(
+        request.caller, blog_members, (MEMBERS_JOINED,), since
+    )
+    return [*found, ("New in 30 days", sum(sum(days.values()) for days in counts.values()))]
+
+
+async def _labels(request: AdminRequest, chosen: str) -> list[Any]:
+    totals = await request.records.item_totals(request.caller, blog_members, "labels", MAX_LABELS)
+    used = list(totals)
+    if chosen and chosen not in used:
+        used.append(chosen)
+    return options({label: label for label in sorted(used, key=str.casefold)})
+
+
+async def new_member_form(request: AdminRequest) -> Answer:
+    return _new_page(request)
+
+
+async def new_member(request: AdminRequest) -> Answer:
+    given = given_values(request.caller, blog_members, NEW_ASKS, request.form)
+    try:
+        member = await request.records.create(
+            request.caller, blog_members, given, stamped=credentials("")
+        )
+    except Invalid as error:
+        return _new_page(request, error.problems)
+    return Moved(f"{ADDRESS}/{member['id']}", f"{member['email']} is a member now.")
+
+
+def _new_page(request: AdminRequest, problems: Mapping[str, Problem] | None = None) -> Shown:
+    request.records.check_may_create(request.caller, blog_members)
+    empty = {each.name: each.default_value() for each in blog_members.fields}
+    typed = request.form if problems else None
+    values = {
+        "fields": widgets(request.caller, blog_members, NEW_ASKS, empty, typed, problems),
+        "problems": said(NEW_ASKS, problems),
+        "back": ADDRESS,
+    }
+    return Shown("members/new.html", "Add a member", values, status=422 if problems else 200)
+
+
+def said(asks: Sequence[Ask], problems: Mapping[str, Problem] | None) -> dict[str, tuple[str, str]]:
+    labels = {ask.name: ask.label for ask in asks}
+    return {
+        name: (labels.get(name, name), sentence_of(each)) for name, each in (problems or {}).items()
+    }
+
+
+_DONE = {"label": "have the label", "unlabel": "no longer have the label"}
+
+
+async def change_members(request: AdminRequest) -> Answer:
+    """Adds a label to the selected members, or removes it."""
+    request.records.check_may_update(request.caller, blog_members, "")
+    form = request.form
+    filters = MemberFilters.of(form)
+    action, label = form.get("action", ""), form.get("label_name", "").strip()
+    if action not in _DONE:
+        raise BadRequest("Choose what to do with the selected members.")
+    is_all = form.get("all") == "1"
+    chosen = await matching(request, filters.listing(request)) if is_all else ticked(form)
+    if not chosen:
+        return Moved(filters.url(), "No member was selected.")
+    if not label:
+        return _question(filters, chosen, is_all=is_all)
+    try:
+        changed = await _relabel(request, chosen, action, label)
+    except Invalid as error:
+        problem = error.problems.get("labels")
+        if problem is None:
+            raise
+        return _question(filters, chosen, is_all=is_all, label=label, problem=problem.message)
+    noun = "1 member" if changed == 1 else f"{changed:,} members"
+    verb = _DONE[action] if changed != 1 else _DONE[action].replace("have", "has", 1)
+    return Moved(filters.url(), f"{noun} {verb} “{label}”.")
+
+
+def _question(
+    filters: MemberFilters,
+    chosen: Sequence[str],
+    *,
+    is_all: bool,
+    label: str = "",
+    problem: str = "",
+) -> Shown:
+    values = {
+        "filters": filters,
+        "count": len(chosen),
+        "is_all": is_all,
+        "ticked": [] if is_all else [f"{SELECT}{each}" for each in chosen],
+        "label_name": label,
+        "problem": problem,
+        "back": filters.url(),
+        "has_limit": is_all and len(chosen) == MOST,
+    }
+    status = 422 if problem else 200
+    return Shown("members/label.html", "Label these members", values, status)
+
+
+async def _relabel(request: AdminRequest, chosen: Sequence[str], action: str, label: str) -> int:
+    """How many were changed. One that is gone is left out."""
+    changed = 0
+    for start in range(0, len(chosen), PER_UNIT):
+        async with request.records.unit(request.caller) as unit:
+            for member_id in chosen[start : start + PER_UNIT]:
+                found = await unit.find(blog_members, {"id": member_id}, limit=1)
+                if not found:
+                    continue
+                others = [each for each in found[0]["labels"] if each != label]
+                given = {"labels": [*others, label] if action == "label" else others}
+                if action == "label" and label in found[0]["labels"]:
+                    continue
+                try:
+                    record = await unit.update(blog_members, member_id, given)
+                except NotFound:
+                    continue
+                changed += record["version"] != found[0]["version"]
+    return changed

@@ -1,0 +1,384 @@
+"""Members in the admin: the list, one of them, labels, CSV, and data protection."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from html import unescape
+
+import pytest
+from tests.admin.visitor import Visitor, hidden_in, staff
+from tests.mail.offices import Office
+from tests.world import TenantWorld
+
+from masthead.admin.pages.members import PER_PAGE
+from masthead.caller import system
+from masthead.records.collection import Record
+
+HTMX = {"hx-request": "true"}
+
+
+def names_in(page: str) -> list[str]:
+    found = re.findall(r'<a class="name(?: soft)?" href="[^"]*">([^<]*)', page)
+    return [unescape(each) for each in found]
+
+
+def link_in(page: str, label: str) -> str:
+    found = re.search(rf'<a class="btn btn-s" href="([^"]*)"[^>]*>(?:<svg.*?</svg>)?{label}', page)
+    return unescape(found[1]) if found else ""
+
+
+@pytest.fixture
+async def browser(tenant: TenantWorld) -> Visitor:
+    return (await staff(tenant, "owner", name="Nell Ashby"))[0]
+
+
+async def member(tenant: TenantWorld, name: str, **values: object) -> Record:
+    email = f"{name.lower().replace(' ', '.')}@example.com"
+    given = {"email": email, "name": name, **values}
+    tenant.world.clock.advance(seconds=1)
+    return await tenant.world.parts.records.create(
+        system(tenant.id),
+        tenant.world.collection("blog_members"),
+        given,
+        stamped={"token_key": "k" * 30},
+    )
+
+
+async def stored(tenant: TenantWorld, member_id: str) -> Record | None:
+    found = await tenant.world.parts.records.find(
+        tenant.world.collection("blog_members"), {"id": member_id}, tenant_id=tenant.id
+    )
+    return found[0] if found else None
+
+
+async def shown(browser: Visitor, query: str = "") -> list[str]:
+    answer = await browser.get(f"/admin/members{query}")
+    assert answer.status_code == 200, answer.text
+    return names_in(answer.text)
+
+
+class TestList:
+    async def test_a_first_visit_says_what_to_do(self, browser: Visitor) -> None:
+        assert "No members yet" in (await browser.get("/admin/members")).text
+
+    async def test_filters_and_totals(self, tenant: TenantWorld) -> None:
+        await member(tenant, "Ana Lind", tier="paid", newsletter=True, labels=["founders"])
+        await member(tenant, "Bo Lind", status="cancelled", labels=["press", "founders"])
+        tenant.world.clock.advance(days=20)
+        await member(tenant, "Cy Marsh", tier="paid", status="past_due")
+        browser, _ = await staff(tenant, "owner")
+        everyone = ["Cy Marsh", "Bo Lind", "Ana Lind"]
+        for query, found in (
+            ("", everyone),
+            ("?sort=created", everyone[::-1]),
+            ("?tier=paid", ["Cy Marsh", "Ana Lind"]),
+            ("?status=cancelled", ["Bo Lind"]),
+            ("?tier=paid&status=active", ["Ana Lind"]),
+            ("?newsletter=yes", ["Ana Lind"]),
+            ("?newsletter=no", ["Cy Marsh", "Bo Lind"]),
+            ("?label=founders", ["Bo Lind", "Ana Lind"]),
+            ("?label=founders&newsletter=yes", ["Ana Lind"]),
+            ("?joined=7", ["Cy Marsh"]),
+            ("?q=lin", ["Bo Lind", "Ana Lind"]),
+            ("?q=cy.marsh@example.com", ["Cy Marsh"]),
+            ("?q=lind&tier=paid", ["Ana Lind"]),
+            ("?tier=gold&status=x&newsletter=1&joined=abc&sort=name", everyone),
+        ):
+            assert (query, await shown(browser, query)) == (query, found)
+        page = (await browser.get("/admin/members?tier=paid")).text
+        assert "1–2 of 2" in page
+        tally = dict(re.findall(r"<dt>([^<]*)</dt><dd>([^<]*)</dd>", page))
+        assert tally == {
+            "Free": "1",
+            "Paid": "2",
+            "Payment late": "1",
+            "Newsletter": "1",
+            "New in 30 days": "3",
+        }
+        assert re.findall(r'<option value="(\w+)">\1<', page) == ["founders", "press"]
+
+    async def test_counters_follow_changes(self, tenant: TenantWorld, browser: Visitor) -> None:
+        ana = await member(tenant, "Ana", newsletter=True)
+        await member(tenant, "Bo")
+        await tenant.update("blog_members", ana["id"], {"newsletter": False, "tier": "paid"})
+        assert "1–2 of 2" in (await browser.get("/admin/members?newsletter=no")).text
+        assert "1–1 of 1" in (await browser.get("/admin/members?newsletter=no&tier=paid")).text
+
+    async def test_pages_by_cursor(self, tenant: TenantWorld, browser: Visitor) -> None:
+        for number in range(PER_PAGE + 2):
+            await member(tenant, f"Number {number}")
+        page = (await browser.get("/admin/members")).text
+        assert len(names_in(page)) == PER_PAGE
+        older = (await browser.get(link_in(page, "Older"))).text
+        assert names_in(older) == ["Number 1", "Number 0"]
+        assert f"{PER_PAGE + 1}–{PER_PAGE + 2} of {PER_PAGE + 2}" in older
+
+    async def test_a_fragment_is_a_part_of_its_page(
+        self, tenant: TenantWorld, browser: Visitor
+    ) -> None:
+        await member(tenant, "Ana")
+        whole = (await browser.get("/admin/members")).text
+        assert (await browser.get("/admin/members", **HTMX)).text.strip() in whole
+
+    async def test_the_selected_ones_get_a_label(
+        self, tenant: TenantWorld, browser: Visitor
+    ) -> None:
+        ana, bo = await member(tenant, "Ana"), await member(tenant, "Bo", labels=["press"])
+        form = {f"select.{each['id']}": "on" for each in (ana, bo)} | {"action": "label"}
+        question = await browser.post("/admin/members/change", form)
+        assert "2 members" in question.text
+        sure = hidden_in(question.text) | {"action": "label", "label_name": "founders"}
+        page = await browser.follow(await browser.post("/admin/members/change", sure))
+        assert "2 members have the label “founders”." in page
+        assert await shown(browser, "?label=founders") == ["Bo", "Ana"]
+        form = {"all": "1", "label": "press", "action": "unlabel", "label_name": "press"}
+        page = await browser.follow(await browser.post("/admin/members/change", form))
+        assert "1 member no longer has the label “press”." in page
+        found = await stored(tenant, bo["id"])
+        assert found is not None
+        assert found["labels"] == ["founders"]
+        long = sure | {"label_name": "x" * 51}
+        refused = await browser.post("/admin/members/change", long)
+        assert refused.status_code == 422
+        assert "50 character" in refused.text
+
+
+class TestOne:
+    async def test_a_member_is_added_without_a_mail(self, office: Office) -> None:
+        tenant = await office.world.new_tenant()
+        browser, _ = await staff(tenant, "owner")
+        form = {
+            "email": "Ana@Example.com",
+            "name": "Ana",
+            "tier": "paid",
+            "has_newsletter": "1",
+            "newsletter": "on",
+            "labels": "press, founders",
+        }
+        page = await browser.follow(await browser.post("/admin/members/new", form))
+        assert "is a member now." in page
+        assert "Paid, active" in page
+        again = await browser.post("/admin/members/new", form)
+        assert again.status_code == 422
+        assert "Ana" in again.text
+        assert await office.mails() == []
+
+    async def test_what_is_changed_is_in_the_history(
+        self, tenant: TenantWorld, browser: Visitor
+    ) -> None:
+        ana = await member(tenant, "Ana Lind")
+        address = f"/admin/members/{ana['id']}"
+        form = {
+            "name": "Ana Lind-Marsh",
+            "tier": "paid",
+            "status": "active",
+            "has_newsletter": "1",
+            "newsletter": "on",
+            "labels": "press",
+            "note": "Met at the fair.",
+        }
+        tenant.world.clock.advance(minutes=1)
+        page = await browser.follow(await browser.post(address, form))
+        assert "Changed from free to paid" in page
+        assert "Turned the newsletter on" in page
+        assert "Joined" in page
+        assert "Met at the fair." in page
+        assert "member.tier_changed" in await tenant.event_names()
+        post = await tenant.published(title="The last ferry")
+        async with tenant.world.parts.records.unit(system(tenant.id)) as unit:
+            given = {"post_id": post["id"], "author_name": "Ana", "body": "A bench."}
+            comments = tenant.world.collection("comments")
+            await unit.create(comments, given, stamped={"member_id": ana["id"]})
+        order = {"email": ana["email"], "member_id": ana["id"], "status": "paid", "total": 4400}
+        items = [{"name": "Print A2", "quantity": 1}]
+        await tenant.create("orders", order | {"currency": "gbp", "items": items})
+        page = (await browser.get(address)).text
+        assert "Commented on" in page
+        assert "<q>A bench.</q>" in page
+        assert "Ordered for £44: paid" in page
+        assert "Print A2" in page
+        only = (await browser.get(f"{address}?kind=comments")).text
+        assert "Ordered for" not in only
+
+    async def test_a_refused_change_shows_what_was_typed(
+        self, tenant: TenantWorld, browser: Visitor
+    ) -> None:
+        ana = await member(tenant, "Ana")
+        form = {"name": "Kept", "labels": "x" * 51}
+        answer = await browser.post(f"/admin/members/{ana['id']}", form)
+        assert answer.status_code == 422
+        assert "Kept" in answer.text
+
+    async def test_labels_and_notes_are_for_the_staff_alone(self, tenant: TenantWorld) -> None:
+        ana = await tenant.member(email="ana@example.com", labels=["press"], note="Difficult")
+        own = await ana.api.get(f"/api/collections/blog_members/records/{ana.id}")
+        assert own.status_code == 200
+        assert not {"labels", "note"} & own.json().keys()
+        address = f"/api/collections/blog_members/records/{ana.id}"
+        await ana.api.patch(address, json={"labels": ["owner"], "note": "Nice"})
+        found = await stored(tenant, ana.id)
+        assert found is not None
+        assert (found["labels"], found["note"]) == (["press"], "Difficult")
+        listed = await ana.api.get(
+            "/api/collections/blog_members/records", params={"filter": "labels ?= 'press'"}
+        )
+        assert listed.status_code == 400
+        history = await ana.api.get("/api/collections/member_history/records")
+        assert history.status_code in (403, 404)
+
+
+class TestCsvOut:
+    async def test_the_list_as_it_is_filtered(self, tenant: TenantWorld, browser: Visitor) -> None:
+        await member(tenant, "Ana", tier="paid", labels=["a", "b"], newsletter=True)
+        await member(tenant, "Bo")
+        await tenant.create(
+            "blog_members", {"email": "eve@example.com", "name": '=HYPERLINK("x")', "tier": "paid"}
+        )
+        answer = await browser.get("/admin/members/members.csv?tier=paid")
+        assert answer.headers["content-type"] == "text/csv; charset=utf-8"
+        assert answer.headers["content-disposition"].startswith('attachment; filename="members-')
+        rows = list(csv.DictReader(io.StringIO(answer.text)))
+        assert [each["email"] for each in rows] == ["eve@example.com", "ana@example.com"]
+        assert rows[0]["name"] == '\'=HYPERLINK("x")'
+        assert (rows[1]["labels"], rows[1]["newsletter"]) == ("a, b", "yes")
+
+    @pytest.mark.parametrize("begin", ["=", "+", "-", "@", "\t", "\r"])
+    async def test_no_cell_is_a_formula(
+        self, tenant: TenantWorld, browser: Visitor, begin: str
+    ) -> None:
+        await member(tenant, "Ana", labels=[f"x{begin}1"])
+        await tenant.create("blog_members", {"email": "b@example.com", "name": f"{begin}1+1"})
+        rows = list(csv.reader(io.StringIO((await browser.get(CSV)).text)))
+        cells = [cell for row in rows for cell in row]
+        assert not [cell for cell in cells if cell.startswith(("=", "+", "-", "@", "\t", "\r"))]
+
+    async def test_more_than_one_page_of_rows(
+        self, tenant: TenantWorld, browser: Visitor, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("masthead.admin.pages.members_csv._ROWS", 2)
+        for number in range(5):
+            await member(tenant, f"Number {number}")
+        rows = list(csv.DictReader(io.StringIO((await browser.get(CSV)).text)))
+        assert [each["name"] for each in rows] == [f"Number {n}" for n in (4, 3, 2, 1, 0)]
+
+
+CSV = "/admin/members/members.csv"
+
+
+class TestDataProtection:
+    async def test_an_export_is_made_shown_and_downloaded(self, office: Office) -> None:
+        tenant = await office.world.new_tenant()
+        browser, _ = await staff(tenant, "owner")
+        ana = await member(tenant, "Ana")
+        address = f"/admin/members/{ana['id']}"
+        page = await browser.follow(await browser.post(f"{address}/export"))
+        assert "The export is ready." in page
+        assert "Ready until" in page
+        link = re.search(r'href="([^"]*/download)"', page)
+        assert link
+        file = await browser.get(link[1])
+        assert json.loads(file.text)["member"]["email"] == "ana@example.com"
+        assert "attachment" in file.headers["content-disposition"]
+        assert (await office.mail_to("ana@example.com"))["subject"]
+        office.world.clock.advance(days=8)
+        browser, _ = await staff(tenant, "owner")
+        assert (await browser.get(link[1])).status_code == 404
+
+    async def test_an_erasure_is_confirmed_cancelled_and_done(self, office: Office) -> None:
+        tenant = await office.world.new_tenant()
+        browser, _ = await staff(tenant, "owner")
+        ana = await member(tenant, "Ana")
+        await tenant.update("blog_members", ana["id"], {"tier": "paid"})
+        address = f"/admin/members/{ana['id']}"
+        wrong = await browser.post(f"{address}/erase", {"email": "bo@example.com"})
+        assert wrong.status_code == 422
+        page = await browser.follow(
+            await browser.post(f"{address}/erase", {"email": "ana@example.com"})
+        )
+        assert "Planned for" in page
+        cancel = re.search(r'action="([^"]*/cancel)"', page)
+        assert cancel
+        page = await browser.follow(await browser.post(cancel[1]))
+        assert "Cancelled" in page
+        assert (await browser.post(cancel[1])).status_code == 404
+        await browser.post(f"{address}/erase", {"email": "ana@example.com"})
+        office.world.clock.advance(days=31)
+        await office.send()
+        assert await stored(tenant, ana["id"]) is None
+        browser = (await staff(tenant, "owner"))[0]
+        assert (await browser.get(address)).status_code == 404
+        page = (await browser.get("/admin/members/requests")).text
+        assert "Erased" in page
+        assert "blog_members: 1" in page
+        assert "ana@example.com" not in page
+
+
+OWNERS_ALONE = (
+    ("GET", "/admin/members/new"),
+    ("GET", "/admin/members/requests"),
+    ("GET", "/admin/members/{id}/erase"),
+    ("POST", "/admin/members/new"),
+    ("POST", "/admin/members/change"),
+    ("POST", "/admin/members/{id}"),
+    ("POST", "/admin/members/{id}/export"),
+    ("POST", "/admin/members/{id}/erase"),
+)
+
+
+class TestRoles:
+    async def test_an_editor_reads_the_list_and_changes_nothing(self, tenant: TenantWorld) -> None:
+        ana = await member(tenant, "Ana", labels=["press"])
+        editor, _ = await staff(tenant, "editor")
+        assert await shown(editor) == ["Ana"]
+        page = (await editor.get(f"/admin/members/{ana['id']}")).text
+        assert "press" in page
+        assert "Erase…" not in page
+        assert "ana@example.com" in (await editor.get(CSV)).text
+        await _nothing_is_changed(tenant, editor, ana, (403, 404))
+
+    async def test_an_author_has_no_members(self, tenant: TenantWorld) -> None:
+        ana = await member(tenant, "Ana")
+        author, _ = await staff(tenant, "author")
+        assert "/admin/members" not in (await author.get("/admin")).text
+        for address in ("/admin/members", CSV, f"/admin/members/{ana['id']}"):
+            answer = await author.get(address)
+            assert answer.status_code == 403
+            assert "ana@example.com" not in answer.text
+        await _nothing_is_changed(tenant, author, ana, (403, 404))
+
+    async def test_another_sites_members_are_not_there(self, tenant: TenantWorld) -> None:
+        ana = await member(tenant, "Ana")
+        elsewhere = await tenant.world.new_tenant()
+        stranger, _ = await staff(elsewhere, "owner")
+        assert await shown(stranger) == []
+        assert (await stranger.get(f"/admin/members/{ana['id']}")).status_code == 404
+        for path in ("", "/export", "/erase"):
+            answer = await stranger.post(
+                f"/admin/members/{ana['id']}{path}", {"email": "ana@example.com", "name": "Eve"}
+            )
+            assert answer.status_code == 404
+        form = {f"select.{ana['id']}": "on", "action": "label", "label_name": "x"}
+        page = await stranger.follow(await stranger.post("/admin/members/change", form))
+        assert "0 members" in page
+        assert await stored(tenant, ana["id"]) == ana
+
+
+async def _nothing_is_changed(
+    tenant: TenantWorld, visitor: Visitor, ana: Record, refused: tuple[int, ...]
+) -> None:
+    form = {
+        "email": "ana@example.com",
+        "name": "Eve",
+        "tier": "paid",
+        f"select.{ana['id']}": "on",
+        "action": "label",
+        "label_name": "x",
+    }
+    for method, path in OWNERS_ALONE:
+        address = path.format(id=ana["id"])
+        answer = await (visitor.get(address) if method == "GET" else visitor.post(address, form))
+        assert answer.status_code in refused, (method, path, answer.status_code)
+    assert await stored(tenant, ana["id"]) == ana
