@@ -35,7 +35,8 @@ format: $(VENV)/.installed-test
 docs: $(VENV)/.installed-test
 	$(BIN)/python -m tests.docs.pages
 
-# Every page of the demo, light and dark, desktop and phone, into build/screenshots; needs Chromium.
+# Every page of the demo and of the admin, light and dark, desktop and phone, into build/screenshots;
+# needs Chromium.
 # make screenshots DOCS=yes also writes those in docs/images anew.
 screenshots: $(VENV)/.installed-test
 	$(BIN)/python -m tests.docs.screenshots $(if $(DOCS),--docs)

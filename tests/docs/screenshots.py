@@ -38,6 +38,7 @@ VIEWS: dict[str, ViewportSize] = {
     "phone": {"width": 375, "height": 812},
 }
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+MOST = 5_000
 IN_DOCS_WIDTH = 960
 
 GUEST_PAGES = {
@@ -143,7 +144,7 @@ def pages_of(context: BrowserContext, demo: Demo) -> Iterator[tuple[str, Page]]:
 
 
 async def take_admin(folder: Path, wanted: str) -> None:
-    """The samples whose name begins with `wanted`, whole, to their end."""
+    """The samples whose name begins with `wanted`, to their end."""
     with tempfile.TemporaryDirectory(prefix="masthead-") as data:
         async with every_page(Path(data)) as pages, chromium() as browser:
             windows = Windows(pages, browser)
@@ -164,11 +165,14 @@ async def take_sample(windows: Windows, sample: Sample, folder: Path, view: str)
         sys.stdout.write(f"not on a {view}: {sample.name}\n")
         return
     await page.wait_for_load_state("networkidle")
+    # As high as the page, so that bars stand at its end.
+    height = await page.evaluate("document.documentElement.scrollHeight")
+    await page.set_viewport_size({"width": windows.size["width"], "height": min(height, MOST)})
     await page.evaluate("window.scrollTo(0, 0)")
     for scheme in SCHEMES:
         await page.emulate_media(color_scheme=scheme)
         path = folder / f"admin-{sample.name}-{view}-{scheme}.png"
-        await page.screenshot(path=path, full_page=True)
+        await page.screenshot(path=path)
     await page.emulate_media(color_scheme="light")
 
 
