@@ -78,6 +78,7 @@ from masthead.posts.v1 import routes as post_table
 from masthead.privacy import jobs as privacy_jobs
 from masthead.privacy.http import PrivacyServices, privacy_routes
 from masthead.privacy.limits import RequestLimit
+from masthead.privacy.requests import ERASE_JOB
 from masthead.privacy.service import Privacy, build_privacy
 from masthead.reader.accent_style import accent_routes
 from masthead.reader.endpoint import SitePages
@@ -442,7 +443,13 @@ def admin_pages(parts: Parts, services: RecordStoreServices, site: SitePages) ->
             rate_limiter(parts),
             Reports(parts.database),
             Previews(site.services),
-            QueueState(parts.database, tuple(job_handlers(parts)), parts.records.clock),
+            QueueState(
+                parts.database,
+                tuple(job_handlers(parts)),
+                parts.records.clock,
+                # A person has asked for it.
+                never_discarded=(ERASE_JOB,),
+            ),
             parts.error_log,
             parts.objects,
             parts.images,

@@ -209,3 +209,54 @@ async def test_the_front_door_stores_what_it_answers_with_500(app: World) -> Non
     assert (stored.path, stored.error) == ("/api/v1/posts", "ZeroDivisionError")
     assert stored.request_id == answer.headers["x-request-id"]
     assert posts.name not in stored.trace
+
+
+async def test_a_form_without_its_fields_is_refused(app: World) -> None:
+    operator = await operator_of(app)
+    answer = await operator.post("/admin/tenants/new", {"plan": "free"})
+    assert answer.status_code == 422
+
+
+async def test_an_erasure_that_failed_can_only_be_run_again(
+    app: World, tenant: TenantWorld
+) -> None:
+    async with app.parts.records.unit(system(tenant.id)) as unit:
+        job_id = await unit.enqueue("privacy.erase", {"nonsense": True})
+    runner = job_runner(app.parts)
+    for _ in range(MAX_ATTEMPTS):
+        await runner.run_due()
+        app.clock.advance(days=1)
+    operator = await operator_of(app)
+    named = {"tenant": tenant.id, "job": job_id}
+    await operator.post(QUEUE, {**named, "action": "discard"})
+    assert job_id in (await operator.get(QUEUE)).text
+    await operator.post(QUEUE, {**named, "action": "retry"})
+    assert job_id not in (await operator.get(QUEUE)).text
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/admin/posts?q=a&after=garbage~aaaaaaaaaaaaaaa",
+        "/admin/posts?q=a&after=~aaaaaaaaaaaaaaa",
+        "/admin/posts?status=draft&tag=%00",
+        "/admin/posts/%00",
+        "/admin/comments?member=%00&post=%00",
+        "/admin/media?q=a&after=garbage~aaaaaaaaaaaaaaa",
+        "/admin/operator/errors?id=%00",
+        "/admin/operator/errors/%00",
+    ],
+)
+async def test_no_address_makes_the_service_fail(
+    app: World, tenant: TenantWorld, path: str
+) -> None:
+    operator = visitor(app, await app.operator(), tenant.host)
+    assert (await operator.get(path)).status_code in (200, 303, 404)
+
+
+async def test_an_error_at_a_path_with_nul_is_stored(app: World) -> None:
+    app.parts.error_log.record(ValueError(), "n" * 15, "", "GET", "/posts/\0")
+    await app.parts.error_log.flush()
+    found = await app.parts.error_log.find("n" * 15)
+    assert found
+    assert found.path == "/posts/\ufffd"

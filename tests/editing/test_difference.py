@@ -116,3 +116,12 @@ def test_texts_without_anything_in_common_are_shown_whole() -> None:
 async def test_a_text_that_is_too_long_is_not_compared() -> None:
     assert await compared("x" * (MAX_CHARACTERS + 1), "") == Difference(is_too_long=True)
     assert not (await compared("<p>a</p>", "<p>a</p>")).is_too_long
+
+
+def test_many_blocks_against_few_long_ones_are_compared_roughly() -> None:
+    old = "<p>zz1</p>" * 5_000
+    new = "".join(
+        "<p>" + " ".join(f"w{at}x{word}" for word in range(5_000)) + "</p>" for at in range(8)
+    )
+    found = difference(old, new)
+    assert found.is_rough

@@ -242,7 +242,7 @@ async def test_no_search_without_a_tenant_or_where_nothing_is_indexed(
     records = app.parts.records
     for tenant_id, name, sort in (
         (None, "posts", ""),
-        (tenant.id, "pages", ""),
+        (tenant.id, "tiers", ""),
         (tenant.id, "posts", "title"),
     ):
         wanted = ListRequest(search="coast", sort=sort)

@@ -11,7 +11,7 @@ from starlette.types import Receive, Scope, Send
 
 from masthead.admin.forms import sentence_of
 from masthead.admin.request import AdminRequest, AdminServices, open_request
-from masthead.errors import BadRequest, Conflict, Invalid, Unauthenticated
+from masthead.errors import BadRequest, Conflict, Invalid, NotFound, Unauthenticated
 from masthead.web.answers import header, send_json
 from masthead.web.bodies import decode_json_object, read_body
 from masthead.web.errors import MethodNotAllowed
@@ -65,7 +65,9 @@ class ScriptCall:
         if not request.is_signed_in:
             raise Unauthenticated("You are signed out. Sign in, and it is saved.")
         _check_owner(request, self._after_change)
-        values = [scope["path_params"][name] for name in self._parameters]
+        if request.site is None:
+            raise NotFound("This page belongs to a site. Choose one first.")
+        values = request.path_values(self._parameters)
         async with self._received(request, receive) as body:
             try:
                 answer = await self._handler(request, *body, *values)

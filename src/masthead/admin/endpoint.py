@@ -195,7 +195,7 @@ class _Endpoint:
         return None
 
     async def _handled(self, request: AdminRequest, handler: Handler) -> Answer:
-        values = [request.scope["path_params"][name] for name in self._parameters]
+        values = request.path_values(self._parameters)
         answer: Answer = await handler(request, *values)
         return answer
 

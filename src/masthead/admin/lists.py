@@ -12,6 +12,7 @@ from masthead.admin.request import AdminRequest
 from masthead.caller import Caller
 from masthead.records.collection import Collection, Record
 from masthead.records.engine import ListRequest
+from masthead.records.fields.values import read_moment
 
 PER_PAGE = 20
 _MAX_DIGITS = 9
@@ -105,6 +106,8 @@ async def read_page(
     before the cursor."""
     before = cursor_of(request.query.get("before", ""))
     after = cursor_of(request.query.get("after", ""))
+    if listing.is_searched and after is not None and read_moment(after[0]) != after[0]:
+        after = None
     # A search is read from new to old alone.
     is_backwards = before is not None and not listing.is_searched
     wanted = replace(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
@@ -145,7 +145,15 @@ class AdminRequest:
 
     @cached_property
     def query(self) -> dict[str, str]:
-        return parse_query_string(self.scope["query_string"], "utf-8")
+        given = parse_query_string(self.scope["query_string"], "utf-8")
+        # PostgreSQL would refuse NUL as a parameter.
+        return {name: value.replace("\0", "") for name, value in given.items()}
+
+    def path_values(self, names: Sequence[str]) -> list[str]:
+        values: list[str] = [self.scope["path_params"][name] for name in names]
+        if any("\0" in each for each in values):
+            raise NotFound
+        return values
 
     @property
     def is_fragment(self) -> bool:

@@ -78,6 +78,13 @@ def words_compared(old: str, new: str) -> tuple[Piece, ...]:
     return _Comparison().words(old, new)
 
 
+class _Bag(NamedTuple):
+    """The words of a block, in no order."""
+
+    words: Counter[str]
+    total: int
+
+
 @dataclass(slots=True)
 class _Comparison:
     steps: int = _STEPS
@@ -101,7 +108,7 @@ class _Comparison:
         for block in old:
             bag = _bag(block)
             near = range(j, min(j + _NEAR, len(new)))
-            match = next((at for at in near if _is_like(bag, bags[at])), None)
+            match = next((at for at in near if self._are_alike(bag, bags[at])), None)
             if match is None:
                 self._found.append(_whole(REMOVED, block))
                 continue
@@ -113,6 +120,17 @@ class _Comparison:
             self._found.append(Row(CHANGED, name, pieces))
             j = match + 1
         self._found += (_whole(ADDED, each) for each in new[j:])
+
+    def _are_alike(self, one: _Bag, other: _Bag) -> bool:
+        """Half of the words of the shorter one are in both."""
+        shorter, longer = sorted((one, other), key=lambda each: len(each.words))
+        self.steps -= len(shorter.words) + 1
+        if self.steps <= 0:
+            self.is_rough = True
+            return False
+        fewer = min(one.total, other.total)
+        common = sum(min(count, longer.words[word]) for word, count in shorter.words.items())
+        return fewer > 0 and common * 2 >= fewer
 
     def words(self, old: str, new: str) -> tuple[Piece, ...]:
         a, b = _WORD.findall(old), _WORD.findall(new)
@@ -199,14 +217,9 @@ def _append(pieces: list[Piece], kind: str, words: Sequence[str]) -> None:
         pieces.append(Piece(kind, text))
 
 
-def _bag(block: Block) -> Counter[str]:
-    return Counter(re.findall(r"\w+", block.text))
-
-
-def _is_like(one: Counter[str], other: Counter[str]) -> bool:
-    """Half of the words of the shorter one are in both."""
-    shorter = min(one.total(), other.total())
-    return shorter > 0 and (one & other).total() * 2 >= shorter
+def _bag(block: Block) -> _Bag:
+    words = Counter(re.findall(r"\w+", block.text))
+    return _Bag(words, words.total())
 
 
 def _whole(kind: str, block: Block) -> Row:

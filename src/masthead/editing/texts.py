@@ -219,6 +219,8 @@ async def _existing_accounts(unit: Unit, account_ids: Sequence[str]) -> list[str
 async def discard_copy(
     records: Records, caller: Caller, kind: TextKind, text_id: str, version: str
 ) -> Opened:
+    # Through the rule: without a copy there is no change that would check it.
+    await open_text(records, caller, kind, text_id)
     async with records.unit(caller) as unit:
         opened = await _locked(unit, kind, text_id, version)
         if opened.copy is not None:
@@ -272,6 +274,9 @@ async def _restored(
     text = {name: state[name] for name in _TEXT}
     given = {name: state[name] for name in names if name not in _TEXT}
     if opened.text["status"] == PUBLISHED:
+        if copy is not None and opened.is_outdated:
+            # What is not restored may still be older than the published text: a conflict remains.
+            text["base_version"] = copy["base_version"]
         restored = Opened(kind, opened.text, await _save_copy(unit, opened, given, text))
     else:
         # Also within one sitting, in which no other change stores a state.
@@ -323,7 +328,7 @@ async def _save_copy(
     stamped: Mapping[str, Any] | None = None,
 ) -> Record:
     kind, text = opened.kind, opened.text
-    stamps = {**(stamped or {}), "base_version": text["version"]}
+    stamps = {"base_version": text["version"], **(stamped or {})}
     if opened.copy is not None:
         return await unit.update(kind.working_copies, opened.copy["id"], given, stamped=stamps)
     values = {"title": text["title"], **given, kind.pointer: text["id"]}

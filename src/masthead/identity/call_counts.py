@@ -12,7 +12,7 @@ from datetime import datetime
 
 import structlog
 
-from masthead.errors import Unavailable
+from masthead.errors import StatementTimeout, Unavailable
 from masthead.identity.delayed_writes import FLUSH_SECONDS, DelayedWrites
 from masthead.records.collection import Tally
 from masthead.records.derived.daily_counts import DailyCounts, day_of
@@ -45,7 +45,7 @@ class CallCounts:
                 for (tenant_id, key_id, day), count in counted.items()
                 for subject in (key_id, "")
             )
-        except Unavailable:
+        except (Unavailable, StatementTimeout):
             # Written together with the next ones.
             self._pending.update(counted)
             log.warning("call_counts.not_recorded", keys=len(counted))

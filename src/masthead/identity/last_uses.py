@@ -12,7 +12,7 @@ import sqlalchemy as sa
 import structlog
 
 from masthead import clock
-from masthead.errors import Unavailable
+from masthead.errors import StatementTimeout, Unavailable
 from masthead.identity.delayed_writes import FLUSH_SECONDS, DelayedWrites
 from masthead.storage.database import EVERY_TENANT, Database
 
@@ -62,7 +62,7 @@ class LastUses:
         try:
             async with self._database.transaction(EVERY_TENANT) as tx:
                 await tx.execute_many(self._write, rows)
-        except Unavailable:
+        except (Unavailable, StatementTimeout):
             # A lost use is logged and does not fail a request.
             log.warning("last_uses.not_recorded", table=self._table, rows=len(uses))
 

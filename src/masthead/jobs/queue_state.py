@@ -42,7 +42,15 @@ class FailedJob:
 
 
 class QueueState:
-    def __init__(self, database: Database, kinds: Sequence[str], now: clock.Clock) -> None:
+    def __init__(
+        self,
+        database: Database,
+        kinds: Sequence[str],
+        now: clock.Clock,
+        *,
+        never_discarded: Sequence[str] = (),
+    ) -> None:
+        """Jobs of the kinds `never_discarded` can only be run again."""
         self._database = database
         self._clock = now
         self._kinds = tuple(sorted(kinds))
@@ -62,7 +70,8 @@ class QueueState:
             .where(*this)
             .values(failed_at="", attempts=0, error="", run_at=sa.bindparam("now"))
         )
-        self._discard = database.compile(sa.delete(jobs).where(*this))
+        may_go = t.kind.not_in(never_discarded) if never_discarded else sa.true()
+        self._discard = database.compile(sa.delete(jobs).where(*this, may_go))
 
     async def kinds(self) -> list[KindState]:
         """Those with a job."""

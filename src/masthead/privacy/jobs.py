@@ -13,7 +13,6 @@ from masthead.privacy.erasure import SLICE_SECONDS, Erasure
 from masthead.privacy.export import Exports
 from masthead.privacy.requests import ERASE_JOB, EXPORT_JOB, Requests
 from masthead.privacy.throttle import Throttle, TimeSlice, TimeSliceOver
-from masthead.privacy.validation import TENANT
 from masthead.records.collection import Record
 from masthead.records.engine import ListRequest, Records
 from masthead.storage.compaction import FullTextMerge
@@ -73,8 +72,8 @@ class PrivacyWork:
             return
         # Also if a crash came between the erasure's end and this.
         async with self._records.unit(system()) as unit:
-            # Member data is not indexed for full-text search.
-            await unit.enqueue(COMPACT_JOB, {"has_words": request["subject"] == TENANT})
+            # Names and addresses of members and commenters are in the full-text index.
+            await unit.enqueue(COMPACT_JOB, {"has_words": True})
 
     def _is_due(self, request: Record) -> bool:
         """The job of a cancelled deletion stays queued; a later deletion has a job of its own."""

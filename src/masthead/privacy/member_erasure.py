@@ -161,12 +161,13 @@ class MemberErasure:
             if current["status"] != "queued":
                 return  # another worker has finished it
             receipt = Receipt.of(current["receipt"])
-            receipt.erased["traces"] += await self._traces.delete_rows_with_address(
-                unit, person.email, request["id"]
-            )
             for member in await unit.find(blog_members, {"id": person.id}, 1):
                 await unit.delete(blog_members, member["id"])
                 receipt.erased["blog_members"] = 1
+            # Last, because it also removes the totals that are zero now, whose names are labels.
+            receipt.erased["traces"] += await self._traces.delete_rows_with_address(
+                unit, person.email, request["id"]
+            )
             await _complete(unit, request, receipt, self._records.clock())
             for each in people:
                 mail = emails.deletion_done(

@@ -15,7 +15,7 @@ import structlog
 from sqlalchemy import Column, Index, PrimaryKeyConstraint, Table
 
 from masthead import clock
-from masthead.errors import Unavailable
+from masthead.errors import StatementTimeout, Unavailable
 from masthead.identity.delayed_writes import FLUSH_SECONDS, DelayedWrites
 from masthead.storage import dialects
 from masthead.storage.database import EVERY_TENANT, Database
@@ -26,6 +26,8 @@ MAX_PENDING = 100
 """Of a burst of errors the first ones are enough."""
 MAX_TEXT = 20_000
 MAX_LISTED = 100
+BATCH = 500
+"""Of a sweep: writes of others need not wait for all of it."""
 
 request_errors = Table(
     "request_errors",
@@ -72,9 +74,8 @@ class ErrorLog:
         self._one = database.compile(
             sa.select(*t).where(t.request_id == sa.bindparam("request_id"))
         )
-        self._sweep = database.compile(
-            sa.delete(request_errors).where(t.created < sa.bindparam("before"))
-        )
+        old = sa.select(t.request_id).where(t.created < sa.bindparam("before")).limit(BATCH)
+        self._sweep = database.compile(sa.delete(request_errors).where(t.request_id.in_(old)))
 
     def record(
         self, error: BaseException, request_id: str, tenant_id: str, method: str, path: str
@@ -88,7 +89,7 @@ class ErrorLog:
                 tenant_id,
                 clock.to_text(self._clock()),
                 method,
-                path[:MAX_TEXT],
+                path.replace("\0", "\ufffd")[:MAX_TEXT],
                 type(error).__name__,
                 "".join(frames)[-MAX_TEXT:],
             )
@@ -108,9 +109,11 @@ class ErrorLog:
         return RequestError(*rows[0]) if rows else None
 
     async def sweep(self) -> None:
-        before = clock.to_text(self._clock() - RETENTION)
-        async with self._database.transaction(EVERY_TENANT) as tx:
-            await tx.execute(self._sweep, self._sweep.bind({"before": before}), slow=True)
+        bound = self._sweep.bind({"before": clock.to_text(self._clock() - RETENTION)})
+        removed = BATCH
+        while removed == BATCH:
+            async with self._database.transaction(EVERY_TENANT) as tx:
+                removed = await tx.execute(self._sweep, bound, slow=True)
 
     async def _write(self) -> None:
         errors, self._pending = self._pending, []
@@ -123,5 +126,5 @@ class ErrorLog:
         try:
             async with self._database.transaction(EVERY_TENANT) as tx:
                 await tx.execute_many(self._insert, rows)
-        except Unavailable:
+        except (Unavailable, StatementTimeout):
             log.warning("request_errors.not_recorded", rows=len(rows))

@@ -295,3 +295,29 @@ async def test_a_post_opens_in_the_editor_if_the_editor_has_all_its_parts(
     for post in (lacking, html):
         page = (await script.browser.get(f"/admin/posts/{post['id']}?as=editor")).text
         assert "<mh-editor" in page
+
+
+async def test_a_call_for_another_authors_draft_tells_nothing_of_it(tenant: TenantWorld) -> None:
+    draft = await tenant.post(title="Secret merger announced")
+    person, account = await staff(tenant, "author")
+    headers = {
+        **OWN,
+        "x-form-token": await person.token(),
+        "x-page-owner": f"{tenant.id}/{account.id}",
+    }
+    answer = await person.api.post(
+        f"/admin/posts/{draft['id']}/text",
+        json={"version": "1.0", "discards": True},
+        headers=headers,
+    )
+    assert answer.status_code == 404
+    assert "secret" not in answer.text
+
+
+async def test_a_call_without_a_site_stores_nothing(app: World) -> None:
+    operator = await app.operator()
+    person = visitor(app, operator, BARE)
+    headers = {**OWN, "x-form-token": await person.token(), "x-page-owner": f"/{operator.id}"}
+    body = {"version": "new", "title": "x", "content_json": {"type": "doc"}}
+    answer = await person.api.post(f"/admin/posts/{'a' * 15}/text", json=body, headers=headers)
+    assert answer.status_code == 404

@@ -98,10 +98,10 @@ async def create(request: AdminRequest) -> Answer:
         if site.get("plan") not in PLANS:
             raise Invalid({"plan": Problem("validation_invalid_value", "Choose a plan.")})
         new = NewTenant(
-            slug=site["slug"],
-            name=site["name"],
+            slug=site.get("slug", ""),
+            name=site.get("name", ""),
             plan=Plan(site["plan"]),
-            owner_email=owner["email"],
+            owner_email=owner.get("email", ""),
             owner_password="",
         )
         made = await create_tenant(request.records, new, request.everywhere)
