@@ -11,6 +11,7 @@ from html import unescape
 import pytest
 from tests.admin.visitor import Visitor, hidden_in, staff
 from tests.mail.offices import Office
+from tests.privacy.requests import DELETE, member_deletion
 from tests.world import TenantWorld
 
 from masthead.admin.pages.members import PER_PAGE
@@ -314,6 +315,27 @@ class TestDataProtection:
         assert "Erased" in page
         assert "blog_members: 1" in page
         assert "ana@example.com" not in page
+
+    async def test_an_erasure_that_the_member_asked_for_is_not_the_owners_to_cancel(
+        self, tenant: TenantWorld, browser: Visitor
+    ) -> None:
+        ana = await tenant.member(email="ana@example.com")
+        asked = await ana.api.post(DELETE, json=member_deletion(ana.id))
+        assert asked.status_code == 202, asked.text
+        address = f"/admin/members/{ana.id}"
+        page = (await browser.get(address)).text
+        assert "by the member" in page
+        assert "Cancel the erasure" not in page
+        forged = f"{address}/requests/{asked.json()['request_id']}/cancel"
+        assert (await browser.post(forged)).status_code == 404
+        # Cancelling the site's own leaves the member's as it is.
+        page = await browser.follow(
+            await browser.post(f"{address}/erase", {"email": "ana@example.com"})
+        )
+        [own] = re.findall(r'action="([^"]*/cancel)"', page)
+        page = await browser.follow(await browser.post(own))
+        assert "The erasure is cancelled." in page
+        assert page.count("Planned for") == 1
 
 
 OWNERS_ALONE = (

@@ -50,7 +50,7 @@ async def _asked(tenant: TenantWorld, email: str) -> Record:
         "type": "export",
         "subject": "tenant",
         "status": "failed",
-        "asked_by": "session",
+        "asked_by": "site",
         "notify_email": email,
     }
     records = tenant.world.parts.records

@@ -24,9 +24,10 @@ gdpr_requests = Collection(
         ),
         Select(
             name="asked_by",
-            values=("session", "header"),
+            values=("site", "member", "header", "session"),
             write=Access.ENGINE,
-            help="Whether the caller was signed in or sent the tenant's id only.",
+            help="The site's owner or an operator, the member, or a caller who sent the tenant's "
+            "id only. Older requests say `session` for both of the first.",
         ),
         Email(name="notify_email", write=Access.ENGINE, personal=True),
         Date(name="grace_until", write=Access.ENGINE, help="Until when it can be cancelled."),

@@ -30,7 +30,14 @@ from masthead.privacy.links import (
     is_token_of,
     new_token,
 )
-from masthead.privacy.validation import MEMBER, TENANT, RequestBody, Requester, unknown_member
+from masthead.privacy.validation import (
+    BY_SITE,
+    MEMBER,
+    TENANT,
+    RequestBody,
+    Requester,
+    unknown_member,
+)
 from masthead.records.collection import Record
 from masthead.records.engine import Records
 from masthead.records.write.unit import Unit
@@ -156,21 +163,24 @@ class Requests:
     async def cancel(self, request_id: str, token: str) -> Record:
         return await self._cancelled(await self.deletion_by_cancel_link(request_id, token))
 
-    async def _cancelled(self, request: Record) -> Record:
+    async def _cancelled(self, request: Record, *, by_site: bool = False) -> Record:
         async with self._records.unit(system(TenantId(request["tenant_id"]))) as unit:
             request = self._in_grace(await _one(unit, request["id"]))
             if request["confirmed_at"]:
-                await self._undo_deletion(unit, request)
+                await self._undo_deletion(unit, request, by_site=by_site)
             request = await self._close(unit, request, "cancelled")
         _audit("privacy.deletion_cancelled", request)
         return request
 
     async def withdraw(self, tenant_id: TenantId, request_id: str) -> Record:
-        """Cancels a deletion on behalf of the site, whose owner has asked for it."""
+        """Cancels a deletion that the site has asked for. One that the member has asked for is
+        the member's to cancel."""
         request = await self.find(request_id) if ids.is_id(request_id) else None
         if request is None or request["tenant_id"] != tenant_id:
             raise NotFound
-        return await self._cancelled(request)
+        if request["asked_by"] != BY_SITE:
+            raise NotFound
+        return await self._cancelled(request, by_site=True)
 
     async def make_ready(self, request: Record, blog_name: str = "") -> tuple[Record, str] | None:
         """Queues the emails with the link to a stored archive. None if the request is closed."""
@@ -237,9 +247,11 @@ class Requests:
         await unit.enqueue(ERASE_JOB, payload, grace_until)
         return await _stamp(unit, request, confirmed_at=moment, grace_until=grace_until)
 
-    async def _undo_deletion(self, unit: Unit, request: Record) -> None:
-        """Cancels all other deletions of the same subject too."""
+    async def _undo_deletion(self, unit: Unit, request: Record, *, by_site: bool) -> None:
+        """Cancels all other deletions of the same subject too; the site only its own."""
         same = {"subject": request["subject"], "member_id": request["member_id"]}
+        if by_site:
+            same["asked_by"] = BY_SITE
         others = await unit.find(gdpr_requests, {**same, "type": "delete", "status": "queued"}, 500)
         for other in others:
             if other["confirmed_at"] and other["id"] != request["id"]:

@@ -17,6 +17,7 @@ from masthead.records.fields.base import FieldError
 
 PHRASE = "DELETE MY DATA"
 TENANT, MEMBER = "tenant", "member"
+BY_SITE, BY_MEMBER, BY_HEADER = "site", "member", "header"
 SESSIONS = frozenset({Kind.OWNER, Kind.OPERATOR, Kind.MEMBER})
 MAX_BLOG_NAME = 200
 
@@ -58,7 +59,9 @@ class Requester:
 
     @property
     def asked_by(self) -> str:
-        return "session" if self.session else "header"
+        if self.session is None:
+            return BY_HEADER
+        return BY_MEMBER if self.session.kind is Kind.MEMBER else BY_SITE
 
 
 def parse_body(body: Mapping[str, Any]) -> RequestBody:

@@ -17,7 +17,14 @@ from masthead.members.collection import blog_members
 from masthead.privacy.collection import gdpr_requests
 from masthead.privacy.export import archive_key
 from masthead.privacy.receipts import Receipt
-from masthead.privacy.validation import MEMBER, RequestBody, Requester
+from masthead.privacy.validation import (
+    BY_HEADER,
+    BY_MEMBER,
+    BY_SITE,
+    MEMBER,
+    RequestBody,
+    Requester,
+)
 from masthead.records.collection import Record
 from masthead.records.engine import ListRequest
 from masthead.records.filter.conditions import all_of, equals
@@ -25,6 +32,7 @@ from masthead.records.filter.conditions import all_of, equals
 MOST = 20
 REQUESTS = f"{ADDRESS}/requests"
 _KINDS = {"export": "Export of the data", "delete": "Erasure"}
+_BY = {BY_SITE: "by the site", BY_MEMBER: "by the member", BY_HEADER: "by a program"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +140,6 @@ def _shown(request: AdminRequest, asked: Record) -> Asked:
     badge, state = _state(request, asked)
     address = f"{ADDRESS}/{asked['member_id']}/requests/{asked['id']}"
     receipt = Receipt.of(_receipt(asked))
-    is_open = asked["type"] == "delete" and asked["status"] == "queued"
     return Asked(
         asked["id"],
         _KINDS[asked["type"]],
@@ -140,9 +147,9 @@ def _shown(request: AdminRequest, asked: Record) -> Asked:
         state,
         request.when(asked["created"]),
         asked["created"],
-        "by the site or the member" if asked["asked_by"] == "session" else "by a program",
+        _BY.get(asked["asked_by"], "by the site or the member"),
         f"{address}/download" if _is_ready(request, asked) else "",
-        f"{address}/cancel" if is_open and _is_later(request, asked["grace_until"]) else "",
+        f"{address}/cancel" if _is_cancellable(request, asked) else "",
         tuple(receipt.erased_lines()),
         tuple(receipt.kept_lines()),
     )
@@ -173,6 +180,12 @@ def _state(request: AdminRequest, asked: Record) -> tuple[str, str]:
 def _is_ready(request: AdminRequest, asked: Record) -> bool:
     is_export = asked["type"] == "export" and asked["status"] == "ready"
     return bool(is_export and _is_later(request, asked["expires_at"]))
+
+
+def _is_cancellable(request: AdminRequest, asked: Record) -> bool:
+    is_open = asked["type"] == "delete" and asked["status"] == "queued"
+    is_own = asked["asked_by"] == BY_SITE
+    return is_open and is_own and _is_later(request, asked["grace_until"])
 
 
 def _is_later(request: AdminRequest, moment: str) -> bool:
