@@ -202,7 +202,7 @@ async def new_member(request: AdminRequest) -> Answer:
         )
     except Invalid as error:
         return _new_page(request, error.problems)
-    return Moved(f"{ADDRESS}/{member['id']}", f"{member['email']} is a member now.")
+    return Moved(f"{ADDRESS}/{member['id']}", "The member is added.")
 
 
 def _new_page(request: AdminRequest, problems: Mapping[str, Problem] | None = None) -> Shown:
