@@ -293,6 +293,19 @@ class TestDataProtection:
         browser, _ = await staff(tenant, "owner")
         assert (await browser.get(link[1])).status_code == 404
 
+    async def test_the_staffs_note_and_labels_are_exported_as_their_form_says(
+        self, tenant: TenantWorld, browser: Visitor
+    ) -> None:
+        ana = await member(tenant, "Ana", labels=["press"], note="Met at the fair.")
+        address = f"/admin/members/{ana['id']}"
+        page = await browser.follow(await browser.post(f"{address}/export"))
+        assert unescape(page).count("part of an export of the person's data") == 2
+        fields = tenant.world.collection("blog_members").by_name
+        assert all("exports" in fields[name].help for name in ("labels", "note"))
+        [link] = re.findall(r'href="([^"]*/download)"', page)
+        exported = (await browser.get(link)).json()["member"]
+        assert (exported["labels"], exported["note"]) == (["press"], "Met at the fair.")
+
     async def test_an_erasure_is_confirmed_cancelled_and_done(self, office: Office) -> None:
         tenant = await office.world.new_tenant()
         browser, _ = await staff(tenant, "owner")

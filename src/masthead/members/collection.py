@@ -144,7 +144,7 @@ blog_members = Collection(
             indexed=True,
             read=Access.EDITOR,
             write=Access.ADMIN,
-            help="Groups of the site's own. Members don't see them.",
+            help="Groups of the site's own, for the staff. In exports of the person's data.",
         ),
         Text(
             name="note",
@@ -152,7 +152,7 @@ blog_members = Collection(
             read=Access.EDITOR,
             write=Access.ADMIN,
             personal=True,
-            help="For the staff. Members don't see it.",
+            help="For the staff. In exports of the person's data.",
         ),
         *ACCOUNT_FIELDS,
     ),

@@ -143,7 +143,8 @@ class Exports:
         return None
 
     async def member_document(self, tenant_id: TenantId, member: Record) -> bytes:
-        """Everything about a member, by collection, as the member may read it."""
+        """Everything about a member, by collection. Also what only the staff can read, as their
+        note and labels: it is the person's data too."""
         person = person_of(member)
         data = {}
         for collection in member_collections(self._records.registry):

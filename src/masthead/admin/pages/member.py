@@ -16,6 +16,7 @@ from masthead.admin.pages.member_privacy import requests_of
 from masthead.admin.pages.members import (
     ADDRESS,
     BADGES,
+    LABELS_HELP,
     STATUSES,
     TIERS,
     items_of,
@@ -39,8 +40,8 @@ ASKS = (
     Ask("tier", "Tier", choices=TIERS),
     Ask("status", "Status", choices=STATUSES),
     Ask("newsletter", "Newsletter"),
-    Ask("labels", "Labels", "Separated by commas. Members don't see them."),
-    Ask("note", "Note", "For the staff alone.", rows=3),
+    Ask("labels", "Labels", LABELS_HELP),
+    Ask("note", "Note", "For the staff, and part of an export of the person's data.", rows=3),
 )
 NEWEST = 20
 """Of each kind of entry."""

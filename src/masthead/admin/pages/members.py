@@ -35,13 +35,14 @@ ORDERS = ("created",)
 FIELDS = frozenset({"email", "name", "tier", "status", "newsletter", "labels", "created"})
 MAX_LABELS = 200
 """In the filter: the first of the alphabet."""
+LABELS_HELP = "Separated by commas. For the staff, and part of an export of the person's data."
 
 NEW_ASKS = (
     Ask("email", "E-mail"),
     Ask("name", "Name"),
     Ask("tier", "Tier", choices=TIERS),
     Ask("newsletter", "Newsletter", "Only with their consent."),
-    Ask("labels", "Labels", "Separated by commas. Members don't see them."),
+    Ask("labels", "Labels", LABELS_HELP),
 )
 
 
