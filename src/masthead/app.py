@@ -455,6 +455,7 @@ def admin_pages(parts: Parts, services: RecordStoreServices, site: SitePages) ->
             parts.images,
             Webhooks(parts.outbound, parts.deliveries.log, parts.retries, EventLog(parts.database)),
             parts.privacy,
+            privacy_limit(parts),
         )
     )
 
@@ -466,7 +467,7 @@ def member_services(parts: Parts) -> MemberServices:
         parts.resets,
         parts.email_changes,
         parts.privacy,
-        RequestLimit(parts.limit_store, parts.records.clock),
+        privacy_limit(parts),
     )
 
 
@@ -516,6 +517,10 @@ def v1_routes(parts: Parts) -> list[Route]:
     )
 
 
+def privacy_limit(parts: Parts) -> RequestLimit:
+    return RequestLimit(parts.limit_store, parts.records.clock)
+
+
 def rate_limiter(parts: Parts) -> RateLimiter:
     return RateLimiter(parts.limit_store, parts.settings.rate_limits, parts.records.clock)
 
@@ -539,7 +544,7 @@ def privacy_services(parts: Parts, sessions: RecordStoreServices) -> PrivacyServ
         parts.objects,
         parts.privacy.requests,
         parts.privacy.exports,
-        RequestLimit(parts.limit_store, parts.records.clock),
+        privacy_limit(parts),
         parts.privacy.links,
         partial(identify, sessions),
     )

@@ -16,7 +16,8 @@ from tests.world import TenantWorld
 
 from masthead.admin.flash import COOKIE, read_flash
 from masthead.admin.pages.members import PER_PAGE
-from masthead.caller import system
+from masthead.caller import Caller, Kind, system
+from masthead.privacy.limits import OWNERS, RequestLimit
 from masthead.records.collection import Record
 
 HTMX = {"hx-request": "true"}
@@ -354,6 +355,24 @@ class TestDataProtection:
         page = await browser.follow(await browser.post(own))
         assert "The erasure is cancelled." in page
         assert page.count("Planned for") == 1
+
+    async def test_requests_are_limited_with_those_by_the_api(self, office: Office) -> None:
+        tenant = await office.world.new_tenant()
+        browser, account = await staff(tenant, "owner")
+        ana = await member(tenant, "Ana")
+        limit = RequestLimit(office.world.parts.limit_store, office.world.clock)
+        owner = Caller(Kind.OWNER, tenant.id, account.id, account.email, "_superusers")
+        for _ in range(OWNERS.per_caller - 2):
+            await limit.admit(tenant.id, owner, "")
+        address, typed = f"/admin/members/{ana['id']}", {"email": ana["email"]}
+        assert (await browser.post(f"{address}/export")).status_code == 303
+        assert (await browser.post(f"{address}/erase", typed)).status_code == 303
+        mails = len(await office.mails())
+        assert (await browser.post(f"{address}/export")).status_code == 429
+        refused = await browser.post(f"{address}/erase", typed)
+        assert refused.status_code == 429
+        assert "Try again later." in refused.text
+        assert len(await office.mails()) == mails
 
 
 OWNERS_ALONE = (

@@ -31,6 +31,7 @@ from masthead.outbound.client import OutboundClient
 from masthead.password_reset.invitations import Invitations
 from masthead.password_reset.resets import PasswordResets
 from masthead.payments.reconcile import Reports
+from masthead.privacy.limits import RequestLimit
 from masthead.privacy.service import Privacy
 from masthead.reader.preview import Previews
 from masthead.records.collection import Record
@@ -92,6 +93,7 @@ class AdminServices:
     images: ImagePool
     webhooks: Webhooks
     privacy: Privacy
+    privacy_limit: RequestLimit
 
 
 @dataclass

@@ -55,7 +55,7 @@ class Asked:
 async def export_member(request: AdminRequest, member_id: str) -> Answer:
     """The link also goes to the member by mail, as for every export."""
     await request.records.get(request.caller, blog_members, member_id)
-    requester, body = _request(request, member_id)
+    requester, body = await _admitted(request, member_id)
     _, ready = await request.services.privacy.exports.begin(requester, body)
     said = "The export is ready." if ready else "The export is being made."
     return Moved(f"{ADDRESS}/{member_id}#requests", said)
@@ -70,7 +70,7 @@ async def erase_member(request: AdminRequest, member_id: str) -> Answer:
     if request.form.get("email", "").strip().lower() != member["email"].lower():
         problem = "Type the member's address exactly as it is shown."
         return await _erase_page(request, member_id, problem)
-    requester, body = _request(request, member_id)
+    requester, body = await _admitted(request, member_id)
     opened = await request.services.privacy.requests.open_deletion(requester, body)
     until = day(request.local(opened.request["grace_until"]))
     return Moved(
@@ -105,7 +105,10 @@ async def requests_of(request: AdminRequest, member_id: str) -> list[Asked]:
     return await _read(request, wanted)
 
 
-def _request(request: AdminRequest, member_id: str) -> tuple[Requester, RequestBody]:
+async def _admitted(request: AdminRequest, member_id: str) -> tuple[Requester, RequestBody]:
+    """Counted with the requests by the API, because each sends a mail to the member."""
+    limit = request.services.privacy_limit
+    await limit.admit(request.tenant_id, request.caller, request.client.address)
     body = RequestBody(MEMBER, member_id, request.tenant_id, "", "", "")
     return Requester(request.tenant, request.caller, is_trusted=True), body
 
