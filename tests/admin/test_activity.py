@@ -67,6 +67,42 @@ async def test_changes_in_the_admin_are_logged_with_who_and_from_where(
     assert "Ines" in page
 
 
+async def test_what_is_done_with_members_data_is_logged_without_their_names(
+    tenant: TenantWorld,
+) -> None:
+    owner, account = await staff(tenant, "owner")
+    ana = await tenant.member(email="ana@example.com", name="Ana Lind")
+    address = f"/admin/members/{ana.id}"
+    page = await owner.follow(await owner.post(f"{address}/export"))
+    [link] = re.findall(r'href="([^"]*/download)"', page)
+    assert (await owner.get(link)).status_code == 200
+    page = await owner.follow(await owner.post(f"{address}/erase", {"email": "ana@example.com"}))
+    [cancel] = re.findall(r'action="([^"]*/cancel)"', page)
+    await owner.post(cancel)
+    assert (await owner.post(cancel)).status_code == 404
+    assert (await owner.get("/admin/members/members.csv")).status_code == 200
+    found = await entries(tenant)
+    assert sorted(each["action"] for each in found) == [
+        "cancelled an erasure",
+        "downloaded an export",
+        "downloaded members",
+        "exported a member",
+        "planned an erasure",
+    ]
+    assert {each["account_id"] for each in found} == {account.id}
+    assert not [each for each in found if "ana@example.com" in str(each) or ana.id in str(each)]
+    page = text_in((await owner.get("/admin/activity")).text)
+    for sentence in (
+        "Exported the data of a member",
+        "Downloaded the export of a member",
+        "Planned the erasure of a member",
+        "Cancelled the erasure of a member",
+        "Downloaded the list of members",
+    ):
+        assert sentence in page
+    assert "Ana Lind" not in page
+
+
 async def test_the_record_store_is_logged_too_but_no_key_and_no_value(
     tenant: TenantWorld,
 ) -> None:

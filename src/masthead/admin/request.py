@@ -222,6 +222,11 @@ class AdminRequest:
     def client(self) -> Client:
         return Client(self.context.address, header(self.scope, b"user-agent") or "")
 
+    async def note(self, action: str) -> None:
+        """Writes into the audit log what the caller does without changing a record."""
+        async with self.records.unit(self.caller) as unit:
+            await unit.note(action)
+
     @property
     def has_single_keys(self) -> bool:
         return self.cookies.get(KEYS_COOKIE) != "off"

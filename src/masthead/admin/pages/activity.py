@@ -17,7 +17,18 @@ from masthead.errors import NotFound
 from masthead.records.collection import Record
 from masthead.records.engine import ListRequest
 from masthead.records.filter.conditions import all_of, equals
-from masthead.records.write.audit import CHANGED, DELETED, OPENED, SIGNED_IN, audit_log
+from masthead.records.write.audit import (
+    CANCELLED_ERASURE,
+    CHANGED,
+    DELETED,
+    DOWNLOADED_EXPORT,
+    DOWNLOADED_MEMBERS,
+    EXPORTED,
+    OPENED,
+    PLANNED_ERASURE,
+    SIGNED_IN,
+    audit_log,
+)
 
 ADDRESS = "/admin/activity"
 EVERYWHERE = "/admin/operator/activity"
@@ -46,6 +57,16 @@ NOUNS = {
 """Of the collections that the log covers."""
 _PAGES = {"posts": "/admin/posts", "_superusers": "/admin/staff"}
 """Where a record of the collection has a page."""
+_EVENTS = {
+    SIGNED_IN: "Signed in",
+    OPENED: "Opened this site as an operator",
+    EXPORTED: "Exported the data of a member",
+    DOWNLOADED_EXPORT: "Downloaded the export of a member",
+    PLANNED_ERASURE: "Planned the erasure of a member",
+    CANCELLED_ERASURE: "Cancelled the erasure of a member",
+    DOWNLOADED_MEMBERS: "Downloaded the list of members",
+}
+"""What changes no record."""
 _STATUS = {
     "published": "published",
     "draft": "unpublished",
@@ -149,10 +170,8 @@ async def _site(request: AdminRequest, tenant_id: str) -> str:
 
 def _sentence(entry: Record) -> str:
     """What was done, before the name of the record."""
-    if entry["action"] == SIGNED_IN:
-        return "Signed in"
-    if entry["action"] == OPENED:
-        return "Opened this site as an operator"
+    if entry["action"] in _EVENTS:
+        return _EVENTS[entry["action"]]
     noun = NOUNS.get(entry["subject"], str(entry["subject"]))
     verb = _STATUS.get(entry["status"], str(entry["action"]))
     has_name = entry["label"] or noun == NOUNS["site_settings"]

@@ -28,6 +28,12 @@ from masthead.privacy.validation import (
 from masthead.records.collection import Record
 from masthead.records.engine import ListRequest
 from masthead.records.filter.conditions import all_of, equals
+from masthead.records.write.audit import (
+    CANCELLED_ERASURE,
+    DOWNLOADED_EXPORT,
+    EXPORTED,
+    PLANNED_ERASURE,
+)
 
 MOST = 20
 REQUESTS = f"{ADDRESS}/requests"
@@ -56,6 +62,8 @@ async def export_member(request: AdminRequest, member_id: str) -> Answer:
     """The link also goes to the member by mail, as for every export."""
     await request.records.get(request.caller, blog_members, member_id)
     requester, body = await _admitted(request, member_id)
+    # First, because building it may take long: no data leaves without an entry.
+    await request.note(EXPORTED)
     _, ready = await request.services.privacy.exports.begin(requester, body)
     said = "The export is ready." if ready else "The export is being made."
     return Moved(f"{ADDRESS}/{member_id}#requests", said)
@@ -72,6 +80,7 @@ async def erase_member(request: AdminRequest, member_id: str) -> Answer:
         return await _erase_page(request, member_id, problem)
     requester, body = await _admitted(request, member_id)
     opened = await request.services.privacy.requests.open_deletion(requester, body)
+    await request.note(PLANNED_ERASURE)
     until = day(request.local(opened.request["grace_until"]))
     return Moved(
         f"{ADDRESS}/{member_id}#requests",
@@ -82,6 +91,7 @@ async def erase_member(request: AdminRequest, member_id: str) -> Answer:
 async def cancel_erasure(request: AdminRequest, member_id: str, request_id: str) -> Answer:
     asked = await _asked(request, member_id, request_id)
     await request.services.privacy.requests.withdraw(request.tenant_id, asked["id"])
+    await request.note(CANCELLED_ERASURE)
     return Moved(f"{ADDRESS}/{member_id}#requests", "The erasure is cancelled.")
 
 
@@ -90,6 +100,7 @@ async def download_export(request: AdminRequest, member_id: str, request_id: str
     if not _is_ready(request, asked):
         raise NotFound
     stored = await request.services.objects.get(archive_key(asked))
+    await request.note(DOWNLOADED_EXPORT)
     return Sent(stored.chunks, f"member-{member_id}.json", "application/json")
 
 

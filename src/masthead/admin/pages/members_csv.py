@@ -12,6 +12,7 @@ from masthead.admin.lists import cursor_of
 from masthead.admin.pages.members import MemberFilters, items_of
 from masthead.admin.request import AdminRequest
 from masthead.records.collection import Record
+from masthead.records.write.audit import DOWNLOADED_MEMBERS
 
 COLUMNS = ("email", "name", "tier", "status", "newsletter", "labels", "created")
 _ROWS = 1_000
@@ -23,6 +24,7 @@ async def download(request: AdminRequest) -> Answer:
     filters = MemberFilters.of(request.query)
     # Refuses before the answer begins.
     first = await _read(request, filters, None)
+    await request.note(DOWNLOADED_MEMBERS)
     name = f"members-{request.now:%Y-%m-%d}.csv"
     return Sent(_chunks(request, filters, first), name, "text/csv; charset=utf-8")
 

@@ -16,6 +16,9 @@ from masthead.records.write.publication import DRAFT
 
 CREATED, CHANGED, DELETED = "created", "changed", "deleted"
 SIGNED_IN, OPENED = "signed in", "opened"
+EXPORTED, DOWNLOADED_EXPORT = "exported a member", "downloaded an export"
+PLANNED_ERASURE, CANCELLED_ERASURE = "planned an erasure", "cancelled an erasure"
+DOWNLOADED_MEMBERS = "downloaded members"
 MAX_LABEL = 255
 _PEOPLE = frozenset({Kind.AUTHOR, Kind.EDITOR, Kind.OWNER, Kind.OPERATOR})
 _BY_ITSELF = frozenset({"updated", "version", "edited_by", "revised_at"})
@@ -38,8 +41,10 @@ audit_log = Collection(
             name="action",
             max=20,
             write=Access.ENGINE,
-            help=f"`{CREATED}`, `{CHANGED}`, `{DELETED}`, `{SIGNED_IN}`, or `{OPENED}` where an "
-            "operator has chosen the site to work in it.",
+            help=f"`{CREATED}`, `{CHANGED}`, `{DELETED}`, `{SIGNED_IN}`, `{OPENED}` where an "
+            "operator has chosen the site to work in it, or what was done with members' data in "
+            f"the admin: `{EXPORTED}`, `{DOWNLOADED_EXPORT}`, `{PLANNED_ERASURE}`, "
+            f"`{CANCELLED_ERASURE}`, `{DOWNLOADED_MEMBERS}`.",
         ),
         Text(name="subject", max=50, write=Access.ENGINE, help="The collection."),
         Text(name="record_id", max=15, write=Access.ENGINE),
