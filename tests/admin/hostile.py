@@ -139,7 +139,10 @@ def _texts(field: Text, number: int, known: Ids) -> Iterator[str]:
         yield PAYLOADS[number]
         yield f"/old/p{number}'onfocus='tripwire({number})"
         return
-    yield from (each for each in _rotated(number) if LONGEST_ID < field.max >= len(each))
+    # Its own payload; where that is too long another one, which must not be there twice.
+    own, *others = _rotated(number)
+    fitting = [own, *(f"{each} {number}" for each in others)]
+    yield from (each for each in fitting if LONGEST_ID < field.max >= len(each))
     if field.pattern:
         # A currency, a colour, a price of the payment processor.
         yield from ("eur", "#aa0000", f"price_{number}")
@@ -163,6 +166,8 @@ def _documents(name: str, payload: str, number: int) -> Iterator[Any]:
         yield _text(payload)
     if name == "report":
         yield _report(payload).stored()
+    if name == "receipt":
+        yield {"erased": {payload: 1}, "kept": {payload: 1}}
     yield [{"label": payload, "url": address}]
     yield [{"language": "de", "url": address}]
     yield {payload: payload}

@@ -59,7 +59,8 @@ ARMED = """(() => {
   window.armedAt = async address => {
     const answer = await fetch(address);
     const kind = answer.headers.get('content-type') ?? '';
-    if (kind.includes('json')) return [];
+    // A file, or an answer to a script: nothing of it is shown as it is.
+    if (!/html|xml/.test(kind)) return answer.status >= 500 ? [`${answer.status}`] : [];
     const as = kind.includes('xml') ? 'text/xml' : 'text/html';
     const tree = new DOMParser().parseFromString(await answer.text(), as);
     const found = window.armed(tree);
@@ -126,6 +127,14 @@ class Attacked:
         found: list[str] = await self.page.evaluate("address => armedAt(address)", address)
         return found
 
+    async def read_all(self, addresses: list[str]) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = await self.page.evaluate(
+            "async all => { const found = {}; for (const each of all)"
+            " found[each] = await armedAt(each); return found }",
+            addresses,
+        )
+        return found
+
     def addresses(self, sample: Sample) -> Iterator[str]:
         """One for each record that the address names: the same number of each collection, as they
         belong together."""
@@ -176,6 +185,7 @@ def shown(*, to_operators: bool) -> list[Sample]:
     ]
 
 
+@pytest.mark.timeout(900)
 async def test_nothing_runs_in_the_admin(attacked: Attacked) -> None:
     armed: dict[str, list[str]] = {}
     for account, samples in (
@@ -187,10 +197,13 @@ async def test_nothing_runs_in_the_admin(attacked: Attacked) -> None:
             addresses = list(attacked.addresses(sample))
             if not addresses:
                 continue
-            armed[sample.name] = await attacked.opened(addresses[0])
+            if sample.is_page:
+                armed[sample.name] = await attacked.opened(addresses[0])
+            else:
+                armed[sample.name] = await attacked.read(addresses[0])
             if len(addresses) > 1:
-                for each in addresses:
-                    armed[each] = await attacked.read(each)
+                # Every second record; the next page of the same records reads the others.
+                armed |= await attacked.read_all(addresses[SAMPLES.index(sample) % 2 :: 2])
             elif sample.is_page:
                 armed |= await older_pages(attacked)
     assert {name: found for name, found in armed.items() if found} == {}

@@ -22,6 +22,7 @@ function show(form) {
   const ticked = all.filter((each) => each.checked);
   for (const each of all) each.closest("tr, li").toggleAttribute("data-selected", each.checked);
   const head = form.querySelector("[data-select-all]");
+  if (!head) return; // A list that its reader can't change.
   head.checked = ticked.length === all.length;
   head.indeterminate = ticked.length > 0 && ticked.length < all.length;
   form.querySelector("[data-selected-count]").textContent = ticked.length;
