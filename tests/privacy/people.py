@@ -41,7 +41,18 @@ async def member_with_records(tenant: TenantWorld, email: str) -> tuple[Account,
     }
     made = {name: await tenant.create(name, values) for name, values in samples.items()}
     made["gdpr_requests"] = await _asked(tenant, email)
+    made["member_history"] = await _changed(tenant, member.id)
     return member, made
+
+
+async def _changed(tenant: TenantWorld, member_id: str) -> Record:
+    """What the history says of a change of the member."""
+    await tenant.update("blog_members", member_id, {"tier": "paid"})
+    history = tenant.world.collection("member_history")
+    found = await tenant.world.parts.records.find(
+        history, {"member_id": member_id}, tenant_id=tenant.id
+    )
+    return found[0]
 
 
 async def _asked(tenant: TenantWorld, email: str) -> Record:

@@ -53,6 +53,7 @@ NOUNS = {
     "import_runs": "import",
     "gdpr_requests": "data protection request",
     "tenants": "site",
+    "tag_changes": "change of the tag",
 }
 """Of the collections that the log covers."""
 _PAGES = {"posts": "/admin/posts", "_superusers": "/admin/staff"}
