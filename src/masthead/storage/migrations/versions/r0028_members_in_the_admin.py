@@ -12,7 +12,11 @@ revision = "0028"
 down_revision = "0027"
 
 
-_UNCOUNTED = "DELETE FROM record_counts WHERE collection = 'blog_members' AND counter = 'tier'"
+# Also counts of the new kind: a restored backup may hold them.
+_UNCOUNTED = """
+DELETE FROM record_counts
+WHERE collection = 'blog_members' AND counter IN ('tier', 'tier,status,newsletter')
+"""
 # The parts of a bucket are separated by U+001F.
 _COUNTED = """
 INSERT INTO record_counts (tenant_id, collection, counter, bucket, total)
