@@ -64,7 +64,11 @@ def forms(app: World) -> Any:
 
     settings = app.parts.settings
     return RequestMiddleware(
-        Dispatch(routes, nothing), app.parts.directory, settings, error_responders(settings)
+        Dispatch(routes, nothing),
+        app.parts.directory,
+        settings,
+        error_responders(settings),
+        app.parts.error_log,
     )
 
 

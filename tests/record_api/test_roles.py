@@ -31,6 +31,7 @@ ALLOWED = {
     ("editor", "post_revisions"): READ,
     ("editor", "page_revisions"): READ,
     ("editor", "tag_changes"): READ,
+    ("editor", "member_history"): READ,
     ("editor", "post_working_copies"): READ | {"update", "delete"},
     ("editor", "page_working_copies"): READ | {"update", "delete"},
 }
@@ -86,6 +87,9 @@ async def made_by_owner(owner: Account, tenant: TenantWorld, collection: str) ->
         return await made_by_the_service(tenant, collection)
     if collection == "tag_changes":
         return str((await tenant.create(collection, {"tag": "a", "new_tag": "b"}))["id"])
+    if collection == "member_history":
+        member = await tenant.member()
+        await tenant.update("blog_members", member.id, {"tier": "paid"})
     if collection == "media":
         return str((await upload(owner)).json()["id"])
     if collection in values:
