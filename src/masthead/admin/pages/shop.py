@@ -307,7 +307,7 @@ def _price(request: AdminRequest, amount: int, currency: str) -> str:
 
 
 def _items(stored: Any) -> list[Any]:
-    """As whoever made the order has sent them: any JSON."""
+    """What the order says was bought. An API client may have sent any JSON."""
     items = msgspec.json.decode(stored) if isinstance(stored, msgspec.Raw) else stored
     return items if isinstance(items, list) else []
 
