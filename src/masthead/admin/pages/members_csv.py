@@ -15,7 +15,7 @@ from masthead.records.collection import Record
 from masthead.records.write.audit import DOWNLOADED_MEMBERS
 
 COLUMNS = ("email", "name", "tier", "status", "newsletter", "labels", "created")
-_ROWS = 1_000
+ROWS = 1_000
 """Read and sent at once."""
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
@@ -36,7 +36,7 @@ async def _chunks(
     listing = filters.listing(request)
     while items:
         yield csv_lines(map(_cells, items))
-        if len(items) < _ROWS:
+        if len(items) < ROWS:
             return
         items = await _read(request, filters, cursor_of(listing.mark(items[-1])))
 
@@ -45,7 +45,7 @@ async def _read(
     request: AdminRequest, filters: MemberFilters, after: tuple[str, str] | None
 ) -> list[Record]:
     listing = filters.listing(request)
-    wanted = replace(listing.wanted, per_page=_ROWS, after=after, skip_total=True)
+    wanted = replace(listing.wanted, per_page=ROWS, after=after, skip_total=True)
     return (await request.records.page(request.caller, listing.collection, wanted)).items
 
 
