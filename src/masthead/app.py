@@ -63,12 +63,14 @@ from masthead.members.mailed_links import MailedLinks
 from masthead.members.unsubscribe import Unsubscribe
 from masthead.members.v1 import routes as member_table
 from masthead.outbound.client import OutboundClient
+from masthead.outbound.name_server import NameServer
 from masthead.outbound.streams import OutboundStreams
 from masthead.password_reset.http import reset_routes
 from masthead.password_reset.invitations import Invitations
 from masthead.password_reset.resets import PasswordResets
 from masthead.payments import jobs as payment_jobs
 from masthead.payments.checkout import Checkouts
+from masthead.payments.inbox import Inbox
 from masthead.payments.processor import Processor
 from masthead.payments.receiver import payment_routes
 from masthead.payments.reconcile import Reconciliation, Reports
@@ -102,6 +104,8 @@ from masthead.schema import registry, tables
 from masthead.site import redirects
 from masthead.site.address import Sites
 from masthead.site.collection import site_settings
+from masthead.site.domain_proof import DomainProofs
+from masthead.site.test_mail import TestMails
 from masthead.site.v1 import routes as site_table
 from masthead.storage.database import Database
 from masthead.storage.migrate import migrate
@@ -440,7 +444,12 @@ def admin_pages(parts: Parts, services: RecordStoreServices, site: SitePages) ->
             partial(identify, services),
             FormTokens(parts.keyring),
             AdminTemplates(),
+            DomainProofs(parts.records, parts.keyring, NameServer(parts.settings.dns_server)),
             rate_limiter(parts),
+            parts.generator.ledger,
+            parts.mail,
+            TestMails(parts.records, parts.mail, parts.sites, parts.limit_store),
+            Inbox(parts.database),
             Reports(parts.database),
             Previews(site.services),
             QueueState(

@@ -15,6 +15,7 @@ from pathlib import Path
 import sqlalchemy as sa
 from playwright.async_api import Page, ViewportSize, expect
 from tests.admin.served import Browser, world_at_its_address
+from tests.payments.processor import SECRET, Processor, joined
 from tests.world import Account, TenantWorld, World, records_of
 
 from masthead import clock, ids
@@ -27,6 +28,7 @@ from masthead.identity.setup import NewTenant, create_tenant
 from masthead.identity.tenants import superusers
 from masthead.ids import TenantId
 from masthead.jobs.tables import jobs, new_job
+from masthead.mail import account_emails
 from masthead.password_reset.invitations import INVITATION
 from masthead.password_reset.resets import ADMIN_PATH
 from masthead.posts.tags import change_tag
@@ -267,11 +269,36 @@ SAMPLES = (
         act=fill(("#site_name", ""), ("#accent_color", "red"), press="Save"),
     ),
     Sample("settings-accent-part", "/admin/settings/accent", is_page=False),
+    Sample("ai", "/admin/settings/ai"),
+    Sample("ai-refused", "/admin/settings/ai", act=fill(("#ai_base_url", "no"), press="Save")),
+    Sample("domain", "/admin/settings/domain"),
+    Sample("domain-served", "/admin/settings/domain", site="empty"),
+    Sample(
+        "domain-refused",
+        "/admin/settings/domain",
+        act=fill(("#wanted_domain", "not a domain"), press="Ask for it"),
+    ),
+    Sample("domain-address-part", "/admin/settings/domain/address", is_page=False),
+    Sample("domain-remove", "/admin/settings/domain/remove", site="empty"),
     Sample("keys", "/admin/settings/keys"),
     Sample("keys-empty", "/admin/settings/keys", site="empty"),
     Sample("key-made", "/admin/settings/keys", act=new_key),
     Sample("key-refused", "/admin/settings/keys", act=fill(press="Create key")),
     Sample("key-revoke", "/admin/settings/keys/{api_keys}/revoke"),
+    Sample("mail", "/admin/settings/mail"),
+    Sample("mail-test", "/admin/settings/mail?test={mails}"),
+    Sample("mail-test-part", "/admin/settings/mail/test/{mails}", is_page=False),
+    Sample("payments", "/admin/settings/payments"),
+    Sample("payments-empty", "/admin/settings/payments", site="empty"),
+    Sample("privacy", "/admin/settings/privacy"),
+    Sample("privacy-empty", "/admin/settings/privacy", site="empty"),
+    Sample("privacy-delete", "/admin/settings/privacy/delete"),
+    Sample(
+        "privacy-delete-refused",
+        "/admin/settings/privacy/delete",
+        act=fill(("#tenant_slug", "x"), press="Delete the site"),
+    ),
+    Sample("privacy-cancel", "/admin/settings/privacy/{deletion}/cancel"),
     Sample("gift-cards", "/admin/shop/gift-cards"),
     Sample("gift-cards-empty", "/admin/shop/gift-cards", site="empty"),
     Sample("gift-cards-nothing-found", "/admin/shop/gift-cards?email=zzzz"),
@@ -413,6 +440,7 @@ async def _filled(world: World, port: int) -> EveryPage:
     [found] = await world.parts.records.find(world.collection("tenants"), {"slug": "demo"})
     demo = TenantWorld(world, TenantId(found["id"]), "demo")
     empty = await world.new_tenant("Nothing yet", slug="empty")
+    await empty.settings(custom_domain="nothing.example")
     accounts = {
         "owner": await _owner(demo),
         "editor": await demo.owner(name="Ines Ferro", role="editor"),
@@ -446,6 +474,7 @@ async def _content(demo: TenantWorld, accounts: dict[str, Account]) -> dict[str,
         **await _operated(demo, accounts),
         **await _media(demo, accounts),
         **await _pages(demo),
+        **await _settings(demo),
         **await _posts(demo, accounts),
         **await _shop(demo),
         **await _staff(demo, accounts),
@@ -519,8 +548,12 @@ async def _members(demo: TenantWorld) -> dict[str, str]:
     requester = Requester(site, system(demo.id), is_trusted=True)
     body = RequestBody("member", member["id"], demo.id, "", "", "")
     request, _ = await privacy.exports.begin(requester, body)
-    await privacy.requests.open_deletion(requester, body)
-    return {"blog_members": member["id"], "gdpr_requests": request["id"]}
+    opened = await privacy.requests.open_deletion(requester, body)
+    return {
+        "blog_members": member["id"],
+        "gdpr_requests": request["id"],
+        "deletion": opened.request["id"],
+    }
 
 
 async def _pages(demo: TenantWorld) -> dict[str, str]:
@@ -538,6 +571,22 @@ async def _pages(demo: TenantWorld) -> dict[str, str]:
         },
     )
     return {"pages": page["id"], "page_revisions": revision["id"]}
+
+
+async def _settings(demo: TenantWorld) -> dict[str, str]:
+    """A domain that is asked for, a mail that failed, payment events, and AI that was used."""
+    parts = demo.world.parts
+    await demo.settings(wanted_domain="blog.tideline.example", member_payment_webhook_secret=SECRET)
+    processor = Processor(demo)
+    await processor.send(joined())
+    await parts.generator.ledger.record(demo.id, 700, 300, by_platform=False)
+    async with parts.records.unit(system(demo.id)) as unit:
+        mail = account_emails.test_mail(
+            site_name="Tideline", site_url="https://x.example", to=f"{'long' * 12}@example.com"
+        )
+        mail_id = await parts.mail.queue(unit, mail)
+    await parts.mail.fail(demo.id, mail_id, "the mail server could not be reached", gave_up=False)
+    return {"mails": mail_id}
 
 
 async def _posts(demo: TenantWorld, accounts: dict[str, Account]) -> dict[str, str]:

@@ -9,8 +9,12 @@ import pytest
 from playwright.async_api import Page, expect
 from tests.admin.served import Browser, served
 from tests.databases import fresh_url
+from tests.outbound.names import NameServer
 from tests.reader.test_browser import CHROMIUM
 from tests.world import Account, RunningClock, TenantWorld, open_world
+
+# A busy machine takes its time.
+expect.set_options(timeout=30_000)
 
 pytestmark = [
     pytest.mark.skipif(
@@ -27,6 +31,7 @@ class Site:
     browser: Browser
     tenant: TenantWorld
     owner: Account
+    names: NameServer
 
     async def opened(self, path: str) -> Page:
         context = await self.browser.new_context(viewport={"width": 1280, "height": 800})
@@ -41,13 +46,20 @@ class Site:
 @pytest.fixture(scope="module")
 async def site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
     folder = tmp_path_factory.mktemp("settings")
+    names = NameServer()
+    await names.start()
     world = await open_world(
-        fresh_url("sqlite", folder), folder, RunningClock(), MASTHEAD_DEFAULT_TENANT="demo"
+        fresh_url("sqlite", folder),
+        folder,
+        RunningClock(),
+        MASTHEAD_DEFAULT_TENANT="demo",
+        MASTHEAD_DNS_SERVER=f"127.0.0.1:{names.port}",
     )
     async with served(world) as (origin, browser):
         tenant = await world.new_tenant("Tideline", slug="demo")
         owner = await tenant.owner(name="Nell Ashby")
-        yield Site(origin, browser, tenant, owner)
+        yield Site(origin, browser, tenant, owner, names)
+    names.close()
 
 
 async def test_a_key_is_made_copied_and_calls_the_api(site: Site) -> None:
@@ -70,3 +82,31 @@ async def test_a_key_is_made_copied_and_calls_the_api(site: Site) -> None:
     await expect(page.get_by_text("Static site build is revoked")).to_be_visible()
     answer = await page.request.get(f"{site.origin}/api/v1/posts", headers=headers)
     assert answer.status == 401
+
+
+async def test_a_domain_is_proven_while_the_page_is_open(site: Site) -> None:
+    page = await site.opened("/admin/settings/domain")
+    await page.get_by_label("Domain", exact=True).fill("blog.example.com")
+    await page.get_by_role("button", name="Ask for it").click()
+    await expect(page.get_by_role("button", name="Check now")).to_be_visible()
+    name, value = (await page.locator("[data-copied]").all_text_contents())[:2]
+    await page.get_by_role("button", name="Check now").click()
+    await expect(page.get_by_text("There is no TXT record of this name yet")).to_be_visible()
+    guest = site.tenant.world.client("blog.example.com")
+    assert (await guest.get("/")).status_code == 404
+    site.names.tell_text(name, value)
+    # Nothing is pressed: the page looks by itself.
+    await expect(page.get_by_text("The site is served there from now on")).to_be_visible()
+    assert (await guest.get("/")).status_code == 200
+    await page.goto(f"{site.origin}/admin/settings/domain")
+    await page.get_by_role("link", name="Give it up…").click()
+    await page.get_by_role("button", name="Give it up").click()
+    await expect(page.get_by_text("alone.")).to_be_visible()
+    assert (await guest.get("/")).status_code == 404
+
+
+async def test_a_colour_is_checked_while_it_is_typed(site: Site) -> None:
+    page = await site.opened("/admin/settings")
+    await page.get_by_label("Colour of links", exact=True).fill("#ffee00")
+    await expect(page.get_by_text("so the site darkens it")).to_be_visible()
+    await expect(page.get_by_label("Choose the colour of links")).to_have_value("#ffee00")

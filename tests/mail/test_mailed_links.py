@@ -17,6 +17,7 @@ from masthead.mail.rendering import FOLDER
 from masthead.members.unsubscribe import Unsubscribe
 from masthead.password_reset.invitations import Invitations
 from masthead.payments.memberships import WELCOME
+from masthead.site.test_mail import TestMails
 from masthead.webhooks.actions import subscribe
 from masthead.webhooks.collection import webhook_subscriptions
 from masthead.webhooks.queue import NOTIFY_DISABLED
@@ -35,6 +36,7 @@ SUBJECTS = {
     "privacy_deletion": "Confirm the deletion of ",
     "privacy_receipt": "Your data at ",
     "reset_password": "Choose a new password for ",
+    "test_mail": "A test mail of ",
     "webhook_disabled": "A webhook of ",
     "welcome_paid": "Your paid membership of ",
 }
@@ -73,6 +75,9 @@ async def every_mail(office: Office, tenant: TenantWorld) -> list[EmailMessage]:
     await tenant.guest.post(reset, json={"email": ana.email})
     await join(tenant, ana)
     await invite(tenant)
+    parts = tenant.world.parts
+    test_mails = TestMails(parts.records, parts.mail, parts.sites, parts.limit_store)
+    await test_mails.send(system(tenant.id), "fay@example.com")
     await disable_webhook(tenant)
     await pay(tenant, bob)
     await discuss(tenant, ana)

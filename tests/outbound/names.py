@@ -26,6 +26,7 @@ class NameServer(asyncio.DatagramProtocol):
     def __init__(self) -> None:
         self.questions: list[str] = []
         self._answers: dict[str, deque[list[str]]] = {}
+        self._texts: dict[str, list[str]] = {}
         self._transport: asyncio.DatagramTransport | None = None
 
     async def start(self) -> None:
@@ -41,12 +42,26 @@ class NameServer(asyncio.DatagramProtocol):
     def tell(self, name: str, *answers: Sequence[str]) -> None:
         self._answers[f"{name}."] = deque(list(answer) for answer in answers)
 
+    def tell_text(self, name: str, *values: str) -> None:
+        """The TXT records of a name from now on."""
+        self._texts[f"{name}."] = list(values)
+
+    @property
+    def port(self) -> int:
+        assert self._transport is not None
+        port: int = self._transport.get_extra_info("sockname")[1]
+        return port
+
     def datagram_received(self, data: bytes, addr: tuple[str, int]) -> None:
         query = dns.message.from_wire(data)
         question = query.question[0]
         name = question.name.to_text()
         response = dns.message.make_response(query)
-        if name not in self._answers:
+        if question.rdtype == RdataType.TXT and name in self._texts:
+            quoted = [f'"{each}"' for each in self._texts[name]]
+            if quoted:
+                response.answer.append(dns.rrset.from_text(name, 0, "IN", "TXT", *quoted))
+        elif name not in self._answers:
             response.set_rcode(dns.rcode.NXDOMAIN)
         else:
             self._add_answer(response, name, question.rdtype)
@@ -67,10 +82,9 @@ class NameServer(asyncio.DatagramProtocol):
 
     async def lookup(self, host: str) -> Sequence[Address]:
         """A `Lookup` for the client, over the wire and without any cache."""
-        assert self._transport is not None
         resolver = dns.asyncresolver.Resolver(configure=False)
         resolver.nameservers = ["127.0.0.1"]
-        resolver.port = self._transport.get_extra_info("sockname")[1]
+        resolver.port = self.port
         found: list[Address] = []
         try:
             for kind in ("A", "AAAA"):

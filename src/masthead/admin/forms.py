@@ -20,6 +20,7 @@ from masthead.records.fields.text import Email, Text, Url
 from masthead.records.fields.values import Flag, Number, Select
 from masthead.records.read.query import access_of
 from masthead.site.appearance import MAX_LINKS, Links
+from masthead.site.custom_domain import CustomDomain
 
 _ONE_LINE = 255
 """A longer text gets an area of several lines."""
@@ -168,7 +169,7 @@ def _widget(
         choices = tuple(Choice(each, label, each == value) for each, label in labels.items())
         return Widget(ask.name, ask.label, "select", value, help_text, error, choices=choices)
     # Nobody counts the characters of an address.
-    is_counted = isinstance(declared, Text) and not isinstance(declared, Email | Url)
+    is_counted = isinstance(declared, Text) and not isinstance(declared, Email | Url | CustomDomain)
     limit = declared.max if isinstance(declared, Text) and is_counted else 0
     return Widget(
         ask.name,

@@ -13,6 +13,7 @@ from starlette.types import Scope
 
 from masthead import clock
 from masthead.admin.environment import AdminTemplates, when
+from masthead.ai.ledger import Ledger
 from masthead.caller import Caller, Kind, guest, in_tenant
 from masthead.comments.discussion import Discussions
 from masthead.config.keyring import KeyRing
@@ -26,10 +27,12 @@ from masthead.identity.tenants import superusers
 from masthead.ids import TenantId
 from masthead.jobs.queue_state import QueueState
 from masthead.limits.rate_limiter import RateLimiter
+from masthead.mail.outbox import Outbox
 from masthead.media.images import ImagePool
 from masthead.outbound.client import OutboundClient
 from masthead.password_reset.invitations import Invitations
 from masthead.password_reset.resets import PasswordResets
+from masthead.payments.inbox import Inbox
 from masthead.payments.reconcile import Reports
 from masthead.privacy.limits import RequestLimit
 from masthead.privacy.service import Privacy
@@ -38,6 +41,8 @@ from masthead.records.collection import Record
 from masthead.records.engine import Records
 from masthead.site.address import site_url
 from masthead.site.collection import site_settings
+from masthead.site.domain_proof import DomainProofs
+from masthead.site.test_mail import TestMails
 from masthead.storage.objects import ObjectStore
 from masthead.web.answers import header, header_list
 from masthead.web.error_log import ErrorLog
@@ -83,8 +88,13 @@ class AdminServices:
     """The caller of a request, by session cookie or token."""
     form_tokens: FormTokens
     templates: AdminTemplates
+    domains: DomainProofs
     limiter: RateLimiter
     """Of API calls, which says how many there were today."""
+    ai_ledger: Ledger
+    mail: Outbox
+    test_mails: TestMails
+    payments: Inbox
     payment_reports: Reports
     previews: Previews
     queue: QueueState

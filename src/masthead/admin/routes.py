@@ -38,7 +38,7 @@ from masthead.admin.pages import pages as site_pages
 from masthead.admin.pages.components import components
 from masthead.admin.pages.home import home
 from masthead.admin.pages.palette import palette
-from masthead.admin.pages.settings import keys, site
+from masthead.admin.pages.settings import ai, domain, keys, mail, payments, privacy, site
 from masthead.admin.pages.texts import TextFilters
 from masthead.admin.pages.webhooks import retry, subscription
 from masthead.admin.pages.webhooks.delivery import delivery_page
@@ -102,6 +102,34 @@ def admin_routes(pages: AdminPages) -> list[Route]:
         Route("/admin/account/keys", at(post=appearance.choose_keys, anywhere=True)),
         Route("/admin/settings", at(get=site.site_page, post=site.save_site, who=owners)),
         Route("/admin/settings/accent", at(get=site.accent_sample, who=owners)),
+        Route(
+            "/admin/settings/domain",
+            at(get=domain.domain_page, post=domain.ask_for_domain, who=owners),
+        ),
+        Route("/admin/settings/domain/address", at(get=domain.address_check, who=owners)),
+        Route("/admin/settings/domain/check", at(post=domain.check_domain, who=owners)),
+        Route(
+            "/admin/settings/domain/remove",
+            at(get=domain.remove_form, post=domain.remove_domain, who=owners),
+        ),
+        Route("/admin/settings/ai", at(get=ai.ai_page, post=ai.save_ai, who=owners)),
+        Route("/admin/settings/mail", at(get=mail.mail_page, who=owners)),
+        Route("/admin/settings/mail/test", at(post=mail.send_test, who=owners)),
+        Route("/admin/settings/mail/test/{id}", at("id", get=mail.test_state, who=owners)),
+        Route(
+            "/admin/settings/payments",
+            at(get=payments.payments_page, post=payments.save_payments, who=owners),
+        ),
+        Route("/admin/settings/privacy", at(get=privacy.privacy_page, who=owners)),
+        Route("/admin/settings/privacy/export", at(post=privacy.export_site, who=owners)),
+        Route(
+            "/admin/settings/privacy/delete",
+            at(get=privacy.delete_form, post=privacy.delete_site, who=owners),
+        ),
+        Route(
+            "/admin/settings/privacy/{id}/cancel",
+            at("id", get=privacy.cancel_form, post=privacy.cancel, who=owners),
+        ),
         Route("/admin/settings/keys", at(get=keys.keys_page, post=keys.new_key, who=owners)),
         Route(
             "/admin/settings/keys/{id}/revoke",

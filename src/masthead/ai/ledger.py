@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import sqlalchemy as sa
 from sqlalchemy import Column, PrimaryKeyConstraint, Table
 
@@ -26,6 +28,13 @@ ai_usage = Table(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class DayOfUse:
+    calls: int
+    tokens: int
+    """In and out, with both keys."""
+
+
 class Ledger:
     def __init__(self, database: Database, now: clock.Clock = clock.now) -> None:
         self._database = database
@@ -40,6 +49,19 @@ class Ledger:
                 ai_usage.c.tenant_id == sa.bindparam("tenant"),
                 ai_usage.c.day == sa.bindparam("today"),
             )
+        )
+
+        self._by_day = database.compile(
+            sa.select(
+                ai_usage.c.day,
+                sa.cast(sa.func.sum(ai_usage.c.calls), dialects.Integer()),
+                sa.cast(spent, dialects.Integer()),
+            )
+            .where(
+                ai_usage.c.tenant_id == sa.bindparam("tenant"),
+                ai_usage.c.day >= sa.bindparam("since"),
+            )
+            .group_by(ai_usage.c.day)
         )
 
     async def record(
@@ -63,6 +85,12 @@ class Ledger:
             scope_of(tenant_id), self._spent, self._spent.bind(values)
         )
         return int(rows[0][0])
+
+    async def by_day(self, tenant_id: TenantId, since: str) -> dict[str, DayOfUse]:
+        """From the UTC day `since` on; a day without calls is left out."""
+        bound = self._by_day.bind({"tenant": tenant_id, "since": since})
+        rows = await self._database.fetch(scope_of(tenant_id), self._by_day, bound)
+        return {day: DayOfUse(calls, tokens) for day, calls, tokens in rows}
 
     def _today(self) -> str:
         return clock.to_text(self._clock())[:10]

@@ -35,6 +35,7 @@ from masthead.config.values import (
     parse_domain,
     parse_existing_file,
     parse_http_url,
+    parse_name_server,
     parse_networks,
     parse_path,
     parse_redis_url,
@@ -197,6 +198,12 @@ class Settings:
         parse_existing_file,
         "Extra trusted CA bundle (PEM) for outgoing HTTPS.",
         default_doc="the system's trust",
+    )
+    dns_server: tuple[str, int] | None = _setting(
+        parse_name_server,
+        "The name server that is asked for the proof of a site's own domain, such as `192.0.2.53` "
+        "or `127.0.0.1:5353`.",
+        default_doc="the system's",
     )
     max_upload: int = _setting(
         parse_size,

@@ -182,6 +182,22 @@ def parse_networks(text: str) -> tuple[Network, ...]:
         ) from None
 
 
+def parse_name_server(text: str) -> tuple[str, int]:
+    """The IP address and the port."""
+    expected = "must be an IP address, with a port or without, such as 192.0.2.53 or [::1]:5353"
+    address, mark, port = text.rpartition(":")
+    if not mark or (":" in address.strip("[]") and not text.startswith("[")):
+        address, port = text, "53"
+    try:
+        found = ipaddress.ip_address(address.removeprefix("[").removesuffix("]"))
+        number = int(port)
+    except ValueError:
+        raise ValueError(expected) from None
+    if not port.isascii() or not 0 < number < 65_536:
+        raise ValueError(expected)
+    return str(found), number
+
+
 _DELAYS = re.compile(r"([0-9]{1,8}(?:,[0-9]{1,8})*)(?:;disable_after=([0-9]{1,6}))?\Z")
 
 

@@ -102,3 +102,13 @@ def invitation(
             "days": days,
         },
     )
+
+
+def test_mail(*, site_name: str, site_url: str, to: str) -> Mail:
+    """To an owner who wants to know whether mails arrive."""
+    return Mail(
+        "test_mail",
+        to,
+        f"A test mail of {site_name}",
+        {"site_name": site_name, "site_url": site_url},
+    )

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from email.headerregistry import Address
 
 import structlog
+from aiosmtplib import SMTPException
 
-from masthead.jobs.runner import Handler, Job
+from masthead.jobs.runner import MAX_ATTEMPTS, Handler, Job
 from masthead.mail.message import compose
 from masthead.mail.outbox import SEND, Outbox
-from masthead.mail.smtp import Undeliverable
+from masthead.mail.smtp import Undeliverable, reason_of
 from masthead.mail.transport import Transport
 
 CONCURRENCY = {SEND: 4}
@@ -30,6 +31,12 @@ def handlers(outbox: Outbox, transport: Transport, sender: Address) -> Mapping[s
             await transport.send(queued.id, mail)
         except Undeliverable as error:
             log.warning("mail.undeliverable", mail_id=queued.id, reason=str(error))
+            await outbox.discard(job.tenant_id, queued.id, str(error))
+            return
+        except (SMTPException, OSError) as error:
+            gave_up = job.attempts >= MAX_ATTEMPTS
+            await outbox.fail(job.tenant_id, queued.id, reason_of(error), gave_up=gave_up)
+            raise
         await outbox.remove(job.tenant_id, queued.id)
 
     return {SEND: send}

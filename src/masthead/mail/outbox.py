@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 import msgspec
 import sqlalchemy as sa
@@ -23,7 +24,14 @@ from masthead.mail.message import Mail, RenderedMail, compose
 from masthead.mail.rendering import render
 from masthead.records.write.unit import Unit
 from masthead.storage import dialects
-from masthead.storage.database import EVERY_TENANT, Database, Statement, Transaction, scope_of
+from masthead.storage.database import (
+    EVERY_TENANT,
+    Database,
+    Row,
+    Statement,
+    Transaction,
+    scope_of,
+)
 from masthead.storage.metadata import metadata
 
 SEND = "mail.send"
@@ -32,6 +40,7 @@ RETENTION = timedelta(days=14)
 _PURPOSE = "mail"
 _PLATFORM = TenantId("")
 
+_HAS_FAILED = sa.text("failed_at <> ''")
 mails = Table(
     "mails",
     metadata,
@@ -41,8 +50,20 @@ mails = Table(
     Column("recipient", dialects.Text(), nullable=False),
     Column("content", dialects.Text(), nullable=False),
     Column("created", dialects.Text(), nullable=False),
+    # The last attempt that failed, and why; '' before the first.
+    Column("failed_at", dialects.Text(), nullable=False, server_default=sa.text("''")),
+    Column("failure", dialects.Text(), nullable=False, server_default=sa.text("''")),
+    # No further attempt follows.
+    Column("gave_up", dialects.Flag(), nullable=False, server_default=sa.false()),
     PrimaryKeyConstraint("tenant_id", "id"),
     Index("ix_mails__tenant_id_recipient", "tenant_id", "recipient"),
+    Index(
+        "ix_mails__failed",
+        "tenant_id",
+        "failed_at",
+        sqlite_where=_HAS_FAILED,
+        postgresql_where=_HAS_FAILED,
+    ),
     Index("ix_mails__created", "created"),
 )
 
@@ -52,6 +73,16 @@ class QueuedMail:
     id: str
     rendered: RenderedMail
     written: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class FailedMail:
+    id: str
+    recipient: str
+    at: str
+    """Of the last attempt."""
+    why: str
+    gave_up: bool
 
 
 class Outbox:
@@ -72,6 +103,24 @@ class Outbox:
         self._enqueue = database.compile(sa.insert(jobs))
         self._find = database.compile(sa.select(t.content, t.created).where(*this))
         self._remove = database.compile(sa.delete(mails).where(*this))
+        failed = (t.id, t.recipient, t.failed_at, t.failure, t.gave_up)
+        self._state = database.compile(sa.select(*failed).where(*this))
+        self._failures = database.compile(
+            sa.select(*failed)
+            .where(t.tenant_id == sa.bindparam("tenant"), _HAS_FAILED)
+            .order_by(t.failed_at.desc())
+            .limit(sa.bindparam("most"))
+        )
+        self._fail = database.compile(
+            sa.update(mails)
+            .where(*this)
+            .values(
+                failed_at=sa.bindparam("moment"),
+                failure=sa.bindparam("why"),
+                gave_up=sa.bindparam("is_last"),
+            )
+        )
+        self._empty = database.compile(sa.update(mails).where(*this).values(content=""))
         self._sweep = database.compile(sa.delete(mails).where(t.created < sa.bindparam("before")))
 
     async def queue(self, unit: Unit, mail: Mail) -> str:
@@ -92,7 +141,7 @@ class Outbox:
         job = new_job(_PLATFORM, SEND, {"mail_id": mail_id}, values["created"])
         await tx.execute(self._enqueue, self._enqueue.bind(job))
 
-    def _row(self, tenant_id: TenantId, mail: Mail) -> tuple[str, dict[str, str]]:
+    def _row(self, tenant_id: TenantId, mail: Mail) -> tuple[str, dict[str, Any]]:
         rendered, mail_id, now = render(mail), ids.new_id(), self._clock()
         compose(rendered, mail_id=mail_id, written=now, sender=self._sender)
         content = msgspec.json.encode(rendered).decode()
@@ -104,6 +153,9 @@ class Outbox:
                 _PURPOSE, content, _encryption_context(tenant_id, mail_id)
             ),
             "created": clock.to_text(now),
+            "failed_at": "",
+            "failure": "",
+            "gave_up": False,
         }
 
     async def get(self, tenant_id: TenantId, mail_id: str) -> QueuedMail | None:
@@ -112,9 +164,36 @@ class Outbox:
         if not rows:
             return None
         content, created = rows[0]
+        if not content:
+            return None
         plain = self._keyring.decrypt(_PURPOSE, content, _encryption_context(tenant_id, mail_id))
         rendered = msgspec.json.decode(plain, type=RenderedMail)
         return QueuedMail(mail_id, rendered, clock.from_text(created))
+
+    async def fail(self, tenant_id: TenantId, mail_id: str, why: str, *, gave_up: bool) -> None:
+        """Stores why an attempt has failed, for the site's owner."""
+        moment = clock.to_text(self._clock())
+        key = {"key_tenant": tenant_id, "key_id": mail_id}
+        values = {**key, "moment": moment, "why": why, "is_last": gave_up}
+        await self._execute(self._fail, values)
+
+    async def discard(self, tenant_id: TenantId, mail_id: str, why: str) -> None:
+        """Of an email that can never be sent only the reason stays, until the sweep."""
+        await self.fail(tenant_id, mail_id, why, gave_up=True)
+        await self._execute(self._empty, {"key_tenant": tenant_id, "key_id": mail_id})
+
+    async def state(self, tenant_id: TenantId, mail_id: str) -> FailedMail | None:
+        """Of an email that waits, with no `at` before an attempt has failed. None once it is sent:
+        then the row is deleted."""
+        bound = self._state.bind({"key_tenant": tenant_id, "key_id": mail_id})
+        rows = await self._database.fetch(scope_of(tenant_id), self._state, bound)
+        return _failed(rows[0]) if rows else None
+
+    async def failures(self, tenant_id: TenantId, most: int) -> list[FailedMail]:
+        """The newest first; those that were sent later are not among them."""
+        bound = self._failures.bind({"tenant": tenant_id, "most": most})
+        rows = await self._database.fetch(scope_of(tenant_id), self._failures, bound)
+        return [_failed(row) for row in rows]
 
     async def remove(self, tenant_id: TenantId, mail_id: str) -> None:
         await self._execute(self._remove, {"key_tenant": tenant_id, "key_id": mail_id})
@@ -122,9 +201,13 @@ class Outbox:
     async def sweep(self) -> None:
         await self._execute(self._sweep, {"before": clock.to_text(self._clock() - RETENTION)})
 
-    async def _execute(self, statement: Statement, values: Mapping[str, str]) -> None:
+    async def _execute(self, statement: Statement, values: Mapping[str, Any]) -> None:
         async with self._database.transaction(EVERY_TENANT) as tx:
             await tx.execute(statement, statement.bind(values))
+
+
+def _failed(row: Row) -> FailedMail:
+    return FailedMail(row[0], row[1], row[2], row[3], bool(row[4]))
 
 
 def _encryption_context(tenant_id: str, mail_id: str) -> str:

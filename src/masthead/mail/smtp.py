@@ -98,3 +98,15 @@ def _permanent_error(error: aiosmtplib.SMTPException) -> type[AsciiOnly | NoSuch
 
 def _has_code(reply: aiosmtplib.SMTPResponseException, codes: tuple[str, ...]) -> bool:
     return reply.code in _PERMANENT and reply.message.lstrip().startswith(codes)
+
+
+def reason_of(error: Exception) -> str:
+    """For the owner of a site: without the server's words, which may name its machines."""
+    if isinstance(error, aiosmtplib.SMTPRecipientsRefused):
+        codes = sorted({each.code for each in error.recipients})
+        return f"the mail server refused the address ({', '.join(map(str, codes))})"
+    if isinstance(error, aiosmtplib.SMTPAuthenticationError):
+        return "the mail server refused our sign-in"
+    if isinstance(error, aiosmtplib.SMTPResponseException):
+        return f"the mail server refused the mail ({error.code})"
+    return "the mail server could not be reached"

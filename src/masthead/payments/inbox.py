@@ -21,12 +21,27 @@ class Refunded:
     is_full: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class ReceivedEvent:
+    id: str
+    type: str
+    received: str
+    note: str
+    """Why it was not applied; '' if it was."""
+
+
 class Inbox:
     def __init__(self, database: Database) -> None:
         self._database = database
         t, r = payment_inbox.c, payment_refunds.c
         this = (t.tenant_id == sa.bindparam("tenant_id"), t.event_id == sa.bindparam("event_id"))
         self._find = database.compile(sa.select(t.event_id).where(*this))
+        self._latest = database.compile(
+            sa.select(t.event_id, t.type, t.received, t.note)
+            .where(t.tenant_id == sa.bindparam("tenant"))
+            .order_by(t.received.desc())
+            .limit(sa.bindparam("most"))
+        )
         self._insert = database.compile(
             dialects.insert_missing(
                 payment_inbox, ("tenant_id", "event_id"), ("type", "happened", "received")
@@ -52,6 +67,11 @@ class Inbox:
         """Checked before the write transaction begins, because repeats are common."""
         values = self._find.bind({"tenant_id": tenant_id, "event_id": event.id})
         return bool(await self._database.fetch(scope_of(tenant_id), self._find, values))
+
+    async def latest(self, tenant_id: TenantId, most: int) -> list[ReceivedEvent]:
+        values = self._latest.bind({"tenant": tenant_id, "most": most})
+        rows = await self._database.fetch(scope_of(tenant_id), self._latest, values)
+        return [ReceivedEvent(*row) for row in rows]
 
     async def add(self, unit: Unit, event: PaymentEvent, received: str) -> bool:
         """False if the event was added before."""

@@ -22,6 +22,7 @@ payment_inbox = Table(
     # Why it was not applied, if it was not.
     Column("note", dialects.Text(), nullable=False, server_default=text("''")),
     PrimaryKeyConstraint("tenant_id", "event_id"),
+    Index("ix_payment_inbox__received", "tenant_id", "received"),
     Index("ix_payment_inbox__noted", "tenant_id", "received", sqlite_where=_NOTED),
 )
 

@@ -57,11 +57,17 @@ site_settings = Collection(
             max_length=300,
             help="Origins whose pages may call the APIs from a browser, or `*` for all.",
         ),
-        # A domain routes readers to a tenant, so only the platform may set it.
+        # A domain routes readers to a tenant: an owner asks for one, and site/domain_proof.py sets
+        # it once its DNS has the proof.
         CustomDomain(
             name="custom_domain",
             write=Access.PLATFORM,
             help="A host name of the site's own, such as `blog.example.com`.",
+        ),
+        CustomDomain(
+            name="wanted_domain",
+            help="The domain that the site asks for. It becomes `custom_domain` once a TXT record "
+            "proves that it is the owner's; the admin shows the record and checks it.",
         ),
         Flag(
             name="read_only_mode",

@@ -81,6 +81,9 @@ for (const each of document.querySelectorAll("[data-opens]")) {
 if (matchMedia("(max-width: 48rem)").matches)
   for (const each of document.querySelectorAll(".filter-sheet")) each.open = false;
 
+// On a phone the links of the settings are a row that scrolls: the current one is in view.
+document.querySelector(".subnav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
+
 document.getElementById("problems")?.focus();
 for (const each of document.querySelectorAll("textarea.page-title")) {
   // A title has no line breaks: Enter goes to the text.

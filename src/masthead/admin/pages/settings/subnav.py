@@ -11,9 +11,23 @@ from masthead.admin.request import AdminRequest
 from masthead.errors import Problem
 
 SETTINGS = "/admin/settings"
+DOMAIN = f"{SETTINGS}/domain"
 KEYS = f"{SETTINGS}/keys"
 
-SECTIONS = (("Site", SETTINGS), ("Keys", KEYS))
+PAYMENTS = f"{SETTINGS}/payments"
+AI = f"{SETTINGS}/ai"
+MAIL = f"{SETTINGS}/mail"
+PRIVACY = f"{SETTINGS}/privacy"
+
+SECTIONS = (
+    ("Site", SETTINGS),
+    ("Domain", DOMAIN),
+    ("Keys", KEYS),
+    ("Payments", PAYMENTS),
+    ("AI", AI),
+    ("Mail", MAIL),
+    ("Data protection", PRIVACY),
+)
 """In the order of their links."""
 
 

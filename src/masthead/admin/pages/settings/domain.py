@@ -1,0 +1,118 @@
+"""The site's own domain: asked for, proven by a TXT record, served, and given up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from masthead.admin.endpoint import Answer, Moved, Shown
+from masthead.admin.forms import Ask, given_values, widgets
+from masthead.admin.pages.settings.subnav import DOMAIN, in_settings, said
+from masthead.admin.request import AdminRequest
+from masthead.errors import Invalid, NotFound, Problem
+from masthead.records.collection import Collection
+from masthead.site.address import site_url
+from masthead.site.collection import site_settings
+from masthead.site.domain_proof import Outcome
+
+_ASKS = (Ask("wanted_domain", "Domain", "Such as blog.example.com, without https://."),)
+_SENTENCES = {
+    Outcome.MISSING: "There is no TXT record of this name yet. New records take minutes, "
+    "sometimes hours, to be seen everywhere.",
+    Outcome.DIFFERENT: "There is a TXT record of this name, with another value. Compare it with "
+    "the one below.",
+    Outcome.UNREACHABLE: "The name servers of this domain did not answer. Try again in a minute.",
+    Outcome.TAKEN: "The record is right, but another site of this service has this domain. Give it "
+    "up there first, or ask the operator.",
+}
+
+
+async def domain_page(request: AdminRequest) -> Answer:
+    return _page(request)
+
+
+async def ask_for_domain(request: AdminRequest) -> Answer:
+    given = given_values(request.caller, _collection(request), _ASKS, request.form)
+    try:
+        await request.records.update(
+            request.caller, _collection(request), request.site_record["id"], given
+        )
+    except Invalid as error:
+        return _page(request, problems=error.problems)
+    if not given.get("wanted_domain"):
+        return Moved(DOMAIN, "The request is withdrawn.")
+    return Moved(DOMAIN, "Set the records below, then check them.")
+
+
+async def check_domain(request: AdminRequest) -> Answer:
+    """By the button, and every few seconds while the page is open."""
+    wanted = request.site_record["wanted_domain"]
+    if not wanted:
+        return Moved(DOMAIN)
+    outcome = await request.services.domains.check(request.caller, request.site_record)
+    if outcome is Outcome.PROVEN:
+        return Moved(DOMAIN, f"{wanted} is yours. The site is served there from now on.")
+    return _page(request, outcome)
+
+
+async def remove_form(request: AdminRequest) -> Answer:
+    if not request.site_record["custom_domain"]:
+        raise NotFound
+    values = {"domain": request.site_record["custom_domain"], **_addresses(request)}
+    return in_settings(request, "remove-domain.html", "Give up the domain?", values)
+
+
+async def remove_domain(request: AdminRequest) -> Answer:
+    if not request.site_record["custom_domain"]:
+        raise NotFound
+    await request.services.domains.remove(request.caller, request.site_record)
+    return Moved(DOMAIN, f"The site is at {_addresses(request)['subdomain']} alone.")
+
+
+async def address_check(request: AdminRequest) -> Answer:
+    """Apart from the page, which must not wait for name servers."""
+    domain = request.site_record["custom_domain"]
+    if not request.is_fragment or not domain:
+        return Moved(DOMAIN)
+    target = str(_addresses(request)["target"])
+    is_here = await request.services.domains.points_at(domain, target)
+    values = {"is_here": is_here, "domain": domain, "target": target}
+    template = "settings/_address.html"
+    return Shown(template, "Address", values, fragment=template)
+
+
+def _collection(request: AdminRequest) -> Collection:
+    # From the registry: there the field knows the platform's own domain.
+    return request.records.registry[site_settings.name]
+
+
+def _addresses(request: AdminRequest) -> dict[str, str]:
+    settings = request.services.settings
+    subdomain = site_url(settings, request.tenant.slug)
+    return {
+        "subdomain": subdomain.partition("://")[2],
+        "target": f"{request.tenant.slug}.{settings.base_domain}",
+        "back": DOMAIN,
+    }
+
+
+def _page(
+    request: AdminRequest,
+    outcome: Outcome | None = None,
+    problems: Mapping[str, Problem] | None = None,
+) -> Shown:
+    record, typed = request.site_record, request.form if problems else None
+    wanted = record["wanted_domain"]
+    values = {
+        "custom_domain": record["custom_domain"],
+        "wanted": wanted,
+        "proof": request.services.domains.record_of(request.tenant_id, wanted) if wanted else None,
+        "outcome": _SENTENCES[outcome] if outcome else "",
+        "checked": f"{request.now:%H:%M:%S}",
+        "fields": widgets(request.caller, _collection(request), _ASKS, record, typed, problems),
+        "problems": said(problems, _ASKS),
+        "address": DOMAIN,
+        **_addresses(request),
+    }
+    page = in_settings(request, "domain.html", "Domain", values, 422 if problems else 200)
+    return replace(page, fragment="settings/_proof.html")

@@ -1,0 +1,106 @@
+"""Payments: the processor's secrets, the address for its events, what came in, and what the nightly
+check has found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from masthead.admin.endpoint import Answer, Moved, Shown
+from masthead.admin.forms import Ask, given_values, widgets
+from masthead.admin.pages.settings.subnav import PAYMENTS, in_settings, said
+from masthead.admin.request import AdminRequest
+from masthead.errors import BadRequest, Invalid, Problem
+from masthead.payments.handlers import HANDLERS
+from masthead.payments.reconcile import Report
+from masthead.site.address import site_url
+from masthead.site.collection import site_settings
+
+EVENTS = 20
+_ASKS = (
+    Ask(
+        "member_payment_webhook_secret",
+        "Signing secret",
+        "Of the processor's webhook, such as whsec_…: it proves that an event is the processor's.",
+    ),
+    Ask(
+        "member_payment_secret_key",
+        "Secret key",
+        "Such as sk_live_…: it opens checkouts and the customer portal. With a live one, test "
+        "events are not acted on.",
+    ),
+)
+_KINDS = {
+    "members": "Members whose tier does not match their subscription",
+    "orders": "Orders that are paid without a payment, or wait for one",
+    "subscriptions": "Paid subscriptions without a member",
+    "events": "Events of the last week that were not applied",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    id: str
+    type: str
+    at: str
+    note: str
+    """Why it was not applied; empty where it was."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    what: str
+    count: int
+    first: list[str]
+
+
+async def payments_page(request: AdminRequest) -> Answer:
+    return await _page(request)
+
+
+async def save_payments(request: AdminRequest) -> Answer:
+    given = given_values(request.caller, site_settings, _ASKS, request.form)
+    removed = request.form.get("remove", "")
+    if removed:
+        if removed not in {ask.name for ask in _ASKS}:
+            raise BadRequest("There is no such secret.")
+        given = {removed: ""}
+    try:
+        await request.records.update(
+            request.caller, site_settings, request.site_record["id"], given
+        )
+    except Invalid as error:
+        return await _page(request, error.problems)
+    if not given:
+        return Moved(PAYMENTS, "Nothing was typed, so nothing is changed.")
+    return Moved(PAYMENTS, "Removed." if removed else "Saved. A secret is not shown again.")
+
+
+async def _page(request: AdminRequest, problems: Mapping[str, Problem] | None = None) -> Shown:
+    events = await request.services.payments.latest(request.tenant_id, EVENTS)
+    report = await request.services.payment_reports.of(request.tenant_id)
+    typed = request.form if problems else None
+    origin = site_url(request.services.settings, request.tenant.slug)
+    values = {
+        "fields": widgets(
+            request.caller, site_settings, _ASKS, request.site_record, typed, problems
+        ),
+        "problems": said(problems, _ASKS),
+        "address": PAYMENTS,
+        "receiver": f"{origin}/api/member-webhook/{request.tenant.slug}",
+        "types": sorted(HANDLERS),
+        "events": [
+            Received(each.id, each.type, request.when(each.received), each.note) for each in events
+        ],
+        "checked": request.when(report[0]) if report else "",
+        "found": _found(report[1]) if report else [],
+    }
+    return in_settings(request, "payments.html", "Payments", values, 422 if problems else 200)
+
+
+def _found(report: Report) -> list[Found]:
+    return [
+        Found(_KINDS[name], kind.count, [f"{each.id} {each.why}".strip() for each in kind.first])
+        for name, kind in report.kinds().items()
+        if kind.count
+    ]

@@ -1,0 +1,56 @@
+"""Asks a name server for records that the system's lookup of addresses has no call for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+# Few requests need it, and it takes a quarter of a second to load.
+if TYPE_CHECKING:
+    from dns.asyncresolver import Resolver
+
+TIMEOUT_SECONDS = 5.0
+
+
+class NameServerFailed(Exception):
+    """No answer, or none that says whether the records exist."""
+
+
+class NameServer:
+    def __init__(self, address: tuple[str, int] | None = None) -> None:
+        """The system's name servers, or the one at an IP address and port."""
+        self._address = address
+
+    async def texts(self, name: str) -> list[str]:
+        """The TXT records of a name; empty if it has none."""
+        return [
+            b"".join(record.strings).decode(errors="replace")
+            for record in await self._ask(name, "TXT")
+        ]
+
+    async def addresses(self, name: str) -> set[str]:
+        found: set[str] = set()
+        for kind in ("A", "AAAA"):
+            found |= {record.to_text() for record in await self._ask(name, kind)}
+        return found
+
+    async def _ask(self, name: str, kind: str) -> list[Any]:
+        from dns.exception import DNSException
+        from dns.resolver import NXDOMAIN, NoAnswer
+
+        try:
+            # The final dot: a search list of the machine must not be appended.
+            return list(await self._resolver().resolve(f"{name}.", kind))
+        except (NXDOMAIN, NoAnswer):
+            return []
+        except (DNSException, OSError, ValueError) as error:
+            raise NameServerFailed from error
+
+    def _resolver(self) -> Resolver:
+        from dns.asyncresolver import Resolver
+
+        resolver = Resolver(configure=self._address is None)
+        if self._address is not None:
+            resolver.nameservers = [self._address[0]]
+            resolver.port = self._address[1]
+        resolver.lifetime = TIMEOUT_SECONDS
+        return resolver
