@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import re
 from html import unescape
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
-from tests.admin.visitor import Visitor, staff
+from PIL import Image
+from tests.admin.visitor import OWN, Visitor, staff
 from tests.databases import fresh_url
 from tests.mail.offices import Office
 from tests.mail.postbox import Postbox
@@ -17,6 +20,7 @@ from tests.world import TenantWorld, World, open_world
 
 from masthead.ai.accounts import site_ai
 from masthead.app import job_runner
+from masthead.media.collection import media
 from masthead.payments.reconcile import Reconciliation
 from masthead.records.collection import Record
 from masthead.schema import tables
@@ -139,6 +143,69 @@ class TestSite:
             path = f"{SETTINGS}/accent?accent_color={text}"
             answer = await owner.get(path, **{"hx-request": "true"})
             assert (answer.status_code, "<figure" in answer.text) == (200, False)
+
+
+class TestPictures:
+    async def test_a_logo_is_uploaded_and_shown_by_the_site(self, tenant: TenantWorld) -> None:
+        owner, _ = await staff(tenant, "owner")
+        page = await owner.follow(await sent(owner, "logo", "mark.png", picture()))
+        assert "The site has a new logo." in page
+        logo = (await stored(tenant))["site_logo"]
+        assert logo.startswith("/media/")
+        assert f'<img src="{logo}"' in page
+        assert f'<img src="{logo}"' in (await tenant.guest.get("/")).text
+        assert (await tenant.guest.get(logo)).headers["content-type"] == "image/png"
+        await sent(owner, "favicon", "icon.png", picture())
+        assert (
+            f'href="{(await stored(tenant))["site_favicon"]}"' in (await tenant.guest.get("/")).text
+        )
+        page = await owner.follow(await sent(owner, "logo", "", b"", remove="1"))
+        assert "Removed." in page
+        assert (await stored(tenant))["site_logo"] == ""
+        assert (await tenant.guest.get(logo)).status_code == 200
+
+    @pytest.mark.parametrize(
+        ("name", "content"),
+        [("", b""), ("logo.png", b"<html>not a picture"), ("x.pdf", b"%PDF-1.7 x")],
+    )
+    async def test_a_file_that_is_no_picture_is_refused(
+        self, tenant: TenantWorld, name: str, content: bytes
+    ) -> None:
+        owner, _ = await staff(tenant, "owner")
+        before = await stored(tenant)
+        answer = await sent(owner, "logo", name, content)
+        assert (answer.status_code, 'id="site_logo-error"' in answer.text) == (422, True)
+        assert f'value="{before["site_name"]}"' in answer.text
+        assert await stored(tenant) == before
+        records = tenant.world.parts.records
+        assert await records.find(media, {}, tenant_id=tenant.id) == []
+
+    async def test_only_a_logo_or_an_icon_can_be_sent(self, tenant: TenantWorld) -> None:
+        owner, _ = await staff(tenant, "owner")
+        assert (await sent(owner, "cors_origins", "x.png", picture())).status_code == 404
+
+    @pytest.mark.parametrize("role", ["editor", "author"])
+    async def test_pictures_are_for_owners_alone(self, tenant: TenantWorld, role: str) -> None:
+        browser, _ = await staff(tenant, role)
+        assert (await sent(browser, "logo", "mark.png", picture())).status_code == 404
+        assert (await stored(tenant))["site_logo"] == ""
+
+
+def picture() -> bytes:
+    content = io.BytesIO()
+    Image.new("RGB", (64, 16), "#8f1d2c").save(content, "PNG")
+    return content.getvalue()
+
+
+async def sent(
+    browser: Visitor, which: str, name: str, content: bytes, **form: str
+) -> httpx.Response:
+    """The form of a picture, as a browser sends it."""
+    data = {"form_token": await browser.token(), **form}
+    files = {"file": (name, content, "image/png")}
+    return await browser.api.post(
+        f"{SETTINGS}/picture/{which}", data=data, files=files, headers=OWN
+    )
 
 
 class TestPayments:

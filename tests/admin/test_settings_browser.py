@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
 import pytest
+from PIL import Image
 from playwright.async_api import Page, expect
 from tests.admin.served import Browser, served
 from tests.databases import fresh_url
@@ -110,3 +112,19 @@ async def test_a_colour_is_checked_while_it_is_typed(site: Site) -> None:
     await page.get_by_label("Colour of links", exact=True).fill("#ffee00")
     await expect(page.get_by_text("so the site darkens it")).to_be_visible()
     await expect(page.get_by_label("Choose the colour of links")).to_have_value("#ffee00")
+
+
+async def test_a_logo_is_uploaded_and_seen_on_the_site(site: Site) -> None:
+    page = await site.opened("/admin/settings")
+    content = io.BytesIO()
+    Image.new("RGB", (64, 16), "#8f1d2c").save(content, "PNG")
+    logo = page.locator("form[action$='/picture/logo']")
+    await logo.locator("input[type=file]").set_input_files(
+        {"name": "mark.png", "mimeType": "image/png", "buffer": content.getvalue()}
+    )
+    await logo.get_by_role("button", name="Upload").click()
+    await expect(page.get_by_text("The site has a new logo.")).to_be_visible()
+    await page.goto(site.origin)
+    shown = page.get_by_role("img", name="Tideline").first
+    await expect(shown).to_be_visible()
+    assert await shown.evaluate("image => image.naturalWidth") == 64

@@ -38,7 +38,7 @@ from masthead.admin.pages import pages as site_pages
 from masthead.admin.pages.components import components
 from masthead.admin.pages.home import home
 from masthead.admin.pages.palette import palette
-from masthead.admin.pages.settings import ai, domain, keys, mail, payments, privacy, site
+from masthead.admin.pages.settings import ai, domain, keys, mail, payments, pictures, privacy, site
 from masthead.admin.pages.texts import TextFilters
 from masthead.admin.pages.webhooks import retry, subscription
 from masthead.admin.pages.webhooks.delivery import delivery_page
@@ -111,6 +111,10 @@ def admin_routes(pages: AdminPages) -> list[Route]:
         Route(
             "/admin/settings/domain/remove",
             at(get=domain.remove_form, post=domain.remove_domain, who=owners),
+        ),
+        Route(
+            "/admin/settings/picture/{which}",
+            at("which", post=pictures.save_picture, who=owners, files=1),
         ),
         Route("/admin/settings/ai", at(get=ai.ai_page, post=ai.save_ai, who=owners)),
         Route("/admin/settings/mail", at(get=mail.mail_page, who=owners)),

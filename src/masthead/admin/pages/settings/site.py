@@ -51,6 +51,23 @@ _READERS = (
         choices={"none": "Nobody's", "guests": "Guests'", "all": "Everyone's"},
     ),
 )
+_PICTURES = (
+    (
+        "logo",
+        "site_logo",
+        "Logo",
+        "Without one, the site shows its name.",
+        "Instead of the name, at most 160 by 32 pixels on most pages.",
+    ),
+    (
+        "favicon",
+        "site_favicon",
+        "Icon",
+        "Without one, browsers show their own.",
+        "Of the tab, square. PNG, SVG or ICO.",
+    ),
+)
+_PICTURE_LABELS = (Ask("site_logo", "Logo"), Ask("site_favicon", "Icon"))
 _COLOUR = re.compile(r"#[0-9A-Fa-f]{6}")
 
 
@@ -77,8 +94,19 @@ def _asks() -> tuple[Ask, ...]:
     return (*_ABOUT, zone, *_COLOR, *_LINKS, *_READERS)
 
 
+@dataclass(frozen=True, slots=True)
+class Picture:
+    which: str
+    field: str
+    title: str
+    without: str
+    """What the site shows while it has none."""
+    help: str
+    url: str
+
+
 async def site_page(request: AdminRequest) -> Answer:
-    return _page(request)
+    return page_of(request)
 
 
 async def save_site(request: AdminRequest) -> Answer:
@@ -88,7 +116,7 @@ async def save_site(request: AdminRequest) -> Answer:
             request.caller, site_settings, request.site_record["id"], given
         )
     except Invalid as error:
-        return _page(request, error.problems)
+        return page_of(request, error.problems)
     return Moved(SETTINGS, "Saved. The site shows it already.")
 
 
@@ -118,8 +146,9 @@ def _accent(ground: str, papers: tuple[str, ...], color: str, shown: str) -> Acc
     return Accent(ground, papers[0], shown, f"{ratio:.1f}", was)
 
 
-def _page(request: AdminRequest, problems: Mapping[str, Problem] | None = None) -> Shown:
-    typed = request.form if problems else None
+def page_of(request: AdminRequest, problems: Mapping[str, Problem] | None = None) -> Shown:
+    # A form of a picture has none of the fields.
+    typed = request.form if problems and "site_name" in request.form else None
     record = request.site_record
     fields = widgets(request.caller, site_settings, _asks(), record, typed, problems)
     values = {
@@ -127,7 +156,11 @@ def _page(request: AdminRequest, problems: Mapping[str, Problem] | None = None) 
         "about": [*(ask.name for ask in _ABOUT), "time_zone"],
         "readers": [ask.name for ask in _READERS],
         "accents": accents_of(fields["accent_color"].value),
-        "problems": said(problems, _asks()),
+        "pictures": [
+            Picture(which, field, title, without, help_text, record[field])
+            for which, field, title, without, help_text in _PICTURES
+        ],
+        "problems": said(problems, (*_asks(), *_PICTURE_LABELS)),
         "address": SETTINGS,
     }
     return in_settings(request, "site.html", "Site settings", values, 422 if problems else 200)

@@ -1,0 +1,60 @@
+"""The site's logo and its icon: uploaded into the media library and chosen for the site at once."""
+
+from __future__ import annotations
+
+from masthead.admin.endpoint import Answer, Moved
+from masthead.admin.pages.settings.site import page_of
+from masthead.admin.pages.settings.subnav import SETTINGS
+from masthead.admin.request import AdminRequest
+from masthead.errors import Invalid, NotFound, Problem, TooLarge
+from masthead.media.collection import media
+from masthead.media.sniff import sniff
+from masthead.media.upload import media_path, store_upload
+from masthead.site.collection import site_settings
+
+PICTURES = {"logo": "site_logo", "favicon": "site_favicon"}
+"""By the name in the address."""
+SENTENCES = {"logo": "The site has a new logo.", "favicon": "The site has a new icon."}
+_SHOWN = frozenset(
+    {"image/png", "image/jpeg", "image/gif", "image/webp", "image/avif", "image/svg+xml"}
+)
+_ICONS = _SHOWN | {"image/x-icon"}
+
+
+async def save_picture(request: AdminRequest, which: str) -> Answer:
+    """Uploads the picture of the form; the button `remove` takes the one that the site has away."""
+    if which not in PICTURES:
+        raise NotFound
+    field = PICTURES[which]
+    if "remove" in request.form:
+        await _set(request, field, "")
+        return Moved(f"{SETTINGS}#pictures", "Removed. The file is still in the media library.")
+    try:
+        path = await _uploaded(request, which)
+    except Invalid as error:
+        problem = next(iter(error.problems.values()))
+        return page_of(request, {field: problem})
+    except TooLarge as error:
+        return page_of(request, {field: Problem("too_large", str(error))})
+    await _set(request, field, path)
+    return Moved(f"{SETTINGS}#pictures", SENTENCES[which])
+
+
+async def _uploaded(request: AdminRequest, which: str) -> str:
+    """The path of the stored picture. Raises Invalid for a file that browsers don't show."""
+    upload = next((each for each in request.files if each.size), None)
+    if upload is None:
+        raise Invalid({"file": Problem("validation_required", "Choose a file first.")})
+    kinds = _ICONS if which == "favicon" else _SHOWN
+    if sniff(upload.head, upload.filename) not in kinds:
+        message = "This is no picture that browsers show. Choose a PNG, JPEG, WebP, AVIF or SVG."
+        raise Invalid({"file": Problem("validation_invalid_mime_type", message)})
+    upload.field = "file"
+    alt = {"alt": request.site_name}
+    record = await store_upload(request.services, request.caller, media, alt, [upload])
+    return media_path(record["id"], record["file"])
+
+
+async def _set(request: AdminRequest, field: str, path: str) -> None:
+    record_id = request.site_record["id"]
+    await request.records.update(request.caller, site_settings, record_id, {field: path})
