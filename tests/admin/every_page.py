@@ -354,6 +354,7 @@ SAMPLES = (
     ),
     Sample("tenant", "/admin/tenants/{tenants}", who="operator"),
     Sample("tenant-invited", "/admin/tenants/{tenants-invited}", who="operator", site=""),
+    Sample("imports-empty", "/admin/tools/import", site="empty"),
     Sample("webhooks", "/admin/webhooks"),
     Sample("webhooks-empty", "/admin/webhooks", site="empty"),
     Sample("webhooks-nothing-found", "/admin/webhooks?state=dropped&event=order.paid"),

@@ -39,6 +39,7 @@ class Place:
 PLACES: Mapping[str, Place] = {
     "comments": Place("/admin/comments"),
     "deliveries": Place("/admin/webhooks?state=dead"),
+    "imports": Place("/admin/tools/import"),
     "webhooks": Place("/admin/webhooks"),
 }
 """By kind of attention: `comments`, `deliveries`, `webhooks`, `imports`, `payments`. Only pages

@@ -59,6 +59,7 @@ _SHOP = (
     _Entry("Products", "/admin/shop/products", "tag", Access.ADMIN),
     _Entry("Gift cards", "/admin/shop/gift-cards", "gift", Access.ADMIN),
 )
+_TOOLS = (_Entry("Import", "/admin/tools/import", "import", Access.ADMIN),)
 _SETTINGS = (
     _Entry("Webhooks", "/admin/webhooks", "webhook", Access.ADMIN),
     _Entry("Settings", "/admin/settings", "settings", Access.ADMIN),
@@ -84,6 +85,8 @@ def groups_of(request: AdminRequest) -> tuple[Group, ...]:
             groups.append(Group("Readers", _links(request, *readers)))
         if shop := _usable(request, _SHOP):
             groups.append(Group("Shop", _links(request, *shop)))
+        if tools := _usable(request, _TOOLS):
+            groups.append(Group("Tools", _links(request, *tools)))
         settings += _usable(request, _SETTINGS)
     groups.append(Group("Settings", _links(request, *settings, _ACCOUNT)))
     if request.is_operator:

@@ -37,6 +37,7 @@ from masthead.admin.pages import (
 from masthead.admin.pages import pages as site_pages
 from masthead.admin.pages.components import components
 from masthead.admin.pages.home import home
+from masthead.admin.pages.imports.runs import imports_page
 from masthead.admin.pages.palette import palette
 from masthead.admin.pages.settings import ai, domain, keys, mail, payments, pictures, privacy, site
 from masthead.admin.pages.texts import TextFilters
@@ -167,6 +168,7 @@ def admin_routes(pages: AdminPages) -> list[Route]:
         Route(operate.ERRORS, at(get=operate.errors_page, who=operators)),
         Route(f"{operate.ERRORS}/{{id}}", at("id", get=operate.error_page, who=operators)),
         Route("/admin/components", at(get=components, who=operators)),
+        Route("/admin/tools/import", at(get=imports_page, who=owners)),
         *_webhooks(pages),
         # Last, because the first route that matches is taken.
         Route("/admin/{rest:path}", at(get=_nothing, anywhere=True)),
