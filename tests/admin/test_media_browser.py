@@ -229,6 +229,11 @@ async def test_a_picture_is_uploaded_for_a_post_at_once(site: Site) -> None:
     await page.get_by_role("button", name="Save draft").click()
     await expect(page.get_by_text("Saved.", exact=True)).to_be_visible()
     assert "/media/" in (await site.stored("posts", post["id"]))["featured_image"]
+    # From the page's own host, whatever the address of the site is.
+    shared = page.locator(".share-card img")
+    await shared.scroll_into_view_if_needed()
+    await expect(shared).to_have_js_property("complete", value=True)
+    assert (await shared.get_attribute("src") or "").startswith("/media/")
 
 
 async def test_a_picture_from_the_library_in_the_text(site: Site) -> None:

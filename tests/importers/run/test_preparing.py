@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import multiprocessing
+from collections.abc import Callable
+from multiprocessing.process import BaseProcess
 
 import pytest
 from msgspec.structs import replace
@@ -19,11 +21,14 @@ from masthead.importers.run.preparing import (
 )
 from masthead.importers.source import SourcePost
 
+NewProcesses = Callable[[], set[BaseProcess]]
 
-@pytest.fixture(autouse=True)
-async def processes_of_other_tests() -> None:
-    """They end by themselves, and nobody waits for that but us."""
-    await _none_left()
+
+@pytest.fixture
+def new_processes() -> NewProcesses:
+    """Those of this test: a service that other tests share may have some."""
+    before = set(multiprocessing.active_children())
+    return lambda: set(multiprocessing.active_children()) - before
 
 
 @pytest.fixture
@@ -47,27 +52,27 @@ def test_a_text_that_nobody_wrote_fails_alone(
     assert [first, last] == prepare_all([before, after], "")
 
 
-async def test_a_small_export_starts_no_process(posts: list[SourcePost]) -> None:
+async def test_a_small_export_starts_no_process(
+    posts: list[SourcePost], new_processes: NewProcesses
+) -> None:
     small = Preparing(POSTS_FOR_ONE_PROCESS - 1)
     assert await small.prepare(posts, "") == prepare_all(posts, "")
-    assert multiprocessing.active_children() == []
+    assert new_processes() == set()
     small.close()
 
 
-async def test_a_large_export_is_prepared_by_a_process(posts: list[SourcePost]) -> None:
+async def test_a_large_export_is_prepared_by_a_process(
+    posts: list[SourcePost], new_processes: NewProcesses
+) -> None:
     expected = prepare_all(posts, "")
     large = Preparing(POSTS_FOR_ONE_PROCESS)
-    while not multiprocessing.active_children():
+    while not new_processes():
         assert await large.prepare(posts, "") == expected
-    for child in multiprocessing.active_children():
+    for child in new_processes():
         child.kill()
         child.join()
     assert await large.prepare(posts, "") == expected
     large.close()
-    await _none_left()
-
-
-async def _none_left() -> None:
     async with asyncio.timeout(20):
-        while multiprocessing.active_children():
+        while new_processes():
             await asyncio.sleep(0.01)

@@ -33,6 +33,7 @@ from masthead.errors import BadRequest, Conflict, Invalid, Problem
 from masthead.posts.content import JSON
 from masthead.posts.opening import opened_document
 from masthead.posts.site import lists_show
+from masthead.reader.pictures import small
 from masthead.records.collection import Record
 from masthead.records.write.publication import PUBLISHED
 from masthead.records.write.slugs import slugify
@@ -46,6 +47,7 @@ NEW = "new"
 
 _DESCRIPTION = 160
 """Characters that a search engine shows."""
+_SHARED_PICTURE = "600x0"
 _TEXT = frozenset({"title", "content_html"})
 _SENTENCES = {
     "save": "Saved.",
@@ -322,7 +324,7 @@ def _result(section: Section, request: AdminRequest, record: Record) -> dict[str
         "title": record["seo_title"] or f"{record['title'] or 'Untitled'} · {request.site_name}",
         "description": (record["seo_description"] or record["excerpt"] or summary)[:_DESCRIPTION],
         "summary": summary,
-        "picture": record["featured_image"],
+        "picture": small(record["featured_image"], _SHARED_PICTURE),
     }
 
 
