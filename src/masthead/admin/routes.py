@@ -141,18 +141,10 @@ def admin_routes(pages: AdminPages) -> list[Route]:
             at("id", get=keys.revoke_form, post=keys.revoke, who=owners),
         ),
         *_media(pages),
-        Route("/admin/staff", at(get=staff.staff_page, post=staff.invite)),
-        Route("/admin/staff/{id}", at("id", get=staff.person_page, post=staff.save_person)),
-        Route("/admin/staff/{id}/invite", at("id", post=staff.invite_again)),
-        Route("/admin/staff/{id}/remove", at("id", post=staff.remove)),
-        Route(activity.ADDRESS, at(get=activity.site_activity)),
+        *_staff(pages),
+        Route(activity.ADDRESS, at(get=activity.site_activity, who=owners)),
         Route(activity.EVERYWHERE, at(get=activity.all_activity, who=operators)),
-        Route(shop.ORDERS, at(get=shop.orders_list)),
-        Route(f"{shop.ORDERS}/{{id}}", at("id", get=shop.order_page)),
-        Route(shop.GIFT_CARDS, at(get=shop.gift_cards_list)),
-        Route(f"{shop.GIFT_CARDS}/{{id}}", at("id", get=shop.gift_card_page)),
-        *_offer_routes(pages, shop.PRODUCTS),
-        *_offer_routes(pages, shop.TIERS),
+        *_shop(pages),
         Route("/admin/theme", at(post=appearance.choose_theme, anywhere=True)),
         Route("/admin/palette", at(get=palette, anywhere=True)),
         Route("/admin/more", at(get=_more, anywhere=True)),
@@ -196,6 +188,16 @@ def _webhooks(pages: AdminPages) -> list[Route]:
             f"{address}/{{id}}/delete",
             at("id", get=subscription.delete_form, post=subscription.delete),
         ),
+    ]
+
+
+def _staff(pages: AdminPages) -> list[Route]:
+    address, at = "/admin/staff", partial(pages.at, who=Who.OWNER)
+    return [
+        Route(address, at(get=staff.staff_page, post=staff.invite)),
+        Route(f"{address}/{{id}}", at("id", get=staff.person_page, post=staff.save_person)),
+        Route(f"{address}/{{id}}/invite", at("id", post=staff.invite_again)),
+        Route(f"{address}/{{id}}/remove", at("id", post=staff.remove)),
     ]
 
 
@@ -249,8 +251,20 @@ def _media(pages: AdminPages) -> list[Route]:
     ]
 
 
+def _shop(pages: AdminPages) -> list[Route]:
+    at = partial(pages.at, who=Who.OWNER)
+    return [
+        Route(shop.ORDERS, at(get=shop.orders_list)),
+        Route(f"{shop.ORDERS}/{{id}}", at("id", get=shop.order_page)),
+        Route(shop.GIFT_CARDS, at(get=shop.gift_cards_list)),
+        Route(f"{shop.GIFT_CARDS}/{{id}}", at("id", get=shop.gift_card_page)),
+        *_offer_routes(pages, shop.PRODUCTS),
+        *_offer_routes(pages, shop.TIERS),
+    ]
+
+
 def _offer_routes(pages: AdminPages, offer: shop.Offer) -> list[Route]:
-    at, new = pages.at, f"{offer.address}/new"
+    at, new = partial(pages.at, who=Who.OWNER), f"{offer.address}/new"
     return [
         Route(offer.address, at(get=shop.offers_list(offer))),
         Route(new, at(get=shop.new_offer(offer), post=shop.create_offer(offer))),
