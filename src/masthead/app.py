@@ -107,6 +107,8 @@ from masthead.site.collection import site_settings
 from masthead.site.domain_proof import DomainProofs
 from masthead.site.test_mail import TestMails
 from masthead.site.v1 import routes as site_table
+from masthead.site_export import jobs as site_export_jobs
+from masthead.site_export.jobs import SiteExports
 from masthead.storage.database import Database
 from masthead.storage.migrate import migrate
 from masthead.storage.objects import ObjectStore
@@ -170,6 +172,7 @@ class Parts:
     resets: PasswordResets
     privacy: Privacy
     imports: ImportWork
+    site_exports: SiteExports
     checkouts: Checkouts
 
     async def close(self) -> None:
@@ -231,6 +234,7 @@ async def build(settings: Settings, now: clock.Clock = clock.now) -> Parts:
         resets=PasswordResets(records, accounts, throttle, mail, sites, settings),
         privacy=build_privacy(records, objects, mail, sites, settings),
         imports=ImportWork(),
+        site_exports=SiteExports(records, objects, mail, sites, settings),
         checkouts=Checkouts(Processor(streams, settings.payment_api_url), limit_store, now),
     )
 
@@ -265,6 +269,7 @@ def job_handlers(parts: Parts) -> Mapping[str, Handler]:
         **webhook_jobs.handlers(parts.records, parts.mail, parts.sites),
         **parts.retries.handlers(),
         **parts.imports.handlers(parts),
+        **parts.site_exports.handlers(),
     }
 
 
@@ -286,6 +291,7 @@ def job_runner(parts: Parts) -> JobRunner:
         Chore("email_changes.sweep", hourly, parts.email_changes.sweep),
         Chore("member_links.sweep", hourly, parts.links.sweep),
         Chore("privacy.sweep", hourly, parts.privacy.work.sweep),
+        Chore("site_export.sweep", hourly, parts.site_exports.sweep),
     ]
     if parts.keyring.is_rotating:
         rotate = parts.records.reencrypt_secrets
@@ -298,6 +304,7 @@ def job_runner(parts: Parts) -> JobRunner:
         concurrency=mail_jobs.CONCURRENCY
         | privacy_jobs.CONCURRENCY
         | import_jobs.CONCURRENCY
+        | site_export_jobs.CONCURRENCY
         | media_copies.CONCURRENCY,
     )
 
@@ -331,6 +338,7 @@ class Background:
 
     def __init__(self, parts: Parts) -> None:
         self._imports = parts.imports
+        self._exports = parts.site_exports
         self._jobs = job_runner(parts)
         self._deliveries = delivery_worker(parts)
         self._retention = parts.deliveries.retention
@@ -344,6 +352,7 @@ class Background:
     def stop(self) -> None:
         """Running work is finished and recorded; nothing new is started."""
         self._imports.stop()
+        self._exports.stop()
         self._jobs.stop()
         self._retention.stop()
         self._deliveries.stop()
@@ -465,6 +474,7 @@ def admin_pages(parts: Parts, services: RecordStoreServices, site: SitePages) ->
             Webhooks(parts.outbound, parts.deliveries.log, parts.retries, EventLog(parts.database)),
             parts.privacy,
             privacy_limit(parts),
+            parts.site_exports,
         )
     )
 

@@ -38,6 +38,7 @@ from masthead.records.tables import build_tables, record_counts, tenant_states
 from masthead.records.write.audit import audit_log
 from masthead.site.collection import site_settings
 from masthead.site.redirects import redirects
+from masthead.site_export.collection import site_exports
 from masthead.storage.full_text import documents
 from masthead.storage.metadata import metadata
 from masthead.web.error_log import request_errors
@@ -83,6 +84,7 @@ registry = Registry(
         gdpr_requests,
         redirects,
         import_runs,
+        site_exports,
         audit_log,
     )
 )

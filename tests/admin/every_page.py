@@ -32,7 +32,17 @@ from masthead.mail import account_emails
 from masthead.password_reset.invitations import INVITATION
 from masthead.password_reset.resets import ADMIN_PATH
 from masthead.posts.tags import change_tag
+from masthead.privacy.links import EXPORT_LIFETIME
 from masthead.privacy.validation import RequestBody, Requester
+from masthead.site_export.collection import (
+    EXPIRED,
+    FAILED,
+    READY,
+    RUNNING,
+    export_key,
+    site_exports,
+)
+from masthead.site_export.jobs import NO_ROOM
 from masthead.storage.database import EVERY_TENANT
 from masthead.webhooks.attempts import SendResult
 from masthead.webhooks.collection import DEAD, DELIVERED
@@ -59,7 +69,8 @@ class Sample:
     who: str = "owner"
     """`owner`, `editor`, `author`, `operator`, or `guest`."""
     site: str = "demo"
-    """`demo` has content, `empty` has none; `` is the service's own host."""
+    """`demo` has content, `empty` has none, at `regatta` work goes on; `` is the service's own
+    host."""
     act: Act | None = None
     status: int = 200
     is_page: bool = True
@@ -355,6 +366,10 @@ SAMPLES = (
     Sample("tenant", "/admin/tenants/{tenants}", who="operator"),
     Sample("tenant-invited", "/admin/tenants/{tenants-invited}", who="operator", site=""),
     Sample("imports-empty", "/admin/tools/import", site="empty"),
+    Sample("exports", "/admin/tools/export"),
+    Sample("exports-empty", "/admin/tools/export", site="empty"),
+    Sample("exports-running", "/admin/tools/export", who="operator", site="regatta"),
+    Sample("export-download", "/admin/tools/export/{site_exports}/download", is_page=False),
     Sample("webhooks", "/admin/webhooks"),
     Sample("webhooks-empty", "/admin/webhooks", site="empty"),
     Sample("webhooks-nothing-found", "/admin/webhooks?state=dropped&event=order.paid"),
@@ -452,7 +467,7 @@ async def _filled(world: World, port: int) -> EveryPage:
     return EveryPage(
         world,
         {"": f"http://localhost:{port}"}
-        | {slug: f"http://{slug}.localhost:{port}" for slug in ("demo", "empty")},
+        | {slug: f"http://{slug}.localhost:{port}" for slug in ("demo", "empty", "regatta")},
         {"demo": demo, "empty": empty},
         accounts,
         await _content(demo, accounts),
@@ -481,7 +496,36 @@ async def _content(demo: TenantWorld, accounts: dict[str, Account]) -> dict[str,
         **await _staff(demo, accounts),
         **await _webhooks(demo),
         **await _tags(demo),
+        **await _exports(demo),
     }
+
+
+async def _exports(demo: TenantWorld) -> dict[str, str]:
+    """One that can be downloaded, others that can not, and one that is being made elsewhere."""
+    parts, names = demo.world.parts, {}
+    now = parts.records.clock()
+    report = {"posts": 312, "pages": 4, "members": 1_204, "media": 655, "missing_files": 2}
+    ended = {
+        "finished_at": clock.to_text(now),
+        "expires_at": clock.to_text(now + EXPORT_LIFETIME),
+        "report": report,
+        "bytes": 412_345_678,
+    }
+    made = (
+        {"format": "csv", "state": FAILED, "error": NO_ROOM, **ended, "report": {}, "bytes": 0},
+        {"format": "html", "state": EXPIRED, **ended},
+        {"format": "ghost", "state": READY, **ended},
+    )
+    async with parts.records.unit(system(demo.id)) as unit:
+        for stamped in made:
+            export = await unit.create(site_exports, {}, stamped=stamped)
+            names["site_exports"] = export["id"]
+    await parts.objects.put(export_key(export), b"A small archive.")
+    [regatta] = await parts.records.find(demo.world.collection("tenants"), {"slug": "regatta"})
+    running = {"format": "ghost", "state": RUNNING, "done": 1_240, "total": 2_175}
+    async with parts.records.unit(system(TenantId(regatta["id"]))) as unit:
+        await unit.create(site_exports, {}, stamped=running)
+    return names
 
 
 async def _keys(demo: TenantWorld) -> dict[str, str]:

@@ -17,8 +17,11 @@ from tests.databases import empty_postgres_url
 from tests.object_stores import S3Server
 from tests.world import PASSWORD, Account, TenantWorld, World, records_of
 
+from masthead.app import job_runner
 from masthead.backup import archive
 from masthead.records.tables import record_counts, tenant_states
+from masthead.site_export.collection import export_key, site_exports
+from masthead.site_export.formats import Format
 from masthead.storage.migrate import HEAD, sqlite_schema
 from masthead.storage.snapshot import open_snapshot
 
@@ -113,6 +116,20 @@ class TestRoundTrip:
         ).read_text()
         async with restored.serving() as world:
             await assert_serves(world, filled)
+
+    async def test_an_export_that_waits_for_its_download_is_in_it(
+        self, engine: str, tmp_path: Path
+    ) -> None:
+        original = Installation.empty(engine, tmp_path / "original")
+        original.data_dir.parent.mkdir()
+        async with original.serving() as world:
+            tenant = await world.new_tenant("demo")
+            await world.parts.site_exports.begin(tenant.id, Format.CSV, "")
+            await job_runner(world.parts).run_due()
+            [export] = await world.parts.records.find(site_exports, {})
+            await original.json("backup", str(tmp_path / "backup.tar"))
+        with tarfile.open(tmp_path / "backup.tar") as opened:
+            assert f"objects/{export_key(export)}" in opened.getnames()
 
     async def test_what_holds_secrets_is_for_its_owner_alone(
         self, engine: str, tmp_path: Path

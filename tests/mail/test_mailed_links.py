@@ -18,6 +18,7 @@ from masthead.members.unsubscribe import Unsubscribe
 from masthead.password_reset.invitations import Invitations
 from masthead.payments.memberships import WELCOME
 from masthead.site.test_mail import TestMails
+from masthead.site_export.formats import Format
 from masthead.webhooks.actions import subscribe
 from masthead.webhooks.collection import webhook_subscriptions
 from masthead.webhooks.queue import NOTIFY_DISABLED
@@ -29,6 +30,7 @@ SUBJECTS = {
     "already_member": "You are a member of ",
     "confirm_sign_up": "Confirm that you want to join ",
     "sign_in": "Sign in to ",
+    "site_export": "The export of ",
     "confirm_email": "Confirm your e-mail address for ",
     "email_in_use": "You already have an account at ",
     "email_changed": "Your e-mail address at ",
@@ -82,6 +84,7 @@ async def every_mail(office: Office, tenant: TenantWorld) -> list[EmailMessage]:
     await pay(tenant, bob)
     await discuss(tenant, ana)
     await owner.api.post(EXPORT, json={"type": "tenant"})
+    await tenant.world.parts.site_exports.begin(tenant.id, Format.CSV, owner.id)
     await ana.api.post(DELETE, json=member_deletion(ana.id))
     await outsider(tenant).post(DELETE, json=deletion(tenant))
     mails = await office.mails()
@@ -178,6 +181,7 @@ async def test_opening_a_link_of_an_email_changes_nothing(office: Office) -> Non
     assert {re.sub(r"/[a-z0-9]{15}\b", "/ID", urlsplit(link).path) for link in links} == {
         "",
         "/admin/reset-password",
+        "/admin/tools/export",
         "/admin/webhooks/ID",
         "/member/account",
         "/member/approve-comment",

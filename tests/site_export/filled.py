@@ -14,7 +14,8 @@ from tests.world import TenantWorld, records_of
 
 from masthead.identity.tenants import tenants
 from masthead.records.collection import Record
-from masthead.site_export.run import Exported, Format, export_site
+from masthead.site_export.formats import Format
+from masthead.site_export.run import Written, export_site
 
 
 def picture(colour: str = "teal") -> bytes:
@@ -32,11 +33,11 @@ class Filled:
     picture: Record
     notes: Record
 
-    async def export(self, form: str, path: Path) -> Exported:
+    async def export(self, form: str, path: Path) -> Written:
         return await export(self.tenant, form, path)
 
 
-async def export(tenant: TenantWorld, form: str, path: Path) -> Exported:
+async def export(tenant: TenantWorld, form: str, path: Path) -> Written:
     (record,) = await tenant.world.parts.records.find(tenants, {"id": tenant.id})
     return await export_site(tenant.world.parts, record, Format(form), path)
 

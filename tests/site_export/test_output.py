@@ -70,7 +70,11 @@ async def test_each_record_is_handed_out_once_though_others_write_meanwhile(
     (record,) = await tenant.world.parts.records.find(tenants, {"id": tenant.id})
     blog = await blog_of(tenant.world.parts, record, made[-1]["created"])
     told: list[tuple[str, int]] = []
-    content = Content(tenant.world.parts, tenant.id, blog, lambda *each: told.append(each))
+
+    async def count(kind: str, number: int) -> None:
+        told.append((kind, number))
+
+    content = Content(tenant.world.parts, tenant.id, blog, count)
     seen: list[str] = []
     async for page in content.posts():
         seen += [each["id"] for each in page]

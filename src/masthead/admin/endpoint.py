@@ -26,6 +26,7 @@ from masthead.web import pages
 from masthead.web.answers import RawHeaders, send_bytes, send_empty
 from masthead.web.assets import content_policy
 from masthead.web.errors import MethodNotAllowed, retry_after
+from masthead.web.files import serve_object
 from masthead.web.forms import MAX_BYTES, check_same_origin, own_origin, read_form
 from masthead.web.multipart import MAX_FIELD_BYTES
 from masthead.web.multipart import read_form as read_multipart
@@ -95,7 +96,16 @@ class Sent:
     content_type: str
 
 
-Answer = Shown | Moved | Framed | Sent
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A file of the object store, as a download that can be resumed."""
+
+    key: str
+    file_name: str
+    content_type: str
+
+
+Answer = Shown | Moved | Framed | Sent | Stored
 Handler = Callable[..., Awaitable[Answer]]
 
 
@@ -324,6 +334,18 @@ async def _send(
         return
     if isinstance(answer, Sent):
         await _send_file(scope, send, answer)
+        return
+    if isinstance(answer, Stored):
+        await serve_object(
+            scope,
+            send,
+            store=request.services.objects,
+            key=answer.key,
+            filename=answer.file_name,
+            content_type=answer.content_type,
+            download=True,
+            cache_control="no-store",
+        )
         return
     is_whole = not (request.is_fragment and answer.fragment)
     if request.is_fragment and is_whole:

@@ -59,7 +59,10 @@ _SHOP = (
     _Entry("Products", "/admin/shop/products", "tag", Access.ADMIN),
     _Entry("Gift cards", "/admin/shop/gift-cards", "gift", Access.ADMIN),
 )
-_TOOLS = (_Entry("Import", "/admin/tools/import", "import", Access.ADMIN),)
+_TOOLS = (
+    _Entry("Import", "/admin/tools/import", "import", Access.ADMIN),
+    _Entry("Export", "/admin/tools/export", "download", Access.ADMIN),
+)
 _SETTINGS = (
     _Entry("Webhooks", "/admin/webhooks", "webhook", Access.ADMIN),
     _Entry("Settings", "/admin/settings", "settings", Access.ADMIN),

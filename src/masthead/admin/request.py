@@ -43,6 +43,7 @@ from masthead.site.address import site_url
 from masthead.site.collection import site_settings
 from masthead.site.domain_proof import DomainProofs
 from masthead.site.test_mail import TestMails
+from masthead.site_export.jobs import SiteExports
 from masthead.storage.objects import ObjectStore
 from masthead.web.answers import header, header_list
 from masthead.web.error_log import ErrorLog
@@ -104,6 +105,7 @@ class AdminServices:
     webhooks: Webhooks
     privacy: Privacy
     privacy_limit: RequestLimit
+    site_exports: SiteExports
 
 
 @dataclass

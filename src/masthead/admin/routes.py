@@ -17,6 +17,7 @@ from masthead.admin.pages import (
     comment_changes,
     comments,
     editor,
+    exports,
     media,
     media_item,
     member,
@@ -145,6 +146,7 @@ def admin_routes(pages: AdminPages) -> list[Route]:
         Route(activity.ADDRESS, at(get=activity.site_activity, who=owners)),
         Route(activity.EVERYWHERE, at(get=activity.all_activity, who=operators)),
         *_shop(pages),
+        *_exports(pages),
         Route("/admin/theme", at(post=appearance.choose_theme, anywhere=True)),
         Route("/admin/palette", at(get=palette, anywhere=True)),
         Route("/admin/more", at(get=_more, anywhere=True)),
@@ -164,6 +166,15 @@ def admin_routes(pages: AdminPages) -> list[Route]:
         *_webhooks(pages),
         # Last, because the first route that matches is taken.
         Route("/admin/{rest:path}", at(get=_nothing, anywhere=True)),
+    ]
+
+
+def _exports(pages: AdminPages) -> list[Route]:
+    at, one = partial(pages.at, who=Who.OWNER), f"{exports.ADDRESS}/{{id}}"
+    return [
+        Route(exports.ADDRESS, at(get=exports.exports_page, post=exports.begin)),
+        Route(f"{one}/download", at("id", get=exports.download)),
+        Route(f"{one}/remove", at("id", post=exports.remove)),
     ]
 
 

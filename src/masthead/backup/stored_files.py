@@ -17,6 +17,7 @@ from masthead.records.collection import Collection, Record
 from masthead.records.fields.file import File
 from masthead.records.write.unit import file_key
 from masthead.schema import registry, tables
+from masthead.site_export.collection import READY, export_key, site_exports
 from masthead.storage.snapshot import Snapshot
 
 
@@ -38,6 +39,8 @@ def _key_reader(collection: Collection) -> Callable[[Record], list[str]] | None:
         return _request_keys
     if collection.name == import_runs.name:
         return _import_keys
+    if collection.name == site_exports.name:
+        return _export_keys
     fields = [each.name for each in collection.fields if isinstance(each, File)]
     if not fields:
         return None
@@ -52,6 +55,10 @@ def _key_reader(collection: Collection) -> Callable[[Record], list[str]] | None:
 def _request_keys(request: Record) -> list[str]:
     is_export = request["type"] == "export" and request["status"] == "ready"
     return [archive_key(request)] if is_export else []
+
+
+def _export_keys(export: Record) -> list[str]:
+    return [export_key(export)] if export["state"] == READY else []
 
 
 def _import_keys(run: Record) -> list[str]:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import zipfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
 from datetime import datetime
 from types import TracebackType
-from typing import IO, BinaryIO, Self
+from typing import IO, BinaryIO, ParamSpec, Self, TypeVar
 
 from masthead.records.write.slugs import slugify
+from masthead.storage.cancelling import completed
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 LONGEST_NAME = 100
 _LEVEL = 3
@@ -35,6 +40,12 @@ def is_plain(slug: str) -> bool:
     return bool(
         _PLAIN.fullmatch(slug) and not _DEVICES.fullmatch(slug) and not _ENDS_WITH_ID.search(slug)
     )
+
+
+async def in_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Converting and compressing a page of texts would block the event loop, on which the server
+    answers requests. A cancelled caller waits for the thread, which uses the open file."""
+    return await completed(asyncio.to_thread(work, *args, **kwargs))
 
 
 class Archive:
@@ -69,7 +80,7 @@ class Archive:
         """Uncompressed, because media files are compressed already."""
         with self.entry(name, compress=False) as entry:
             async for chunk in chunks:
-                entry.write(chunk)
+                await in_thread(entry.write, chunk)
 
     def _info(self, name: str, compress: bool) -> zipfile.ZipInfo:
         info = zipfile.ZipInfo(name, self._moment)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 from urllib.parse import urlsplit
@@ -28,6 +28,8 @@ from masthead.storage.objects import ObjectStore, StoredObject
 
 TEXTS_PER_PAGE = 20
 """Posts or pages in memory at a time; each may hold megabytes."""
+FILES_PER_PAGE = 20
+"""Media between two calls of `Count`; each may be a long video."""
 ROWS_PER_PAGE = 500
 
 _ALWAYS = ("id", "created", "updated")
@@ -39,8 +41,9 @@ _MEDIA = (*_ALWAYS, "file", "url", "filename", "mime_type", "size", "alt")
 _OF_A_POST = {"excerpt": "", "visibility": "public", "featured_image": ""}
 _OF_A_POST |= {"seo_title": "", "seo_description": ""}
 
-Count = Callable[[str, int], None]
-"""Called after each page with 'posts', 'pages', 'members' or 'media', and the number of records."""
+Count = Callable[[str, int], Awaitable[None]]
+"""Called after each page with 'posts', 'pages', 'members' or 'media', and the number of records.
+What it raises ends the export."""
 
 
 class ExportServices(Protocol):
@@ -98,7 +101,7 @@ class Content:
         return self._all("members", blog_members, _MEMBER, ROWS_PER_PAGE)
 
     def media(self) -> AsyncIterator[list[Record]]:
-        return self._all("media", media, _MEDIA, ROWS_PER_PAGE)
+        return self._all("media", media, _MEDIA, FILES_PER_PAGE)
 
     async def media_in(self, texts: Iterable[Record]) -> Mapping[str, Record]:
         """By id: the media that posts or pages link to or use as featured image."""
@@ -138,7 +141,7 @@ class Content:
             if found:
                 yield found
                 self.counts[kind] += len(found)
-                self._count(kind, len(found))
+                await self._count(kind, len(found))
             if len(found) < per_page:
                 return
             after = (found[-1]["created"], found[-1]["id"])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import uuid
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from tempfile import TemporaryFile
 from typing import IO, Any, BinaryIO
@@ -18,10 +18,10 @@ import msgspec
 from masthead import clock
 from masthead.records.collection import Record
 from masthead.records.write.publication import PUBLISHED
-from masthead.site_export.archive import Archive
+from masthead.site_export.archive import Archive, in_thread
 from masthead.site_export.content import Blog, Content
 from masthead.site_export.media_links import MediaLink, MediaLinks
-from masthead.site_export.tables import write_row
+from masthead.site_export.tables import write_row, write_rows
 from masthead.site_export.tag_slugs import TagSlugs
 
 VERSION = "5.130.2"
@@ -52,8 +52,7 @@ async def write_ghost(content: Content, file: BinaryIO) -> None:
         with archive.entry("members.csv") as entry:
             write_row(entry, MEMBER_COLUMNS)
             async for members in content.members():
-                for each in members:
-                    write_row(entry, _member(each))
+                await in_thread(write_rows, entry, map(_member, members))
         async for found in content.media():
             for item in found:
                 stored = await content.file_of(item)
@@ -67,33 +66,50 @@ async def _write_data(content: Content, entry: IO[bytes]) -> None:
     entry.write(b'{"db":[{"meta":' + _encode(meta) + b',"data":{"posts":[')
     with ExitStack() as stack:
         tables = _Tables(blog, {name: stack.enter_context(TemporaryFile()) for name in _SPOOLED})
-        await _write_rows(entry, _post_rows(content, tables))
-        entry.write(b"]")
-        for name, rows in tables.all():
-            entry.write(b"," + _encode(name) + b":[")
-            for piece in rows:
-                entry.write(piece)
-            entry.write(b"]")
+        await _write_posts(content, entry, tables)
+        await in_thread(_write_tables, entry, tables)
     entry.write(b"}}]}\n")
 
 
-async def _write_rows(entry: IO[bytes], rows: AsyncIterator[Row]) -> None:
+async def _write_posts(content: Content, entry: IO[bytes], tables: _Tables) -> None:
     separator = b"\n"
-    async for row in rows:
+    for kind, texts in (("post", content.posts()), ("page", content.pages())):
+        async for page in texts:
+            known = await content.media_in(page)
+            rows = _post_rows(content, tables, kind, page, known)
+            await in_thread(_write_rows, entry, rows, separator)
+            separator = b",\n"
+    entry.write(b"]")
+
+
+def _write_rows(entry: IO[bytes], rows: Iterable[Row], separator: bytes) -> None:
+    for row in rows:
         entry.write(separator + _encode(row))
         separator = b",\n"
 
 
-async def _post_rows(content: Content, tables: _Tables) -> AsyncIterator[Row]:
+def _write_tables(entry: IO[bytes], tables: _Tables) -> None:
+    for name, rows in tables.all():
+        entry.write(b"," + _encode(name) + b":[")
+        for piece in rows:
+            entry.write(piece)
+        entry.write(b"]")
+
+
+def _post_rows(
+    content: Content,
+    tables: _Tables,
+    kind: str,
+    page: list[Record],
+    known: Mapping[str, Record],
+) -> Iterator[Row]:
+    """Read while they are written, in a thread."""
     links = content.links
-    for kind, texts in (("post", content.posts()), ("page", content.pages())):
-        async for page in texts:
-            known = await content.media_in(page)
-            for each in page:
-                picture = links.replace(each["featured_image"], known, _ghost_url)
-                html = links.replace(each["content_html"], known, _ghost_url)
-                tables.add(each, _alt_of(each, links, known))
-                yield _post(kind, each, html, picture, content.blog)
+    for each in page:
+        picture = links.replace(each["featured_image"], known, _ghost_url)
+        html = links.replace(each["content_html"], known, _ghost_url)
+        tables.add(each, _alt_of(each, links, known))
+        yield _post(kind, each, html, picture, content.blog)
 
 
 def _ghost_url(_link: MediaLink, item: Record) -> str:

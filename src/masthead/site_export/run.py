@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import BinaryIO
 
@@ -12,19 +12,12 @@ from masthead import clock
 from masthead.ids import TenantId
 from masthead.records.collection import Record
 from masthead.site_export.content import Content, Count, ExportServices, blog_of
+from masthead.site_export.formats import Format
 from masthead.site_export.ghost import write_ghost
 from masthead.site_export.output import whole_file
 from masthead.site_export.static_pages import write_static_pages
 from masthead.site_export.tables import write_tables
 from masthead.site_export.wxr import write_wxr
-
-
-class Format(StrEnum):
-    WXR = "wxr"
-    GHOST = "ghost"
-    CSV = "csv"
-    HTML = "html"
-
 
 Write = Callable[[Content, BinaryIO], Awaitable[None]]
 
@@ -35,19 +28,11 @@ WRITERS: dict[Format, Write] = {
     Format.HTML: write_static_pages,
 }
 
-KINDS: dict[Format, tuple[str, ...]] = {
-    Format.WXR: ("media", "posts", "pages"),
-    Format.GHOST: ("posts", "pages", "members", "media"),
-    Format.CSV: ("members", "posts", "pages"),
-    Format.HTML: ("posts", "pages", "media"),
-}
-"""What each format has, in the order of writing. Members are in formats that others import."""
-
 
 @dataclass(frozen=True, slots=True)
-class Exported:
-    format: Format
-    output: Path
+class Written:
+    """What is in a file."""
+
     posts: int
     pages: int
     members: int
@@ -57,19 +42,33 @@ class Exported:
     bytes: int
 
 
+async def _uncounted(_kind: str, _count: int) -> None:
+    pass
+
+
 async def export_site(
     services: ExportServices,
     tenant: Record,
     export_format: Format,
     output: Path,
-    count: Count = lambda _kind, _count: None,
-) -> Exported:
-    """Writes all content of the tenant, with drafts and posts for members. Raises `CannotWrite` and
-    leaves no file then."""
+    count: Count = _uncounted,
+) -> Written:
+    """Writes the file `output`. Raises `CannotWrite` and leaves no file then."""
+    with whole_file(output) as file:
+        return await write_site(services, tenant, export_format, file, count)
+
+
+async def write_site(
+    services: ExportServices,
+    tenant: Record,
+    export_format: Format,
+    file: BinaryIO,
+    count: Count = _uncounted,
+) -> Written:
+    """Writes all content of the tenant, with drafts and posts for members."""
     blog = await blog_of(services, tenant, clock.to_text(services.records.clock()))
     content = Content(services, TenantId(tenant["id"]), blog, count)
-    with whole_file(output) as file:
-        await WRITERS[export_format](content, file)
-        size = file.tell()
-    missing = content.missing_files
-    return Exported(export_format, output, **content.counts, missing_files=missing, bytes=size)
+    await WRITERS[export_format](content, file)
+    return Written(
+        **content.counts, missing_files=content.missing_files, bytes=file.seek(0, os.SEEK_END)
+    )

@@ -24,7 +24,7 @@ from masthead.html.srcset import safe_srcset
 from masthead.records.collection import Record
 from masthead.records.safe_addresses import LINK_SCHEMES, safe_link, safe_picture
 from masthead.records.write.publication import PUBLISHED
-from masthead.site_export.archive import Archive, file_stem, is_plain
+from masthead.site_export.archive import Archive, file_stem, in_thread, is_plain
 from masthead.site_export.content import Blog, Content
 from masthead.site_export.media_links import MediaLink
 
@@ -69,18 +69,33 @@ async def write_static_pages(content: Content, file: BinaryIO) -> None:
         for kind, texts in (("posts", content.posts()), ("pages", content.pages())):
             async for page in texts:
                 known = await content.media_in(page)
-                for each in page:
-                    line = _line(kind, each, blog)
-                    archive.add(line.path, _page(content, each, line, known))
-                    lines.write(msgspec.json.encode(line) + b"\n")
+                await in_thread(_write_pages, archive, lines, content, kind, page, known)
         with archive.entry("index.html") as entry:
-            for piece in _index(blog, lines):
-                entry.write(piece.encode())
+            await in_thread(_write_index, entry, blog, lines)
         async for found in content.media():
             for item in found:
                 stored = await content.file_of(item)
                 if stored is not None:
                     await archive.add_stored(_media_path(item), stored.chunks)
+
+
+def _write_pages(
+    archive: Archive,
+    lines: IO[bytes],
+    content: Content,
+    kind: str,
+    page: list[Record],
+    known: Mapping[str, Record],
+) -> None:
+    for each in page:
+        line = _line(kind, each, content.blog)
+        archive.add(line.path, _page(content, each, line, known))
+        lines.write(msgspec.json.encode(line) + b"\n")
+
+
+def _write_index(entry: IO[bytes], blog: Blog, lines: IO[bytes]) -> None:
+    for piece in _index(blog, lines):
+        entry.write(piece.encode())
 
 
 def _line(kind: str, record: Record, blog: Blog) -> _Line:

@@ -10,7 +10,7 @@ from typing import IO, BinaryIO
 
 from masthead import clock
 from masthead.records.collection import Record
-from masthead.site_export.archive import Archive
+from masthead.site_export.archive import Archive, in_thread
 from masthead.site_export.content import Content
 
 _MEMBERS = ("email", "name", "tier", "status", "newsletter", "payment_customer_id", "created", "id")
@@ -39,6 +39,11 @@ def write_row(entry: IO[bytes], cells: Iterable[object]) -> None:
     entry.write(_line(map(_cell, cells)).encode())
 
 
+def write_rows(entry: IO[bytes], rows: Iterable[Iterable[object]]) -> None:
+    for cells in rows:
+        write_row(entry, cells)
+
+
 def guarded(text: str) -> str:
     """`=1+1` becomes `'=1+1`, which a spreadsheet does not compute."""
     return f"'{text}" if _FORMULA.match(text) else text
@@ -51,8 +56,8 @@ async def _write(
     names: Sequence[str],
 ) -> None:
     async for page in found:
-        for each in page:
-            write_row(entry, (*first, *(each[name] for name in names)))
+        rows = ((*first, *(each[name] for name in names)) for each in page)
+        await in_thread(write_rows, entry, rows)
 
 
 def _cell(value: object) -> str:

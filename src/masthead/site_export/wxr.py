@@ -21,6 +21,7 @@ from masthead.media.upload import media_path
 from masthead.records.collection import Record
 from masthead.records.write.publication import PUBLISHED
 from masthead.records.write.slugs import slugify
+from masthead.site_export.archive import in_thread
 from masthead.site_export.content import Blog, Content
 from masthead.site_export.media_links import MediaLink, MediaLinks
 from masthead.site_export.tag_slugs import TagSlugs
@@ -98,10 +99,16 @@ async def write_wxr(content: Content, file: BinaryIO) -> None:
     for kind, texts in (("post", content.posts()), ("page", content.pages())):
         async for page in texts:
             known = await content.media_in(page)
-            for each in page:
-                for written in writer.text(kind, each, known):
-                    file.write(written.encode())
+            await in_thread(_write_texts, file, writer, kind, page, known)
     file.write(_FOOT.encode())
+
+
+def _write_texts(
+    file: BinaryIO, writer: _Writer, kind: str, page: list[Record], known: Mapping[str, Record]
+) -> None:
+    for each in page:
+        for written in writer.text(kind, each, known):
+            file.write(written.encode())
 
 
 class _Writer:

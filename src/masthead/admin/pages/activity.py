@@ -23,7 +23,9 @@ from masthead.records.write.audit import (
     DELETED,
     DOWNLOADED_EXPORT,
     DOWNLOADED_MEMBERS,
+    DOWNLOADED_SITE,
     EXPORTED,
+    EXPORTED_SITE,
     OPENED,
     PLANNED_ERASURE,
     SIGNED_IN,
@@ -51,6 +53,7 @@ NOUNS = {
     "categories": "category",
     "redirects": "redirect",
     "import_runs": "import",
+    "site_exports": "export",
     "gdpr_requests": "data protection request",
     "tenants": "site",
     "tag_changes": "change of the tag",
@@ -66,6 +69,8 @@ _EVENTS = {
     PLANNED_ERASURE: "Planned the erasure of a member",
     CANCELLED_ERASURE: "Cancelled the erasure of a member",
     DOWNLOADED_MEMBERS: "Downloaded the list of members",
+    EXPORTED_SITE: "Asked for an export of the site",
+    DOWNLOADED_SITE: "Downloaded an export of the site",
 }
 """What changes no record."""
 _STATUS = {

@@ -17,7 +17,8 @@ from masthead.identity.tenant_lookup import tenant_named
 from masthead.ids import TenantId
 from masthead.site_export import run
 from masthead.site_export.content import Count, totals
-from masthead.site_export.run import KINDS, Exported, Format
+from masthead.site_export.formats import KINDS, Format
+from masthead.site_export.run import Written
 
 FORMAT = click.Choice([each.value for each in Format])
 
@@ -42,14 +43,14 @@ async def export_site(invocation: Invocation, wanted: str, tenant: str, output: 
         found = await tenant_named(installation.records, tenant)
         expected = await totals(installation, TenantId(found["id"]))
         with _progress(expected, export_format) as count:
-            exported = await run.export_site(installation, found, export_format, output, count)
-    return Shown(_shown(exported), _summary(exported))
+            written = await run.export_site(installation, found, export_format, output, count)
+    return Shown(_shown(written, export_format, output), _summary(written, export_format, output))
 
 
 @contextmanager
 def _progress(expected: dict[str, int], export_format: Format) -> Iterator[Count]:
     if not sys.stderr.isatty():
-        yield lambda _kind, _count: None
+        yield _uncounted
         return
     from rich.console import Console
     from rich.progress import (
@@ -72,16 +73,24 @@ def _progress(expected: dict[str, int], export_format: Format) -> Iterator[Count
         bars = {
             kind: progress.add_task(kind, total=expected[kind]) for kind in KINDS[export_format]
         }
-        yield lambda kind, count: progress.advance(bars[kind], count)
+
+        async def advance(kind: str, count: int) -> None:
+            progress.advance(bars[kind], count)
+
+        yield advance
 
 
-def _shown(exported: Exported) -> dict[str, object]:
-    return dataclasses.asdict(exported) | {"output": str(exported.output)}
+async def _uncounted(_kind: str, _count: int) -> None:
+    pass
 
 
-def _summary(exported: Exported) -> str:
-    counts = (f"{getattr(exported, kind):,} {kind}" for kind in KINDS[exported.format])
+def _shown(written: Written, export_format: Format, output: Path) -> dict[str, object]:
+    return {"format": export_format, "output": str(output), **dataclasses.asdict(written)}
+
+
+def _summary(written: Written, export_format: Format, output: Path) -> str:
+    counts = (f"{getattr(written, kind):,} {kind}" for kind in KINDS[export_format])
     missing = (
-        f" {exported.missing_files:,} media files are missing." if exported.missing_files else ""
+        f" {written.missing_files:,} media files are missing." if written.missing_files else ""
     )
-    return f"Wrote {', '.join(counts)} to {exported.output} ({exported.bytes:,} bytes).{missing}"
+    return f"Wrote {', '.join(counts)} to {output} ({written.bytes:,} bytes).{missing}"

@@ -19,6 +19,7 @@ SIGNED_IN, OPENED = "signed in", "opened"
 EXPORTED, DOWNLOADED_EXPORT = "exported a member", "downloaded an export"
 PLANNED_ERASURE, CANCELLED_ERASURE = "planned an erasure", "cancelled an erasure"
 DOWNLOADED_MEMBERS = "downloaded members"
+EXPORTED_SITE, DOWNLOADED_SITE = "exported the site", "downloaded the site"
 MAX_LABEL = 255
 _PEOPLE = frozenset({Kind.AUTHOR, Kind.EDITOR, Kind.OWNER, Kind.OPERATOR})
 _BY_ITSELF = frozenset({"updated", "version", "edited_by", "revised_at"})
@@ -42,9 +43,10 @@ audit_log = Collection(
             max=20,
             write=Access.ENGINE,
             help=f"`{CREATED}`, `{CHANGED}`, `{DELETED}`, `{SIGNED_IN}`, `{OPENED}` where an "
-            "operator has chosen the site to work in it, or what was done with members' data in "
-            f"the admin: `{EXPORTED}`, `{DOWNLOADED_EXPORT}`, `{PLANNED_ERASURE}`, "
-            f"`{CANCELLED_ERASURE}`, `{DOWNLOADED_MEMBERS}`.",
+            "operator has chosen the site to work in it, or what was done with members' data and "
+            f"exports in the admin: `{EXPORTED}`, `{DOWNLOADED_EXPORT}`, `{PLANNED_ERASURE}`, "
+            f"`{CANCELLED_ERASURE}`, `{DOWNLOADED_MEMBERS}`, `{EXPORTED_SITE}`, "
+            f"`{DOWNLOADED_SITE}`.",
         ),
         Text(name="subject", max=50, write=Access.ENGINE, help="The collection."),
         Text(name="record_id", max=15, write=Access.ENGINE),

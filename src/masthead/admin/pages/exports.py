@@ -1,0 +1,211 @@
+"""Tools, Export: asks for an export of the site, shows its progress, and the files to download."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from masthead import clock
+from masthead.admin.endpoint import Answer, Moved, Shown, Stored
+from masthead.admin.environment import day
+from masthead.admin.pages.media_item import size_text
+from masthead.admin.request import AdminRequest
+from masthead.errors import Conflict, NotFound
+from masthead.records.collection import Record
+from masthead.records.engine import ListRequest
+from masthead.records.write.audit import DOWNLOADED_SITE, EXPORTED_SITE
+from masthead.site_export.collection import (
+    EXPIRED,
+    FAILED,
+    OPEN,
+    QUEUED,
+    READY,
+    export_key,
+    site_exports,
+)
+from masthead.site_export.emails import ADMIN_PATH
+from masthead.site_export.formats import ENDINGS, NAMES, Format
+from masthead.site_export.jobs import MOST
+
+ADDRESS = ADMIN_PATH
+SENTENCES = {
+    Format.WXR: "Posts, pages and the addresses of media in one XML file, which WordPress, most "
+    "other platforms and Masthead read.",
+    Format.GHOST: "Posts, pages, media and members in a ZIP file, which Ghost 5 and 6 and Masthead "
+    "read.",
+    Format.CSV: "Posts, pages and members as tables in a ZIP file, which spreadsheets and scripts "
+    "read.",
+    Format.HTML: "Posts, pages and media as web pages in a ZIP file, which any browser reads, also "
+    "without a network.",
+}
+_STATES = {
+    READY: ("good", "Ready"),
+    EXPIRED: ("draft", "Expired"),
+    FAILED: ("bad", "Failed"),
+}
+_ONE_AT_A_TIME = Moved(ADDRESS, "Another export is being made. Wait for it, or cancel it.")
+_SINGULAR = {"posts": "post", "pages": "page", "members": "member", "media": "file"}
+_PLURAL = {"media": "files"}
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    value: str
+    name: str
+    sentence: str
+    is_chosen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    id: str
+    name: str
+    is_queued: bool
+    done: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    id: str
+    name: str
+    badge: str
+    state: str
+    detail: str
+    """What is in the file, or why there is none."""
+    size: str
+    until: str
+    made: str
+    at: str
+    is_ready: bool
+
+
+async def exports_page(request: AdminRequest) -> Answer:
+    return await _page(request)
+
+
+async def begin(request: AdminRequest) -> Answer:
+    chosen = request.form.get("format", "")
+    if chosen not in NAMES:
+        return await _page(request, "Choose one of the formats.")
+    if _running(await _exports(request)):
+        return _ONE_AT_A_TIME
+    # Counted with the exports of personal data, because each sends a mail.
+    limit = request.services.privacy_limit
+    await limit.admit(request.tenant_id, request.caller, request.client.address)
+    # First: no data leaves without an entry.
+    await request.note(EXPORTED_SITE)
+    exports = request.services.site_exports
+    try:
+        await exports.begin(request.tenant_id, Format(chosen), request.caller.id)
+    except Conflict:
+        return _ONE_AT_A_TIME
+    return Moved(ADDRESS, "The export is being made. You get a mail when it is ready.")
+
+
+async def download(request: AdminRequest, export_id: str) -> Answer:
+    export = await _export(request, export_id)
+    if not _is_ready(request, export):
+        raise NotFound
+    await request.note(DOWNLOADED_SITE)
+    ending = ENDINGS[Format(export["format"])]
+    name = f"{request.tenant.slug}-{export['format']}-{export['finished_at'][:10]}.{ending}"
+    return Stored(export_key(export), name, f"application/{ending}")
+
+
+async def remove(request: AdminRequest, export_id: str) -> Answer:
+    """One that is being made ends soon."""
+    export = await _export(request, export_id)
+    await request.records.delete(request.caller, site_exports, export_id)
+    sentence = "is cancelled" if export["state"] in OPEN else "is removed"
+    return Moved(ADDRESS, f"The export {sentence}.")
+
+
+async def _page(request: AdminRequest, problem: str = "") -> Answer:
+    found = await _exports(request)
+    running = _running(found)
+    if request.is_fragment and running is None:
+        return Moved(ADDRESS, _ended(found))
+    values: dict[str, Any] = {
+        "address": ADDRESS,
+        "choices": _choices(request.form.get("format", "")),
+        "problem": problem,
+        "running": running,
+        "rows": [_row(request, each) for each in found if each["state"] not in OPEN],
+        "email": request.account["email"],
+    }
+    status = 422 if problem else 200
+    return Shown(
+        "exports/exports.html", "Export", values, status, fragment="exports/_progress.html"
+    )
+
+
+async def _exports(request: AdminRequest) -> list[Record]:
+    """Those of a site are few: each format has one file."""
+    wanted = ListRequest(per_page=MOST, sort="-created", skip_total=True)
+    return (await request.records.page(request.caller, site_exports, wanted)).items
+
+
+async def _export(request: AdminRequest, export_id: str) -> Record:
+    found = await request.records.get(request.caller, site_exports, export_id)
+    return found | {"tenant_id": request.tenant_id}
+
+
+def _running(found: list[Record]) -> Running | None:
+    for each in found:
+        if each["state"] in OPEN:
+            name = NAMES[Format(each["format"])]
+            return Running(each["id"], name, each["state"] == QUEUED, each["done"], each["total"])
+    return None
+
+
+def _ended(found: list[Record]) -> str:
+    """What to say to a page that waits for an export."""
+    ended = max(found, key=lambda each: str(each["finished_at"]), default=None)
+    if ended is None:
+        return "The export is cancelled."
+    return "The export has failed." if ended["state"] == FAILED else "The export is ready."
+
+
+def _choices(chosen: str) -> list[Choice]:
+    chosen = chosen if chosen in NAMES else Format.WXR
+    return [Choice(each.value, NAMES[each], SENTENCES[each], each == chosen) for each in Format]
+
+
+def _row(request: AdminRequest, export: Record) -> Row:
+    is_ready = _is_ready(request, export)
+    badge, state = _STATES[
+        EXPIRED if export["state"] == READY and not is_ready else export["state"]
+    ]
+    return Row(
+        export["id"],
+        NAMES[Format(export["format"])],
+        badge,
+        state,
+        export["error"] or _contents(export),
+        size_text(export["bytes"]) if is_ready else "",
+        day(request.local(export["expires_at"])) if is_ready else "",
+        request.when(export["finished_at"]),
+        export["finished_at"],
+        is_ready,
+    )
+
+
+def _contents(export: Record) -> str:
+    stored = export["report"]
+    report = msgspec.json.decode(stored) if isinstance(stored, msgspec.Raw) else stored or {}
+    parts = [_counted(report[kind], kind) for kind in _SINGULAR if report.get(kind)]
+    if missing := report.get("missing_files"):
+        parts.append(f"{_counted(missing, 'media')} missing")
+    return ", ".join(parts)
+
+
+def _counted(number: int, kind: str) -> str:
+    return f"{number:,} {_SINGULAR[kind] if number == 1 else _PLURAL.get(kind, kind)}"
+
+
+def _is_ready(request: AdminRequest, export: Record) -> bool:
+    now = clock.to_text(request.records.clock())
+    return bool(export["state"] == READY and export["expires_at"] > now)

@@ -1,0 +1,118 @@
+"""An export in Chromium: asked for, the page closed, the mail read, the file downloaded. Skipped
+where the machine has no browser."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import zipfile
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from email.message import EmailMessage
+from pathlib import Path
+
+import pytest
+from playwright.async_api import BrowserContext, expect
+from tests.admin.served import Browser, chromium, serving
+from tests.databases import fresh_url
+from tests.mail.offices import read_mail, text_of
+from tests.mail.test_mailed_links import links_in
+from tests.reader.test_browser import CHROMIUM
+from tests.site_export.filled import fill
+from tests.world import PASSWORD, RunningClock, TenantWorld, World, open_world
+
+from masthead.app import job_runner
+
+pytestmark = [
+    pytest.mark.skipif(
+        CHROMIUM is None,
+        reason="install chromium: these tests need a browser, and .ci/run installs it",
+    ),
+    pytest.mark.xdist_group("chromium"),
+]
+
+
+@dataclass(frozen=True)
+class Site:
+    origin: str
+    browser: Browser
+    world: World
+    tenant: TenantWorld
+
+    @contextlib.asynccontextmanager
+    async def worker(self) -> AsyncIterator[None]:
+        jobs = job_runner(self.world.parts)
+        running = asyncio.create_task(jobs.run_forever())
+        yield
+        jobs.stop()
+        await running
+
+    async def signed_in(self, email: str) -> BrowserContext:
+        context = await self.browser.new_context(viewport={"width": 1280, "height": 800})
+        account = await self.tenant.owner(name="Nell Ashby", email=email)
+        cookie = {"name": "pb_auth", "value": account.token, "url": self.origin}
+        await context.add_cookies([cookie])  # type: ignore[list-item]
+        return context
+
+    async def mail(self) -> EmailMessage:
+        folder = self.world.parts.settings.data_dir / "mail"
+        async with asyncio.timeout(20):
+            while not (found := list(folder.glob("*.eml"))):
+                await asyncio.sleep(0.05)
+        return read_mail(found[0])
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+async def site(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Site]:
+    url = fresh_url(request.param, tmp_path)
+    world = await open_world(url, tmp_path, RunningClock(), MASTHEAD_DEFAULT_TENANT="demo")
+    async with serving(world.http) as origin, chromium() as browser:
+        yield Site(origin, browser, world, await world.new_tenant("Tideline", slug="demo"))
+    await world.parts.close()
+
+
+async def test_a_person_asks_closes_the_page_and_comes_back_by_the_mail(
+    site: Site, tmp_path: Path
+) -> None:
+    filled = await fill(site.tenant)
+    context = await site.signed_in("nell@example.com")
+    page = await context.new_page()
+    await page.goto(f"{site.origin}/admin/tools/export")
+    await page.get_by_role("radio", name="Ghost").check()
+    await page.get_by_role("button", name="Make the export").click()
+    await expect(page.get_by_text("It begins as soon as the worker has time")).to_be_visible()
+    await page.close()
+    async with site.worker():
+        mail = await site.mail()
+    assert mail["subject"] == "The export of Tideline is ready"
+    assert "Sign in and download it" in text_of(mail)
+    # Where nobody is signed in, the link of the mail asks for that first.
+    [link] = [each for each in links_in(mail) if each.endswith("/admin/tools/export")]
+    page = await (await site.browser.new_context()).new_page()
+    await page.goto(site.origin + link.removeprefix("http://localhost"))
+    await page.get_by_label("E-mail").fill("nell@example.com")
+    await page.get_by_label("Password", exact=True).fill(PASSWORD)
+    await page.get_by_role("button", name="Sign in").click()
+    async with page.expect_download() as download:
+        await page.get_by_role("link", name="Download the export for Ghost").click()
+    file = await download.value
+    assert file.suggested_filename.startswith("demo-ghost-")
+    path = tmp_path / "export.zip"
+    await file.save_as(path)
+    with zipfile.ZipFile(path) as archive:
+        assert archive.testzip() is None
+        assert any(name.endswith(filled.picture["file"]) for name in archive.namelist())
+    await page.get_by_role("button", name="Remove the export for Ghost").click()
+    await expect(page.get_by_text("The export is removed.")).to_be_visible()
+    await expect(page.get_by_text("No files yet")).to_be_visible()
+
+
+async def test_an_open_page_follows_the_export(site: Site) -> None:
+    await fill(site.tenant)
+    page = await (await site.signed_in("ines@example.com")).new_page()
+    await page.goto(f"{site.origin}/admin/tools/export")
+    await page.get_by_role("button", name="Make the export").click()
+    await expect(page.get_by_role("button", name="Cancel the export")).to_be_visible()
+    async with site.worker():
+        await expect(page.get_by_text("The export is ready.")).to_be_visible(timeout=20_000)
+    await expect(page.get_by_role("link", name="Download the export for WordPress")).to_be_visible()
