@@ -179,6 +179,22 @@ async def test_a_sign_in_and_an_operator_who_comes_in_are_seen_by_the_owner(
     assert "Opened this site as an operator" in everywhere
 
 
+async def test_an_operator_who_signs_in_at_a_sites_own_address_is_in_both_logs(
+    tenant: TenantWorld,
+) -> None:
+    owner, _ = await staff(tenant, "owner")
+    operator = await tenant.world.operator()
+    form = {"email": operator.email, "password": PASSWORD}
+    answer = await Visitor(tenant.guest).api.post("/admin/sign-in", data=form, headers=OWN)
+    assert answer.status_code == 303
+    assert "Opened this site as an operator" in text_in((await owner.get("/admin/activity")).text)
+    found = await tenant.world.parts.records.find(audit_log, {"account_id": operator.id}, limit=9)
+    assert {(each["tenant_id"], each["action"]) for each in found} >= {
+        ("", "signed in"),
+        (tenant.id, "opened"),
+    }
+
+
 @pytest.mark.parametrize("role", ["editor", "author"])
 async def test_the_log_is_for_owners(tenant: TenantWorld, role: str) -> None:
     person, account = await staff(tenant, role)

@@ -7,15 +7,17 @@ from typing import Any
 
 import pytest
 from tests.admin.visitor import BARE, OWN, Visitor, hidden_in, staff, visitor
+from tests.jobs.test_runner import plan_of
 from tests.mail.offices import Office, text_of
 from tests.world import TenantWorld, World
 
 from masthead.app import job_runner
 from masthead.caller import system
+from masthead.jobs.queue_state import QueueState
 from masthead.jobs.runner import MAX_ATTEMPTS
 from masthead.posts.collection import posts
 from masthead.records.write.audit import audit_log
-from masthead.web.error_log import MAX_PENDING, RETENTION
+from masthead.web.error_log import MAX_PENDING, MAX_ROWS, RETENTION
 
 QUEUE, ERRORS = "/admin/operator/queue", "/admin/operator/errors"
 NEW = {"name": "The Harbour", "slug": "harbour", "plan": "pro", "email": "ana@example.com"}
@@ -131,6 +133,53 @@ async def test_a_job_that_failed_for_good_is_shown_run_again_and_discarded(
     assert named["job"] not in (await operator.get(QUEUE)).text
 
 
+async def test_what_an_operator_does_with_failed_work_is_in_the_sites_log(
+    app: World, tenant: TenantWorld
+) -> None:
+    operator = await operator_of(app)
+    for action, sentence in (("retry", "ran a job again"), ("discard", "discarded a job")):
+        await fail_for_good(app, tenant)
+        operator = await operator_of(app)
+        failed = [each for each in await queue_of(app).failed() if each.tenant_id == tenant.id]
+        named = {"tenant": tenant.id, "job": failed[0].id, "action": action}
+        await operator.post(QUEUE, named)
+        # Nothing is left to change.
+        await operator.post(QUEUE, named)
+        found = await app.parts.records.find(
+            audit_log, {"action": sentence}, tenant_id=tenant.id, limit=10
+        )
+        assert [(each["label"], each["role"]) for each in found] == [("posts.publish", "operator")]
+    owner, _ = await staff(tenant, "owner")
+    page = (await owner.get("/admin/activity")).text
+    assert "Ran failed work again:" in page
+    assert "Discarded failed work:" in page
+
+
+async def test_a_forged_site_of_a_job_changes_nothing(app: World, tenant: TenantWorld) -> None:
+    await fail_for_good(app, tenant)
+    [failed] = [each for each in await queue_of(app).failed() if each.tenant_id == tenant.id]
+    operator = await operator_of(app)
+    other = await app.new_tenant("another")
+    for forged in (other.id, "aaaaaaaaaaaaaaa", ""):
+        named = {"tenant": forged, "job": failed.id, "action": "discard"}
+        assert "not among the failed" in await operator.follow(await operator.post(QUEUE, named))
+    assert failed in await queue_of(app).failed()
+
+
+def queue_of(app: World) -> QueueState:
+    return QueueState(app.parts.database, ("posts.list", "posts.publish"), app.clock)
+
+
+async def test_the_queue_is_counted_without_reading_what_waits(app: World) -> None:
+    plan = await plan_of(app, queue_of(app)._states)
+    assert "ix_jobs__leased" in plan
+    assert "Seq Scan" not in plan
+    assert "SCAN jobs" not in plan.replace("SCAN jobs USING", "")
+    if app.engine == "sqlite":
+        # PostgreSQL chooses by statistics, which say that there are few jobs here.
+        assert "ix_jobs__failed" in await plan_of(app, queue_of(app)._failed)
+
+
 async def test_work_that_waits_for_a_worker_is_noticed(app: World, tenant: TenantWorld) -> None:
     await tenant.post(title="A picture to make")
     async with app.parts.records.unit(system(tenant.id)) as unit:
@@ -179,6 +228,24 @@ async def test_a_burst_of_errors_is_stored_in_part_and_forgotten_after_a_while(a
     app.clock.advance(days=RETENTION.days + 1)
     await error_log.sweep()
     assert await error_log.newest() == []
+
+
+async def test_the_oldest_errors_go_where_there_are_too_many(app: World) -> None:
+    error_log = app.parts.error_log
+    await record_errors(app, "a", MAX_PENDING)
+    app.clock.advance(seconds=1)
+    await record_errors(app, "b", MAX_ROWS)
+    assert await error_log.find("a" + "0" * 14) is None
+    assert await error_log.find("b" + "0" * 14)
+    app.clock.advance(days=RETENTION.days + 1)
+    await error_log.sweep()
+
+
+async def record_errors(app: World, prefix: str, count: int) -> None:
+    for number in range(count):
+        app.parts.error_log.record(ValueError(), f"{prefix}{number:014}", "", "GET", "/")
+        if number % MAX_PENDING == MAX_PENDING - 1:
+            await app.parts.error_log.flush()
 
 
 @pytest.mark.parametrize("path", ["/admin/tenants/new", QUEUE, ERRORS, f"{ERRORS}/x"])

@@ -26,6 +26,7 @@ from masthead.caller import system
 from masthead.ids import TenantId
 from masthead.privacy.personal import ANONYMOUS, ERASURE_RULES, REMOVED, ErasureRule
 from masthead.records.collection import Record
+from masthead.records.write.audit import audit_log
 from masthead.storage import dialects
 from masthead.storage.compaction import compact
 from masthead.storage.database import EVERY_TENANT
@@ -484,6 +485,26 @@ async def _erase_everything(world: World) -> None:
     assert (await owner.api.post(DELETE, json=deletion(tenant))).status_code == 202
     assert (await member.api.post(DELETE, json=member_deletion(member.id))).status_code == 202
     world.clock.advance(days=30)
+
+
+async def test_an_address_is_removed_from_the_names_in_the_audit_log(
+    tenant: TenantWorld, owner: Account, app: World
+) -> None:
+    member, _ = await member_with_records(tenant, EMAIL)
+    # A colleague with the same address did things that stay on record.
+    colleague = await tenant.owner(email=EMAIL, role="editor")
+    address = f"/api/collections/_superusers/records/{colleague.id}"
+    assert (await owner.api.patch(address, json={"name": "Ada"})).status_code == 200
+    posted = {"title": f"Ask {EMAIL.upper()}", "status": "published"}
+    assert (await colleague.api.post("/api/collections/posts/records", json=posted)).is_success
+    await owner.api.post(DELETE, json=member_deletion(member.id))
+    app.clock.advance(days=30)
+    await run_jobs(app)
+    await run_jobs(app)
+    log = await app.parts.records.find(audit_log, {}, tenant_id=tenant.id, limit=100)
+    labels = {each["subject"]: (each["label"], each["email"]) for each in log}
+    assert labels["posts"] == ("Ask [removed]", EMAIL)
+    assert labels["_superusers"] == (EMAIL, owner.email)
 
 
 async def test_an_address_is_removed_from_earlier_states_and_working_copies_too(

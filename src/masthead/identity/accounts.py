@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import Any
 
 from masthead import ids
-from masthead.caller import Caller, Kind
+from masthead.caller import Caller, Kind, in_tenant
 from masthead.config.keyring import KeyRing
 from masthead.email_address import normal_email
 from masthead.errors import BadRequest, Invalid, Problem
@@ -24,7 +24,7 @@ from masthead.records.collection import Collection, Record
 from masthead.records.engine import Records
 from masthead.records.fields.base import REQUIRED
 from masthead.records.versions import TenantVersions
-from masthead.records.write.audit import SIGNED_IN
+from masthead.records.write.audit import OPENED, SIGNED_IN
 
 ADMIN_SESSION = timedelta(days=1)
 MEMBER_SESSION = timedelta(days=14)
@@ -87,16 +87,27 @@ class Accounts:
             raise BadRequest(FAILED if tenant_id else FAILED_ON_BARE_HOST)
         await self._throttle.succeeded(attempt)
         await self._renew_hash(collection, account, password)
-        return await self.begin(collection, account, Client(address, user_agent))
+        return await self.begin(collection, account, Client(address, user_agent), tenant_id)
 
-    async def begin(self, collection: Collection, account: Record, client: Client) -> SignedIn:
-        """A new sign-in of an account whose owner has proved who they are."""
+    async def begin(
+        self,
+        collection: Collection,
+        account: Record,
+        client: Client,
+        tenant_id: TenantId | None = None,
+    ) -> SignedIn:
+        """A new sign-in of an account whose owner has proved who they are, at the site of the
+        tenant or on the service's own host."""
         lifetime = session_lifetime(collection)
         sign_in = await self.sign_ins.begin(collection, account, client, lifetime)
         if collection is superusers:
             caller = replace(account_caller(collection, account), address=client.address)
             async with self._records.unit(caller) as unit:
                 await unit.note(SIGNED_IN)
+            if caller.kind is Kind.OPERATOR and tenant_id:
+                # The site's own log has nothing of the platform's.
+                async with self._records.unit(in_tenant(caller, tenant_id)) as unit:
+                    await unit.note(OPENED)
         return self._signed_in(collection, account, sign_in)
 
     async def refresh(

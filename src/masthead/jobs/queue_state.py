@@ -10,7 +10,11 @@ import sqlalchemy as sa
 
 from masthead import clock
 from masthead.jobs.tables import jobs
-from masthead.storage.database import EVERY_TENANT, Database
+from masthead.records.tables import not_empty
+from masthead.records.write.audit import DISCARDED_JOB, RETRIED_JOB
+from masthead.records.write.unit import Unit
+from masthead.storage import dialects
+from masthead.storage.database import EVERY_TENANT, Database, Statement
 
 COUNTED = 1_000
 """A queue that is longer is not counted to its end."""
@@ -57,14 +61,15 @@ class QueueState:
         t = jobs.c
         self._states = database.compile(sa.union_all(*(_state(kind) for kind in self._kinds)))
         listed = (t.tenant_id, t.id, t.kind, t.attempts, t.error, t.created, t.failed_at)
-        has_failed = t.kind.in_(self._kinds), t.failed_at > ""
+        has_failed = dialects.without_index(t.kind).in_(self._kinds), not_empty(t.failed_at)
         newest = sa.select(*listed).where(*has_failed).order_by(t.failed_at.desc())
-        self._failed = database.compile(newest.limit(MAX_LISTED))
+        self._failed = database.compile(newest.limit(sa.literal_column(str(MAX_LISTED))))
         this = (
             t.tenant_id == sa.bindparam("key_tenant"),
             t.id == sa.bindparam("key_id"),
             t.failed_at > "",
         )
+        self._kind = database.compile(sa.select(t.kind).where(*this))
         self._retry = database.compile(
             sa.update(jobs)
             .where(*this)
@@ -90,20 +95,22 @@ class QueueState:
         rows = await self._database.fetch(EVERY_TENANT, self._failed, bound)
         return [FailedJob(*row) for row in rows]
 
-    async def retry(self, tenant_id: str, job_id: str) -> bool:
-        """Runs it again at once, with all its attempts. False if it has not failed."""
-        values = {"now": clock.to_text(self._clock())}
-        return await self._change(self._retry, tenant_id, job_id, values)
+    async def retry(self, unit: Unit, job_id: str) -> bool:
+        """Runs it again at once, with all its attempts. False if the unit's tenant has no such
+        failed job. The unit's caller is in the audit log with it."""
+        return await self._change(unit, job_id, self._retry, RETRIED_JOB)
 
-    async def discard(self, tenant_id: str, job_id: str) -> bool:
-        return await self._change(self._discard, tenant_id, job_id, {})
+    async def discard(self, unit: Unit, job_id: str) -> bool:
+        return await self._change(unit, job_id, self._discard, DISCARDED_JOB)
 
-    async def _change(
-        self, statement: Any, tenant_id: str, job_id: str, values: dict[str, str]
-    ) -> bool:
-        bound = statement.bind({"key_tenant": tenant_id, "key_id": job_id, **values})
-        async with self._database.transaction(EVERY_TENANT) as tx:
-            return bool(await tx.execute(statement, bound))
+    async def _change(self, unit: Unit, job_id: str, change: Statement, action: str) -> bool:
+        key = {"key_tenant": unit.tenant_id, "key_id": job_id}
+        found = await unit.fetch(self._kind, key)
+        now = clock.to_text(self._clock())
+        if not found or not await unit.execute(change, {**key, "now": now}):
+            return False
+        await unit.note(action, label=found[0][0])
+        return True
 
 
 def _state(kind: str) -> sa.Select[Any]:
@@ -111,17 +118,20 @@ def _state(kind: str) -> sa.Select[Any]:
     t = jobs.c
     waits = (t.kind == kind, t.failed_at == "")
     due = (*waits, t.run_at <= now, t.leased_until <= now)
-    oldest = sa.select(sa.func.min(t.run_at)).where(*due)
+    # Not `min`, for which a database may read all of them.
+    oldest = sa.select(t.run_at).where(*due).order_by(t.run_at).limit(sa.literal_column("1"))
+    # With the condition of the index of claimed jobs, which are few: others are not read.
+    running = (t.kind == kind, not_empty(t.leased_until), t.leased_until > now, t.failed_at == "")
     return sa.select(
         sa.literal(kind),
         _bounded(*due),
         oldest.scalar_subquery(),
-        _bounded(*waits, t.leased_until > now),
+        _bounded(*running),
         _bounded(*waits, t.run_at > now, t.leased_until <= now),
         _bounded(t.kind == kind, t.failed_at > ""),
     )
 
 
 def _bounded(*conditions: Any) -> Any:
-    some = sa.select(jobs.c.id).where(*conditions).limit(COUNTED)
+    some = sa.select(jobs.c.id).where(*conditions).limit(sa.literal_column(str(COUNTED)))
     return sa.select(sa.func.count()).select_from(some.subquery()).scalar_subquery()

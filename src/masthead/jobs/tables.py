@@ -9,6 +9,7 @@ import msgspec
 from sqlalchemy import Column, Index, PrimaryKeyConstraint, Table, text
 
 from masthead import ids
+from masthead.records.tables import not_empty
 from masthead.storage import dialects
 from masthead.storage.metadata import metadata
 
@@ -31,6 +32,11 @@ jobs = Table(
     # A worker queries each kind by itself, so that a long queue of one does not slow another.
     Index("ix_jobs__kind_failed_at_run_at", "kind", "failed_at", "run_at"),
 )
+# Few of many jobs: those that run, and those that have failed for good.
+Index(
+    "ix_jobs__leased", jobs.c.kind, jobs.c.leased_until, sqlite_where=not_empty(jobs.c.leased_until)
+)
+Index("ix_jobs__failed", jobs.c.failed_at, sqlite_where=not_empty(jobs.c.failed_at))
 
 
 def new_job(

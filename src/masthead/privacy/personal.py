@@ -10,12 +10,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from masthead.identity.tenants import superusers
 from masthead.members.collection import blog_members
 from masthead.privacy.email_variants import email_pattern
 from masthead.records.collection import Collection, Record, Registry
 from masthead.records.fields.base import Field
 from masthead.records.fields.relation import Relation
 from masthead.records.fields.text import Email
+from masthead.records.write.audit import audit_log
 
 
 class ErasureRule(StrEnum):
@@ -61,12 +63,13 @@ WHY_KEPT = {
     "gift_cards": "they can still be redeemed, without the address",
     "gdpr_requests": "proof that the requests were answered, without any address",
     **dict.fromkeys(_TEXTS, "they are the site's own, without the address"),
+    "audit_log": "it says what staff did, without the address",
 }
 
 KEPT_FIELDS = frozenset({("comments", "body")})
 """Exported as personal data. An erasure only removes the address, because others replied to it."""
 
-FREE_TEXT_COLLECTIONS = frozenset({*_TEXTS, "comments"})
+FREE_TEXT_COLLECTIONS = frozenset({*_TEXTS, "comments", audit_log.name})
 """Their texts may contain a member's address: an erasure removes it."""
 
 ANONYMOUS = "Anonymous"
@@ -140,8 +143,17 @@ def anonymized(collection: Collection, record: Record, person: Person) -> dict[s
 
 def without_address(collection: Collection, record: Record, email: str) -> dict[str, Any]:
     """The changes that remove the address from any record's texts."""
-    changes = {each.name: scrubbed(record[each.name], email) for each in collection.fields}
+    names = _texts(collection, record)
+    changes = {name: scrubbed(record[name], email) for name in names}
     return {name: value for name, value in changes.items() if value != record[name]}
+
+
+def _texts(collection: Collection, record: Record) -> Iterable[str]:
+    """In the audit log the names of other records, such as titles. The addresses of staff stay
+    there: a member with the address of a colleague may not erase what the colleague did."""
+    if collection is not audit_log:
+        return (each.name for each in collection.fields)
+    return () if record["subject"] == superusers.name else ("label",)
 
 
 def scrubbed(value: Any, email: str) -> Any:

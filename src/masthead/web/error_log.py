@@ -24,6 +24,8 @@ from masthead.storage.metadata import metadata
 RETENTION = timedelta(days=30)
 MAX_PENDING = 100
 """Of a burst of errors the first ones are enough."""
+MAX_ROWS = 5_000
+"""Each may have a long trace, and a fault in every request must not fill the disk."""
 MAX_TEXT = 20_000
 MAX_LISTED = 100
 BATCH = 500
@@ -42,6 +44,8 @@ request_errors = Table(
     Column("trace", dialects.Text(), nullable=False),
     PrimaryKeyConstraint("request_id"),
     Index("ix_request_errors__created", "created"),
+    # For the erasure of a tenant.
+    Index("ix_request_errors__tenant_id", "tenant_id"),
 )
 
 log = structlog.get_logger()
@@ -76,6 +80,11 @@ class ErrorLog:
         )
         old = sa.select(t.request_id).where(t.created < sa.bindparam("before")).limit(BATCH)
         self._sweep = database.compile(sa.delete(request_errors).where(t.request_id.in_(old)))
+        rest = sa.select(t.request_id).order_by(t.created.desc())
+        rest = rest.limit(_number(BATCH)).offset(_number(MAX_ROWS))
+        self._drop_oldest = database.compile(
+            sa.delete(request_errors).where(t.request_id.in_(rest))
+        )
 
     def record(
         self, error: BaseException, request_id: str, tenant_id: str, method: str, path: str
@@ -126,5 +135,11 @@ class ErrorLog:
         try:
             async with self._database.transaction(EVERY_TENANT) as tx:
                 await tx.execute_many(self._insert, rows)
+                await tx.execute(self._drop_oldest, self._drop_oldest.bind({}), slow=True)
         except (Unavailable, StatementTimeout):
             log.warning("request_errors.not_recorded", rows=len(rows))
+
+
+def _number(number: int) -> sa.ColumnElement[int]:
+    # A literal: for a parameter PostgreSQL would plan to read a tenth of the table.
+    return sa.literal_column(str(number))

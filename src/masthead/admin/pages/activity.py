@@ -18,16 +18,20 @@ from masthead.records.collection import Record
 from masthead.records.engine import ListRequest
 from masthead.records.filter.conditions import all_of, equals
 from masthead.records.write.audit import (
+    CANCELLED_DELETION,
     CANCELLED_ERASURE,
     CHANGED,
     DELETED,
+    DISCARDED_JOB,
     DOWNLOADED_EXPORT,
     DOWNLOADED_MEMBERS,
     DOWNLOADED_SITE,
     EXPORTED,
     EXPORTED_SITE,
     OPENED,
+    PLANNED_DELETION,
     PLANNED_ERASURE,
+    RETRIED_JOB,
     SIGNED_IN,
     audit_log,
 )
@@ -71,6 +75,10 @@ _EVENTS = {
     DOWNLOADED_MEMBERS: "Downloaded the list of members",
     EXPORTED_SITE: "Asked for an export of the site",
     DOWNLOADED_SITE: "Downloaded an export of the site",
+    PLANNED_DELETION: "Planned the deletion of the site",
+    CANCELLED_DELETION: "Cancelled the deletion of the site",
+    RETRIED_JOB: "Ran failed work again:",
+    DISCARDED_JOB: "Discarded failed work:",
 }
 """What changes no record."""
 _STATUS = {

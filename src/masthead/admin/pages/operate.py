@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from masthead import clock
 from masthead.admin.endpoint import Answer, Moved, Shown
 from masthead.admin.request import AdminRequest
+from masthead.caller import in_tenant
 from masthead.errors import NotFound
+from masthead.ids import TenantId
 from masthead.jobs.queue_state import COUNTED, FailedJob, KindState
 from masthead.web.error_log import MAX_LISTED, RequestError
 
@@ -63,15 +65,21 @@ async def queue_page(request: AdminRequest) -> Answer:
 
 async def change_job(request: AdminRequest) -> Answer:
     queue, form = request.services.queue, request.form
-    tenant_id, job_id = form.get("tenant", ""), form.get("job", "")
-    if form.get("action") == "discard":
-        is_done = await queue.discard(tenant_id, job_id)
-        return Moved(QUEUE, "The job is discarded." if is_done else _GONE)
-    is_done = await queue.retry(tenant_id, job_id)
-    return Moved(QUEUE, "The job runs again as soon as a worker is free." if is_done else _GONE)
+    tenant_id, job_id = TenantId(form.get("tenant", "")), form.get("job", "")
+    if tenant_id and await request.services.directory.by_id(tenant_id) is None:
+        return Moved(QUEUE, _GONE)
+    is_discarded = form.get("action") == "discard"
+    change = queue.discard if is_discarded else queue.retry
+    async with request.records.unit(in_tenant(request.caller, tenant_id)) as unit:
+        is_done = await change(unit, job_id)
+    if not is_done:
+        return Moved(QUEUE, _GONE)
+    return Moved(QUEUE, _DISCARDED if is_discarded else _RETRIED)
 
 
 _GONE = "That job is not among the failed ones any more."
+_DISCARDED = "The job is discarded."
+_RETRIED = "The job runs again as soon as a worker is free."
 
 
 async def errors_page(request: AdminRequest) -> Answer:

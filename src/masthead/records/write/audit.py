@@ -20,6 +20,8 @@ EXPORTED, DOWNLOADED_EXPORT = "exported a member", "downloaded an export"
 PLANNED_ERASURE, CANCELLED_ERASURE = "planned an erasure", "cancelled an erasure"
 DOWNLOADED_MEMBERS = "downloaded members"
 EXPORTED_SITE, DOWNLOADED_SITE = "exported the site", "downloaded the site"
+PLANNED_DELETION, CANCELLED_DELETION = "planned a deletion", "cancelled a deletion"
+RETRIED_JOB, DISCARDED_JOB = "ran a job again", "discarded a job"
 MAX_LABEL = 255
 _PEOPLE = frozenset({Kind.AUTHOR, Kind.EDITOR, Kind.OWNER, Kind.OPERATOR})
 _BY_ITSELF = frozenset({"updated", "version", "edited_by", "revised_at"})
@@ -43,10 +45,12 @@ audit_log = Collection(
             max=20,
             write=Access.ENGINE,
             help=f"`{CREATED}`, `{CHANGED}`, `{DELETED}`, `{SIGNED_IN}`, `{OPENED}` where an "
-            "operator has chosen the site to work in it, or what was done with members' data and "
-            f"exports in the admin: `{EXPORTED}`, `{DOWNLOADED_EXPORT}`, `{PLANNED_ERASURE}`, "
-            f"`{CANCELLED_ERASURE}`, `{DOWNLOADED_MEMBERS}`, `{EXPORTED_SITE}`, "
-            f"`{DOWNLOADED_SITE}`.",
+            "operator has come to the site to work in it; what was done with members' data in "
+            f"the admin: `{EXPORTED}`, `{DOWNLOADED_EXPORT}`, `{PLANNED_ERASURE}`, "
+            f"`{CANCELLED_ERASURE}`, `{DOWNLOADED_MEMBERS}`; with the whole site: "
+            f"`{EXPORTED_SITE}`, `{DOWNLOADED_SITE}`, `{PLANNED_DELETION}`, "
+            f"`{CANCELLED_DELETION}`; with work that had failed: "
+            f"`{RETRIED_JOB}`, `{DISCARDED_JOB}`.",
         ),
         Text(name="subject", max=50, write=Access.ENGINE, help="The collection."),
         Text(name="record_id", max=15, write=Access.ENGINE),
@@ -54,7 +58,8 @@ audit_log = Collection(
             name="label",
             max=MAX_LABEL,
             write=Access.ENGINE,
-            help="The record's name. Empty for records about readers.",
+            help="The name of the record, the site or the kind of work. Empty for records about "
+            "readers. An erasure removes the person's address from it.",
         ),
         TextList(name="changed", write=Access.ENGINE, help="The names of the changed fields."),
         Text(name="status", max=50, write=Access.ENGINE, help="The new status, if it changed."),
@@ -97,12 +102,13 @@ def entry_of(caller: Caller, collection: Collection, change: Change) -> Record |
     }
 
 
-def event_of(caller: Caller, action: str) -> Record | None:
+def event_of(caller: Caller, action: str, label: str = "") -> Record | None:
     """Something that changes no record."""
     if not _is_person(caller):
         return None
-    nothing: dict[str, Any] = dict.fromkeys(("subject", "record_id", "label", "status"), "")
-    return {**_by(caller), "action": action, **nothing, "changed": []}
+    nothing: dict[str, Any] = dict.fromkeys(("subject", "record_id", "status"), "")
+    label = label[:MAX_LABEL]
+    return {**_by(caller), "action": action, **nothing, "label": label, "changed": []}
 
 
 def _is_person(caller: Caller) -> bool:

@@ -253,9 +253,10 @@ class Unit:
         await self._audit(entry_of(self._caller, collection, Change(old, None)))
         return old
 
-    async def note(self, action: str) -> None:
-        """Writes into the audit log what changes no record."""
-        await self._audit(event_of(self._caller, action))
+    async def note(self, action: str, *, label: str = "", by: Caller | None = None) -> None:
+        """Writes into the audit log what changes no record. `by`: who asked for what the service
+        itself does here."""
+        await self._audit(event_of(by or self._caller, action, label))
 
     async def _audit(self, entry: Record | None) -> None:
         if entry is None:
