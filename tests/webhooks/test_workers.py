@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -19,12 +19,18 @@ from tests.world import World
 
 from masthead import clock
 from masthead.app import Parts, build
+from masthead.caller import system
 from masthead.config.values import RetryPolicy
 from masthead.errors import Unavailable
 from masthead.outbound.client import OutboundClient
+from masthead.records.derived.daily_counts import day_of
 from masthead.schema import tables
 from masthead.storage.database import EVERY_TENANT
-from masthead.webhooks.collection import webhook_deliveries
+from masthead.webhooks.collection import (
+    DELIVERIES_DIED,
+    webhook_deliveries,
+    webhook_subscriptions,
+)
 from masthead.webhooks.deliver import DeliveryWorker
 from masthead.webhooks.queue import LEASE, DeliveryQueue, QueueKey, Result
 from masthead.webhooks.tables import webhook_lanes, webhook_leases
@@ -219,13 +225,25 @@ class Flaky(DeliveryQueue):
     """A queue whose database is away for a while when results are to be recorded."""
 
     failures = 0
+    commits_unconfirmed = False
+    """Whether results are stored although the database fails."""
 
-    async def record(self, results: object, disable_after: int | None = None) -> set[QueueKey]:
-        if self.failures:
+    async def record(
+        self,
+        results: Sequence[Result],
+        disable_after: int | None = None,
+        *,
+        is_repeated: bool = False,
+    ) -> set[QueueKey]:
+        fails = self.failures > 0
+        if fails and not self.commits_unconfirmed:
             self.failures -= 1
             raise Unavailable
-        found: list[Result] = list(results)  # type: ignore[call-overload]
-        return await super().record(found, disable_after)
+        disabled = await super().record(results, disable_after, is_repeated=is_repeated)
+        if fails:
+            self.failures -= 1
+            raise Unavailable
+        return disabled
 
 
 async def test_results_are_recorded_after_a_database_outage(hooks: Hooks) -> None:
@@ -240,6 +258,30 @@ async def test_results_are_recorded_after_a_database_outage(hooks: Hooks) -> Non
     assert await worker.run_due() == 1
     assert await hooks.states() == ["delivered"]
     assert len(hooks.receiver.requests) == 1
+
+
+async def test_results_whose_commit_was_not_confirmed_count_once(hooks: Hooks) -> None:
+    parts = hooks.world.parts
+    queue = Flaky(parts.database, tables)
+    queue.failures, queue.commits_unconfirmed = 2, True
+    worker = DeliveryWorker(
+        queue, parts.outbound, parts.keyring, RetryPolicy(()), hooks.clock, record_retry_seconds=0
+    )
+    hooks.receiver.default = answer(500)
+    await hooks.subscribe()
+    await hooks.tenant.post()
+    await worker.run_due()
+    assert await hooks.states() == ["dead"]
+    [webhook] = await parts.records.find(
+        webhook_subscriptions, {}, tenant_id=hooks.tenant.id, limit=2
+    )
+    assert webhook["failure_count"] == 1
+    day = day_of(hooks.clock())
+    counts = await parts.records.daily_counts(
+        system(hooks.tenant.id), webhook_deliveries, (DELIVERIES_DIED,), day
+    )
+    assert counts == {(DELIVERIES_DIED, ""): {day: 1}}
+    assert len(await hooks.attempts(await hooks.delivery())) == 1
 
 
 async def test_deliveries_that_could_not_be_recorded_are_sent_again(hooks: Hooks) -> None:

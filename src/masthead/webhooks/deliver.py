@@ -322,13 +322,17 @@ class DeliveryWorker:
         """Retries until the leases end: an attempt that is not recorded is repeated."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self._queue.lease.total_seconds()
+        is_repeated = False
         while True:
             try:
-                return await self._queue.record(results, self._policy.disable_after)
+                return await self._queue.record(
+                    results, self._policy.disable_after, is_repeated=is_repeated
+                )
             except Unavailable:
                 if self._stopping or loop.time() > deadline:
                     raise
                 log.warning("webhooks.recording_waits", deliveries=len(results))
+                is_repeated = True
                 await asyncio.sleep(self._record_retry_seconds)
 
     def _finish(self, claimed: ClaimedDelivery) -> None:

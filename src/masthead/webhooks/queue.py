@@ -178,14 +178,21 @@ class DeliveryQueue:
         return False
 
     async def record(
-        self, results: Sequence[Result], disable_after: int | None = None
+        self,
+        results: Sequence[Result],
+        disable_after: int | None = None,
+        *,
+        is_repeated: bool = False,
     ) -> set[QueueKey]:
         """Writes the results of attempts in one commit; returns the queues whose subscription is
         disabled by them.
 
         `disable_after`: so many exhausted deliveries in a row disable a subscription.
+        `is_repeated`: the database may have committed these results without confirming it.
         """
         async with self._database.transaction(EVERY_TENANT) as tx:
+            if is_repeated:
+                results = await self._not_recorded(tx, results)
             await self._open_queues(tx, _next_due(results))
             await self._write_attempts(tx, results)
             await self._end_leases(tx, [result.delivery for result in results])
@@ -196,6 +203,17 @@ class DeliveryQueue:
                     disabled.add(key)
             await self._daily.add(tx, _tallies(results))
         return disabled
+
+    async def _not_recorded(self, tx: Transaction, results: Sequence[Result]) -> list[Result]:
+        """Failures and deliveries of a day are counted once."""
+        sql = self._sql.recorded
+        tenants = {each.delivery.queue_key.tenant_id for each in results}
+        values = {
+            "tenants": self._database.list_value(sorted(tenants)),
+            "ids": self._database.list_value([each.attempt_id for each in results]),
+        }
+        recorded = {attempt_id for (attempt_id,) in await tx.fetch(sql, sql.bind(values))}
+        return [each for each in results if each.attempt_id not in recorded]
 
     async def sweep(self, now: datetime) -> None:
         """Deletes rows whose retention has ended."""

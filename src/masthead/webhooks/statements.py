@@ -154,7 +154,14 @@ class QueueStatements:
         }
         columns = [column.name for column in webhook_attempts.c]
         keys = ("tenant_id", "id")
-        # Recording is repeated if the database did not confirm the first commit.
+        a = webhook_attempts.c
+        self.recorded = self._compile(
+            sa.select(a.id).where(
+                dialects.any_of(a.tenant_id, sa.bindparam("tenants")),
+                dialects.any_of(a.id, sa.bindparam("ids")),
+            )
+        )
+        # A commit that was not confirmed may end while its results are recorded again.
         self.attempt = self._compile(
             dialects.insert_missing(
                 webhook_attempts, keys, [name for name in columns if name not in keys]
