@@ -291,6 +291,16 @@ async def test_retrying_all_in_batches(hooks: Hooks) -> None:
     assert await hooks.states() == ["delivered"] * 4
 
 
+async def test_retrying_goes_on_past_batches_of_others(hooks: Hooks) -> None:
+    await dead_letters(hooks)
+    log, now = hooks.world.parts.deliveries.log, hooks.clock()
+    await hooks.api.delete(f"{PATH}/{(await hooks.deliveries())[-1].webhook_id}")
+    assert await log.count_retried(hooks.tenant.id, DeliveryFilter(event="post.created"), now) == 2
+    assert await retry(hooks, DeliveryFilter(event="post.published"), batch=1) == 0
+    assert await retry(hooks, DeliveryFilter(event="post.created"), batch=1) == 2
+    assert sorted(await hooks.states()) == ["dead", "dead", "pending", "pending"]
+
+
 async def test_a_retried_delivery_has_all_its_attempts_again(hooks: Hooks) -> None:
     await hooks.subscribe()
     hooks.receiver.default = answer(500)

@@ -18,6 +18,7 @@ from masthead.webhooks.collection import DEAD, webhook_deliveries, webhook_subsc
 from masthead.webhooks.statements import QueueStatements
 
 RETRY_BATCH = 500
+COUNT_BATCH = 5_000
 MAX_SCANNED = 2_000
 """Rows that a page or a count reads at most. No index has an event together with a state or a
 subscription, so their deliveries are searched in steps of this size."""
@@ -203,38 +204,55 @@ class DeliveryLog:
     async def dead(
         self, tenant_id: TenantId, filter_: DeliveryFilter, until: datetime, batch: int
     ) -> AsyncIterator[_Found]:
-        """Dead deliveries that can be retried and have been dead since `until`, in batches, oldest
-        first."""
+        """Dead deliveries that can be retried and have been dead since `until`, oldest first. Each
+        step reads a batch of dead ones and yields those of them that match, so that no statement
+        reads the whole log."""
         after: Cursor | None = None
-        found: _Found = [("",) * 3]
-        while found:
-            query = self._dead(tenant_id, filter_, until, after)
-            rows = await self._fetch(query.limit(_literal(batch)))
-            found = [(row[0], row[1], row[2]) for row in rows]
-            if found:
-                after = (found[-1][2], found[-1][0])
+        rows: _Rows = [()] * batch
+        while len(rows) == batch:
+            rows = await self._fetch(self._dead(tenant_id, filter_, until, after, batch))
+            if rows:
+                after = (rows[-1][2], rows[-1][0])
+            if found := [(row[0], row[1], row[2]) for row in rows if row[3]]:
                 yield found
 
     async def count_retried(
         self, tenant_id: TenantId, filter_: DeliveryFilter, until: datetime
     ) -> int:
         """Reads all of them, so it is not for a request."""
-        found = self._dead(tenant_id, filter_, until, None).order_by(None).subquery()
-        [(total,)] = await self._fetch(sa.select(sa.func.count()).select_from(found))
-        return int(total)
+        found = self.dead(tenant_id, filter_, until, COUNT_BATCH)
+        return sum([len(each) async for each in found])
 
     def _dead(
-        self, tenant_id: TenantId, filter_: DeliveryFilter, until: datetime, after: Cursor | None
+        self,
+        tenant_id: TenantId,
+        filter_: DeliveryFilter,
+        until: datetime,
+        after: Cursor | None,
+        batch: int,
     ) -> sa.Select[Any]:
+        """Some dead ones in the order of an index, and whether each of them can be retried."""
         d, s = self._deliveries.c, self._subscriptions.c
-        query = (
-            sa.select(d.id, d.webhook_id, d.created)
-            .join(self._subscriptions, sa.and_(s.tenant_id == d.tenant_id, s.id == d.webhook_id))
-            .where(*self._conditions(tenant_id, filter_), d.state == DEAD)
-            .where(s.disabled_at == "", d.event != TEST_PING, d.updated <= clock.to_text(until))
-            .order_by(d.created, d.id)
+        columns = (d.tenant_id, d.id, d.webhook_id, d.created, d.event, d.updated)
+        conditions = self._conditions(tenant_id, replace(filter_, state=DEAD, event=""))
+        batched = sa.select(*columns).where(*conditions).order_by(d.created, d.id)
+        if after:
+            batched = batched.where(sa.tuple_(d.created, d.id) > sa.tuple_(*after))
+        b = batched.limit(_literal(batch)).subquery().c
+        wanted = sa.and_(
+            s.disabled_at == "",
+            b.event != TEST_PING,
+            b.event == filter_.event if filter_.event else sa.true(),
+            b.updated <= clock.to_text(until),
         )
-        return query.where(sa.tuple_(d.created, d.id) > sa.tuple_(*after)) if after else query
+        return (
+            # Without a subscription the condition is neither true nor false.
+            sa.select(b.id, b.webhook_id, b.created, sa.func.coalesce(wanted, sa.false()))
+            .outerjoin(
+                self._subscriptions, sa.and_(s.tenant_id == b.tenant_id, s.id == b.webhook_id)
+            )
+            .order_by(b.created, b.id)
+        )
 
     async def requeue(
         self,
