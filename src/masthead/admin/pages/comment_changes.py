@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from masthead.admin.endpoint import Answer, Moved, Shown
-from masthead.admin.pages.comments import CommentFilters, place_of
+from masthead.admin.pages.comments import CommentFilters, email_of, place_of
 from masthead.admin.request import AdminRequest
 from masthead.admin.selected import MOST, PER_UNIT, SELECT, matching, ticked
 from masthead.comments.collection import APPROVED, PENDING, SPAM, comments
@@ -38,7 +38,7 @@ async def change_comments(request: AdminRequest) -> Answer:
         raise BadRequest("Choose what to do with the selected comments.")
     is_all = not one and form.get("all") == "1"
     if is_all:
-        chosen = await matching(request, filters.listing())
+        chosen = await matching(request, filters.listing(email_of(request, filters)))
     else:
         chosen = [one] if one else ticked(form)
     if not chosen:

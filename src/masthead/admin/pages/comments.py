@@ -12,6 +12,7 @@ from masthead.admin.lists import Filters, Listing, read_page
 from masthead.admin.request import AdminRequest
 from masthead.comments.collection import APPROVED, DELETED, PENDING, SPAM, comments
 from masthead.comments.text import count_links
+from masthead.config.keyring import DecryptionError
 from masthead.members.collection import blog_members
 from masthead.posts.collection import posts
 from masthead.records.collection import Collection, Record
@@ -29,6 +30,8 @@ FIELDS = frozenset(
         *("shown_as", "member_id", "staff_id", "created"),
     }
 )
+_GUESTS = "admin/guests"
+_NOBODY = "nobody@invalid"
 _QUOTED = 200
 """Characters of the comment that another one answers."""
 
@@ -43,7 +46,8 @@ class CommentFilters(Filters):
     q: str = ""
     status: str = ""
     member: str = ""
-    email: str = ""
+    guest: str = ""
+    """The encrypted e-mail address of one who wrote without an account: servers log addresses."""
     post: str = ""
 
     @property
@@ -52,25 +56,32 @@ class CommentFilters(Filters):
 
     @property
     def is_searched(self) -> bool:
-        return bool(self.q or self.member or self.email or self.post)
+        return bool(self.q or self.member or self.guest or self.post)
 
     def in_state(self, state: str) -> CommentFilters:
         return replace(self, status="" if state == PENDING else state)
 
-    def listing(self) -> Listing:
-        # There are counters by state and by post.
-        has_total = not (self.q or self.member or self.email)
+    @property
+    def has_total(self) -> bool:
+        """There are counters by state and by post."""
+        return not (self.q or self.member or self.guest)
+
+    def listing(self, email: str) -> Listing:
+        """`email` is that of the guest."""
         wanted = ListRequest(
-            filter=self.condition(),
+            filter=self.condition(email),
             search=self.q,
             sort="" if self.q else "-created",
             names=FIELDS,
-            skip_total=not has_total,
+            skip_total=not self.has_total,
         )
         return Listing(comments, wanted, self.url)
 
-    def condition(self) -> Expression | str:
-        by = {"member_id": self.member, "author_email": self.email, "post_id": self.post}
+    def condition(self, email: str) -> Expression | str:
+        by = {"member_id": self.member, "post_id": self.post}
+        if self.guest:
+            # Without an address nothing is found, rather than all that has none.
+            by["author_email"] = email or _NOBODY
         conditions = [equals(name, value) for name, value in by.items() if value]
         if self.state != ALL:
             conditions.append(equals("status", self.state))
@@ -107,7 +118,8 @@ class Row:
 
 async def comments_list(request: AdminRequest) -> Answer:
     filters = CommentFilters.of(request.query)
-    page = await read_page(request, filters.listing())
+    email = email_of(request, filters)
+    page = await read_page(request, filters.listing(email))
     if page is None:
         return Moved(filters.url())
     items, pager = page
@@ -121,7 +133,7 @@ async def comments_list(request: AdminRequest) -> Answer:
         "tabs": await _tabs(request, filters),
         "order": ",".join(each["id"] for each in items),
         "place": place_of(request.query),
-        "narrowed": await _narrowed(request, filters),
+        "narrowed": await _narrowed(request, filters, email),
         "about": (
             await about_person(request, _found(items, current), filters) if current else None
         ),
@@ -140,19 +152,29 @@ async def _tabs(request: AdminRequest, filters: CommentFilters) -> list[tuple[ob
     for state, label in {**STATES, ALL: "All"}.items():
         there = filters.in_state(state)
         total = None
-        if not there.listing().wanted.skip_total:
-            total = await request.records.total(request.caller, comments, there.condition())
+        if there.has_total:
+            total = await request.records.total(request.caller, comments, there.condition(""))
         found.append((label, there.url(), filters.state == state, total))
     return found
 
 
-async def _narrowed(request: AdminRequest, filters: CommentFilters) -> str:
+def email_of(request: AdminRequest, filters: CommentFilters) -> str:
+    """Of the guest; empty without one, and for a text that is no such address."""
+    if not filters.guest:
+        return ""
+    try:
+        return request.services.keyring.decrypt(_GUESTS, filters.guest, request.tenant_id)
+    except DecryptionError:
+        return ""
+
+
+async def _narrowed(request: AdminRequest, filters: CommentFilters, email: str) -> str:
     """Whose comments, or on which post, in words."""
     if filters.member:
         [found] = await by_id(request, blog_members, [filters.member], "name", "email") or [{}]
         return f"By {found.get('name') or found.get('email') or 'a member who is gone'}"
-    if filters.email:
-        return f"By {filters.email}"
+    if filters.guest:
+        return f"By {email or 'an unknown guest'}"
     if filters.post:
         [found] = await by_id(request, posts, [filters.post], "title") or [{}]
         return f"On “{found.get('title') or 'a post that is gone'}”"
@@ -267,7 +289,7 @@ BEFORE = 3
 
 async def about_person(request: AdminRequest, comment: Record, filters: CommentFilters) -> Person:
     """What the author wrote before, and how much of it was let through."""
-    theirs = _written_by(comment)
+    theirs = _written_by(request, comment)
     facts: list[tuple[str, str]] = []
     found = await _members(request, [comment["member_id"]] if comment["member_id"] else [])
     if found:
@@ -278,7 +300,9 @@ async def about_person(request: AdminRequest, comment: Record, filters: CommentF
     if theirs is not None:
         counts = {
             state: await request.records.total(
-                request.caller, comments, theirs.in_state(state).condition()
+                request.caller,
+                comments,
+                theirs.in_state(state).condition(comment["author_email"]),
             )
             for state in STATES
         }
@@ -299,18 +323,23 @@ async def about_person(request: AdminRequest, comment: Record, filters: CommentF
     )
 
 
-def _written_by(comment: Record) -> CommentFilters | None:
+def _written_by(request: AdminRequest, comment: Record) -> CommentFilters | None:
     """A member by the account, a guest by the address. None where there is neither."""
     if comment["member_id"]:
         return CommentFilters(member=comment["member_id"])
-    return CommentFilters(email=comment["author_email"]) if comment["author_email"] else None
+    if not comment["author_email"]:
+        return None
+    keyring = request.services.keyring
+    return CommentFilters(
+        guest=keyring.encrypt(_GUESTS, comment["author_email"], request.tenant_id)
+    )
 
 
 async def _wrote_before(
     request: AdminRequest, comment: Record, theirs: CommentFilters, filters: CommentFilters
 ) -> list[Before]:
     wanted = replace(
-        theirs.in_state(ALL).listing().wanted,
+        theirs.in_state(ALL).listing(comment["author_email"]).wanted,
         per_page=BEFORE,
         after=(comment["created"], comment["id"]),
     )
