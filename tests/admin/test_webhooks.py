@@ -417,6 +417,26 @@ class TestDeadLetters:
         nothing = await browser.follow(await browser.post(f"{ADDRESS}/retry", {}))
         assert "No delivery was selected." in nothing
 
+    async def test_the_frame_says_how_many_died_lately(
+        self, hooks: Hooks, browser: Visitor
+    ) -> None:
+        count = re.compile(r'count-bad"><span class="vh">dead deliveries: </span>([0-9+,]+)<')
+        assert not count.search((await browser.get("/admin")).text)
+        await died(hooks, 3)
+        assert count.findall((await browser.get("/admin")).text) == ["3"]
+        editor, _ = await staff(hooks.tenant, "editor")
+        assert not count.search((await editor.get("/admin")).text)
+        hooks.clock.advance(days=8)
+        visitor, _ = await staff(hooks.tenant, "owner")
+        assert not count.search((await visitor.get("/admin")).text)
+
+    async def test_the_frame_counts_up_to_a_limit(
+        self, hooks: Hooks, browser: Visitor, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        await died(hooks, 3)
+        monkeypatch.setattr("masthead.admin.navigation.MOST_DEAD", 2)
+        assert "dead deliveries: </span>2+<" in (await browser.get("/admin")).text
+
     async def test_all_that_match_are_retried_in_the_background(
         self, hooks: Hooks, browser: Visitor, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -6,11 +6,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from masthead.admin.request import AdminRequest
+from masthead.admin.attention import LATELY
+from masthead.admin.request import AdminRequest, Count
 from masthead.comments.collection import PENDING, comments
 from masthead.records.fields.base import Access
 from masthead.records.filter.conditions import equals
 from masthead.records.read.query import access_of
+from masthead.webhooks.delivery_log import DeliveryFilter
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,8 +21,7 @@ class Link:
     url: str
     icon: str
     is_current: bool = False
-    count: int = 0
-    """How much waits there."""
+    count: Count | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,10 @@ POSTS = _Entry("Posts", "/admin/posts", "file-text")
 TENANTS = _Entry("Sites", "/admin/tenants", "globe")
 COMMENTS = _Entry("Comments", "/admin/comments", "message-square", Access.EDITOR)
 MEMBERS = _Entry("Members", "/admin/members", "users", Access.EDITOR)
+WEBHOOKS = _Entry("Webhooks", "/admin/webhooks", "webhook", Access.ADMIN)
 MORE = _Entry("More", "/admin/more", "menu")
+MOST_DEAD = 100
+"""More are not counted."""
 
 # A line for each page, in the order of the frame.
 _CONTENT = (
@@ -64,7 +68,7 @@ _TOOLS = (
     _Entry("Export", "/admin/tools/export", "download", Access.ADMIN),
 )
 _SETTINGS = (
-    _Entry("Webhooks", "/admin/webhooks", "webhook", Access.ADMIN),
+    WEBHOOKS,
     _Entry("Settings", "/admin/settings", "settings", Access.ADMIN),
     _Entry("People", "/admin/staff", "users", Access.ADMIN),
     _Entry("Activity", "/admin/activity", "history", Access.ADMIN),
@@ -105,10 +109,21 @@ def bottom_of(request: AdminRequest) -> tuple[Link, ...]:
 
 
 async def count_waiting(request: AdminRequest) -> None:
-    """For the links that say how much waits: from counters, so that no page waits for a count."""
-    if request.site is not None and _usable(request, (COMMENTS,)):
+    """For the links that say how much waits: from counters, or from the beginning of an index, so
+    that no page waits for a count."""
+    if request.site is None:
+        return
+    if _usable(request, (COMMENTS,)):
         waiting = await request.records.total(request.caller, comments, equals("status", PENDING))
-        request.waiting[COMMENTS.url] = waiting
+        request.waiting[COMMENTS.url] = Count(waiting, "waiting")
+    if _usable(request, (WEBHOOKS,)):
+        # As home says it: what died earlier is no news any more.
+        lately = DeliveryFilter(since=request.records.clock() - LATELY)
+        log = request.services.webhooks.log
+        dead = await log.count_dead(request.tenant_id, lately, MOST_DEAD)
+        request.waiting[WEBHOOKS.url] = Count(
+            dead.total, "dead deliveries", is_bad=True, has_more=not dead.is_exact
+        )
 
 
 def _usable(request: AdminRequest, entries: Iterable[_Entry]) -> list[_Entry]:
@@ -123,7 +138,7 @@ def _links(request: AdminRequest, *entries: _Entry) -> tuple[Link, ...]:
             each.url,
             each.icon,
             _is_at(request.path, each.url),
-            request.waiting.get(each.url, 0),
+            request.waiting.get(each.url),
         )
         for each in entries
     )

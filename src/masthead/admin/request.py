@@ -108,6 +108,16 @@ class AdminServices:
     site_exports: SiteExports
 
 
+@dataclass(frozen=True, slots=True)
+class Count:
+    number: int
+    what: str
+    """In words, such as "waiting"."""
+    is_bad: bool = False
+    has_more: bool = False
+    """Only so many were counted."""
+
+
 @dataclass
 class AdminRequest:
     services: AdminServices
@@ -123,7 +133,7 @@ class AdminRequest:
     """The site's settings; empty without a site."""
     cookies: dict[str, str]
     form: dict[str, str] = field(default_factory=dict)
-    waiting: dict[str, int] = field(default_factory=dict)
+    waiting: dict[str, Count] = field(default_factory=dict)
     """How much waits behind a link of the frame, by its address."""
     files: list[Upload] = field(default_factory=list)
     """Of the form; open while the request is answered."""

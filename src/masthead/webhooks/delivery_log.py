@@ -160,10 +160,12 @@ class DeliveryLog:
         page = _log_page(await self._fetch(query.limit(_literal(limit + 1))), limit)
         return replace(page, items=page.items[::-1])
 
-    async def count_dead(self, tenant_id: TenantId, filter_: DeliveryFilter) -> DeadCount:
+    async def count_dead(
+        self, tenant_id: TenantId, filter_: DeliveryFilter, most: int = MAX_COUNTED
+    ) -> DeadCount:
         d = self._deliveries.c
         conditions = self._conditions(tenant_id, replace(filter_, state=DEAD, event=""))
-        most = MAX_SCANNED if filter_.event else MAX_COUNTED
+        most = MAX_SCANNED if filter_.event else most
         dead = sa.select(d.event).where(*conditions).limit(_literal(most)).subquery()
         is_wanted = dead.c.event == filter_.event if filter_.event else sa.true()
         matching = sa.func.count(sa.case((is_wanted, sa.literal_column("1"))))
