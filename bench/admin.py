@@ -1,8 +1,8 @@
 """`python -m bench.admin`: the time of every page of the admin on a site of 100,000 posts, and the
 bytes of its first and second visit in Chromium. Exits with 1 if a page misses its target.
 
-A list is asked for with each filter, order, search and a cursor in its middle, as owner and as an
-author of half of the posts. Every page without a parameter is measured, so a new one is, too.
+Measured is every sample of `tests/admin/every_page.py` that is a GET of a site with content, so a
+new page is measured, too; and each list with its filters, orders and searches, and from its middle.
 """
 
 from __future__ import annotations
@@ -19,36 +19,37 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import quote, urlencode
 
 import uvloop
 from playwright.async_api import Browser, async_playwright
 
-from bench import admin_data, datasets, process
+from bench import (
+    admin_data,
+    admin_deliveries,
+    admin_fill,
+    admin_operated,
+    admin_pages,
+    admin_readers,
+    datasets,
+    process,
+)
 from bench.admin_data import Size
+from bench.admin_pages import Page
 from bench.databases import POSTGRESQL, SQLITE
 from bench.http import call
 from bench.privacy_folders import DataFolder, opened
 from masthead import app
-from masthead.admin.endpoint import AdminPages
-from masthead.admin.routes import admin_routes
 
 MAX_MS: Final = 50.0
 MAX_FIRST: Final = {"list": 120_000, "editor": 300_000}
 MAX_SECOND: Final = 20_000
 RESULTS: Final = Path(__file__).with_name("results")
 _HOST: Final = f"{admin_data.SLUG}.localhost"
-_LEFT_OUT: Final = ("/admin/form-token", "/admin/sign-in", "/admin/forgot", "/admin/reset")
-"""Not pages, or not for one who is signed in."""
-
-
-@dataclass(frozen=True)
-class Page:
-    name: str
-    path: str
-    as_author: bool = False
+_NAMES: Final = "names.json"
+_WITH_EDITOR: Final = ("post", "post-new", "page", "page-new")
 
 
 @dataclass
@@ -112,21 +113,26 @@ async def _seed(data: DataFolder, size: Size) -> None:
     await app.bring_up_to_date(data.settings)
     parts = await app.build(data.settings)
     try:
-        await admin_data.seed(parts, size)
+        names = await admin_data.seed(parts, size)
+        (data.folder / _NAMES).write_text(json.dumps(names))
     finally:
         await parts.close()
 
 
 def _version() -> str:
-    return hashlib.sha256(Path(admin_data.__file__).read_bytes()).hexdigest()[:12]
+    """Of the sources of the data."""
+    modules = (admin_data, admin_fill, admin_readers, admin_deliveries, admin_operated)
+    sources = b"".join(Path(each.__file__).read_bytes() for each in modules)
+    return hashlib.sha256(sources).hexdigest()[:12]
 
 
 def _measured(engine: str, data: DataFolder, options: argparse.Namespace) -> bool:
     with process.masthead(data.folder, data.environment) as (port, server):
-        tokens = {email: _token(port, email) for email in (admin_data.OWNER, admin_data.AUTHOR)}
+        tokens = {who: _token(port, email) for who, email in admin_data.ACCOUNTS.items()}
+        names = json.loads((data.folder / _NAMES).read_text())
         pages = [
             each
-            for each in _pages(port, tokens[admin_data.OWNER])
+            for each in admin_pages.pages(names, datetime.now(UTC))
             if options.only in each.name or options.only in each.path
         ]
         print(f"\n{engine}, ten million additions took {_additions():.2f} s, load {_load()}")
@@ -135,7 +141,7 @@ def _measured(engine: str, data: DataFolder, options: argparse.Namespace) -> boo
         is_good = all(each.is_met for each in timings)
         figures: dict[str, Any] = {each.page.name: each.milliseconds for each in timings}
         if not options.no_browser:
-            visits = asyncio.run(_visits(port, tokens[admin_data.OWNER], pages))
+            visits = asyncio.run(_visits(port, tokens["owner"], pages))
             is_good &= _report(visits)
             figures["bytes"] = {name: [each[0], each[1]] for name, each in visits.items()}
         RESULTS.mkdir(exist_ok=True)
@@ -161,98 +167,22 @@ def _token(port: int, email: str) -> str:
     return str(call(port, "POST", path, credentials, {"Host": _HOST})["token"])
 
 
-def _records(port: int, token: str, collection: str, **query: str | int) -> list[dict[str, Any]]:
-    path = f"/api/collections/{collection}/records?{urlencode({**query, 'skipTotal': 1})}"
-    answer = call(port, "GET", path, headers={"Host": _HOST, "Authorization": token})
-    return list(answer["items"])
-
-
-def _pages(port: int, token: str) -> list[Page]:
-    author = _records(port, token, "_superusers", filter=f"email='{admin_data.AUTHOR}'")[0]["id"]
-    post = _records(port, token, "posts", perPage=1, sort="-created", fields="id")[0]["id"]
-    return [
-        *_plain_pages(),
-        *_post_lists(port, token, author),
-        Page("editor", f"/admin/posts/{post}"),
-        Page("post, delete", f"/admin/posts/{post}/delete"),
-        Page("palette, search", "/admin/palette?q=lorem"),
-        Page("person", f"/admin/staff/{author}"),
-        Page("home of an author", "/admin", as_author=True),
-        Page("posts of an author", "/admin/posts", as_author=True),
-        Page("posts of an author, drafts", "/admin/posts?status=draft", as_author=True),
-        Page("posts of an author, search", "/admin/posts?q=lorem", as_author=True),
-    ]
-
-
-def _plain_pages() -> list[Page]:
-    """Every page without a parameter in its path."""
-    routes = admin_routes(AdminPages(None))  # type: ignore[arg-type]
-    return [
-        Page(each.path.removeprefix("/admin/") or "home", each.path)
-        for each in routes
-        if "{" not in each.path
-        and not each.path.startswith(_LEFT_OUT)
-        and "GET" in getattr(each.endpoint, "_handlers", ())
-    ]
-
-
-def _post_lists(port: int, token: str, author: str) -> list[Page]:
-    filters = {
-        "drafts": {"status": "draft"},
-        "scheduled": {"status": "scheduled"},
-        "published": {"status": "published"},
-        "public": {"visibility": "public"},
-        "paid": {"visibility": "paid"},
-        "paid drafts": {"status": "draft", "visibility": "paid"},
-        "paid and published": {"status": "published", "visibility": "paid"},
-        "tag": {"tag": admin_data.COMMON_TAG},
-        "rare tag": {"tag": admin_data.RARE_TAG},
-        "tag, drafts": {"tag": admin_data.COMMON_TAG, "status": "draft"},
-        "tag, paid": {"tag": admin_data.COMMON_TAG, "visibility": "paid"},
-        "author": {"author": author},
-        "author, drafts": {"author": author, "status": "draft"},
-        "author, tag": {"author": author, "tag": admin_data.RARE_TAG},
-        "search": {"q": "lorem"},
-        "search, rare": {"q": admin_data.RARE_WORD},
-        "search, drafts": {"q": "lorem", "status": "draft"},
-        "search, rare tag": {"q": "lorem", "tag": admin_data.RARE_TAG},
-    }
-    orders = {"by title": "title", "by title, down": "-title", "oldest change": "changed"}
-    lists = {f"posts, {name}": query for name, query in filters.items()}
-    for order, sort in orders.items():
-        lists[f"posts {order}"] = {"sort": sort}
-        for name in ("drafts", "published", "paid", "paid drafts"):
-            lists[f"posts, {name}, {order}"] = {**filters[name], "sort": sort}
-    found = [Page(name, f"/admin/posts?{urlencode(query)}") for name, query in lists.items()]
-    return [*found, *_deep(port, token)]
-
-
-def _deep(port: int, token: str) -> list[Page]:
-    """From the middle of the list, to either side."""
-    found = []
-    for name, field_name, sort in (("posts", "updated", ""), ("posts by title", "title", "title")):
-        order = sort or f"-{field_name}"
-        query = {"perPage": 20, "page": 1_000, "sort": order, "fields": f"id,{field_name}"}
-        records = _records(port, token, "posts", **query)
-        for each in records[:1]:
-            mark = quote(f"{each[field_name]}~{each['id']}")
-            for side in ("after", "before"):
-                path = f"/admin/posts?{side}={mark}&at=20000" + (f"&sort={sort}" if sort else "")
-                found.append(Page(f"{name}, {side} the middle", path))
-    return found
-
-
 def _time_pages(
     port: int, pid: int, tokens: dict[str, str], pages: list[Page], rounds: int
 ) -> list[Timing]:
     """In turns, so that a busy second of the machine does not fall on one page alone."""
-    timings = [Timing(each) for each in pages]
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-    for number in range(-2, rounds):
+    timings = []
+    for page in pages:
+        status, _ = _ask(connection, page, tokens[page.who])
+        if status == page.status:
+            timings.append(Timing(page))
+        else:
+            print(f"not measured: {page.name}, {page.path}: {status}")
+    for number in range(-1, rounds):
         for timing in timings:
-            email = admin_data.AUTHOR if timing.page.as_author else admin_data.OWNER
             before = _processor_ms(pid)
-            took = _ask(connection, timing.page.path, tokens[email])
+            _, took = _ask(connection, timing.page, tokens[timing.page.who])
             if number >= 0:
                 timing.milliseconds.append(took)
                 timing.processor_ms.append(_processor_ms(pid) - before)
@@ -272,16 +202,17 @@ def _processor_ms(pid: int) -> float:
     return spent / 1_000_000
 
 
-def _ask(connection: http.client.HTTPConnection, path: str, token: str) -> float:
+def _ask(connection: http.client.HTTPConnection, page: Page, token: str) -> tuple[int, float]:
+    """The status and the milliseconds."""
+    host = _HOST if page.is_of_site else "localhost"
     began = time.perf_counter()
-    connection.request("GET", path, headers={"Host": _HOST, "Cookie": f"pb_auth={token}"})
+    headers = {"Host": host, "Cookie": f"pb_auth={token}"}
+    if not page.is_whole:
+        headers["HX-Request"] = "true"
+    connection.request("GET", page.path, headers=headers)
     response = connection.getresponse()
     response.read()
-    took = (time.perf_counter() - began) * 1_000
-    # An operator's page is refused, which is a page as well.
-    if response.status not in (200, 303, 403, 404):
-        raise RuntimeError(f"GET {path}: {response.status}")
-    return took
+    return response.status, (time.perf_counter() - began) * 1_000
 
 
 def _table(timings: list[Timing]) -> str:
@@ -304,7 +235,8 @@ async def _visits(port: int, token: str, pages: list[Page]) -> dict[str, tuple[f
             args=["--no-sandbox", "--host-resolver-rules=MAP *.localhost 127.0.0.1"],
         )
         for page in pages:
-            if not page.as_author and not page.path.startswith("/admin/posts?"):
+            # Lists weigh the same with any filter.
+            if page.who == "owner" and page.is_whole and "?" not in page.path:
                 found[page.name] = await _visit(browser, port, token, page.path)
         await browser.close()
     return found
@@ -333,7 +265,7 @@ def _report(visits: dict[str, tuple[float, float]]) -> bool:
     is_good = True
     print("\n| page | first visit, kB | second visit, kB |\n|---|---|---|")
     for name, (first, second) in visits.items():
-        is_editor = name == "editor" or name.endswith("/new")
+        is_editor = name in _WITH_EDITOR
         limit = MAX_FIRST["editor" if is_editor else "list"]
         is_met = first <= limit and second <= MAX_SECOND
         is_good &= is_met
