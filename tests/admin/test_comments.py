@@ -12,6 +12,7 @@ from tests.mail.offices import Office
 from tests.world import TenantWorld
 
 from masthead.admin.lists import PER_PAGE
+from masthead.admin.pages.comments import COUNTED
 from masthead.caller import system
 from masthead.records.collection import Record
 
@@ -169,6 +170,27 @@ class TestList:
         assert await shown(browser, address) == ["Bag?", "Buy", "Tide", "Mine"]
         part = (await browser.get(f"/admin/comments/{waiting['id']}", **HTMX)).text
         assert part.startswith("<aside")
+
+    async def test_of_one_who_wrote_much_the_newest_are_counted(
+        self, queue: Queue, browser: Visitor
+    ) -> None:
+        world = queue.tenant.world
+        given = {"post_id": queue.post["id"], "author_name": "Ana", "body": "Hm"}
+        async with world.parts.records.unit(system(queue.tenant.id), emit_events=False) as unit:
+            for number in range(COUNTED + 5):
+                status = "spam" if number < 10 else "approved"
+                more = {"author_email": "ana@example.com", "status": status}
+                stamped = {"created": f"2026-01-01T00:00:{number / 10:06.3f}Z"}
+                await unit.create(world.collection("comments"), given | more, stamped=stamped)
+        page = (await browser.get("/admin/comments?status=approved")).text
+        aside = page[page.index('id="about"') :]
+        assert re.findall(r"<dt>(\w+)</dt><dd>([^<]+)</dd>", aside)[:4] == [
+            ("Waiting", "0"),
+            ("Approved", "195"),
+            ("Spam", "5"),
+            ("Counted", "the newest 200"),
+        ]
+        assert ">All comments</a>" in aside
 
 
 class TestDeciding:

@@ -260,6 +260,11 @@ def short(text: str, length: int) -> str:
     return text if len(text) <= length else f"{text[:length].rstrip()}…"
 
 
+BEFORE = 3
+COUNTED = 200
+"""Comments of a person. More are not counted: some have written thousands."""
+
+
 @dataclass(frozen=True, slots=True)
 class Before:
     """An earlier comment of the same person."""
@@ -282,9 +287,8 @@ class Person:
     all_url: str
     """Of all their comments; empty for one of whom nothing else is known."""
     total: int
-
-
-BEFORE = 3
+    """One more than `counted` where there are more."""
+    counted: int = COUNTED
 
 
 async def about_person(request: AdminRequest, comment: Record, filters: CommentFilters) -> Person:
@@ -298,16 +302,11 @@ async def about_person(request: AdminRequest, comment: Record, filters: CommentF
     before: list[Before] = []
     total = 0
     if theirs is not None:
-        counts = {
-            state: await request.records.total(
-                request.caller,
-                comments,
-                theirs.in_state(state).condition(comment["author_email"]),
-            )
-            for state in STATES
-        }
-        total = sum(counts.values())
-        facts += [(STATES[state], f"{count:,}") for state, count in counts.items()]
+        states = await _states(request, comment, theirs)
+        total = len(states)
+        facts += [(label, str(states[:COUNTED].count(state))) for state, label in STATES.items()]
+        if total > COUNTED:
+            facts.append(("Counted", f"the newest {COUNTED}"))
         before = await _wrote_before(request, comment, theirs, filters)
     links = count_links(comment["body"])
     facts.append(("Links here", str(links) if links else "none"))
@@ -333,6 +332,17 @@ def _written_by(request: AdminRequest, comment: Record) -> CommentFilters | None
     return CommentFilters(
         guest=keyring.encrypt(_GUESTS, comment["author_email"], request.tenant_id)
     )
+
+
+async def _states(request: AdminRequest, comment: Record, theirs: CommentFilters) -> list[str]:
+    """Of the newest ones, and of one more than are counted: there is no counter for a person."""
+    wanted = replace(
+        theirs.in_state(ALL).listing(comment["author_email"]).wanted,
+        per_page=COUNTED + 1,
+        names=frozenset({"status"}),
+    )
+    found = await request.records.page(request.caller, comments, wanted)
+    return [each["status"] for each in found.items]
 
 
 async def _wrote_before(
