@@ -112,6 +112,8 @@ class TestList:
             assert (options[0], len(options)) == (first, count)
         assert "<option" not in (await browser.get("/admin/posts/tags?tag=zzz", **HTMX)).text
         assert (await browser.get("/admin/posts/tags?tag=%00", **HTMX)).status_code == 200
+        asks = 'data-suggestions="/admin/posts/tags"'
+        assert asks in (await browser.get("/admin/posts/new")).text
         author, _ = await staff(tenant, "author")
         assert "<option" not in (await author.get("/admin/posts/tags?tag=tag", **HTMX)).text
 

@@ -52,6 +52,8 @@ class Ask:
     """An address of a picture, which may be chosen from the library."""
     known: tuple[str, ...] = ()
     """What a list of texts is likely to hold, most likely first."""
+    suggestions: str = ""
+    """Where there is more of that: the address of those that begin as what is typed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,7 @@ class Widget:
     links: tuple[tuple[str, str], ...] = ()
     """Label and address of each, with empty ones to fill in."""
     known: tuple[str, ...] = ()
+    suggestions: str = ""
 
     @property
     def too_many(self) -> int:
@@ -184,6 +187,7 @@ def _widget(
         rows=ask.rows or 3,
         prefix=ask.prefix,
         known=ask.known,
+        suggestions=ask.suggestions,
     )
 
 

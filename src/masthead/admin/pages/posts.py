@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from masthead.admin.endpoint import Answer, Shown
+from masthead.admin.forms import Ask
 from masthead.admin.lists import Listing, options
 from masthead.admin.pages.people import staff_names
 from masthead.admin.pages.texts import (
@@ -27,6 +28,7 @@ from masthead.records.filter.ast import Expression
 from masthead.records.filter.conditions import equals, has_item
 from masthead.records.write.publication import DRAFT
 
+TAG_OPTIONS = f"{POSTS.address}/tags"
 MAX_TAGS = 200
 """In the choice of a tag. Where a site has more, a tag is typed."""
 MAX_SUGGESTED = 20
@@ -131,7 +133,7 @@ async def _picks(
     ]
     tags = await _tag_totals(request, MAX_TAGS + 1)
     if len(tags) > MAX_TAGS:
-        picks.append(Pick("tag", "Tag", "Any tag", suggestions=f"{POSTS.address}/tags"))
+        picks.append(Pick("tag", "Tag", "Any tag", suggestions=TAG_OPTIONS))
     elif tags:
         chosen = sorted({*tags, *([filters.tag] if filters.tag else ())}, key=str.casefold)
         picks.append(Pick("tag", "Tag", "Any tag", options({tag: tag for tag in chosen})))
@@ -150,10 +152,14 @@ async def tag_options(request: AdminRequest) -> Answer:
     return Shown("texts/_options.html", "Tags", values, fragment="texts/_options.html")
 
 
-async def most_used_tags(request: AdminRequest) -> list[str]:
-    """None for an author, who may not know of the posts of others."""
-    totals = await _tag_totals(request, MAX_TAGS)
-    return sorted(totals, key=lambda tag: (-totals[tag], tag))
+async def with_known_tags(request: AdminRequest, ask: Ask) -> Ask:
+    """The field of a post's tags with those of the site, most used first. None for an author, who
+    may not know of the posts of others."""
+    totals = await _tag_totals(request, MAX_TAGS + 1)
+    known = sorted(totals, key=lambda tag: (-totals[tag], tag))
+    # These are the first of the alphabet. The others are asked for as one of them is typed.
+    suggestions = TAG_OPTIONS if len(totals) > MAX_TAGS else ""
+    return replace(ask, known=tuple(known), suggestions=suggestions)
 
 
 async def _tag_totals(request: AdminRequest, limit: int, begins: str = "") -> dict[str, int]:

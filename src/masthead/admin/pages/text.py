@@ -15,7 +15,7 @@ from masthead import clock, ids
 from masthead.admin.endpoint import Answer, Moved, Shown
 from masthead.admin.forms import Ask, given_values, sent_values, sentence_of, widgets
 from masthead.admin.pages.people import staff_names
-from masthead.admin.pages.posts import most_used_tags
+from masthead.admin.pages.posts import with_known_tags
 from masthead.admin.pages.texts import status_of
 from masthead.admin.request import AdminRequest
 from masthead.admin.sections import Section
@@ -290,10 +290,9 @@ async def _page(
 
 
 async def _with_known_tags(request: AdminRequest, asks: tuple[Ask, ...]) -> tuple[Ask, ...]:
-    if not any(each.name == "tags" for each in asks):
-        return asks
-    known = tuple(await most_used_tags(request))
-    return tuple(replace(each, known=known) if each.name == "tags" else each for each in asks)
+    return tuple(
+        [await with_known_tags(request, each) if each.name == "tags" else each for each in asks]
+    )
 
 
 async def stored_settings(

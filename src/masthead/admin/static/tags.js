@@ -1,6 +1,7 @@
 // `<mh-tags>`: a field of tags, separated by commas, as chips with a combobox. The field itself stays
 // in the form and is what is sent; the chips show it.
 const MOST_OPTIONS = 8;
+const PAUSE_MS = 200;
 
 function make(tag, attributes, ...children) {
   const made = document.createElement(tag);
@@ -41,6 +42,8 @@ customElements.define("mh-tags", class extends HTMLElement {
       event.stopPropagation();
       if (this.input.value.includes(",")) this.add(...this.input.value.split(","));
       this.suggest();
+      clearTimeout(this.asking);
+      this.asking = setTimeout(() => this.ask(), PAUSE_MS);
     });
     this.input.addEventListener("change", (event) => event.stopPropagation());
     this.input.addEventListener("keydown", (event) => this.pressed(event));
@@ -99,6 +102,18 @@ customElements.define("mh-tags", class extends HTMLElement {
     this.tags = this.tags.filter((each) => each !== tag);
     this.said.textContent = `${tag} removed`;
     this.input.focus();
+  }
+
+  // Where the site has more tags than the page: those that begin as what was typed.
+  async ask() {
+    const typed = this.input.value.trim();
+    if (!typed || !this.dataset.suggestions) return;
+    const address = `${this.dataset.suggestions}?tag=${encodeURIComponent(typed)}`;
+    const answer = await fetch(address, { headers: { "HX-Request": "true" } }).catch(() => null);
+    if (!answer?.ok) return;
+    const found = new DOMParser().parseFromString(await answer.text(), "text/html").querySelectorAll("option");
+    this.known = [...new Set([...this.known, ...[...found].map((each) => each.value)])];
+    if (this.input.value.trim() === typed && document.activeElement === this.input) this.suggest();
   }
 
   suggest() {
