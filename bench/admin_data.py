@@ -62,7 +62,7 @@ async def seed(parts: Parts, size: Size) -> Names:
     names = {"posts": newest[0]["id"], "_superusers": staff[0], "tenants": str(tenant_id)}
     names |= await admin_readers.seed(parts, tenant_id, size.members, size.comments)
     names |= await admin_deliveries.seed(parts, tenant_id, size.deliveries)
-    names |= await admin_operated.seed(parts, tenant_id, staff)
+    names |= await admin_operated.seed(parts, tenant_id, staff, size.posts)
     while (await parts.records.search_index.run_batch()).indexed:
         pass
     return names

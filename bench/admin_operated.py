@@ -27,9 +27,11 @@ TENANTS, KEYS, ERRORS, JOBS, ENTRIES = 200, 12, 200, 1_000, 20_000
 _SUBJECTS = ("posts", "posts", "posts", "pages", "media", "site_settings", "products")
 
 
-async def seed(parts: Parts, tenant_id: TenantId, staff: Sequence[str]) -> dict[str, str]:
+async def seed(
+    parts: Parts, tenant_id: TenantId, staff: Sequence[str], posts: int
+) -> dict[str, str]:
     now = parts.records.clock()
-    await fill(parts, tenant_id, audit_log, _entries(staff, now))
+    await fill(parts, tenant_id, audit_log, _entries(min(ENTRIES, posts), staff, now))
     await insert(parts, jobs, _jobs(tenant_id, now))
     await _errors(parts, tenant_id)
     invited = await parts.records.create(
@@ -38,13 +40,13 @@ async def seed(parts: Parts, tenant_id: TenantId, staff: Sequence[str]) -> dict[
     return {
         "error": "request-0",
         "_superusers-invited": str(invited["id"]),
-        "tenants-invited": await _tenants(parts),
+        "tenants-invited": await _tenants(parts, min(TENANTS, posts)),
         "api_keys": await _keys(parts, tenant_id, now),
     }
 
 
-async def _tenants(parts: Parts) -> str:
-    for number in range(TENANTS):
+async def _tenants(parts: Parts, count: int) -> str:
+    for number in range(count):
         new = NewTenant(
             slug=f"site-{number}",
             name=f"Site {number}",
@@ -69,9 +71,9 @@ async def _keys(parts: Parts, tenant_id: TenantId, now: datetime) -> str:
     return made[0]
 
 
-def _entries(staff: Sequence[str], now: datetime) -> Iterator[Made]:
-    at = moments(ENTRIES, now, timedelta(days=300))
-    for number in range(ENTRIES):
+def _entries(count: int, staff: Sequence[str], now: datetime) -> Iterator[Made]:
+    at = moments(count, now, timedelta(days=300))
+    for number in range(count):
         place = number % len(staff)
         stamped = {
             "account_id": staff[place],

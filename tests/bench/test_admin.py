@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bench.admin import _plain_pages
 from bench.admin_data import COMMON_TAG, RARE_TAG, SLUG, Size, seed
+from bench.admin_pages import pages
 from tests.world import World
 
 from masthead.caller import system
@@ -13,8 +13,8 @@ from masthead.records.engine import ListRequest
 
 
 async def test_the_site_has_what_was_asked_for(app: World) -> None:
-    size = Size(posts=120, members=10, comments=60, deliveries=30)
-    await seed(app.parts, size)
+    size = Size(posts=120, members=60, comments=60, deliveries=300)
+    names = await seed(app.parts, size)
     records = app.parts.records
     (tenant,) = await records.find(tenants, {"slug": SLUG})
     caller = system(TenantId(tenant["id"]))
@@ -22,15 +22,21 @@ async def test_the_site_has_what_was_asked_for(app: World) -> None:
         name: (await records.page(caller, app.collection(name), ListRequest(per_page=1))).total
         for name in ("posts", "blog_members", "comments", "webhook_deliveries")
     }
-    assert list(counted.values()) == [120, 10, 60, 30]
+    assert list(counted.values()) == [120, 60, 60, 300]
     for tag, least, most in ((RARE_TAG, 3, 3), (COMMON_TAG, 1, 40)):
         wanted = ListRequest(filter=f"tags ?= '{tag}'")
         assert least <= (await records.page(caller, app.collection("posts"), wanted)).total <= most
     found = await records.page(caller, app.collection("posts"), ListRequest(search="quatrefoil"))
     assert found.total == 3
-
-
-def test_every_page_without_a_parameter_is_measured() -> None:
-    paths = {each.path for each in _plain_pages()}
-    assert {"/admin", "/admin/posts", "/admin/posts/new", "/admin/staff"} <= paths
-    assert "/admin/sign-in" not in paths
+    measured = {each.path.partition("?")[0] for each in pages(names, app.clock())}
+    assert {
+        "/admin",
+        f"/admin/members/{names['blog_members']}",
+        f"/admin/comments/{names['comments']}",
+        f"/admin/shop/orders/{names['orders']}",
+        f"/admin/webhooks/deliveries/{names['webhook_deliveries']}",
+        f"/admin/tenants/{names['tenants']}",
+        "/admin/settings/keys",
+        "/admin/operator/queue",
+    } <= measured
+    assert "/admin/sign-in" not in measured
