@@ -41,6 +41,7 @@ from masthead.identity.directory import TenantDirectory
 from masthead.identity.key_authentication import ApiKeys
 from masthead.importers import jobs as import_jobs
 from masthead.importers.jobs import ImportWork
+from masthead.importers.member_csv.expiry import delete_expired
 from masthead.installation import open_installation
 from masthead.jobs.queue_state import QueueState
 from masthead.jobs.runner import Chore, Handler, JobRunner
@@ -289,6 +290,7 @@ def job_runner(parts: Parts) -> JobRunner:
         Chore("payments.reconcile", timedelta(days=1), Reconciliation(parts.records, tables).run),
         Chore("mail.sweep", hourly, parts.mail.sweep),
         Chore("email_changes.sweep", hourly, parts.email_changes.sweep),
+        Chore("member_imports.sweep", hourly, partial(delete_expired, parts.records)),
         Chore("member_links.sweep", hourly, parts.links.sweep),
         Chore("privacy.sweep", hourly, parts.privacy.work.sweep),
         Chore("site_export.sweep", hourly, parts.site_exports.sweep),

@@ -10,6 +10,7 @@ from masthead.identity.api_keys import api_keys
 from masthead.identity.sign_ins import sign_ins
 from masthead.identity.tenants import superusers, tenants
 from masthead.importers.collection import import_runs
+from masthead.importers.member_csv.collection import member_imports
 from masthead.importers.tables import import_items
 from masthead.jobs.tables import jobs
 from masthead.limits.sign_in_throttle import login_attempts
@@ -85,6 +86,7 @@ registry = Registry(
         redirects,
         import_runs,
         site_exports,
+        member_imports,
         audit_log,
     )
 )

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import sqlalchemy as sa
 from playwright.async_api import Page, ViewportSize, expect
@@ -27,6 +28,7 @@ from masthead.identity.plans import Plan
 from masthead.identity.setup import NewTenant, create_tenant
 from masthead.identity.tenants import superusers
 from masthead.ids import TenantId
+from masthead.importers.member_csv.rows import BAD_EMAIL, BAD_TIER, REPEATED
 from masthead.jobs.tables import jobs, new_job
 from masthead.mail import account_emails
 from masthead.password_reset.invitations import INVITATION
@@ -34,6 +36,7 @@ from masthead.password_reset.resets import ADMIN_PATH
 from masthead.posts.tags import change_tag
 from masthead.privacy.links import EXPORT_LIFETIME
 from masthead.privacy.validation import RequestBody, Requester
+from masthead.records.write.unit import file_key
 from masthead.site_export.collection import (
     EXPIRED,
     FAILED,
@@ -110,6 +113,17 @@ async def upload_broken_drawing(page: Page) -> None:
     drawing = {"name": f"{LONG}.svg", "mimeType": "image/svg+xml", "buffer": b"<svg><broken"}
     await page.locator("#files").set_input_files(drawing)  # type: ignore[arg-type]
     await page.locator(".up-row .bad").wait_for()
+
+
+async def upload_a_workbook(page: Page) -> None:
+    workbook = {"name": f"{LONG}.xlsx", "mimeType": "text/csv", "buffer": b"PK\x03\x04"}
+    await page.locator("#file").set_input_files(workbook)  # type: ignore[arg-type]
+    await fill(press="Upload")(page)
+
+
+async def leave_out_addresses(page: Page) -> None:
+    await page.get_by_label("E-Mail-Adresse becomes").select_option("")
+    await fill(("#label", LONG), press="Check again")(page)
 
 
 async def choose_picture(page: Page) -> None:
@@ -208,6 +222,23 @@ SAMPLES = (
         "member-new-refused",
         "/admin/members/new",
         act=fill(("#email", "ana@example"), press="Add the member"),
+    ),
+    Sample("members-import", "/admin/members/import"),
+    Sample("members-import-empty", "/admin/members/import", site="empty"),
+    Sample("members-import-refused", "/admin/members/import", act=upload_a_workbook),
+    Sample("members-import-columns", "/admin/members/import/{member_imports}"),
+    Sample(
+        "members-import-columns-refused",
+        "/admin/members/import/{member_imports}",
+        act=leave_out_addresses,
+    ),
+    Sample("members-import-running", "/admin/members/import/{member_imports-running}"),
+    Sample("members-import-report", "/admin/members/import/{member_imports-done}"),
+    Sample("members-import-failed", "/admin/members/import/{member_imports-failed}"),
+    Sample(
+        "members-import-errors",
+        "/admin/members/import/{member_imports-done}/errors.csv",
+        is_page=False,
     ),
     Sample("members-requests", "/admin/members/requests"),
     Sample("member", "/admin/members/{blog_members}"),
@@ -487,6 +518,7 @@ async def _content(demo: TenantWorld, accounts: dict[str, Account]) -> dict[str,
     return {
         **await _keys(demo),
         **await _members(demo),
+        **await _member_imports(demo),
         **await _operated(demo, accounts),
         **await _media(demo, accounts),
         **await _pages(demo),
@@ -599,6 +631,49 @@ async def _members(demo: TenantWorld) -> dict[str, str]:
         "gdpr_requests": request["id"],
         "deletion": opened.request["id"],
     }
+
+
+async def _member_imports(demo: TenantWorld) -> dict[str, str]:
+    """In every state, without a worker."""
+    content = (
+        "E-Mail-Adresse,name,labels,subscribed,tier,created_at,Kundennummer\n"
+        "konstantin.freiherr-von-hohenlohe@donaudampfschifffahrt.example,"
+        f'Konstantin,"founders, {LONG[:50]}",yes,paid,2019-05-12,A-1\n'
+        "bo@example.com,Bo Lind,,no,free,2021-03-04,A-2\n"
+        "not an address,,,,gold,,A-3\n"
+    )
+    problems = [
+        [4, f"{BAD_EMAIL} {BAD_TIER}"],
+        *([row, REPEATED] for row in (17, 204, 1_377)),
+    ]
+    done = {"rows": 1_204, "read_rows": 1_204, "added": 1_100, "changed": 96, "unchanged": 4}
+    states: dict[str, dict[str, Any]] = {
+        "": {"status": "uploaded", "rows": 3, "options": {"columns": _COLUMNS}},
+        "-running": {"status": "running", "rows": 1_204, "read_rows": 312, "added": 312},
+        "-failed": {"status": "failed", "rows": 9, "error": "This site is read-only."},
+        "-done": {"status": "done", **done, "refused": 4, "problems": problems},
+    }
+    made = {}
+    parts, collection = demo.world.parts, demo.world.collection("member_imports")
+    for state, values in states.items():
+        stamped = {"file_name": f"{LONG}.csv", "encoding": "UTF-8", "delimiter": ",", **values}
+        if state in ("-failed", "-done"):
+            stamped["finished_at"] = clock.to_text(parts.records.clock())
+        async with parts.records.unit(system(demo.id)) as unit:
+            run = await unit.create(collection, {}, stamped=stamped)
+            key = file_key(demo.id, collection, run["id"], "members.csv")
+            await unit.update(collection, run["id"], {}, stamped={"object_key": key})
+        await parts.objects.put(key, content.encode())
+        made[f"member_imports{state}"] = run["id"]
+    return made
+
+
+_COLUMNS = {
+    "email": "e_mail_adresse",
+    **{name: name for name in ("name", "labels", "tier")},
+    "newsletter": "subscribed",
+    "created": "created_at",
+}
 
 
 async def _pages(demo: TenantWorld) -> dict[str, str]:

@@ -5,6 +5,8 @@ The fields come from the collections' declarations, so that a new field is attac
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Iterator
 from typing import Any
 
@@ -22,6 +24,7 @@ from masthead.records.fields.relation_list import RelationList
 from masthead.records.fields.secrets import Hash, Secret
 from masthead.records.fields.text import Email, Slug, Text, Url
 from masthead.records.fields.values import Date, Number, Select
+from masthead.records.write.unit import file_key
 
 Ids = dict[str, list[str]]
 """The ids of the hostile records by collection."""
@@ -46,7 +49,23 @@ async def fill(tenant: TenantWorld) -> Ids:
     for collection in tenant.world.parts.records.registry.collections:
         if collection.name not in ONE_PER_SITE:
             known[collection.name] = await _attack(tenant, collection, known)
+    await _upload_lists(tenant, known["member_imports"])
     return known
+
+
+async def _upload_lists(tenant: TenantWorld, import_ids: list[str]) -> None:
+    """Each import of members has a file whose every heading and cell is an attack."""
+    parts, collection = tenant.world.parts, tenant.world.collection("member_imports")
+    columns = {"email": "email", "name": "name", "labels": "labels", "note": "note"}
+    for number, import_id in enumerate(import_ids):
+        text, attacks = io.StringIO(), _rotated(number)
+        rows = ([f"p{each}@example.com", *attacks] for each in range(3))
+        csv.writer(text).writerows([[*columns, *attacks], *rows])
+        key = file_key(tenant.id, collection, import_id, "members.csv")
+        await parts.objects.put(key, text.getvalue().encode())
+        stamped = {"object_key": key, "rows": 3, "options": {"columns": columns}}
+        async with parts.records.unit(system(tenant.id)) as unit:
+            await unit.update(collection, import_id, {}, stamped=stamped)
 
 
 async def _attack(tenant: TenantWorld, collection: Collection, known: Ids) -> list[str]:
@@ -166,6 +185,8 @@ def _documents(name: str, payload: str, number: int) -> Iterator[Any]:
         yield _text(payload)
     if name == "report":
         yield _report(payload).stored()
+    if name == "problems":
+        yield [[2, payload]]
     if name == "receipt":
         yield {"erased": {payload: 1}, "kept": {payload: 1}}
     yield [{"label": payload, "url": address}]

@@ -26,6 +26,7 @@ LOWEST = {
     "/admin/components": "operator",
     "/admin/members": "editor",
     "/admin/members/change": "owner",
+    "/admin/members/import": "owner",
     "/admin/members/new": "owner",
     "/admin/members/requests": "owner",
     "/admin/members/{id}/erase": "owner",

@@ -24,6 +24,7 @@ from masthead.admin.pages import (
     member_privacy,
     members,
     members_csv,
+    members_import,
     operate,
     posts,
     preview,
@@ -77,6 +78,7 @@ def admin_routes(pages: AdminPages) -> list[Route]:
             "/admin/members/new",
             at(get=members.new_member_form, post=members.new_member, who=owners),
         ),
+        *_member_imports(pages),
         Route("/admin/members/change", at(post=members.change_members, who=owners)),
         Route("/admin/members/requests", at(get=member_privacy.requests_page, who=owners)),
         Route("/admin/members/{id}", at("id", get=member.member_page, post=member.save_member)),
@@ -209,6 +211,19 @@ def _staff(pages: AdminPages) -> list[Route]:
         Route(f"{address}/{{id}}", at("id", get=staff.person_page, post=staff.save_person)),
         Route(f"{address}/{{id}}/invite", at("id", post=staff.invite_again)),
         Route(f"{address}/{{id}}/remove", at("id", post=staff.remove)),
+    ]
+
+
+def _member_imports(pages: AdminPages) -> list[Route]:
+    at, one = partial(pages.at, who=Who.OWNER), f"{members_import.ADDRESS}/{{id}}"
+    return [
+        Route(
+            members_import.ADDRESS,
+            at(get=members_import.upload_form, post=members_import.upload, files=1),
+        ),
+        Route(one, at("id", get=members_import.import_page, post=members_import.choose)),
+        Route(f"{one}/discard", at("id", post=members_import.discard)),
+        Route(f"{one}/errors.csv", at("id", get=members_import.download_errors)),
     ]
 
 

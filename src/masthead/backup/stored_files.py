@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from masthead.importers.collection import import_runs
+from masthead.importers.member_csv.collection import member_imports
 from masthead.privacy.collection import gdpr_requests
 from masthead.privacy.export import archive_key
 from masthead.records.collection import Collection, Record
@@ -41,6 +42,8 @@ def _key_reader(collection: Collection) -> Callable[[Record], list[str]] | None:
         return _import_keys
     if collection.name == site_exports.name:
         return _export_keys
+    if collection.name == member_imports.name:
+        return _upload_keys
     fields = [each.name for each in collection.fields if isinstance(each, File)]
     if not fields:
         return None
@@ -59,6 +62,10 @@ def _request_keys(request: Record) -> list[str]:
 
 def _export_keys(export: Record) -> list[str]:
     return [export_key(export)] if export["state"] == READY else []
+
+
+def _upload_keys(upload: Record) -> list[str]:
+    return [upload["object_key"]] if upload["object_key"] else []
 
 
 def _import_keys(run: Record) -> list[str]:

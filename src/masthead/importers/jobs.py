@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from masthead.importers.images.copying import ImportServices
 
 RUN_JOB: Final = "imports.run"
-CONCURRENCY: Final = {RUN_JOB: 1}
+MEMBERS_JOB: Final = "members.import"
+CONCURRENCY: Final = {RUN_JOB: 1, MEMBERS_JOB: 1}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,4 +78,10 @@ class ImportWork:
 
             await ImportJob(services, job, lambda: self._is_stopping).run()
 
-        return {RUN_JOB: run}
+        async def run_members(job: Job) -> None:
+            from masthead.importers.member_csv.run import MemberImport
+
+            work = MemberImport(services.records, services.objects, job, lambda: self._is_stopping)
+            await work.run()
+
+        return {RUN_JOB: run, MEMBERS_JOB: run_members}

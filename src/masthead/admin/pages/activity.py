@@ -58,6 +58,7 @@ NOUNS = {
     "redirects": "redirect",
     "import_runs": "import",
     "site_exports": "export",
+    "member_imports": "import of members",
     "gdpr_requests": "data protection request",
     "tenants": "site",
     "tag_changes": "change of the tag",
@@ -86,6 +87,7 @@ _STATUS = {
     "draft": "unpublished",
     "approved": "approved",
     "spam": "marked as spam",
+    "queued": "started",
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import replace
 
@@ -17,7 +18,8 @@ from masthead.records.write.audit import DOWNLOADED_MEMBERS
 COLUMNS = ("email", "name", "tier", "status", "newsletter", "labels", "created")
 ROWS = 1_000
 """Read and sent at once."""
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+# Also after quotes of the text itself, so that taking one off gives back what was there.
+_FORMULA = re.compile(r"'*[=+\-@\t\r\n]")
 
 
 async def download(request: AdminRequest) -> Answer:
@@ -70,4 +72,4 @@ def csv_lines(rows: Iterable[Iterable[str]]) -> bytes:
 def guarded(cell: str) -> str:
     """A spreadsheet program would run a cell that begins so as a formula. The import takes the
     quote off again."""
-    return f"'{cell}" if cell.startswith(_FORMULA) else cell
+    return f"'{cell}" if _FORMULA.match(cell) else cell

@@ -6,7 +6,8 @@ import csv
 import io
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import BinaryIO, Final
+from contextlib import AbstractContextManager
+from typing import BinaryIO, Final, NamedTuple
 
 from masthead.importers.files.decoding import CHUNK, decoded
 from masthead.importers.html.densities import LINES, Density
@@ -34,12 +35,16 @@ Row = Mapping[str, str]
 class CsvTable:
     """A CSV file whose first line names the columns, which opening reads."""
 
-    def __init__(self, open_stream: Callable[[], BinaryIO]) -> None:
+    def __init__(self, open_stream: Callable[[], AbstractContextManager[BinaryIO]]) -> None:
         self._open = open_stream
         with open_stream() as stream:
             lines = _lines(decoded(stream))
-            self._skipped, header, self._delimiter = _header(lines)
-        self.columns = tuple(_column(name) for name in header)
+            head = _header(lines)
+        self._skipped, self._first_number = head.lines, head.number + 1
+        self.delimiter = head.delimiter
+        self.headings = tuple(name.strip("\ufeff\t ") for name in head.names)
+        """The names of the columns as they are written."""
+        self.columns = tuple(_column(name) for name in head.names)
         self._backwards = self.columns[::-1]
 
     def count_lines(self) -> int:
@@ -49,27 +54,33 @@ class CsvTable:
 
     def rows(self, density: Density = LINES) -> Iterator[Row]:
         """Cells by column; '' for the missing cells of a short row. Raises `BadFile`."""
+        for _, row in self.numbered_rows(density):
+            yield row
+
+    def numbered_rows(self, density: Density = LINES) -> Iterator[tuple[int, Row]]:
+        """With the numbers that a spreadsheet program shows: empty rows count, and a cell with
+        line breaks is one row."""
         # A setting of the whole process, which this only ever raises.
         csv.field_size_limit(max(MAX_CELL, csv.field_size_limit()))
         with self._open() as stream:
             lines = _lines(decoded(stream), density)
             for _ in range(self._skipped):
                 next(lines)
-            reader = csv.reader(self._checked(lines), delimiter=self._delimiter)
+            reader = csv.reader(self._checked(lines), delimiter=self.delimiter)
             try:
-                for cells in reader:
+                for number, cells in enumerate(reader, start=self._first_number):
                     if not cells:
                         continue
                     if _END in cells[-1]:
                         _check_end(cells)
                         return
-                    yield self._row(cells)
+                    yield number, self._row(cells)
             except csv.Error as error:
                 raise BadFile(f"The list can't be read from line {reader.line_num} on.") from error
 
     def _checked(self, lines: Iterator[str]) -> Iterator[str]:
         for line in lines:
-            if len(line) > _MAX_CELLS and line.count(self._delimiter) > _MAX_CELLS:
+            if len(line) > _MAX_CELLS and line.count(self.delimiter) > _MAX_CELLS:
                 raise BadFile(f"The list has a row of more than {_MAX_CELLS:,} cells.")
             yield line
 
@@ -118,17 +129,25 @@ def _lines(pieces: Iterator[str], density: Density = LINES) -> Iterator[str]:
     yield _END
 
 
-def _header(lines: Iterator[str]) -> tuple[int, list[str], str]:
-    """The number of lines before the first row, the names of the columns, and the delimiter."""
-    delimiters = _DELIMITERS
+class _Header(NamedTuple):
+    lines: int
+    """Up to the first row."""
+    number: int
+    """Of its row. Spreadsheet programs don't show the line that names the separator."""
+    names: list[str]
+    delimiter: str
+
+
+def _header(lines: Iterator[str]) -> _Header:
+    delimiters, hidden = _DELIMITERS, 0
     for number, line in enumerate(lines, start=1):
         if line == _END:
             break
         separator = _SEPARATOR_LINE.fullmatch(line.strip("\n"))
         if separator:
-            delimiters = separator[1]
+            delimiters, hidden = separator[1], hidden + 1
         elif line.strip():
-            return number, *_split_header(line, delimiters)
+            return _Header(number, number - hidden, *_split_header(line, delimiters))
     raise BadFile("The list is empty.")
 
 

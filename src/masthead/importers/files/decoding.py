@@ -27,10 +27,7 @@ def decoded(stream: BinaryIO, chunk: int = CHUNK) -> Iterator[str]:
     Windows-1252: spreadsheet programs write it, and some files mix both.
     """
     start = stream.read(chunk)
-    mark, encoding = next(
-        (each for each in _BYTE_ORDER_MARKS if start.startswith(each[0])), (b"", "")
-    )
-    encoding = encoding or _guess_encoding(start)
+    mark, encoding = _encoding(start)
     decoder = codecs.getincrementaldecoder(encoding)(ESCAPED if encoding == "utf-8" else "replace")
     fallback = WindowsFallback()
     piece = start[len(mark) :]
@@ -38,6 +35,23 @@ def decoded(stream: BinaryIO, chunk: int = CHUNK) -> Iterator[str]:
         yield fallback.decode(decoder.decode(piece))
         piece = stream.read(chunk)
     yield fallback.decode(decoder.decode(b"", final=True))
+
+
+def encoding_name(stream: BinaryIO) -> str:
+    """As people know it. Reads the whole stream unless its start says enough."""
+    piece = stream.read(CHUNK)
+    _, encoding = _encoding(piece)
+    if encoding != "utf-8":
+        return "UTF-16"
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    try:
+        while piece:
+            decoder.decode(piece)
+            piece = stream.read(CHUNK)
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError:
+        return "Windows-1252"
+    return "UTF-8"
 
 
 class WindowsFallback:
@@ -80,6 +94,12 @@ def _windows(byte: int) -> str:
 
 
 _WINDOWS: Final = {0xDC00 + byte: _windows(byte) for byte in range(0x80, 0x100)}
+
+
+def _encoding(start: bytes) -> tuple[bytes, str]:
+    """The byte order mark, if there is one, and the encoding."""
+    marked = next((each for each in _BYTE_ORDER_MARKS if start.startswith(each[0])), None)
+    return marked or (b"", _guess_encoding(start))
 
 
 def _guess_encoding(start: bytes) -> str:

@@ -14,8 +14,9 @@ from typing import Final
 import msgspec
 
 from masthead.caller import system
-from masthead.errors import MastheadError, NotFound, Unavailable
+from masthead.errors import MastheadError, Unavailable
 from masthead.importers.collection import DONE, FAILED, import_runs
+from masthead.importers.files.uploaded import fetch
 from masthead.importers.images.copying import ImportServices
 from masthead.importers.jobs import StoredOptions
 from masthead.importers.opening import open_export
@@ -28,7 +29,6 @@ from masthead.jobs.runner import MAX_ATTEMPTS, Job
 from masthead.outbound.downloads import RETRY_DELAYS, RetryDelays
 from masthead.records.collection import Record
 from masthead.records.write.unit import file_key
-from masthead.storage.objects import ObjectStore
 
 REDIRECTS_FILE: Final = "redirects.csv"
 ERRORS_FILE: Final = "import-errors.json"
@@ -77,7 +77,7 @@ class ImportJob:
         settings = msgspec.convert(run["options"], StoredOptions)
         with tempfile.TemporaryDirectory(prefix="masthead-import-") as folder:
             path = Path(folder) / safe_name(run["file_name"])
-            await _fetch(self._services.objects, run["object_key"], path)
+            await fetch(self._services.objects, run["object_key"], path)
             source = await asyncio.to_thread(open_export, run["platform"], path, settings)
             with closing(source):
                 return await self._run(source, settings, run["dry_run"])
@@ -117,13 +117,3 @@ def safe_name(file_name: str) -> str:
     """The name of an uploaded file, safe for a temporary folder."""
     name = re.split(r"[/\\]", file_name)[-1][-_LONGEST_NAME:]
     return re.sub(r"[^\w.-]", "_", name).lstrip(".") or "export"
-
-
-async def _fetch(objects: ObjectStore, key: str, path: Path) -> None:
-    try:
-        stored = await objects.get(key)
-    except NotFound as error:
-        raise NotFound("The uploaded file is gone. Upload it again.") from error
-    with path.open("wb") as file:
-        async for chunk in stored.chunks:
-            await asyncio.to_thread(file.write, chunk)
