@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from tests.admin.visitor import OWN, Visitor, staff, token_in
 from tests.clients.node import HERE as CLIENTS
+from tests.privacy.requests import DELETE, deletion
 from tests.world import Account, TenantWorld
 
 from masthead.admin.environment import STATIC, TEMPLATES, AdminTemplates
@@ -203,3 +204,11 @@ async def test_a_guest_gets_no_token(tenant: TenantWorld, owner: Account) -> Non
     with pytest.raises(AssertionError):
         token_in(page)
     assert owner.email not in page
+
+
+async def test_a_site_that_will_be_deleted_says_how_to_cancel_that(tenant: TenantWorld) -> None:
+    browser, owner = await staff(tenant, "owner")
+    await owner.api.post(DELETE, json=deletion(tenant))
+    page = (await browser.get("/admin/posts")).text
+    assert "an owner can cancel that: Settings, Data protection." in page
+    assert "until the operator lifts" not in page

@@ -40,6 +40,7 @@ PLACES: Mapping[str, Place] = {
     "comments": Place("/admin/comments"),
     "deliveries": Place("/admin/webhooks?state=dead"),
     "imports": Place("/admin/tools/import"),
+    "payments": Place("/admin/settings/payments"),
     "webhooks": Place("/admin/webhooks"),
 }
 """By kind of attention: `comments`, `deliveries`, `webhooks`, `imports`, `payments`. Only pages

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from masthead.admin.navigation import Group, Link, bottom_of, groups_of
 from masthead.admin.request import AdminRequest
 from masthead.caller import Kind
+from masthead.records.collection import Record
 
 _ROLES = {
     Kind.OWNER: "Owner",
@@ -35,7 +36,8 @@ class Frame:
     request_id: str
     is_signed_in: bool
     is_operator: bool
-    is_read_only: bool
+    read_only: str
+    """Until when nothing can be changed; empty for a site that can be."""
     name: str
     initials: str
     role: str
@@ -62,13 +64,21 @@ def frame_of(request: AdminRequest, title: str, flash: str = "") -> Frame:
         request_id=request.context.request_id,
         is_signed_in=is_signed_in,
         is_operator=request.is_operator,
-        is_read_only=bool(request.site_record.get("read_only_mode")),
+        read_only=_read_only(request.site_record),
         name=name,
         initials=_initials(name),
         role=_ROLES.get(request.caller.kind, ""),
         groups=groups_of(request) if is_signed_in else (),
         bottom=bottom_of(request) if is_signed_in else (),
     )
+
+
+def _read_only(site: Record) -> str:
+    if site.get("deleted_at"):
+        return "It will be deleted. Until then an owner can cancel that: Settings, Data protection."
+    if site.get("read_only_mode"):
+        return "Nothing can be changed until the operator lifts that."
+    return ""
 
 
 def _initials(name: str) -> str:

@@ -14,8 +14,8 @@ from masthead.records.engine import Records
 from masthead.site.collection import site_settings
 
 NOT_CONFIGURED = (
-    "AI is not configured. Set an AI key in the site's settings, "
-    "or ask the operator to set one for the platform."
+    "AI is not configured. An owner sets a key in the admin under Settings, AI, "
+    "or the operator sets one for all sites."
 )
 BAD_KEY = (
     "The AI key has a line break or another invalid character. Enter it again in the AI settings."

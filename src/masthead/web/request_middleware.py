@@ -34,7 +34,7 @@ NO_ANSWER = 499
 V1_PREFIX = "/api/v1/"
 UNKNOWN_HOST = (
     "No site is served at this address. "
-    "The operator sets MASTHEAD_BASE_DOMAIN, or the site's custom domain."
+    "The operator sets MASTHEAD_BASE_DOMAIN; an owner gives a site its domain in the admin."
 )
 
 

@@ -363,7 +363,7 @@ class Unit:
     def _tenant_of(self, collection: Collection, record_id: str) -> str:
         # A tenant's own row belongs to itself, so its id is chosen before the unit begins.
         if collection.name == "tenants" and record_id != self.tenant_id:
-            raise Forbidden("Tenants are created with `masthead tenant create`.")
+            raise Forbidden("An operator makes sites in the admin: Sites, New site.")
         return self.tenant_id
 
     async def _visible(self, collection: Collection, record_id: str, rule: str | None) -> Record:

@@ -18,7 +18,7 @@ class InvalidScope(MastheadError):
 
 
 class PlanRequired(MastheadError):
-    message = "The API is part of the Pro plan and above. Upgrade the plan to use it."
+    message = "The API is part of the Pro plan and above. The operator sets the plan."
 
 
 class QuotaExceeded(errors.RateLimited):
