@@ -180,13 +180,18 @@ async def test_findings_of_the_check_of_payments_are_for_the_owner(
     await reports.store(
         TenantId(other_tenant.id), Report(none, none, none, none), clock.to_text(app.clock())
     )
-    assert rows_in(await home_of(browser)) == [
+    page = await home_of(browser)
+    assert rows_in(page) == [
         (
             "3 payments need a look.",
             "Found by the check of payments: 1 order without its payment,"
             " 2 subscriptions without a member",
         )
     ]
+    needs = page.partition('id="needs-attention"')[2].partition("</section>")[0]
+    assert 'href="/admin/settings/payments"' in needs
+    listed = (await browser.get("/admin/settings/payments")).text
+    assert "Paid subscriptions without a member" in listed
     editor, _ = await staff(tenant, "editor")
     assert rows_in(await home_of(editor)) == []
     stranger, _ = await staff(other_tenant, "owner")
