@@ -459,7 +459,7 @@ def admin_pages(parts: Parts, services: RecordStoreServices, site: SitePages) ->
             rate_limiter(parts),
             parts.generator.ledger,
             parts.mail,
-            TestMails(parts.records, parts.mail, parts.sites, parts.limit_store),
+            TestMails(parts.records, parts.mail, parts.sites, parts.limit_store, parts.keyring),
             Inbox(parts.database),
             Reports(parts.database),
             Previews(site.services),

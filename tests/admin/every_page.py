@@ -30,13 +30,13 @@ from masthead.identity.tenants import superusers
 from masthead.ids import TenantId
 from masthead.importers.member_csv.rows import BAD_EMAIL, BAD_TIER, REPEATED
 from masthead.jobs.tables import jobs, new_job
-from masthead.mail import account_emails
 from masthead.password_reset.invitations import INVITATION
 from masthead.password_reset.resets import ADMIN_PATH
 from masthead.posts.tags import change_tag
 from masthead.privacy.links import EXPORT_LIFETIME
 from masthead.privacy.validation import RequestBody, Requester
 from masthead.records.write.unit import file_key
+from masthead.site.test_mail import TestMails
 from masthead.site_export.collection import (
     EXPIRED,
     FAILED,
@@ -328,8 +328,9 @@ SAMPLES = (
     Sample("key-refused", "/admin/settings/keys", act=fill(press="Create key")),
     Sample("key-revoke", "/admin/settings/keys/{api_keys}/revoke"),
     Sample("mail", "/admin/settings/mail"),
-    Sample("mail-test", "/admin/settings/mail?test={mails}"),
-    Sample("mail-test-part", "/admin/settings/mail/test/{mails}", is_page=False),
+    Sample("mail-test", "/admin/settings/mail?test={test-mail}"),
+    Sample("mail-test-unknown", "/admin/settings/mail?test=x"),
+    Sample("mail-test-part", "/admin/settings/mail/test/{test-mail}", is_page=False),
     Sample("payments", "/admin/settings/payments"),
     Sample("payments-empty", "/admin/settings/payments", site="empty"),
     Sample("privacy", "/admin/settings/privacy"),
@@ -522,7 +523,7 @@ async def _content(demo: TenantWorld, accounts: dict[str, Account]) -> dict[str,
         **await _operated(demo, accounts),
         **await _media(demo, accounts),
         **await _pages(demo),
-        **await _settings(demo),
+        **await _settings(demo, accounts["owner"]),
         **await _posts(demo, accounts),
         **await _shop(demo),
         **await _staff(demo, accounts),
@@ -693,20 +694,20 @@ async def _pages(demo: TenantWorld) -> dict[str, str]:
     return {"pages": page["id"], "page_revisions": revision["id"]}
 
 
-async def _settings(demo: TenantWorld) -> dict[str, str]:
+async def _settings(demo: TenantWorld, account: Account) -> dict[str, str]:
     """A domain that is asked for, a mail that failed, payment events, and AI that was used."""
     parts = demo.world.parts
     await demo.settings(wanted_domain="blog.tideline.example", member_payment_webhook_secret=SECRET)
     processor = Processor(demo)
     await processor.send(joined())
     await parts.generator.ledger.record(demo.id, 700, 300, by_platform=False)
-    async with parts.records.unit(system(demo.id)) as unit:
-        mail = account_emails.test_mail(
-            site_name="Tideline", site_url="https://x.example", to=f"{'long' * 12}@example.com"
-        )
-        mail_id = await parts.mail.queue(unit, mail)
+    owner = await parts.accounts.caller_of(account.token)
+    assert owner
+    mails = TestMails(parts.records, parts.mail, parts.sites, parts.limit_store, parts.keyring)
+    mark = await mails.send(owner, f"{'long' * 12}@example.com")
+    mail_id = mark.partition("-")[0]
     await parts.mail.fail(demo.id, mail_id, "the mail server could not be reached", gave_up=False)
-    return {"mails": mail_id}
+    return {"test-mail": mark}
 
 
 async def _posts(demo: TenantWorld, accounts: dict[str, Account]) -> dict[str, str]:

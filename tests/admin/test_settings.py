@@ -337,6 +337,29 @@ class TestMail:
         assert mail["subject"] == "A test mail of site"
         part_sent = (await owner.get(part, **htmx)).text
         assert ("Written, not sent." in part_sent, "every 2s" in part_sent) == (True, False)
+        office.world.clock.advance(days=1)
+        owner, _ = await staff(tenant, "owner")
+        assert "Nothing is known" in (await owner.get(answer.headers["location"])).text
+
+    async def test_of_a_test_mail_that_never_was_nothing_is_said(self, office: Office) -> None:
+        one, two = await office.world.new_tenant("one"), await office.world.new_tenant("two")
+        owner, _ = await staff(one, "owner")
+        genuine = (await owner.post(f"{MAIL}/test")).headers["location"].partition("=")[2]
+        mail_id, moment, signature = genuine.split("-")
+        await office.send()
+        assert "Written, not sent." in (await owner.get(f"{MAIL}?test={genuine}")).text
+        for mark in (
+            *("", "x", "a" * 15, mail_id, "é--", f"{'a' * 15}-{moment}-{signature}"),
+            f"{mail_id}-{int(moment) + 1}-{signature}",
+        ):
+            page = (await owner.get(f"{MAIL}?test={mark}")).text
+            assert "Nothing is known of this test mail." in page, mark
+            assert ("Written, not sent." in page, "Sent." in page) == (False, False)
+            if mark:
+                assert (await owner.get(f"{MAIL}/test/{mark}")).status_code == 404
+        other, _ = await staff(two, "owner")
+        assert "Nothing is known" in (await other.get(f"{MAIL}?test={genuine}")).text
+        assert "Nothing is known" not in (await owner.get(MAIL)).text
 
     async def test_too_many_test_mails_are_refused(self, office: Office) -> None:
         tenant = await office.world.new_tenant("site")
@@ -359,7 +382,8 @@ class TestMail:
             postbox.refusals.append("550 5.1.1 No such user")
             first = await owner.post(f"{MAIL}/test")
             await job_runner(world.parts).run_due()
-            assert "there is no such mailbox" in await owner.follow(first)
+            page = await owner.follow(first)
+            assert "there is no such mailbox. It is not tried again." in page
             await owner.post(f"{MAIL}/test")
             await job_runner(world.parts).run_due()
             assert len(postbox.letters) == 1
@@ -380,15 +404,12 @@ class TestMail:
     async def test_failures_of_another_site_are_not_shown(self, office: Office) -> None:
         one, two = await office.world.new_tenant("one"), await office.world.new_tenant("two")
         owner, account = await staff(one, "owner")
-        await owner.post(f"{MAIL}/test")
+        mark = (await owner.post(f"{MAIL}/test")).headers["location"].partition("=")[2]
         outbox = office.world.parts.mail
-        [mail_id] = [
-            each.headers["location"].partition("=")[2]
-            for each in [await owner.post(f"{MAIL}/test")]
-        ]
-        await outbox.fail(one.id, mail_id, "it is full", gave_up=False)
+        await outbox.fail(one.id, mark.partition("-")[0], "it is full", gave_up=False)
+        assert "it is full. It is tried again" in (await owner.get(f"{MAIL}?test={mark}")).text
         other, _ = await staff(two, "owner")
-        page = (await other.get(f"{MAIL}?test={mail_id}")).text
+        page = (await other.get(f"{MAIL}?test={mark}")).text
         assert (account.email in page, "it is full" in page) == (False, False)
 
 

@@ -123,7 +123,7 @@ def admin_routes(pages: AdminPages) -> list[Route]:
         Route("/admin/settings/ai", at(get=ai.ai_page, post=ai.save_ai, who=owners)),
         Route("/admin/settings/mail", at(get=mail.mail_page, who=owners)),
         Route("/admin/settings/mail/test", at(post=mail.send_test, who=owners)),
-        Route("/admin/settings/mail/test/{id}", at("id", get=mail.test_state, who=owners)),
+        Route("/admin/settings/mail/test/{mark}", at("mark", get=mail.test_state, who=owners)),
         Route(
             "/admin/settings/payments",
             at(get=payments.payments_page, post=payments.save_payments, who=owners),
