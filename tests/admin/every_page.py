@@ -240,7 +240,6 @@ SAMPLES = (
         "/admin/members/import/{member_imports-done}/errors.csv",
         is_page=False,
     ),
-    Sample("members-requests", "/admin/members/requests"),
     Sample("member", "/admin/members/{blog_members}"),
     Sample("member-editor", "/admin/members/{blog_members}", who="editor"),
     Sample("member-erase", "/admin/members/{blog_members}/erase"),
@@ -341,7 +340,7 @@ SAMPLES = (
         "/admin/settings/privacy/delete",
         act=fill(("#tenant_slug", "x"), press="Delete the site"),
     ),
-    Sample("privacy-cancel", "/admin/settings/privacy/{deletion}/cancel"),
+    Sample("privacy-copy", "/admin/settings/privacy/{copy}/download", is_page=False),
     Sample("gift-cards", "/admin/shop/gift-cards"),
     Sample("gift-cards-empty", "/admin/shop/gift-cards", site="empty"),
     Sample("gift-cards-nothing-found", "/admin/shop/gift-cards?email=zzzz"),
@@ -626,12 +625,9 @@ async def _members(demo: TenantWorld) -> dict[str, str]:
     requester = Requester(site, system(demo.id), is_trusted=True)
     body = RequestBody("member", member["id"], demo.id, "", "", "")
     request, _ = await privacy.exports.begin(requester, body)
-    opened = await privacy.requests.open_deletion(requester, body)
-    return {
-        "blog_members": member["id"],
-        "gdpr_requests": request["id"],
-        "deletion": opened.request["id"],
-    }
+    await privacy.requests.open_deletion(requester, body)
+    copy, _ = await privacy.exports.begin(requester, replace(body, subject="tenant", member_id=""))
+    return {"blog_members": member["id"], "gdpr_requests": request["id"], "copy": copy["id"]}
 
 
 async def _member_imports(demo: TenantWorld) -> dict[str, str]:

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 from tests.admin.visitor import BARE, OWN, Visitor, staff, visitor
-from tests.world import PASSWORD, TenantWorld, records_of
+from tests.privacy.requests import DELETE, EXPORT, deletion, outsider
+from tests.world import PASSWORD, TenantWorld, World, records_of
 
 from masthead.admin.pages.activity import NOUNS, PER_PAGE
 from masthead.caller import Kind
@@ -101,6 +102,30 @@ async def test_what_is_done_with_members_data_is_logged_without_their_names(
     ):
         assert sentence in page
     assert "Ana Lind" not in page
+
+
+async def test_data_requests_by_the_api_are_logged_under_their_person(
+    app: World, tenant: TenantWorld
+) -> None:
+    owner, operator = await tenant.owner(), await app.operator()
+    ana = await tenant.member(email="ana@example.com")
+    about_ana = {"type": "member", "member_id": ana.id}
+    assert (await owner.api.post(EXPORT, json=about_ana)).status_code == 200
+    asked = await operator.api.post(DELETE, json=deletion(tenant, tenant_id=tenant.id))
+    assert asked.status_code == 202
+    # Neither a member nor a program is staff, and the link in a mail names nobody.
+    assert (await ana.api.post(EXPORT, json=about_ana)).status_code == 200
+    assert (await outsider(tenant).post(EXPORT, json={"type": "tenant"})).status_code in (200, 202)
+    link = asked.json()["cancellation_url"]
+    assert (await app.client("localhost").post(link)).status_code == 200
+    found = [each for each in await entries(tenant) if each["account_id"]]
+    assert {(each["action"], each["account_id"]) for each in found} == {
+        ("exported a member", owner.id),
+        ("planned a deletion", operator.id),
+    }
+    assert len(found) == 2
+    assert all(each["address"] for each in found)
+    assert not [each for each in found if ana.id in str(each)]
 
 
 async def test_the_record_store_is_logged_too_but_no_key_and_no_value(

@@ -28,7 +28,6 @@ LOWEST = {
     "/admin/members/change": "owner",
     "/admin/members/import": "owner",
     "/admin/members/new": "owner",
-    "/admin/members/requests": "owner",
     "/admin/members/{id}/erase": "owner",
     "/admin/members/{id}/export": "owner",
     "/admin/members/{id}/requests": "owner",

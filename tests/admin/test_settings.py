@@ -15,14 +15,25 @@ from tests.admin.visitor import OWN, Visitor, staff
 from tests.databases import fresh_url
 from tests.mail.offices import Office
 from tests.mail.postbox import Postbox
-from tests.payments.processor import SECRET, event, joined, new_processor
+from tests.payments.processor import SECRET, joined, new_processor
+from tests.privacy.requests import (
+    DELETE,
+    deletion,
+    member_deletion,
+    outsider,
+    with_header_auth,
+)
 from tests.world import TenantWorld, World, open_world
 
 from masthead.ai.accounts import site_ai
 from masthead.app import job_runner
+from masthead.caller import system
+from masthead.config.values import GdprHeaderAuth
 from masthead.media.collection import media
 from masthead.payments.reconcile import Reconciliation
+from masthead.privacy.collection import gdpr_requests
 from masthead.records.collection import Record
+from masthead.records.write.audit import audit_log
 from masthead.schema import tables
 from masthead.site.collection import site_settings
 
@@ -239,11 +250,14 @@ class TestPayments:
         address = f"http://{processor.tenant.host}{processor.path}"
         assert ("No event yet" in page, address in page) == (True, True)
         done = joined()
-        unknown = event("charge.refunded", {"id": "ch_9", "payment_intent": "pi_9"})
-        await processor.send(done, unknown)
+        await processor.send(done)
         page = (await owner.get(PAYMENTS)).text
         assert (done["id"] in page, "checkout.session.completed" in page) == (True, True)
-        assert "Applied" in page
+        assert (">Applied<" in page, ">Not applied<" in page) == (True, False)
+        await processor.tenant.settings(member_payment_secret_key="sk_live_1")
+        await processor.send(joined())
+        page = (await owner.get(PAYMENTS)).text
+        assert (page.count(">Not applied<"), "test" in page) == (1, True)
 
     async def test_the_findings_of_the_nightly_check_are_listed(self, app: World) -> None:
         processor = await new_processor(app)
@@ -419,15 +433,22 @@ class TestPrivacy:
         owner, account = await staff(tenant, "owner")
         await tenant.update("tenants", tenant.id, {"owner_id": account.id})
         await tenant.published(title="Fog")
-        answer = await owner.post(f"{PRIVACY}/export")
-        assert answer.status_code == 200
-        [link] = set(re.findall(r'href="(http[^"]*/api/gdpr/export/[^"]*)"', answer.text))
-        assert "token=" not in str(answer.headers)
-        archive = await office.world.client("localhost").get(unescape(link))
-        assert archive.content[:2] == b"PK"
-        page = (await owner.get(PRIVACY)).text
-        assert ("Copy of the data" in page, "Ready" in page) == (True, True)
+        page = await owner.follow(await owner.post(f"{PRIVACY}/export"))
+        assert ("Copy of the site" in page, "Ready until" in page) == (True, True)
         assert "token=" not in page
+        [link] = re.findall(rf'href="({PRIVACY}/[a-z0-9]+/download)"', page)
+        archive = await owner.get(link)
+        assert archive.content[:2] == b"PK"
+        assert "attachment" in archive.headers["content-disposition"]
+        assert (await office.mail_to(account.email))["subject"]
+        for role in ("editor", "author"):
+            browser, _ = await staff(tenant, role)
+            assert (await browser.get(link)).status_code == 404
+        stranger, _ = await staff(await office.world.new_tenant("two"), "owner")
+        assert (await stranger.get(link)).status_code == 404
+        office.world.clock.advance(days=8)
+        owner, _ = await staff(tenant, "owner")
+        assert (await owner.get(link)).status_code == 404
 
     async def test_deleting_needs_the_phrase_and_the_name_and_can_be_cancelled(
         self, office: Office
@@ -443,13 +464,14 @@ class TestPrivacy:
             answer = await owner.post(f"{PRIVACY}/delete", right | wrong)
             assert answer.status_code == 422
             assert f'id="{field}-note"' in answer.text
+        both = await owner.post(f"{PRIVACY}/delete", {})
+        assert both.text.count("Type exactly") == 2
         assert not (await stored(tenant))["deleted_at"]
         page = await owner.follow(await owner.post(f"{PRIVACY}/delete", right))
         assert "This site will be deleted on 14 Dec 2026." in page
         record = await stored(tenant)
         assert (record["read_only_mode"], bool(record["deleted_at"])) == (True, True)
-        [cancel] = set(re.findall(rf'href="({PRIVACY}/[a-z0-9]+/cancel)"', page))
-        assert "Cancel the deletion?" in (await owner.get(cancel)).text
+        [cancel] = set(re.findall(rf'action="({PRIVACY}/[a-z0-9]+/cancel)"', page))
         page = await owner.follow(await owner.post(cancel))
         assert "The site stays" in page
         record = await stored(tenant)
@@ -461,12 +483,95 @@ class TestPrivacy:
         owner, _ = await staff(one, "owner")
         form = {"tenant_slug": one.slug, "confirmation_phrase": "DELETE MY DATA"}
         page = await owner.follow(await owner.post(f"{PRIVACY}/delete", form))
-        [cancel] = set(re.findall(rf'href="({PRIVACY}/[a-z0-9]+/cancel)"', page))
+        [cancel] = set(re.findall(rf'action="({PRIVACY}/[a-z0-9]+/cancel)"', page))
         other, _ = await staff(two, "owner")
         assert "Deletion" not in (await other.get(PRIVACY)).text
-        assert (await other.get(cancel)).status_code == 404
         assert (await other.post(cancel)).status_code == 404
         assert (await stored(one))["deleted_at"]
+
+    async def test_a_deletion_that_a_program_asked_for_can_be_cancelled(
+        self, app: World, tenant: TenantWorld
+    ) -> None:
+        gateway = outsider(tenant, app=with_header_auth(app, GdprHeaderAuth.FULL))
+        for _ in range(2):
+            assert (await gateway.post(DELETE, json=deletion(tenant))).status_code == 202
+        owner, _ = await staff(tenant, "owner")
+        page = (await owner.get(PRIVACY)).text
+        assert ("by a program" in page, "This site will be deleted on" in page) == (True, True)
+        [cancel, *_] = re.findall(rf'action="({PRIVACY}/[a-z0-9]+/cancel)"', page)
+        page = await owner.follow(await owner.post(cancel))
+        # Both of them: a site that is changed again must not vanish after all.
+        assert (page.count("Cancelled"), "Planned for" in page) == (2, False)
+        assert not (await stored(tenant))["deleted_at"]
+
+    async def test_one_list_has_the_requests_of_the_site_and_of_its_members(
+        self, office: Office
+    ) -> None:
+        tenant = await office.world.new_tenant("site")
+        owner, _ = await staff(tenant, "owner")
+        ana, bo = await tenant.member(email="ana@example.com"), await tenant.member()
+        await owner.post(f"/admin/members/{ana.id}/export")
+        await bo.api.post(DELETE, json=member_deletion(bo.id))
+        await owner.post(f"{PRIVACY}/export")
+        assert f'href="{PRIVACY}"' in (await owner.get("/admin/members")).text
+        page = (await owner.get(PRIVACY)).text
+        for text in ("Copy of the site", "Export of the data", "Erasure", "by the member"):
+            assert text in page
+        assert f'<a class="link" href="/admin/members/{ana.id}">ana@example.com</a>' in page
+        assert f'href="/admin/members/{ana.id}/requests/' in page
+        # The member has asked for it, so it is not the site's to cancel.
+        assert "Cancel the erasure" not in page
+        office.world.clock.advance(days=31)
+        await office.send()
+        owner, _ = await staff(tenant, "owner")
+        page = (await owner.get(PRIVACY)).text
+        assert "of a member who is gone" in page
+        assert "blog_members: 1" in page
+        assert bo.email not in page
+
+    async def test_the_list_goes_on_by_pages(self, tenant: TenantWorld) -> None:
+        records = tenant.world.parts.records
+        ids = []
+        async with records.unit(system(tenant.id)) as unit:
+            for _ in range(25):
+                stamped = {"type": "export", "subject": "tenant", "asked_by": "site"}
+                request = await unit.create(gdpr_requests, {}, stamped=stamped)
+                ids.append(request["id"])
+        owner, _ = await staff(tenant, "owner")
+        page = (await owner.get(PRIVACY)).text
+        assert page.count("Copy of the site") == 20
+        [older] = re.findall(rf'href="({PRIVACY}\?after=[^"]*)"', page)
+        assert (await owner.get(unescape(older))).text.count("Copy of the site") == 5
+
+    async def test_what_is_done_with_the_site_is_in_the_log_under_its_person(
+        self, tenant: TenantWorld
+    ) -> None:
+        owner, account = await staff(tenant, "owner", name="Nell Ashby")
+        page = await owner.follow(await owner.post(f"{PRIVACY}/export"))
+        [link] = re.findall(rf'href="({PRIVACY}/[a-z0-9]+/download)"', page)
+        await owner.get(link)
+        form = {"tenant_slug": tenant.slug, "confirmation_phrase": "DELETE MY DATA"}
+        page = await owner.follow(await owner.post(f"{PRIVACY}/delete", form))
+        # The site is read-only now, and its copy is wanted most.
+        assert (await owner.get(link)).status_code == 200
+        [cancel] = set(re.findall(rf'action="({PRIVACY}/[a-z0-9]+/cancel)"', page))
+        await owner.post(cancel)
+        records = tenant.world.parts.records
+        found = await records.find(audit_log, {}, tenant_id=tenant.id, limit=100)
+        actions = {
+            *("exported the site", "downloaded the site"),
+            *("planned a deletion", "cancelled a deletion"),
+        }
+        by = [each["account_id"] for each in found if each["action"] in actions]
+        assert by == [account.id] * 5
+        log = (await owner.get("/admin/activity")).text
+        for sentence in (
+            "Asked for an export of the site",
+            "Downloaded an export of the site",
+            "Planned the deletion of the site",
+            "Cancelled the deletion of the site",
+        ):
+            assert sentence in log
 
 
 PAGES = ("", "/keys", "/payments", "/ai", "/mail", "/privacy", "/privacy/delete")

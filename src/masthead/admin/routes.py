@@ -80,7 +80,6 @@ def admin_routes(pages: AdminPages) -> list[Route]:
         ),
         *_member_imports(pages),
         Route("/admin/members/change", at(post=members.change_members, who=owners)),
-        Route("/admin/members/requests", at(get=member_privacy.requests_page, who=owners)),
         Route("/admin/members/{id}", at("id", get=member.member_page, post=member.save_member)),
         Route(
             "/admin/members/{id}/export", at("id", post=member_privacy.export_member, who=owners)
@@ -136,7 +135,11 @@ def admin_routes(pages: AdminPages) -> list[Route]:
         ),
         Route(
             "/admin/settings/privacy/{id}/cancel",
-            at("id", get=privacy.cancel_form, post=privacy.cancel, who=owners),
+            at("id", post=privacy.cancel_deletion, who=owners),
+        ),
+        Route(
+            "/admin/settings/privacy/{id}/download",
+            at("id", get=privacy.download_copy, who=owners),
         ),
         Route("/admin/settings/keys", at(get=keys.keys_page, post=keys.new_key, who=owners)),
         Route(

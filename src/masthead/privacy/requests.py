@@ -12,7 +12,7 @@ from typing import Any
 import structlog
 
 from masthead import clock, ids
-from masthead.caller import system
+from masthead.caller import Caller, system
 from masthead.email_address import is_email, normal_email
 from masthead.errors import NotFound
 from masthead.identity.owners import owner_of
@@ -40,6 +40,14 @@ from masthead.privacy.validation import (
 )
 from masthead.records.collection import Record
 from masthead.records.engine import Records
+from masthead.records.write.audit import (
+    CANCELLED_DELETION,
+    CANCELLED_ERASURE,
+    EXPORTED,
+    EXPORTED_SITE,
+    PLANNED_DELETION,
+    PLANNED_ERASURE,
+)
 from masthead.records.write.unit import Unit
 from masthead.site.address import Site, Sites
 from masthead.site.collection import site_settings
@@ -48,6 +56,11 @@ EXPORT_JOB = "privacy.export"
 ERASE_JOB = "privacy.erase"
 
 DEAD_LINK = "This link is not valid, has been used, or is too old."
+
+_EXPORTED = {MEMBER: EXPORTED, TENANT: EXPORTED_SITE}
+_PLANNED = {MEMBER: PLANNED_ERASURE, TENANT: PLANNED_DELETION}
+_CANCELLED = {MEMBER: CANCELLED_ERASURE, TENANT: CANCELLED_DELETION}
+"""Actions of the audit log, by subject."""
 
 log = structlog.get_logger()
 
@@ -102,6 +115,7 @@ class Requests:
             )
             payload = {"request_id": request["id"], "blog_name": site_name(requester, body)}
             await unit.enqueue(EXPORT_JOB, payload, run_at)
+            await unit.note(_EXPORTED[body.subject], by=requester.session)
         _audit("privacy.export_requested", request)
         return request
 
@@ -133,6 +147,7 @@ class Requests:
                     cancel_link=self._links.cancel(request["id"], cancel_token),
                 )
                 await self._mail.queue(unit, mail)
+            await unit.note(_PLANNED[body.subject], by=requester.session)
         _audit("privacy.deletion_requested", request)
         return OpenedDeletion(request, cancel_token)
 
@@ -163,24 +178,23 @@ class Requests:
     async def cancel(self, request_id: str, token: str) -> Record:
         return await self._cancelled(await self.deletion_by_cancel_link(request_id, token))
 
-    async def _cancelled(self, request: Record, *, by_site: bool = False) -> Record:
+    async def _cancelled(self, request: Record, by: Caller | None = None) -> Record:
+        """`by` is the person who acts for the site; None for one with the link."""
         async with self._records.unit(system(TenantId(request["tenant_id"]))) as unit:
             request = self._in_grace(await _one(unit, request["id"]))
             if request["confirmed_at"]:
-                await self._undo_deletion(unit, request, by_site=by_site)
+                await self._undo_deletion(unit, request, by_site=by is not None)
             request = await self._close(unit, request, "cancelled")
+            await unit.note(_CANCELLED[request["subject"]], by=by)
         _audit("privacy.deletion_cancelled", request)
         return request
 
-    async def withdraw(self, tenant_id: TenantId, request_id: str) -> Record:
-        """Cancels a deletion that the site has asked for. One that the member has asked for is
-        the member's to cancel."""
+    async def withdraw(self, tenant_id: TenantId, request_id: str, by: Caller) -> Record:
+        """Cancels a deletion in the name of the site."""
         request = await self.find(request_id) if ids.is_id(request_id) else None
-        if request is None or request["tenant_id"] != tenant_id:
+        if request is None or request["tenant_id"] != tenant_id or not is_the_sites(request):
             raise NotFound
-        if request["asked_by"] != BY_SITE:
-            raise NotFound
-        return await self._cancelled(request, by_site=True)
+        return await self._cancelled(request, by)
 
     async def make_ready(self, request: Record, blog_name: str = "") -> tuple[Record, str] | None:
         """Queues the emails with the link to a stored archive. None if the request is closed."""
@@ -248,13 +262,13 @@ class Requests:
         return await _stamp(unit, request, confirmed_at=moment, grace_until=grace_until)
 
     async def _undo_deletion(self, unit: Unit, request: Record, *, by_site: bool) -> None:
-        """Cancels all other deletions of the same subject too; the site only its own."""
+        """Cancels all other deletions of the same subject too; the site those that are its to
+        cancel."""
         same = {"subject": request["subject"], "member_id": request["member_id"]}
-        if by_site:
-            same["asked_by"] = BY_SITE
         others = await unit.find(gdpr_requests, {**same, "type": "delete", "status": "queued"}, 500)
         for other in others:
-            if other["confirmed_at"] and other["id"] != request["id"]:
+            is_another = other["confirmed_at"] and other["id"] != request["id"]
+            if is_another and (is_the_sites(other) or not by_site):
                 await self._close(unit, other, "cancelled")
         if request["subject"] == TENANT:
             await _freeze(unit, read_only_mode=False, deleted_at="")
@@ -264,6 +278,12 @@ class Requests:
         if status == "completed":
             ended["completed_at"] = clock.to_text(self._records.clock())
         return await _stamp(unit, request, **ended)
+
+
+def is_the_sites(request: Record) -> bool:
+    """Whether a deletion is the site's to cancel: its own, and that of a member for which the site
+    has asked. One that a member has asked for is the member's."""
+    return request["subject"] == TENANT or bool(request["asked_by"] == BY_SITE)
 
 
 def site_name(requester: Requester, body: RequestBody) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from masthead.records.filter.ast import And, Comparison, Expression, Identifier, Literal
+from masthead.records.filter.ast import And, Comparison, Expression, Identifier, Literal, Or
 
 
 def equals(name: str, value: str | bool) -> Expression:
@@ -23,3 +23,9 @@ def all_of(conditions: Sequence[Expression]) -> Expression | None:
     if len(conditions) < 2:
         return conditions[0] if conditions else None
     return And(tuple(conditions))
+
+
+def any_of(conditions: Sequence[Expression]) -> Expression | None:
+    if len(conditions) < 2:
+        return conditions[0] if conditions else None
+    return Or(tuple(conditions))

@@ -45,8 +45,8 @@ audit_log = Collection(
             max=20,
             write=Access.ENGINE,
             help=f"`{CREATED}`, `{CHANGED}`, `{DELETED}`, `{SIGNED_IN}`, `{OPENED}` where an "
-            "operator has come to the site to work in it; what was done with members' data in "
-            f"the admin: `{EXPORTED}`, `{DOWNLOADED_EXPORT}`, `{PLANNED_ERASURE}`, "
+            "operator has come to the site to work in it; what was done with members' data: "
+            f"`{EXPORTED}`, `{DOWNLOADED_EXPORT}`, `{PLANNED_ERASURE}`, "
             f"`{CANCELLED_ERASURE}`, `{DOWNLOADED_MEMBERS}`; with the whole site: "
             f"`{EXPORTED_SITE}`, `{DOWNLOADED_SITE}`, `{PLANNED_DELETION}`, "
             f"`{CANCELLED_DELETION}`; with work that had failed: "

@@ -1,38 +1,34 @@
-"""Data protection: requests and their state, a copy of the whole site, and its deletion."""
+"""Data protection: the requests of the site and of all its members, a copy of the whole site, and
+its deletion."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from masthead import clock
-from masthead.admin.endpoint import Answer, Moved, Shown
+from masthead.admin.data_requests import (
+    about,
+    admitted,
+    is_cancellable,
+    is_ready,
+    shown,
+)
+from masthead.admin.endpoint import Answer, Moved, Shown, Stored
+from masthead.admin.environment import day
 from masthead.admin.forms import sentence_of
 from masthead.admin.lists import Filters, Listing, read_page
 from masthead.admin.pages.settings.subnav import PRIVACY, in_settings
 from masthead.admin.request import AdminRequest
-from masthead.errors import BadRequest, Invalid, NotFound, Problem
+from masthead.errors import NotFound, Problem
+from masthead.members.collection import blog_members
 from masthead.privacy.collection import gdpr_requests
-from masthead.privacy.validation import (
-    PHRASE,
-    TENANT,
-    Requester,
-    check_slug,
-    parse_body,
-    parse_deletion,
-)
+from masthead.privacy.export import archive_key
+from masthead.privacy.validation import PHRASE, TENANT
 from masthead.records.collection import Record
 from masthead.records.engine import ListRequest
-
-_STATES = {
-    "queued": ("info", "Waiting"),
-    "ready": ("good", "Ready"),
-    "cancelled": ("draft", "Cancelled"),
-    "completed": ("good", "Done"),
-    "expired": ("draft", "Expired"),
-    "failed": ("bad", "Failed"),
-}
+from masthead.records.filter.conditions import all_of, any_of, equals
+from masthead.records.write.audit import DOWNLOADED_SITE
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,32 +38,39 @@ class RequestFilters(Filters):
     address: ClassVar[str] = PRIVACY
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    id: str
-    what: str
-    of: str
-    badge: str
-    state: str
-    until: str
-    asked: str
-    can_cancel: bool
-
-
 async def privacy_page(request: AdminRequest) -> Answer:
-    return await _page(request)
+    wanted = ListRequest(sort="-created", skip_total=True)
+    page = await read_page(request, Listing(gdpr_requests, wanted, RequestFilters().url))
+    if page is None:
+        return Moved(PRIVACY)
+    items, pager = page
+    values = {
+        "requests": [shown(request, each) for each in items],
+        "emails": await _emails(request, items),
+        "pager": pager,
+        "is_deleted": bool(request.site_record["deleted_at"]),
+        "deletion": await _planned_deletion(request),
+        "address": PRIVACY,
+    }
+    return in_settings(request, "privacy.html", "Data protection", values)
 
 
 async def export_site(request: AdminRequest) -> Answer:
-    """Answered with a page: the link to the archive is a secret, as that of a key."""
-    body = parse_body({"type": TENANT})
-    requester = await _admitted(request)
-    _, export = await request.services.privacy.exports.begin(requester, body)
-    if export is None:
+    requester = await admitted(request)
+    _, ready = await request.services.privacy.exports.begin(requester, about(request, TENANT))
+    if ready is None:
         sentence = "The copy is being made. A link to it is mailed to the owner of the site."
         return Moved(PRIVACY, sentence)
-    link = request.services.privacy.links.download(export.request["id"], export.token)
-    return await _page(request, link)
+    return Moved(PRIVACY, "The copy is ready. Download it below.")
+
+
+async def download_copy(request: AdminRequest, request_id: str) -> Answer:
+    asked = await _asked(request, request_id)
+    if not is_ready(request, asked):
+        raise NotFound
+    await request.note(DOWNLOADED_SITE)
+    name = f"{request.tenant.slug}-{asked['created'][:10]}.zip"
+    return Stored(archive_key(asked), name, "application/zip")
 
 
 async def delete_form(request: AdminRequest) -> Answer:
@@ -75,69 +78,62 @@ async def delete_form(request: AdminRequest) -> Answer:
 
 
 async def delete_site(request: AdminRequest) -> Answer:
-    form = request.form
-    given = {
-        "type": TENANT,
-        "tenant_slug": form.get("tenant_slug", "").strip(),
-        "confirmation_phrase": form.get("confirmation_phrase", "").strip(),
+    expected = {"tenant_slug": request.tenant.slug, "confirmation_phrase": PHRASE}
+    problems = {
+        name: Problem("validation_values_mismatch", f"Type exactly {text}.")
+        for name, text in expected.items()
+        if request.form.get(name, "").strip() != text
     }
-    if given["confirmation_phrase"] != PHRASE:
-        problem = Problem("validation_values_mismatch", f"Type exactly {PHRASE}.")
-        return _delete_page(request, {"confirmation_phrase": problem})
-    try:
-        body = parse_deletion(given)
-        check_slug(body, request.tenant)
-    except (BadRequest, Invalid) as error:
-        mismatch = Problem("validation_values_mismatch", f"Type exactly {request.tenant.slug}.")
-        problems = error.problems if isinstance(error, Invalid) else {"tenant_slug": mismatch}
+    if problems:
         return _delete_page(request, problems)
-    requester = await _admitted(request)
+    requester, body = await admitted(request), about(request, TENANT)
     opened = await request.services.privacy.requests.open_deletion(requester, body)
-    day = _day(request, opened.request["grace_until"])
-    return Moved(PRIVACY, f"The site is read-only now and will be deleted on {day}.")
+    until = day(request.local(opened.request["grace_until"]))
+    return Moved(PRIVACY, f"The site is read-only now and will be deleted on {until}.")
 
 
-async def cancel_form(request: AdminRequest, request_id: str) -> Answer:
-    found = await request.records.get(request.caller, gdpr_requests, request_id)
-    row = _row(request, found)
-    if not row.can_cancel:
-        raise NotFound
-    return in_settings(request, "cancel-deletion.html", "Cancel it?", {"row": row, "back": PRIVACY})
-
-
-async def cancel(request: AdminRequest, request_id: str) -> Answer:
+async def cancel_deletion(request: AdminRequest, request_id: str) -> Answer:
+    asked = await _asked(request, request_id)
     requests = request.services.privacy.requests
-    found = await requests.withdraw(request.tenant_id, request_id)
-    what = "The site" if found["subject"] == TENANT else "The member"
-    return Moved(PRIVACY, f"{what} stays. Nothing is deleted.")
+    await requests.withdraw(request.tenant_id, asked["id"], request.caller)
+    return Moved(PRIVACY, "The site stays. Nothing is deleted.")
 
 
-async def _admitted(request: AdminRequest) -> Requester:
-    """Counts the request, as the API does: each of them sends mails."""
-    await request.services.privacy_limit.admit(
-        request.tenant_id, request.caller, request.context.address
+async def _asked(request: AdminRequest, request_id: str) -> Record:
+    """About the site. Those about a member are handled on the member's page."""
+    found = await request.records.get(request.caller, gdpr_requests, request_id)
+    if found["subject"] != TENANT:
+        raise NotFound
+    return found | {"tenant_id": request.tenant_id}
+
+
+async def _emails(request: AdminRequest, asked: Sequence[Record]) -> dict[str, str]:
+    """Of the members that the requests are about, without those who are gone."""
+    ids = {each["member_id"] for each in asked if each["member_id"]}
+    if not ids:
+        return {}
+    wanted = ListRequest(
+        per_page=len(ids),
+        filter=any_of([equals("id", each) for each in ids]) or "",
+        names=frozenset({"email"}),
+        skip_total=True,
     )
-    return Requester(request.tenant, request.caller, is_trusted=True)
+    found = (await request.records.page(request.caller, blog_members, wanted)).items
+    return {each["id"]: each["email"] for each in found}
 
 
-async def _page(request: AdminRequest, link: str = "") -> Answer:
-    filters = RequestFilters()
-    wanted = ListRequest(sort="-created", skip_total=True)
-    page = await read_page(request, Listing(gdpr_requests, wanted, filters.url))
-    if page is None:
-        return Moved(PRIVACY)
-    items, pager = page
-    deleted_at = request.site_record["deleted_at"]
-    rows = [_row(request, each) for each in items]
-    values = {
-        "rows": rows,
-        "pager": pager,
-        "link": link,
-        "is_deleted": bool(deleted_at),
-        "deletion": next((each for each in rows if each.can_cancel and each.of == "Site"), None),
-        "address": PRIVACY,
-    }
-    return in_settings(request, "privacy.html", "Data protection", values)
+async def _planned_deletion(request: AdminRequest) -> dict[str, str] | None:
+    """Not from the list, whose page it may have left."""
+    if not request.site_record["deleted_at"]:
+        return None
+    conditions = [equals("subject", TENANT), equals("member_id", "")]
+    wanted = all_of(conditions) or ""
+    newest = ListRequest(per_page=20, filter=wanted, sort="-created", skip_total=True)
+    for each in (await request.records.page(request.caller, gdpr_requests, newest)).items:
+        if each["confirmed_at"] and is_cancellable(request, each):
+            on = day(request.local(each["grace_until"]))
+            return {"on": on, "cancel": shown(request, each).cancel}
+    return None
 
 
 def _delete_page(request: AdminRequest, problems: Mapping[str, Problem] | None = None) -> Shown:
@@ -152,32 +148,3 @@ def _delete_page(request: AdminRequest, problems: Mapping[str, Problem] | None =
     }
     title = f"Delete {request.site_name}?"
     return in_settings(request, "delete-site.html", title, values, 422 if problems else 200)
-
-
-def _row(request: AdminRequest, found: Record) -> Row:
-    badge, state = _STATES[found["status"]]
-    now = clock.to_text(request.records.clock())
-    is_deletion = found["type"] == "delete"
-    is_open = is_deletion and found["status"] == "queued" and found["grace_until"] > now
-    if is_open and not found["confirmed_at"]:
-        state = "Waits for its confirmation by mail"
-    until = ""
-    if is_open and found["confirmed_at"]:
-        until = f"on {_day(request, found['grace_until'])}"
-    elif found["status"] == "ready":
-        until = f"until {_day(request, found['expires_at'])}"
-    return Row(
-        found["id"],
-        "Deletion" if is_deletion else "Copy of the data",
-        "Site" if found["subject"] == TENANT else f"Member {found['member_id']}",
-        badge,
-        state,
-        until,
-        request.when(found["created"]),
-        is_open,
-    )
-
-
-def _day(request: AdminRequest, moment: str) -> str:
-    local = request.local(moment)
-    return f"{local.day} {local:%b %Y}"
