@@ -170,6 +170,21 @@ async def test_a_page_is_read_in_index_order_and_not_sorted(
     assert not any("TEMP B-TREE" in step or "SCAN" in step for step in plan)
 
 
+@pytest.mark.parametrize(
+    ("collection", "by"), [("posts", "id"), ("blog_members", "id"), ("comments", "post_id")]
+)
+async def test_related_records_are_found_by_their_keys(
+    tenant: TenantWorld, app: World, collection: str, by: str
+) -> None:
+    if app.engine != "sqlite":
+        pytest.skip("PostgreSQL plans by its statistics")
+    shape = Shape(collection, access_of(system(tenant.id)), True)
+    statement = app.parts.records._queries.some(shape, by).statement
+    values = dict.fromkeys(statement.names, "x") | {"keys": "[]", "limit": 20}
+    plan = await _plan(app, statement, values)
+    assert f"(tenant_id=? AND {by}=?)" in plan[0]
+
+
 async def _plan(app: World, statement: Any, values: dict[str, Any]) -> list[str]:
     database = app.parts.database
     explain = type(statement)(

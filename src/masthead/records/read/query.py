@@ -327,7 +327,8 @@ class Queries:
             query = query.where(has_any_item(ref.collection, ref.table, by, keys))
         else:
             query = query.where(dialects.any_of(ref.table.c[by], keys))
-        query = query.order_by(ref.table.c.created, ref.table.c.id)
+        # SQLite would read all records in this order to find the few.
+        query = query.order_by(dialects.without_index(ref.table.c.created), ref.table.c.id)
         query = query.limit(sa.bindparam("limit", required=True, type_=dialects.Integer()))
         return self._finish(query, compiler, shape)
 
