@@ -60,6 +60,7 @@ from masthead.media.images import ImagePool
 from masthead.media.v1 import routes as media_table
 from masthead.members.email_change import EmailChanges
 from masthead.members.http import member_routes
+from masthead.members.mail_log import MemberMails
 from masthead.members.mailed_links import MailedLinks
 from masthead.members.unsubscribe import Unsubscribe
 from masthead.members.v1 import routes as member_table
@@ -201,6 +202,7 @@ async def build(settings: Settings, now: clock.Clock = clock.now) -> Parts:
         on_deliveries_queued=deliveries_queued.set,
         async_validators={webhook_subscriptions.name: partial(check_url, outbound)},
     )
+    mail.log = MemberMails(records)
     throttle = LoginThrottle(database, now)
     versions = TenantVersions(database)
     directory = TenantDirectory(records, site_settings, versions)

@@ -17,7 +17,7 @@ from masthead.limits.sign_in_throttle import login_attempts
 from masthead.limits.store_postgres import rate_limit_counters
 from masthead.mail.outbox import mails
 from masthead.media.collection import media
-from masthead.members.collection import blog_members, member_history
+from masthead.members.collection import blog_members, member_history, member_mails
 from masthead.members.email_change import email_changes
 from masthead.members.mailed_links import member_links
 from masthead.pages.collection import categories, page_revisions, page_working_copies, pages
@@ -61,6 +61,7 @@ registry = Registry(
         site_settings,
         blog_members,
         member_history,
+        member_mails,
         posts,
         post_revisions,
         post_working_copies,

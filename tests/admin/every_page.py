@@ -20,7 +20,7 @@ from tests.payments.processor import SECRET, Processor, joined
 from tests.world import Account, TenantWorld, World, records_of
 
 from masthead import clock, ids
-from masthead.caller import system
+from masthead.caller import Caller, Kind, system
 from masthead.demo.access import demo_access
 from masthead.demo.seed import OWNER
 from masthead.identity.api_keys import create_key
@@ -619,6 +619,11 @@ async def _members(demo: TenantWorld) -> dict[str, str]:
         },
     )
     await demo.update("blog_members", member["id"], {"tier": "paid", "newsletter": True})
+    parts = demo.world.parts
+    [owner] = await parts.records.find(superusers, {"email": OWNER}, tenant_id=demo.id)
+    caller = Caller(Kind.OWNER, demo.id, id=owner["id"])
+    blog_members = demo.world.collection("blog_members")
+    await parts.records.update(caller, blog_members, member["id"], {"status": "past_due"})
     privacy = demo.world.parts.privacy
     site = await demo.world.parts.directory.by_id(demo.id)
     assert site is not None

@@ -19,7 +19,7 @@ from masthead.schema import registry, tables
 
 UNLOGGED = {
     *("post_revisions", "post_working_copies", "page_revisions", "page_working_copies"),
-    *("webhook_deliveries", "carts", "audit_log", "member_history"),
+    *("webhook_deliveries", "carts", "audit_log", "member_history", "member_mails"),
     *("payment_products", "payment_customers", "payment_subscriptions"),
 }
 """Written by the service itself."""

@@ -7,6 +7,8 @@ import io
 import json
 import re
 from html import unescape
+from importlib.resources import files
+from pathlib import Path
 
 import pytest
 from tests.admin.visitor import Visitor, hidden_in, staff
@@ -15,9 +17,13 @@ from tests.privacy.requests import DELETE, member_deletion
 from tests.world import TenantWorld
 
 from masthead.admin.flash import COOKIE, read_flash
+from masthead.admin.pages.member import MAIL_WORDS
 from masthead.admin.pages.members import PER_PAGE
 from masthead.admin.pages.members_csv import ROWS
 from masthead.caller import Caller, Kind, system
+from masthead.mail import account_emails
+from masthead.members.collection import MAX_HISTORY, member_mails
+from masthead.members.mail_log import MemberMails
 from masthead.privacy.limits import OWNERS, RequestLimit
 from masthead.records.collection import Record
 
@@ -236,6 +242,132 @@ class TestOne:
         assert listed.status_code == 400
         history = await ana.api.get("/api/collections/member_history/records")
         assert history.status_code in (403, 404)
+
+
+def history_in(page: str) -> list[str]:
+    """The lines of the history, the newest first."""
+    [shown] = re.findall(r'<ol class="history">(.*?)</ol>', page, re.DOTALL)
+    lines = re.findall(r"<p>(.*?)</p>", shown, re.DOTALL)
+    return [unescape(" ".join(re.sub(r"<[^>]*>", "", each).split())) for each in lines]
+
+
+class TestWhoAndWhat:
+    async def test_the_history_says_who_made_a_change(self, tenant: TenantWorld) -> None:
+        browser, nell = await staff(tenant, "owner", name="Nell Ashby")
+        _, left = await staff(tenant, "owner", name="Rik Vos")
+        ana = await tenant.member(email="ana@example.com")
+        operator = await tenant.world.operator(name="Theo Vance")
+        records = f"/api/collections/blog_members/records/{ana.id}"
+        operators = tenant.world.client(tenant.host)
+        operators.headers["authorization"] = operator.token
+        for api, change in (
+            (nell.api, {"tier": "paid"}),
+            (ana.api, {"newsletter": True}),
+            (left.api, {"status": "past_due"}),
+            (operators, {"status": "active"}),
+            (nell.api, {"note": "Met at the fair.", "name": "Ana Lind"}),
+        ):
+            tenant.world.clock.advance(minutes=1)
+            assert (await api.patch(records, json=change)).status_code == 200
+        tenant.world.clock.advance(minutes=1)
+        await tenant.update("blog_members", ana.id, {"tier": "free"})
+        superusers = tenant.world.collection("_superusers")
+        await tenant.world.parts.records.delete(system(tenant.id), superusers, left.id)
+        lines = history_in((await browser.get(f"/admin/members/{ana.id}?kind=changes")).text)
+        assert lines[0] == "Changed from paid to free"
+        assert sorted(lines[1:3]) == [
+            "The name changed, by Nell Ashby",
+            "The note changed, by Nell Ashby",
+        ]
+        assert lines[3:] == [
+            "Became active, was late with the payment, by an operator",
+            "Became late with the payment, was active, by a former member of the staff",
+            "Turned the newsletter on, by the member",
+            "Changed from free to paid, by Nell Ashby",
+            "Joined",
+        ]
+
+    async def test_an_api_key_is_named_as_one(self, tenant: TenantWorld, browser: Visitor) -> None:
+        ana = await member(tenant, "Ana")
+        key = Caller(Kind.KEY, tenant.id, id="k" * 15)
+        members = tenant.world.collection("blog_members")
+        await tenant.world.parts.records.update(key, members, ana["id"], {"tier": "paid"})
+        lines = history_in((await browser.get(f"/admin/members/{ana['id']}")).text)
+        assert "Changed from free to paid, by an API key" in lines
+
+    async def test_mails_are_listed_with_what_became_of_them(self, office: Office) -> None:
+        tenant = await office.world.new_tenant()
+        browser, _ = await staff(tenant, "owner")
+        ana = await member(tenant, "Ana")
+        bo = await member(tenant, "Bo")
+        parts, address = office.world.parts, f"/admin/members/{ana['id']}?kind=mails"
+        assert "Nothing of that kind" in (await browser.get(address)).text
+
+        async def queue(to: str) -> str:
+            mail = account_emails.sign_in(
+                site_name="Tideline", site_url="https://x.example", to=to, link="https://x/secret"
+            )
+            async with parts.records.unit(system(tenant.id)) as unit:
+                return await parts.mail.queue(unit, mail)
+
+        await queue("Ana@Example.com")
+        await queue("stranger@example.com")
+        assert history_in((await browser.get(address)).text) == [
+            "Mailed a sign-in link, waits to be sent"
+        ]
+        assert len(await office.mails()) == 2
+        assert history_in((await browser.get(address)).text) == ["Mailed a sign-in link, sent"]
+        office.world.clock.advance(minutes=1)
+        bounced = await queue("ana@example.com")
+        await parts.mail.fail(tenant.id, bounced, "Later.", gave_up=False)
+        assert history_in((await browser.get(address)).text)[0].endswith("waits to be sent")
+        await parts.mail.discard(tenant.id, bounced, "No such mailbox.")
+        assert history_in((await browser.get(address)).text) == [
+            "Mailed a sign-in link, could not be delivered",
+            "Mailed a sign-in link, sent",
+        ]
+        rows = await parts.records.find(member_mails, {}, tenant_id=tenant.id, limit=99)
+        assert {each["member_id"] for each in rows} == {ana["id"]}
+        assert "secret" not in str(rows)
+        assert "example.com" not in str(rows)
+        assert bo["id"] not in str(rows)
+
+    async def test_the_newest_hundred_mails_stay(
+        self, tenant: TenantWorld, browser: Visitor
+    ) -> None:
+        ana = await member(tenant, "Ana")
+        log = MemberMails(tenant.world.parts.records)
+        for number in range(MAX_HISTORY + 2):
+            tenant.world.clock.advance(seconds=1)
+            async with tenant.world.parts.records.unit(system(tenant.id)) as unit:
+                await log.queued(unit, f"{number:015}", ana["email"], "sign_in")
+        rows = await tenant.world.parts.records.find(
+            member_mails, {"member_id": ana["id"]}, tenant_id=tenant.id, limit=999
+        )
+        assert len(rows) == MAX_HISTORY
+        assert f"{0:015}" not in {each["mail_id"] for each in rows}
+        editor, _ = await staff(tenant, "editor")
+        page = (await editor.get(f"/admin/members/{ana['id']}?kind=mails")).text
+        assert len(history_in(page)) == 20
+
+    async def test_a_mail_of_a_read_only_site_goes_out_without_a_line(
+        self, tenant: TenantWorld
+    ) -> None:
+        ana = await member(tenant, "Ana")
+        _, owner = await staff(tenant, "owner")
+        await tenant.settings(read_only_mode=True)
+        parts = tenant.world.parts
+        mail = account_emails.test_mail(
+            site_name="Tideline", site_url="https://x.example", to=ana["email"]
+        )
+        async with parts.records.unit(Caller(Kind.OWNER, tenant.id, id=owner.id)) as unit:
+            assert await parts.mail.queue(unit, mail)
+        assert await parts.records.find(member_mails, {}, tenant_id=tenant.id) == []
+
+    def test_every_mail_has_words(self) -> None:
+        folder = Path(str(files("masthead.mail") / "templates"))
+        templates = {each.stem for each in folder.glob("*.txt")} - {"base"}
+        assert MAIL_WORDS.keys() == templates
 
 
 class TestCsvOut:

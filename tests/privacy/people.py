@@ -6,7 +6,9 @@ from typing import Any
 
 from tests.world import Account, TenantWorld
 
+from masthead import ids
 from masthead.caller import system
+from masthead.members.mail_log import MemberMails
 from masthead.records.collection import Record
 
 CUSTOMER = "cus_ada"
@@ -42,6 +44,7 @@ async def member_with_records(tenant: TenantWorld, email: str) -> tuple[Account,
     made = {name: await tenant.create(name, values) for name, values in samples.items()}
     made["gdpr_requests"] = await _asked(tenant, email)
     made["member_history"] = await _changed(tenant, member.id)
+    made["member_mails"] = await _mailed(tenant, email)
     return member, made
 
 
@@ -52,6 +55,17 @@ async def _changed(tenant: TenantWorld, member_id: str) -> Record:
     found = await tenant.world.parts.records.find(
         history, {"member_id": member_id}, tenant_id=tenant.id
     )
+    return found[0]
+
+
+async def _mailed(tenant: TenantWorld, email: str) -> Record:
+    records, mails = tenant.world.parts.records, tenant.world.collection("member_mails")
+    async with records.unit(system(tenant.id)) as unit:
+        await MemberMails(records).queued(unit, ids.new_id(), email, "sign_in")
+    [member] = await records.find(
+        tenant.world.collection("blog_members"), {"email": email}, tenant_id=tenant.id
+    )
+    found = await records.find(mails, {"member_id": member["id"]}, tenant_id=tenant.id)
     return found[0]
 
 

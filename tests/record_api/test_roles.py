@@ -8,6 +8,8 @@ import httpx
 import pytest
 from tests.world import PASSWORD, Account, TenantWorld, World, records_of
 
+from masthead.caller import system
+from masthead.members.mail_log import MemberMails
 from masthead.records.collection import Record
 from masthead.schema import registry
 
@@ -32,6 +34,7 @@ ALLOWED = {
     ("editor", "page_revisions"): READ,
     ("editor", "tag_changes"): READ,
     ("editor", "member_history"): READ,
+    ("editor", "member_mails"): READ,
     ("editor", "post_working_copies"): READ | {"update", "delete"},
     ("editor", "page_working_copies"): READ | {"update", "delete"},
 }
@@ -90,6 +93,11 @@ async def made_by_owner(owner: Account, tenant: TenantWorld, collection: str) ->
     if collection == "member_history":
         member = await tenant.member()
         await tenant.update("blog_members", member.id, {"tier": "paid"})
+    if collection == "member_mails":
+        member = await tenant.member()
+        records = tenant.world.parts.records
+        async with records.unit(system(tenant.id)) as unit:
+            await MemberMails(records).queued(unit, "a" * 15, member.email, "sign_in")
     if collection == "media":
         return str((await upload(owner)).json()["id"])
     if collection in values:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 import sqlalchemy as sa
@@ -85,7 +85,17 @@ class FailedMail:
     gave_up: bool
 
 
+class MailLog(Protocol):
+    """Who wants to know which mails were queued, and what became of them."""
+
+    async def queued(self, unit: Unit, mail_id: str, recipient: str, template: str) -> None: ...
+
+    async def ended(self, tenant_id: TenantId, mail_id: str, *, is_sent: bool) -> None: ...
+
+
 class Outbox:
+    log: MailLog | None = None
+
     def __init__(
         self,
         database: Database,
@@ -131,6 +141,8 @@ class Outbox:
         mail_id, values = self._row(unit.tenant_id, mail)
         await unit.execute(self._insert, values)
         await unit.enqueue(SEND, {"mail_id": mail_id})
+        if self.log:
+            await self.log.queued(unit, mail_id, values["recipient"], mail.template)
         return mail_id
 
     async def queue_for_platform(self, tx: Transaction, mail: Mail) -> None:
@@ -176,6 +188,8 @@ class Outbox:
         key = {"key_tenant": tenant_id, "key_id": mail_id}
         values = {**key, "moment": moment, "why": why, "is_last": gave_up}
         await self._execute(self._fail, values)
+        if gave_up:
+            await self._ended(tenant_id, mail_id, is_sent=False)
 
     async def discard(self, tenant_id: TenantId, mail_id: str, why: str) -> None:
         """Of an email that can never be sent only the reason stays, until the sweep."""
@@ -196,7 +210,14 @@ class Outbox:
         return [_failed(row) for row in rows]
 
     async def remove(self, tenant_id: TenantId, mail_id: str) -> None:
+        """Of an email that was sent."""
+        # First, because without the row no attempt would follow.
+        await self._ended(tenant_id, mail_id, is_sent=True)
         await self._execute(self._remove, {"key_tenant": tenant_id, "key_id": mail_id})
+
+    async def _ended(self, tenant_id: TenantId, mail_id: str, *, is_sent: bool) -> None:
+        if self.log and tenant_id != _PLATFORM:
+            await self.log.ended(tenant_id, mail_id, is_sent=is_sent)
 
     async def sweep(self) -> None:
         await self._execute(self._sweep, {"before": clock.to_text(self._clock() - RETENTION)})

@@ -24,12 +24,16 @@ from masthead.records.fields.base import Access
 from masthead.records.fields.documents import TextList
 from masthead.records.fields.relation import OnDelete, Relation
 from masthead.records.fields.text import Email, Text
-from masthead.records.fields.values import Flag, Select
+from masthead.records.fields.values import Date, Flag, Select
 
 MEMBERS_JOINED, MEMBERS_LEFT = "members.joined", "members.left"
 HISTORY: Final = "member_history"
-RECORDED: Final = ("tier", "status", "newsletter", "email")
+MAILS: Final = "member_mails"
+RECORDED: Final = ("tier", "status", "newsletter", "email", "name", "labels", "note")
+STATES_OF: Final = frozenset({"tier", "status", "newsletter"})
+"""Of which the history has the values."""
 MAX_HISTORY: Final = 100
+WAITING, SENT, FAILED = "waiting", "sent", "failed"
 SELF = "@request.auth.collectionName = 'blog_members' && @request.auth.id = id"
 
 
@@ -88,10 +92,10 @@ def member_snapshots(change: Change) -> Iterator[Snapshot]:
         was, now = change.old[name], change.new[name]
         if was != now:
             values = {"member_id": change.new["id"], "what": name}
-            if name != "email":
-                # An address is no state: the old one is nobody's business any more.
+            if name in STATES_OF:
+                # The others are no states: an old address is nobody's business any more.
                 values |= {"was": _as_text(was), "now": _as_text(now)}
-            yield Snapshot(HISTORY, values, by="member_id", newest=MAX_HISTORY)
+            yield Snapshot(HISTORY, values, by="member_id", newest=MAX_HISTORY, names_caller=True)
 
 
 def _as_text(value: Any) -> str:
@@ -115,11 +119,67 @@ member_history = Collection(
         Select(name="what", values=RECORDED, read=Access.EDITOR, write=Access.ENGINE),
         Text(name="was", max=20, read=Access.EDITOR, write=Access.ENGINE, personal=True),
         Text(name="now", max=20, read=Access.EDITOR, write=Access.ENGINE, personal=True),
+        Text(
+            name="changed_by",
+            max=20,
+            read=Access.EDITOR,
+            write=Access.ENGINE,
+            help="`owner`, `editor` or `operator`; `member` for the person, `key` for an API key, "
+            "`system` for payments, imports and links in mails.",
+        ),
+        Text(
+            name="account_id",
+            max=15,
+            read=Access.EDITOR,
+            write=Access.ENGINE,
+            help="Of the staff who made the change.",
+        ),
     ),
-    help=f"The {MAX_HISTORY} newest changes of each member's tier, status, newsletter and address.",
+    help=f"The {MAX_HISTORY} newest changes of each member: tier, status and newsletter with their "
+    "values; that address, name, labels or note changed; and by whom.",
     editors=Rules(read=""),
     made_by="a change of a member",
     indexes=(Index(("member_id", "created", "id")),),
+)
+
+member_mails = Collection(
+    MAILS,
+    (
+        Relation(
+            name="member_id",
+            to="blog_members",
+            required=True,
+            immutable=True,
+            on_delete=OnDelete.CASCADE,
+            read=Access.EDITOR,
+            write=Access.ENGINE,
+        ),
+        Text(name="mail_id", max=15, read=Access.ENGINE, write=Access.ENGINE),
+        Text(
+            name="template",
+            max=50,
+            read=Access.EDITOR,
+            write=Access.ENGINE,
+            personal=True,
+            help="What the mail was, such as `sign_in`. Its text and subject are not stored.",
+        ),
+        Select(
+            name="state",
+            values=(WAITING, SENT, FAILED),
+            default=WAITING,
+            read=Access.EDITOR,
+            write=Access.ENGINE,
+            help="`sent`: the mail server took it. `failed`: it did not, and no attempt follows.",
+        ),
+        Date(name="ended_at", read=Access.EDITOR, write=Access.ENGINE),
+    ),
+    help=f"The {MAX_HISTORY} newest mails to each member: which, when, and what became of them.",
+    editors=Rules(read=""),
+    made_by="a mail to a member",
+    indexes=(
+        Index(("member_id", "created", "id")),
+        Index(("mail_id",), skip_empty="mail_id"),
+    ),
 )
 
 blog_members = Collection(

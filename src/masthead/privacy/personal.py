@@ -33,6 +33,7 @@ class ErasureRule(StrEnum):
 ERASURE_RULES = {
     "blog_members": ErasureRule.DELETE,
     "member_history": ErasureRule.DELETE,
+    "member_mails": ErasureRule.DELETE,
     "comments": ErasureRule.ANONYMIZE,
     "orders": ErasureRule.ANONYMIZE,
     "gift_cards": ErasureRule.ANONYMIZE,

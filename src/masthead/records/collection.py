@@ -150,6 +150,8 @@ class Snapshot(NamedTuple):
     """The field that says to what the snapshot belongs."""
     newest: int
     """How many with the same value of `by` stay; older ones are deleted."""
+    names_caller: bool = False
+    """It also has `changed_by` and `account_id`: who made the change."""
 
 
 class Tally(NamedTuple):

@@ -23,11 +23,12 @@ from masthead.admin.pages.members import (
     may_change,
     said,
 )
+from masthead.admin.pages.people import staff_names
 from masthead.admin.request import AdminRequest
 from masthead.comments.collection import comments
 from masthead.commerce.collection import orders
 from masthead.errors import Invalid, Problem
-from masthead.members.collection import blog_members, member_history
+from masthead.members.collection import blog_members, member_history, member_mails
 from masthead.posts.collection import posts
 from masthead.reader.prices import price_text
 from masthead.records.collection import Collection, Record
@@ -45,7 +46,13 @@ ASKS = (
 )
 NEWEST = 20
 """Of each kind of entry."""
-KINDS = {"": "Everything", "changes": "Changes", "orders": "Orders", "comments": "Comments"}
+KINDS = {
+    "": "Everything",
+    "changes": "Changes",
+    "orders": "Orders",
+    "comments": "Comments",
+    "mails": "Mails",
+}
 _ORDER_BADGES = {
     "paid": "good",
     "shipped": "good",
@@ -58,9 +65,43 @@ _CHANGES = {
     "tier": "Changed from {was} to {now}",
     "status": "Became {now}, was {was}",
     "newsletter": "Turned the newsletter {now}",
-    "email": "Changed the e-mail address",
+    "email": "The e-mail address changed",
+    "name": "The name changed",
+    "labels": "The labels changed",
+    "note": "The note changed",
 }
-_ICONS = {"tier": "credit-card", "status": "info", "newsletter": "mail", "email": "user"}
+_ICONS = {
+    "tier": "credit-card",
+    "status": "info",
+    "newsletter": "mail",
+    "email": "user",
+    "name": "user",
+    "labels": "tag",
+    "note": "file-text",
+}
+_BY = {"member": "by the member", "key": "by an API key", "operator": "by an operator"}
+_FORMER = "by a former member of the staff"
+MAIL_WORDS = {
+    "already_member": "a sign-in link, after signing up again",
+    "comment_answered": "an answer to a comment",
+    "comment_posted": "a comment on a post of theirs",
+    "confirm_email": "a link to confirm a new address",
+    "confirm_sign_up": "a link to confirm the sign-up",
+    "email_changed": "that the address was changed",
+    "email_in_use": "that the address is in use",
+    "invitation": "an invitation to the staff",
+    "privacy_deletion": "that an erasure is planned",
+    "privacy_export_ready": "a link to an export of the data",
+    "privacy_receipt": "the receipt of an erasure",
+    "reset_password": "a link for a new password",
+    "sign_in": "a sign-in link",
+    "site_export": "what became of an export of the site",
+    "test_mail": "a test mail",
+    "webhook_disabled": "that a webhook was turned off",
+    "welcome_paid": "a welcome as a paying member",
+}
+"""By template."""
+_OUTCOMES = {"waiting": "waits to be sent", "sent": "sent", "failed": "could not be delivered"}
 _WORDS = {"past_due": "late with the payment"}
 
 
@@ -75,6 +116,8 @@ class Entry:
     link: str = ""
     linked: str = ""
     quote: str = ""
+    note: str = ""
+    """By whom, or what became of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,9 +205,13 @@ async def _history(
         found += await _comments(request, member["id"])
     if kind in ("", "orders"):
         found += [_bought(request, each) for each in bought]
+    if kind in ("", "mails"):
+        mails = await _of_member(request, member_mails, member["id"])
+        found += [_mailed(request, each) for each in mails]
     if kind in ("", "changes"):
         changes = await _of_member(request, member_history, member["id"])
-        found += [_changed(request, each) for each in changes]
+        names = await staff_names(request) if any(each["account_id"] for each in changes) else {}
+        found += [_changed(request, each, names) for each in changes]
         found.append(_entry(request, member["created"], "user", "Joined"))
     return sorted(found, key=lambda each: each.at, reverse=True)
 
@@ -193,14 +240,31 @@ def _bought(request: AdminRequest, order: Record) -> Entry:
     return _entry(request, order["created"], "shopping-bag", text)
 
 
-def _changed(request: AdminRequest, change: Record) -> Entry:
+def _mailed(request: AdminRequest, mail: Record) -> Entry:
+    what = MAIL_WORDS.get(mail["template"], "a mail")
+    return _entry(
+        request, mail["created"], "send", f"Mailed {what}", _OUTCOMES.get(mail["state"], "")
+    )
+
+
+def _changed(request: AdminRequest, change: Record, names: Mapping[str, str]) -> Entry:
     words = {name: _WORDS.get(change[name], change[name]) for name in ("was", "now")}
     text = _CHANGES[change["what"]].format(**words)
-    return _entry(request, change["created"], _ICONS[change["what"]], text)
+    return _entry(request, change["created"], _ICONS[change["what"]], text, _by(change, names))
 
 
-def _entry(request: AdminRequest, at: str, icon: str, text: str) -> Entry:
-    return Entry(at, _when(request, at), icon, text)
+def _by(change: Record, names: Mapping[str, str]) -> str:
+    """Nothing for the service itself: payments, imports, links in mails."""
+    if known := _BY.get(change["changed_by"]):
+        return known
+    if not change["account_id"]:
+        return ""
+    name = names.get(change["account_id"])
+    return f"by {name}" if name else _FORMER
+
+
+def _entry(request: AdminRequest, at: str, icon: str, text: str, note: str = "") -> Entry:
+    return Entry(at, _when(request, at), icon, text, note=note)
 
 
 def _when(request: AdminRequest, at: str) -> str:

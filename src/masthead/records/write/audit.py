@@ -111,6 +111,14 @@ def event_of(caller: Caller, action: str, label: str = "") -> Record | None:
     return {**_by(caller), "action": action, **nothing, "label": label, "changed": []}
 
 
+def made_by(caller: Caller) -> Record:
+    """For a record that says who made a change: the account of staff, else the kind of caller."""
+    if _is_person(caller):
+        return {"changed_by": str(caller.kind), "account_id": caller.id}
+    is_other = caller.kind in (Kind.MEMBER, Kind.KEY)
+    return {"changed_by": str(caller.kind if is_other else Kind.SYSTEM), "account_id": ""}
+
+
 def _is_person(caller: Caller) -> bool:
     # Without an id it is the service on behalf of a tenant.
     return caller.kind in _PEOPLE and bool(caller.id)

@@ -43,7 +43,7 @@ from masthead.records.derived.uses import UseCounts
 from masthead.records.fields.file import File
 from masthead.records.fields.text import Slug
 from masthead.records.read.query import Context, Shape, access_of, engine_decoder
-from masthead.records.write.audit import audit_log, entry_of, event_of
+from masthead.records.write.audit import audit_log, entry_of, event_of, made_by
 from masthead.records.write.change_facts import change_facts
 from masthead.records.write.context import WriteContext
 from masthead.records.write.new_record import NewRecord
@@ -118,9 +118,14 @@ class Unit:
             self._context.tenants.put(self.tenant_id, cached)
         return cached
 
+    @property
+    def is_read_only(self) -> bool:
+        """The site can't be changed by this caller."""
+        return self.tenant.site.read_only and not self._caller.is_platform
+
     def _refuse_if_read_only(self) -> None:
         """Called after validation, whose errors come first."""
-        if self.tenant.site.read_only and not self._caller.is_platform:
+        if self.is_read_only:
             raise Forbidden("This site is read-only. Nothing can be changed until that is lifted.")
 
     async def create(
@@ -529,7 +534,8 @@ class Unit:
     async def store_snapshot(self, snapshot: Snapshot) -> None:
         """Checks no access: the change that it belongs to does."""
         collection = self._context.registry[snapshot.collection]
-        await self.store(collection, NewRecord.of(collection, snapshot.values))
+        who = made_by(self._caller) if snapshot.names_caller else {}
+        await self.store(collection, NewRecord.of(collection, {**snapshot.values, **who}))
         statement = self._context.statements.older(collection, snapshot.by, snapshot.newest)
         owner = snapshot.values[snapshot.by]
         for (record_id,) in await self.fetch(statement, {"tenant": self.tenant_id, "value": owner}):
