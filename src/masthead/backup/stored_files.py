@@ -71,6 +71,6 @@ def _upload_keys(upload: Record) -> list[str]:
 def _import_keys(run: Record) -> list[str]:
     """The uploaded export and the files of the run. Other paths are those of a run from a shell."""
     report: dict[str, Any] = msgspec.json.decode(run["report"] or "null") or {}
-    named = [run["object_key"], report.get("redirects"), report.get("errors")]
+    named = [run["object_key"], report.get("redirects_path"), report.get("errors_path")]
     own = file_key(run["tenant_id"], import_runs, run["id"], "")
     return [key for key in named if isinstance(key, str) and key.startswith(own)]

@@ -1,27 +1,53 @@
-"""The collection of imports: runs with their reports."""
+"""The collection of imports: runs with their reports.
+
+A run has a task, which a worker does: a preview of an uploaded file, then the import itself.
+After it the pictures that failed may be tried again, and the whole import may be undone.
+"""
 
 from __future__ import annotations
 
-from masthead.records.collection import Collection
+from collections.abc import Iterator
+
+from masthead.records.collection import Change, Collection, Later
 from masthead.records.fields.base import Access
 from masthead.records.fields.documents import Json
 from masthead.records.fields.text import Text
-from masthead.records.fields.values import Date, Flag, Select
+from masthead.records.fields.values import Date, Flag, Number, Select
 
 PLATFORMS = ("wordpress", "substack", "ghost")
 QUEUED, RUNNING, DONE, FAILED = "queued", "running", "done", "failed"
+PREVIEW, IMPORT, PICTURES, UNDO = "preview", "import", "pictures", "undo"
+SWEEP_JOB = "imports.sweep"
+
+
+def run_jobs(change: Change) -> Iterator[Later]:
+    """The files of a deleted run go with it."""
+    if change.new is None:
+        yield Later(SWEEP_JOB, {"run_id": change.record["id"]})
+
+
 import_runs = Collection(
     "import_runs",
     (
         Select(name="platform", values=PLATFORMS, required=True, write=Access.ENGINE),
         Select(
+            name="task",
+            values=(PREVIEW, IMPORT, PICTURES, UNDO),
+            default=IMPORT,
+            write=Access.ENGINE,
+            help="What the run does or did last: `preview` changes nothing, `pictures` copies "
+            "those that failed, `undo` removes what was imported.",
+        ),
+        Select(
             name="state",
             values=(QUEUED, RUNNING, DONE, FAILED),
             default=QUEUED,
             write=Access.ENGINE,
+            help="Of the task.",
         ),
         Text(name="file_name", max=255, write=Access.ENGINE),
-        # Of the uploaded file; '' for a run from a shell.
+        Number(name="file_size", write=Access.ENGINE, help="Bytes; 0 for a run from a shell."),
+        # Of the uploaded file; '' where it is deleted, and for a run from a shell.
         Text(name="object_key", max=1024, read=Access.ENGINE, write=Access.ENGINE),
         Json(name="options", write=Access.ENGINE),
         Flag(name="dry_run", write=Access.ENGINE),
@@ -31,6 +57,8 @@ import_runs = Collection(
         Date(name="finished_at", write=Access.ENGINE),
     ),
     audited="file_name",
+    audited_state="task",
     help="Imports and how far they have come.",
-    made_by="`masthead import`",
+    jobs=run_jobs,
+    made_by="the admin or `masthead import`",
 )

@@ -7,16 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from masthead.caller import system
-from masthead.ids import TenantId
+from masthead import clock
+from masthead.caller import Caller, system
+from masthead.importers.collection import PREVIEW, QUEUED, RUNNING, SWEEP_JOB, import_runs
 from masthead.importers.run.batch_sizes import DEFAULT_BATCH
 from masthead.importers.run.run_record import NewRun, create_run
 from masthead.importers.source import Options
 from masthead.jobs.runner import Handler, Job
 from masthead.records.collection import Record
 from masthead.records.engine import Records
+from masthead.records.write.unit import Unit, file_key
 
 if TYPE_CHECKING:
     from masthead.importers.images.copying import ImportServices
@@ -24,15 +27,20 @@ if TYPE_CHECKING:
 RUN_JOB: Final = "imports.run"
 MEMBERS_JOB: Final = "members.import"
 CONCURRENCY: Final = {RUN_JOB: 1, MEMBERS_JOB: 1}
+FILE_STAYS: Final = timedelta(days=7)
+"""How long an uploaded file waits for the import, or for another attempt at its pictures."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueuedImport:
-    """`object_key` is that of the uploaded file, which is deleted after the run."""
+    """`object_key` is that of the uploaded file, which is deleted when it is no longer needed."""
 
     platform: str
     file_name: str
     object_key: str
+    id: str = ""
+    """Of the run; '' for a new one."""
+    file_size: int = 0
     options: Options = field(default_factory=Options)
     batch_size: int = DEFAULT_BATCH
     dry_run: bool = False
@@ -47,18 +55,30 @@ class StoredOptions(Options):
     emit_events: bool = False
 
 
-async def queue_import(records: Records, tenant_id: TenantId, wanted: QueuedImport) -> Record:
+async def queue_import(records: Records, caller: Caller, wanted: QueuedImport) -> Record:
     """Returns the run's record, which has its state and report."""
     options = StoredOptions(
         **asdict(wanted.options), batch_size=wanted.batch_size, emit_events=wanted.emit_events
     )
     new = NewRun(
-        wanted.platform, wanted.file_name, wanted.object_key, asdict(options), wanted.dry_run
+        wanted.platform,
+        wanted.file_name,
+        wanted.object_key,
+        asdict(options),
+        wanted.dry_run,
+        wanted.id,
+        wanted.file_size,
     )
-    async with records.unit(system(tenant_id), emit_events=False) as unit:
+    async with records.unit(caller, emit_events=False) as unit:
         run = await create_run(unit, new)
         await unit.enqueue(RUN_JOB, {"run_id": run["id"]})
     return run
+
+
+async def sweep_later(unit: Unit, run_id: str, after: timedelta) -> None:
+    """Deletes the uploaded file then, if nothing needs it any more."""
+    run_at = clock.to_text(clock.from_text(unit.now) + after)
+    await unit.enqueue(SWEEP_JOB, {"run_id": run_id}, run_at)
 
 
 class ImportWork:
@@ -84,4 +104,41 @@ class ImportWork:
             work = MemberImport(services.records, services.objects, job, lambda: self._is_stopping)
             await work.run()
 
-        return {RUN_JOB: run, MEMBERS_JOB: run_members}
+        async def sweep(job: Job) -> None:
+            await _sweep(services, job)
+
+        return {RUN_JOB: run, MEMBERS_JOB: run_members, SWEEP_JOB: sweep}
+
+
+async def _sweep(services: ImportServices, job: Job) -> None:
+    """`imports.sweep`: the files of a run that is deleted, or whose file was not used for long."""
+    records, run_id = services.records, job.payload["run_id"]
+    found = await records.find(import_runs, {"id": run_id}, tenant_id=job.tenant_id)
+    if not found:
+        await services.objects.delete_prefix(folder_of(job.tenant_id, run_id))
+        return
+    run, now = found[0], records.clock()
+    is_needed = clock.from_text(run["updated"]) + FILE_STAYS > now
+    if is_needed or run["state"] in (QUEUED, RUNNING):
+        # The end of its task plans the next sweep.
+        return
+    if run["task"] == PREVIEW:
+        async with records.unit(system(job.tenant_id), emit_events=False) as unit:
+            await unit.delete(import_runs, run_id)
+    else:
+        await drop_file(services, run)
+
+
+async def drop_file(services: ImportServices, run: Record) -> None:
+    """Deletes the uploaded file. The record forgets it last, so that a crash between is mended by
+    the next call."""
+    if not run["object_key"]:
+        return
+    await services.objects.delete(run["object_key"])
+    async with services.records.unit(system(run["tenant_id"]), emit_events=False) as unit:
+        await unit.update(import_runs, run["id"], {}, stamped={"object_key": ""})
+
+
+def folder_of(tenant_id: str, run_id: str) -> str:
+    """Of the files of a run in the object store."""
+    return file_key(tenant_id, import_runs, run_id, "").rstrip("/")

@@ -13,6 +13,13 @@ import msgspec
 MAX_STORED_NOTES = 500
 """Errors, and as many warnings, that are stored with the run; a file has all of them."""
 
+GONE = "deleted here before"
+EDITED = "edited here since the import"
+IN_USE = "used by something that stays"
+"""Why an undo removes nothing."""
+IMAGE = "image"
+"""The kind of a note about a picture."""
+
 Result = Literal["imported", "updated", "skipped", "failed"]
 
 
@@ -79,6 +86,21 @@ class Position(msgspec.Struct):
     authors: int = 0
 
 
+class Undone(msgspec.Struct):
+    """How far an import is undone."""
+
+    total: int = 0
+    """Records that the import has created, and which are still there."""
+    removed: dict[str, int] = msgspec.field(default_factory=dict)
+    """By collection."""
+    stayed: dict[str, int] = msgspec.field(default_factory=dict)
+    """By reason."""
+
+    @property
+    def done(self) -> int:
+        return sum(self.removed.values()) + sum(self.stayed.values())
+
+
 class Report(msgspec.Struct):
     platform: str
     dry_run: bool = False
@@ -91,7 +113,17 @@ class Report(msgspec.Struct):
     """Posts that the editor can't open without losing something, by what that is."""
     warnings: list[Note] = msgspec.field(default_factory=list)
     errors: list[Note] = msgspec.field(default_factory=list)
+    skips: list[Note] = msgspec.field(default_factory=list)
+    """The first that were skipped."""
+    kinds: dict[str, Tally] = msgspec.field(default_factory=dict)
+    """The posts by their kind: post, page, product."""
+    tags: int = 0
+    """Different ones, of the posts."""
+    redirects: int = 0
     done: Position = msgspec.field(default_factory=Position)
+    expected: Position = msgspec.field(default_factory=Position)
+    """How many entries the export has; 0 where that is unknown."""
+    undone: Undone = msgspec.field(default_factory=Undone)
     redirects_path: str = ""
     errors_path: str = ""
 
@@ -111,6 +143,8 @@ class Report(msgspec.Struct):
             html_only=dict(self.html_only),
             warnings=list(self.warnings),
             errors=[*self.errors, *failures],
+            skips=list(self.skips),
+            kinds={name: tally.copy() for name, tally in self.kinds.items()},
             done=msgspec.structs.replace(self.done),
         )
         for outcome in outcomes:
@@ -121,15 +155,19 @@ class Report(msgspec.Struct):
         """Pictures that were not counted yet: one picture may be in many posts."""
         if not failures:
             return 0
-        known = {note.url for note in self.errors if note.kind == "image"}
+        known = {note.url for note in self.errors if note.kind == IMAGE}
         return len({note.url for note in failures} - known)
 
     def _add(self, outcome: Outcome) -> None:
         is_post = outcome.what in ("post", "page", "product")
         name = "posts" if is_post else f"{outcome.what}s"
         getattr(self, name).add(outcome)
+        if is_post:
+            self.kinds.setdefault(outcome.what, Tally()).add(outcome)
         setattr(self.done, name, getattr(self.done, name) + 1)
         note = (outcome.what, outcome.source_id, outcome.title, "")
+        if outcome.result == "skipped" and len(self.skips) < MAX_STORED_NOTES:
+            self.skips.append(Note(*note, outcome.reason))
         if outcome.result == "failed":
             self.errors.append(Note(*note, outcome.reason))
         self.warnings += [Note(*note, warning) for warning in outcome.warnings]
@@ -167,6 +205,12 @@ class Report(msgspec.Struct):
             "warnings": msgspec.to_builtins(self.warnings),
             "error_list": msgspec.to_builtins(self.errors),
         }
+
+    def after_retry(self, retried: Report) -> Report:
+        """With the pictures of a retry: those that it has copied, and those that failed again."""
+        others = [each for each in self.errors if each.kind != IMAGE]
+        images = Images(self.images.copied + retried.images.copied, retried.images.failed)
+        return msgspec.structs.replace(self, images=images, errors=[*others, *retried.errors])
 
     def stored(self) -> dict[str, Any]:
         """The JSON of the run's field `report`."""

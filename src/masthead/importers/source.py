@@ -118,6 +118,12 @@ class Options:
     skip_members: bool = False
 
 
+def site_url_of(given: str) -> str | None:
+    """The old address as `Options` has it; None for what is no address."""
+    url = given.strip().rstrip("/")
+    return url if not url or url.startswith(("http://", "https://")) else None
+
+
 @dataclass(frozen=True, slots=True)
 class Overview:
     """The result of a first pass, for the progress bar and for resolving images."""

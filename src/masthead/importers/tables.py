@@ -1,9 +1,9 @@
-"""The table of imported items, by which a second run changes nothing and an interrupted one
-resumes."""
+"""The table of imported items, by which a second run changes nothing, an interrupted one resumes,
+and a run can be undone."""
 
 from __future__ import annotations
 
-from sqlalchemy import Column, PrimaryKeyConstraint, Table, text
+from sqlalchemy import Column, Index, PrimaryKeyConstraint, Table, text
 
 from masthead.storage import dialects
 from masthead.storage.metadata import metadata
@@ -22,5 +22,8 @@ import_items = Table(
     Column("fingerprint", dialects.Text(), nullable=False),
     # After the import; another version means that the record was edited since.
     Column("record_version", dialects.Integer(), nullable=False, server_default=text("1")),
+    # The run that has created the record; '' for one that was there before.
+    Column("run_id", dialects.Text(), nullable=False, server_default=text("''")),
     PrimaryKeyConstraint("tenant_id", "source", "source_id"),
+    Index("ix_import_items__tenant_id_run_id_collection", "tenant_id", "run_id", "collection"),
 )

@@ -317,6 +317,8 @@ class Collection:
     audited: str | None = None
     """The audit log names its records by this field; '' for records about readers, whom it must
     not name. None: it leaves their changes out."""
+    audited_state: str = "status"
+    """The field whose new value the audit log tells."""
     help: str = ""
 
     @cached_property

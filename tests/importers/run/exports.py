@@ -172,7 +172,9 @@ async def everything(tenant: TenantWorld) -> dict[str, list[dict[str, Any]]]:
     return {name: await rows(tenant, name) for name in (*WRITTEN, *KEPT)}
 
 
-_OWN = frozenset({"tenant_id", "created", "updated", "revised_at", "token_key", "id", "record_id"})
+_OWN = frozenset(
+    {"tenant_id", "created", "updated", "revised_at", "token_key", "id", "record_id", "run_id"}
+)
 
 
 async def end_state(parts: Parts, tenant_id: Any) -> dict[str, list[str]]:

@@ -11,8 +11,8 @@ from tests.importers.run.exports import post
 
 from masthead.importers.opening import id_namespace, open_export
 from masthead.importers.run.drafts import Body, draft_of, fingerprint
+from masthead.importers.run.file_names import safe_name
 from masthead.importers.run.previous_imports import LONGEST_KEY, key_of
-from masthead.importers.run.queued import safe_name
 from masthead.importers.run.redirects import CannotWrite, RedirectRows, guarded, write_whole
 from masthead.importers.source import BadFile, Options, Overview, SourceMember
 

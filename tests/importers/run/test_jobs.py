@@ -46,7 +46,7 @@ async def queued(tenant: TenantWorld, content: bytes, **wanted: Any) -> Record:
     key = f"{tenant.id}/uploads/export.json"
     await parts.objects.put(key, content)
     given = QueuedImport(platform="ghost", file_name="export.json", object_key=key, **wanted)
-    return await queue_import(parts.records, tenant.id, given)
+    return await queue_import(parts.records, system(tenant.id), given)
 
 
 async def worked(

@@ -23,7 +23,7 @@ async def test_an_erased_member_is_not_remembered(tenant: TenantWorld, owner: Ac
     await run_jobs(tenant.world)
 
     remembered = {row["source_id"] for row in await rows(tenant, "import_items")}
-    assert remembered == {"post:id-1", "member:else@example.com"}
+    assert remembered == {"post:id-1", "redirect:/post-1/", "member:else@example.com"}
     assert EMAIL not in msgspec.json.encode(await rows(tenant, "import_runs")).decode()
 
 

@@ -17,7 +17,7 @@ from masthead.cli.importing.options import ImportOptions
 from masthead.cli.invocation import Invocation, Shown, command, new_group
 from masthead.cli.tenant_option import tenant_option
 from masthead.importers.run.batch_sizes import DEFAULT_BATCH, MAX_BATCH
-from masthead.importers.source import Options
+from masthead.importers.source import Options, site_url_of
 
 app = new_group("Imports posts, members and pictures from another platform.")
 
@@ -128,8 +128,8 @@ async def _import(invocation: Invocation, platform: str, flags: dict[str, Any]) 
 def _options(platform: str, flags: dict[str, Any]) -> ImportOptions:
     if flags.get("skip_posts") and flags.get("skip_members"):
         raise click.BadParameter("--skip-posts and --skip-members leave nothing to import.")
-    flags["site_url"] = flags["site_url"].strip().rstrip("/")
-    if flags["site_url"] and not flags["site_url"].startswith(("http://", "https://")):
+    flags["site_url"] = site_url_of(flags["site_url"])
+    if flags["site_url"] is None:
         raise click.BadParameter("--site-url starts with http:// or https://.")
     names = {each.name for each in fields(Options)} & flags.keys()
     reader = Options(**{name: flags.pop(name) for name in names})

@@ -10,6 +10,7 @@ import gzip
 import io
 import os
 import stat
+import tempfile
 import zipfile
 import zlib
 from abc import ABC, abstractmethod
@@ -124,6 +125,18 @@ def open_files(path: Path) -> Files:
     if path.suffix.lower() == ".zip":
         raise BadFile("The file is named .zip, but is no zip archive.")
     return _Single(path)
+
+
+def names_in_zip(file: BinaryIO) -> list[str]:
+    """The names in an archive that was uploaded, checked as when it is opened."""
+    with tempfile.TemporaryFile() as copy:
+        if isinstance(file, io.BytesIO):
+            copy.write(file.getvalue())
+            copy.flush()
+            file = copy
+        with _ArchiveFile(os.dup(file.fileno()), "rb") as archive_file:
+            size = archive_file.seek(0, os.SEEK_END)
+            return list(_below_one_top(_checked_entries(_open_archive(archive_file), size)))
 
 
 def _start_of(path: Path) -> bytes:

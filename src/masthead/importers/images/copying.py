@@ -207,19 +207,19 @@ class ImageCopier:
         same = await records.find(media, {"sha256": upload.sha256}, tenant_id=tenant_id)
         if same:
             async with records.unit(system(tenant_id)) as unit:
-                await self._save_item(unit, key, same[0])
+                await self._save_item(unit, key, same[0], "")
             return _url_of(same[0])
         async with (
             stored_file(self._services, tenant_id, media, upload) as kept,
             records.unit(system(tenant_id), emit_events=self._emit_events) as unit,
         ):
             record = await unit.create(media, kept.values, stamped=kept.stamped)
-            await self._save_item(unit, key, record)
+            await self._save_item(unit, key, record, self._previous.run_id)
         self.copied += 1
         return _url_of(record)
 
-    async def _save_item(self, unit: Unit, key: str, record: Record) -> None:
-        item = Item(media.name, record["id"], record["sha256"])
+    async def _save_item(self, unit: Unit, key: str, record: Record, run_id: str) -> None:
+        item = Item(media.name, record["id"], record["sha256"], run_id=run_id)
         await self._previous.save(unit, IMAGES, {key: item})
 
 

@@ -57,16 +57,18 @@ class ImageRepair:
         only: frozenset[str] | None,
         on_progress: OnProgress = lambda _: None,
         *,
+        run_id: str = "",
         retry_delays: RetryDelays = RETRY_DELAYS,
     ) -> None:
-        """`only` are the source ids of an errors file; None means every post of the export."""
+        """`only` are the source ids of an errors file; None means every post of the export.
+        `run_id` is of the import that the pictures belong to."""
         self._services = services
         self._source = source
         self._request = request
         self._only = only
         self._on_progress = on_progress
         self._preparing = Preparing(source.overview.posts)
-        self._previous = PreviousImports(services.records.database, request.tenant_id)
+        self._previous = PreviousImports(services.records.database, request.tenant_id, run_id)
         self._namespace = id_namespace(source.overview)
         self._copy_counter = CopyCounter(services.records, self._previous, request.tenant_id)
         self._archive = Archive(source.overview.files, source.read_file)

@@ -62,13 +62,14 @@ class AuthorBatches(Batches[SourceAuthor, _State]):
             return outcome
         key = _key(item)
         if key not in state.account_ids:
+            run_id = "" if item.email in state.by_email else self._destination.previous.run_id
             try:
                 account = state.by_email.get(item.email) or await _create(unit, item)
             except Invalid as error:
                 return _outcome(item, "failed", reason_of(error))
             state.by_email[item.email] = account
             state.account_ids[key] = account.id
-            state.new_items[key] = Item(superusers.name, account.id, "", account.version)
+            state.new_items[key] = Item(superusers.name, account.id, "", account.version, run_id)
         self.account_ids[item.source_id] = state.account_ids[key]
         return outcome
 

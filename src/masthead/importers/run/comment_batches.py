@@ -81,8 +81,9 @@ class CommentBatches(Batches[SourceComment, _State]):
                 record = await unit.create(comments, values, stamped=stamp)
         except Invalid as error:
             return _outcome(item, "failed", reason_of(error))
+        run_id = self._destination.previous.run_id if known is None else known.run_id
         state.new_items[key] = Item(
-            comments.name, record["id"], fingerprint(item), record["version"]
+            comments.name, record["id"], fingerprint(item), record["version"], run_id
         )
         return _outcome(item, "imported" if known is None else "updated", warnings=warnings)
 

@@ -78,11 +78,15 @@ class MemberBatches(Batches[SourceMember, _State]):
                 version = record["version"]
         except Invalid as error:
             return _outcome(item, _Decision("failed", reason_of(error)))
-        state.new_items[key_of_member(item)] = Item(
+        key = key_of_member(item)
+        known = state.items.get(key)
+        created_by = self._destination.previous.run_id if not decision.record_id else ""
+        state.new_items[key] = Item(
             blog_members.name,
             record_id,
             fingerprint(item),
             version if _is_unedited(item, state, decision) else 0,
+            known.run_id if known is not None else created_by,
         )
         return _outcome(item, decision)
 

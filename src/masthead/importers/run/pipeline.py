@@ -22,7 +22,7 @@ from masthead.importers.files.archived import Archive
 from masthead.importers.html.content import Prepared, rewrite
 from masthead.importers.images.previous_copies import CopyCounter
 from masthead.importers.opening import id_namespace
-from masthead.importers.report import Note, Outcome, Position, Report, Tally
+from masthead.importers.report import IMAGE, Note, Outcome, Position, Report, Tally
 from masthead.importers.run.author_batches import AuthorBatches
 from masthead.importers.run.batch_sizes import (
     AUTHORS_PER_BATCH,
@@ -44,12 +44,12 @@ from masthead.importers.run.post_batches import (
     Entry,
     PostBatches,
     ReadyPost,
-    Written,
 )
 from masthead.importers.run.preparing import Preparing
 from masthead.importers.run.previous_imports import PreviousImports
 from masthead.importers.run.redirects import RedirectRows
 from masthead.importers.run.run_record import RunLog
+from masthead.importers.run.samples import Samples
 from masthead.importers.source import Skipped, Source, SourcePost
 from masthead.outbound.downloads import RETRY_DELAYS, RetryDelays
 from masthead.records.write.unit import Unit
@@ -108,6 +108,9 @@ class Import:
         is_stopping: Callable[[], bool] = lambda: False,
     ) -> None:
         self.redirects = RedirectRows()
+        self.samples = Samples()
+        """Of a dry run."""
+        self._tags: set[str] = set()
         self._services = services
         self._source = source
         self._request = request
@@ -117,7 +120,7 @@ class Import:
         self._preparing = Preparing(source.overview.posts)
         self._report = Report(source.overview.platform, dry_run=request.dry_run)
         self._done_before = Position()
-        self._previous = PreviousImports(services.records.database, request.tenant_id)
+        self._previous = PreviousImports(services.records.database, request.tenant_id, log.run_id)
         self._retry_delays = retry_delays
         self._archive = Archive(source.overview.files, source.read_file)
         destination = Destination(
@@ -162,6 +165,10 @@ class Import:
             self._report, self._done_before = earlier, earlier.done
         for name, count in source.overview.left_out.items():
             setattr(self._report, name, Tally(skipped={NOT_ASKED_FOR[name]: count}))
+        overview = source.overview
+        self._report.expected = Position(
+            overview.posts or 0, overview.members or 0, overview.comments
+        )
         done = self._done_before
         with self._reading:
             # Authors before the posts that name them, comments after the posts they belong to.
@@ -169,6 +176,7 @@ class Import:
             await self._import_posts()
             await self._import(self._members, source.members(), MEMBERS_PER_BATCH, done.members)
             await self._import(self._comments, source.comments(), COMMENTS_PER_BATCH, done.comments)
+        self._report.redirects, self._report.tags = self.redirects.count, len(self._tags)
         return self._report
 
     async def _read(self, work: Callable[[], Made]) -> Made:
@@ -190,6 +198,7 @@ class Import:
             after = (lambda _: self._report) if is_counted else self._report.after
             if self._request.dry_run:
                 outcomes = await batches.preview(batch)
+                await self._log.save_now_and_then(after(outcomes))
             else:
                 outcomes = await batches.write(batch, self._save_progress(after))
             self._report = after(outcomes)
@@ -276,9 +285,14 @@ class Import:
             return self._report.after(outcomes, ready.copied, ready.failures)
 
         if self._request.dry_run:
-            written = Written(await self._posts.preview(ready.entries))
+            written = await self._posts.preview(ready.entries)
+            self.samples.add(ready.entries)
+            await self._log.save_now_and_then(after(written.outcomes))
         else:
             written = await self._posts.write(ready.entries, self._save_progress(after))
+        for entry in ready.entries:
+            if isinstance(entry, ReadyPost):
+                self._tags.update(entry.post.tags)
         for old, new in written.redirects:
             self.redirects.add(old, new)
         self._report = after(written.outcomes)
@@ -296,7 +310,7 @@ class Import:
 
 
 def notes_of(failures: Sequence[ImageFailure]) -> list[Note]:
-    return [Note("image", each.source_id, url=each.url, reason=each.reason) for each in failures]
+    return [Note(IMAGE, each.source_id, url=each.url, reason=each.reason) for each in failures]
 
 
 async def require_writable_site(
@@ -310,7 +324,7 @@ async def require_writable_site(
     if comments and found and not found[0]["comments_enabled"]:
         raise Forbidden(
             "Comments are disabled on this site. Enable them in its settings, or import without "
-            "--include-comments."
+            "comments (--include-comments)."
         )
 
 

@@ -114,10 +114,17 @@ class PostBatches:
             records |= await self._previous.records(name, ids, unit)
         return State(items, records)
 
-    async def preview(self, entries: Sequence[Entry]) -> list[Outcome]:
-        """The outcomes that `write` would have, without writing."""
+    async def preview(self, entries: Sequence[Entry]) -> Written:
+        """What `write` would return, without writing."""
         state = await self.load([each.post for each in entries if isinstance(each, ReadyPost)])
-        return [self._preview(entry, state) for entry in entries]
+        written = Written()
+        for entry in entries:
+            outcome = self._preview(entry, state)
+            written.outcomes.append(outcome)
+            if isinstance(entry, ReadyPost) and entry.draft and outcome.result != "failed":
+                status = entry.draft.values.get("status", "")
+                _list_redirect(entry.post, entry.draft.slug, status, written)
+        return written
 
     async def write(self, entries: Sequence[Entry], save_progress: SaveProgress) -> Written:
         """In one transaction or, where that fails, each post in its own."""
@@ -200,8 +207,13 @@ class PostBatches:
             stored = await self._store(unit, ready, ready.draft, state, decision)
         except Invalid as error:
             return outcome_of(ready, "failed", reason_of(error))
-        item = Item(ready.draft.collection.name, stored["id"], ready.fingerprint, stored["version"])
-        state.new_items[key] = item
+        state.new_items[key] = Item(
+            ready.draft.collection.name,
+            stored["id"],
+            ready.fingerprint,
+            stored["version"],
+            self._previous.run_id if decision == CREATE else state.items[key].run_id,
+        )
         warnings = await self._redirect(unit, ready.post, stored, state, written)
         result: Result = "imported" if decision == CREATE else "updated"
         return outcome_of(ready, result, warnings=warnings)
@@ -252,11 +264,15 @@ class PostBatches:
                 "status_code": PERMANENT,
             }
             try:
-                await unit.create(redirects, values)
+                made = await unit.create(redirects, values)
             except Invalid:
                 shown = post.old_path[:SHOWN_CHARACTERS]
                 return (f"The old address {shown} can't be redirected.",)
             state.redirects[post.old_path] = destination
+            # So that it goes where the import is undone.
+            state.new_items[f"redirect:{post.old_path}"] = Item(
+                redirects.name, made["id"], "", made["version"], self._previous.run_id
+            )
         written.redirects.append((post.old_path, destination))
         return ()
 

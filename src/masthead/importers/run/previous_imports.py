@@ -29,7 +29,7 @@ IMAGES = "images"
 _SLUGGED = ("posts", "pages", "products")
 _ACCOUNTS = "_superusers"
 _MEMBER_COLUMNS = ("id", "email", "version", "name", "tier", "payment_customer_id")
-_ITEM_COLUMNS = ("collection", "record_id", "fingerprint", "record_version")
+_ITEM_COLUMNS = ("collection", "record_id", "fingerprint", "record_version", "run_id")
 
 
 class Item(Struct, frozen=True):
@@ -39,6 +39,8 @@ class Item(Struct, frozen=True):
     record_id: str
     fingerprint: str
     record_version: int = 1
+    run_id: str = ""
+    """The run that has created the record."""
 
 
 class CurrentRecord(Struct, frozen=True):
@@ -65,7 +67,9 @@ def key_of(source_id: str) -> str:
 
 
 class PreviousImports:
-    def __init__(self, database: Database, tenant_id: TenantId) -> None:
+    def __init__(self, database: Database, tenant_id: TenantId, run_id: str = "") -> None:
+        """`run_id` is of the run that writes; '' where it has no record."""
+        self.run_id = run_id
         self._database = database
         self._tenant_id = tenant_id
         self._items = database.compile(
@@ -89,6 +93,25 @@ class PreviousImports:
             by: database.compile(_select("blog_members", _MEMBER_COLUMNS, by))
             for by in ("id", "email")
         }
+        of_run = (
+            import_items.c.tenant_id == sa.bindparam("tenant"),
+            import_items.c.run_id == sa.bindparam("run"),
+        )
+        of_collection = (*of_run, import_items.c.collection == sa.bindparam("name"))
+        some = (*of_collection, dialects.any_of(import_items.c.record_id, sa.bindparam("keys")))
+        self._of_run = database.compile(
+            sa.select(*(import_items.c[name] for name in _ITEM_COLUMNS))
+            .where(*of_collection)
+            .limit(sa.bindparam("limit"))
+        )
+        self._count = database.compile(
+            sa.select(sa.func.count()).select_from(import_items).where(*of_run)
+        )
+        self._any = database.compile(
+            sa.select(import_items.c.record_id).where(*of_run).limit(sa.literal_column("1"))
+        )
+        self._forget = database.compile(sa.delete(import_items).where(*some))
+        self._release = database.compile(sa.update(import_items).where(*some).values(run_id=""))
         self._redirects = database.compile(
             _select("redirects", ("source", "destination"), "source")
         )
@@ -145,6 +168,41 @@ class PreviousImports:
     async def redirects(self, sources: Iterable[str], unit: Unit) -> dict[str, str]:
         """The destinations of those old paths that have a redirect."""
         return {row[0]: row[1] for row in await self._fetch(unit, self._redirects, sources)}
+
+    async def of_run(self, unit: Unit, collection: str, limit: int) -> list[Item]:
+        """Some of what the run has created in a collection."""
+        values = {"tenant": self._tenant_id, "run": self.run_id, "name": collection}
+        rows = await unit.fetch(self._of_run, {**values, "limit": limit})
+        return [Item(*row) for row in rows]
+
+    async def count_of_run(self) -> int:
+        """How many records the run has created."""
+        values = {"tenant": self._tenant_id, "run": self.run_id}
+        scope = scope_of(self._tenant_id)
+        ((count,),) = await self._database.fetch(scope, self._count, self._count.bind(values))
+        return int(count)
+
+    async def has_created(self) -> bool:
+        """Whether anything that the run has created is known. Runs of versions before did not note
+        it."""
+        values = {"tenant": self._tenant_id, "run": self.run_id}
+        scope = scope_of(self._tenant_id)
+        return bool(await self._database.fetch(scope, self._any, self._any.bind(values)))
+
+    async def forget(self, unit: Unit, collection: str, record_ids: Iterable[str]) -> None:
+        """A later import creates them again."""
+        await self._change_some(unit, self._forget, collection, record_ids)
+
+    async def release(self, unit: Unit, collection: str, record_ids: Iterable[str]) -> None:
+        """The records stay, and are no longer the run's."""
+        await self._change_some(unit, self._release, collection, record_ids)
+
+    async def _change_some(
+        self, unit: Unit, statement: Statement, collection: str, record_ids: Iterable[str]
+    ) -> None:
+        if keys := list(record_ids):
+            values = {"tenant": self._tenant_id, "run": self.run_id, "name": collection}
+            await unit.execute(statement, {**values, "keys": self._database.list_value(keys)})
 
     async def _fetch(
         self, unit: Unit | None, statement: Statement, keys: Iterable[str], **more: str

@@ -1,38 +1,49 @@
-"""Runs a queued import in the worker: fetches the uploaded file, imports it like the command line,
-and stores the report with the run."""
+"""Does the task of a queued import in the worker: fetches the uploaded file, imports it like the
+command line, and stores the report with the run."""
 
 from __future__ import annotations
 
 import asyncio
-import re
 import tempfile
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
-from typing import Final
 
 import msgspec
 
 from masthead.caller import system
-from masthead.errors import MastheadError, Unavailable
-from masthead.importers.collection import DONE, FAILED, import_runs
+from masthead.errors import MastheadError, NotFound, Unavailable
+from masthead.importers.collection import (
+    DONE,
+    PICTURES,
+    PREVIEW,
+    QUEUED,
+    RUNNING,
+    UNDO,
+    import_runs,
+)
 from masthead.importers.files.uploaded import fetch
 from masthead.importers.images.copying import ImportServices
-from masthead.importers.jobs import StoredOptions
+from masthead.importers.images.repair import ImageRepair
+from masthead.importers.jobs import FILE_STAYS, StoredOptions, drop_file, sweep_later
 from masthead.importers.opening import open_export
-from masthead.importers.report import Report, errors_file
+from masthead.importers.report import IMAGE, Note, Report, errors_file, read_errors
+from masthead.importers.run.file_names import (
+    ERRORS_FILE,
+    REDIRECTS_FILE,
+    SAMPLES_FILE,
+    safe_name,
+)
 from masthead.importers.run.pipeline import Import, Request, Stopped
 from masthead.importers.run.redirects import RedirectRows
 from masthead.importers.run.run_record import RunLog
+from masthead.importers.run.undo import Undo
 from masthead.importers.source import Source
+from masthead.importers.tasks import possible_tasks
 from masthead.jobs.runner import MAX_ATTEMPTS, Job
 from masthead.outbound.downloads import RETRY_DELAYS, RetryDelays
 from masthead.records.collection import Record
 from masthead.records.write.unit import file_key
-
-REDIRECTS_FILE: Final = "redirects.csv"
-ERRORS_FILE: Final = "import-errors.json"
-_LONGEST_NAME: Final = 60
 
 
 class ImportJob:
@@ -51,38 +62,72 @@ class ImportJob:
         self._log = RunLog(services.records, job.tenant_id, self._run_id)
 
     async def run(self) -> None:
+        run = await self._find()
+        if run is None:
+            return
+        if run["state"] in (QUEUED, RUNNING):
+            try:
+                report = await self._do_task(run)
+            except Stopped:
+                async with self._services.records.unit(system(self._job.tenant_id)) as unit:
+                    await unit.enqueue(self._job.kind, self._job.payload)
+                return
+            except Unavailable:
+                if self._job.attempts >= MAX_ATTEMPTS:
+                    await self._log.fail("The database or the file store did not answer.")
+                raise
+            except MastheadError as error:
+                # A retry would fail again: the file is no export, or the site is read-only.
+                await self._log.fail(str(error))
+            else:
+                await self._log.finish(report)
+        await self._tidy()
+
+    async def _find(self) -> Record | None:
         found = await self._services.records.find(
             import_runs, {"id": self._run_id}, tenant_id=self._job.tenant_id
         )
-        if not found or found[0]["state"] in (DONE, FAILED):
-            return
-        try:
-            report = await self._import(found[0])
-        except Stopped:
-            async with self._services.records.unit(system(self._job.tenant_id)) as unit:
-                await unit.enqueue(self._job.kind, self._job.payload)
-            return
-        except Unavailable:
-            if self._job.attempts >= MAX_ATTEMPTS:
-                await self._log.fail("The database or the file store did not answer.")
-            raise
-        except MastheadError as error:
-            # A retry would fail again: the file is no export, or the site is read-only.
-            await self._log.fail(str(error))
-        else:
-            await self._log.finish(report)
-        await self._services.objects.delete(found[0]["object_key"])
+        return found[0] if found else None
 
-    async def _import(self, run: Record) -> Report:
-        settings = msgspec.convert(run["options"], StoredOptions)
+    async def _tidy(self) -> None:
+        """Also after a crash between the end of the task and this."""
+        run = await self._find()
+        if run is None:
+            return
+        if run["object_key"] and possible_tasks(run) & {PREVIEW, PICTURES}:
+            async with self._services.records.unit(system(self._job.tenant_id)) as unit:
+                await sweep_later(unit, self._run_id, FILE_STAYS)
+        else:
+            await drop_file(self._services, run)
+        if run["task"] != PREVIEW or run["state"] != DONE:
+            await self._services.objects.delete(self._key(SAMPLES_FILE))
+
+    async def _do_task(self, run: Record) -> Report:
+        settings = msgspec.convert(run["options"] or {}, StoredOptions)
+        if run["task"] == UNDO:
+            undo = Undo(
+                self._services,
+                self._job.tenant_id,
+                self._log,
+                emit_events=settings.emit_events,
+                is_stopping=self._is_stopping,
+            )
+            return await undo.run()
+        async with self._opened(run, settings) as source:
+            if run["task"] == PICTURES:
+                return await self._retry_pictures(source, settings)
+            return await self._import(source, settings, run["task"] == PREVIEW)
+
+    @asynccontextmanager
+    async def _opened(self, run: Record, settings: StoredOptions) -> AsyncIterator[Source]:
         with tempfile.TemporaryDirectory(prefix="masthead-import-") as folder:
             path = Path(folder) / safe_name(run["file_name"])
             await fetch(self._services.objects, run["object_key"], path)
             source = await asyncio.to_thread(open_export, run["platform"], path, settings)
             with closing(source):
-                return await self._run(source, settings, run["dry_run"])
+                yield source
 
-    async def _run(self, source: Source, settings: StoredOptions, dry_run: bool) -> Report:
+    async def _import(self, source: Source, settings: StoredOptions, dry_run: bool) -> Report:
         request = Request(self._job.tenant_id, settings.batch_size, dry_run, settings.emit_events)
         work = Import(
             self._services,
@@ -94,26 +139,67 @@ class ImportJob:
         )
         with closing(work.redirects):
             report = await work.run()
-            if not dry_run:
-                await self._save(report, work.redirects)
+            if dry_run:
+                await self._services.objects.put(self._key(SAMPLES_FILE), work.samples.content())
+            else:
+                await self._save_redirects(report, work.redirects)
+                await self._save_errors(report)
         return report
 
-    async def _save(self, report: Report, rows: RedirectRows) -> None:
-        """Stores the files that the command line writes to its working directory."""
-        objects = self._services.objects
+    async def _retry_pictures(self, source: Source, settings: StoredOptions) -> Report:
+        """After an interruption it begins again: what was copied is not fetched again."""
+        report = await self._log.start()
+        assert report is not None, "only an import that is done has pictures that failed"
+        failed = await self._failed_posts(report)
+        request = Request(
+            self._job.tenant_id, settings.batch_size, emit_events=settings.emit_events
+        )
+        repair = ImageRepair(
+            self._services,
+            source,
+            request,
+            failed,
+            self._stop_if_asked,
+            run_id=self._run_id,
+            retry_delays=self._retry_delays,
+        )
+        report = report.after_retry(await repair.run())
+        await self._save_errors(report)
+        return report
+
+    async def _failed_posts(self, report: Report) -> frozenset[str]:
+        """From the file, which has all of them; the report has the first."""
+        errors = await self._stored_errors(report)
+        return frozenset(each.source_id for each in errors if each.kind == IMAGE)
+
+    async def _stored_errors(self, report: Report) -> list[Note]:
+        try:
+            stored = await self._services.objects.get(self._key(ERRORS_FILE))
+        except NotFound:
+            return report.errors
+        return read_errors(b"".join([chunk async for chunk in stored.chunks]))
+
+    def _stop_if_asked(self, _: Report) -> None:
+        if self._is_stopping():
+            raise Stopped
+
+    async def _save_redirects(self, report: Report, rows: RedirectRows) -> None:
+        """The files that the command line writes to its working directory."""
         if rows.count:
             report.redirects_path = self._key(REDIRECTS_FILE)
-            await objects.put(report.redirects_path, rows.content(), content_type="text/csv")
+            await self._services.objects.put(
+                report.redirects_path, rows.content(), content_type="text/csv"
+            )
+
+    async def _save_errors(self, report: Report) -> None:
+        key = self._key(ERRORS_FILE)
         if report.errors:
-            report.errors_path = self._key(ERRORS_FILE)
+            report.errors_path = key
             content = errors_file(report.errors)
-            await objects.put(report.errors_path, content, content_type="application/json")
+            await self._services.objects.put(key, content, content_type="application/json")
+        elif report.errors_path:
+            report.errors_path = ""
+            await self._services.objects.delete(key)
 
     def _key(self, name: str) -> str:
         return file_key(self._job.tenant_id, import_runs, self._run_id, name)
-
-
-def safe_name(file_name: str) -> str:
-    """The name of an uploaded file, safe for a temporary folder."""
-    name = re.split(r"[/\\]", file_name)[-1][-_LONGEST_NAME:]
-    return re.sub(r"[^\w.-]", "_", name).lstrip(".") or "export"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -10,13 +11,22 @@ from msgspec import Struct
 from masthead import clock
 from masthead.caller import system
 from masthead.ids import TenantId
-from masthead.importers.collection import DONE, FAILED, QUEUED, RUNNING, import_runs
+from masthead.importers.collection import (
+    DONE,
+    FAILED,
+    IMPORT,
+    PREVIEW,
+    QUEUED,
+    RUNNING,
+    import_runs,
+)
 from masthead.importers.report import Report, read_report
 from masthead.records.collection import Record
 from masthead.records.engine import Records
 from masthead.records.write.unit import Unit
 
 INTERRUPTED: Final = "The run was interrupted. Start it again: it continues where it stopped."
+SAVE_SECONDS: Final = 1.0
 _MAX_OPEN_RUNS: Final = 100
 
 
@@ -26,11 +36,16 @@ class NewRun(Struct, frozen=True):
     object_key: str = ""
     options: Mapping[str, Any] | None = None
     dry_run: bool = False
+    id: str = ""
+    """'' for a new one."""
+    file_size: int = 0
 
 
 class RunLog:
     """Updates the record of one run. Without a `run_id`, as in a dry run from a shell, it stores
     nothing."""
+
+    _next_save = 0.0
 
     def __init__(self, records: Records, tenant_id: TenantId, run_id: str = "") -> None:
         self.run_id = run_id
@@ -54,6 +69,14 @@ class RunLog:
             stamped = {"report": report.stored()}
             await unit.update(import_runs, self.run_id, {}, stamped=stamped)
 
+    async def save_now_and_then(self, report: Report) -> None:
+        """The progress of what commits nothing itself."""
+        now = asyncio.get_running_loop().time()
+        if self.run_id and now >= self._next_save:
+            self._next_save = now + SAVE_SECONDS
+            async with self._unit() as unit:
+                await self.save(unit, report)
+
     async def finish(self, report: Report) -> None:
         await self._end(DONE, report=report.stored())
 
@@ -74,12 +97,14 @@ class RunLog:
 async def create_run(unit: Unit, new: NewRun) -> Record:
     return await unit.create(
         import_runs,
-        {},
+        {"id": new.id},
         stamped={
             "platform": new.platform,
+            "task": PREVIEW if new.dry_run else IMPORT,
             "state": QUEUED,
             "file_name": new.file_name[:255],
             "object_key": new.object_key,
+            "file_size": new.file_size,
             "options": dict(new.options or {}),
             "dry_run": new.dry_run,
         },
@@ -91,7 +116,9 @@ async def open_shell_run(records: Records, tenant_id: TenantId, new: NewRun) -> 
     import at a time."""
     async with records.unit(system(tenant_id), emit_events=False) as unit:
         open_runs = await unit.find(
-            import_runs, {"state": RUNNING, "object_key": ""}, limit=_MAX_OPEN_RUNS
+            import_runs,
+            {"state": RUNNING, "task": IMPORT, "object_key": ""},
+            limit=_MAX_OPEN_RUNS,
         )
         for run in open_runs:
             stamped = {"state": FAILED, "error": INTERRUPTED}

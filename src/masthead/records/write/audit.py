@@ -98,7 +98,7 @@ def entry_of(caller: Caller, collection: Collection, change: Change) -> Record |
         "record_id": record["id"],
         "label": str(record[collection.audited])[:MAX_LABEL] if collection.audited else "",
         "changed": names,
-        "status": record["status"] if "status" in names else "",
+        "status": record[state] if (state := collection.audited_state) in names else "",
     }
 
 

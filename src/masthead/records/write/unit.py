@@ -6,7 +6,7 @@ A unit may hold several changes; they commit together or not at all.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Container, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
 from functools import partial
@@ -335,10 +335,14 @@ class Unit:
             counts[item_id][using[name].counted_in] += total
         return counts
 
-    async def has_dependents(self, collection: Collection, record_id: str) -> bool:
-        """Whether a record of this collection points at the one with this id."""
+    async def has_dependents(
+        self, collection: Collection, record_id: str, of: Container[str] = ()
+    ) -> bool:
+        """Whether a record of this collection, or of those named by `of`, points at the one with
+        this id."""
         for source, relation in self._context.registry.referrers[collection.name]:
-            if source is collection and await find_dependents(
+            is_asked = source.name in of if of else source is collection
+            if is_asked and await find_dependents(
                 self, self._context, source, relation, record_id, limit=1
             ):
                 return True
