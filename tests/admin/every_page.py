@@ -16,6 +16,7 @@ from typing import Any
 import sqlalchemy as sa
 from playwright.async_api import Page, ViewportSize, expect
 from tests.admin.served import Browser, world_at_its_address
+from tests.importers.wordpress.wxr import item, wxr
 from tests.payments.processor import SECRET, Processor, joined
 from tests.world import Account, TenantWorld, World, records_of
 
@@ -28,7 +29,13 @@ from masthead.identity.plans import Plan
 from masthead.identity.setup import NewTenant, create_tenant
 from masthead.identity.tenants import superusers
 from masthead.ids import TenantId
+from masthead.importers import collection as imports
 from masthead.importers.member_csv.rows import BAD_EMAIL, BAD_TIER, REPEATED
+from masthead.importers.report import Position, Report
+from masthead.importers.run.run_record import NewRun, create_run
+from masthead.importers.source import Options
+from masthead.importers.tasks import start_task, upload_export
+from masthead.jobs.runner import JobRunner
 from masthead.jobs.tables import jobs, new_job
 from masthead.password_reset.invitations import INVITATION
 from masthead.password_reset.resets import ADMIN_PATH
@@ -47,6 +54,7 @@ from masthead.site_export.collection import (
 )
 from masthead.site_export.jobs import NO_ROOM
 from masthead.storage.database import EVERY_TENANT
+from masthead.web.multipart import Upload
 from masthead.webhooks.attempts import SendResult
 from masthead.webhooks.collection import DEAD, DELIVERED
 from masthead.webhooks.delivery_log import DeliveryFilter
@@ -124,6 +132,13 @@ async def upload_a_workbook(page: Page) -> None:
 async def leave_out_addresses(page: Page) -> None:
     await page.get_by_label("E-Mail-Adresse becomes").select_option("")
     await fill(("#label", LONG), press="Check again")(page)
+
+
+async def upload_no_export(page: Page) -> None:
+    words = {"name": f"{LONG}.txt", "mimeType": "text/plain", "buffer": b"Just words."}
+    await page.locator("#file").set_input_files(words)  # type: ignore[arg-type]
+    await page.get_by_role("button", name="Upload and preview").click()
+    await page.locator("[data-sent] .hint-bad").wait_for()
 
 
 async def choose_picture(page: Page) -> None:
@@ -396,11 +411,25 @@ SAMPLES = (
     ),
     Sample("tenant", "/admin/tenants/{tenants}", who="operator"),
     Sample("tenant-invited", "/admin/tenants/{tenants-invited}", who="operator", site=""),
+    Sample("imports", "/admin/tools/import"),
     Sample("imports-empty", "/admin/tools/import", site="empty"),
     Sample("exports", "/admin/tools/export"),
     Sample("exports-empty", "/admin/tools/export", site="empty"),
     Sample("exports-running", "/admin/tools/export", who="operator", site="regatta"),
     Sample("export-download", "/admin/tools/export/{site_exports}/download", is_page=False),
+    Sample("import-new", "/admin/tools/import/new"),
+    Sample("import-new-refused", "/admin/tools/import/new", act=upload_no_export),
+    Sample("import-preview", "/admin/tools/import/{imports-preview}"),
+    Sample("import-preview-sample", "/admin/tools/import/{imports-preview}?sample=2"),
+    Sample("import-sample", "/admin/tools/import/{imports-preview}/samples/0", is_page=False),
+    Sample("import-waiting", "/admin/tools/import/{imports-waiting}"),
+    Sample("import-running", "/admin/tools/import/{imports-running}"),
+    Sample("import-report", "/admin/tools/import/{imports-done}"),
+    Sample("import-undo", "/admin/tools/import/{imports-done}/undo"),
+    Sample("import-undone", "/admin/tools/import/{imports-undone}"),
+    Sample("import-failed", "/admin/tools/import/{imports-failed}"),
+    Sample("import-redirects", "/admin/tools/import/{imports-done}/redirects.csv", is_page=False),
+    Sample("import-errors", "/admin/tools/import/{imports-done}/import-errors.json", is_page=False),
     Sample("webhooks", "/admin/webhooks"),
     Sample("webhooks-empty", "/admin/webhooks", site="empty"),
     Sample("webhooks-nothing-found", "/admin/webhooks?state=dropped&event=order.paid"),
@@ -516,6 +545,7 @@ async def _content(demo: TenantWorld, accounts: dict[str, Account]) -> dict[str,
     """What the demo magazine lacks: many rows, long words, states. Returns the names of records in
     addresses."""
     return {
+        **await _imports(demo, accounts),
         **await _keys(demo),
         **await _members(demo),
         **await _member_imports(demo),
@@ -558,6 +588,64 @@ async def _exports(demo: TenantWorld) -> dict[str, str]:
     async with parts.records.unit(system(TenantId(regatta["id"]))) as unit:
         await unit.create(site_exports, {}, stamped=running)
     return names
+
+
+async def _imports(demo: TenantWorld, accounts: dict[str, Account]) -> dict[str, str]:
+    """One in each state, made by the worker; of running ones the record alone."""
+    parts = demo.world.parts
+    owner = await parts.accounts.caller_of(accounts["owner"].token)
+    assert owner
+    made: dict[str, str] = {}
+
+    async def work() -> None:
+        runner = JobRunner(parts.database, parts.imports.handlers(parts), parts.records.clock)
+        while await runner.run_due():
+            pass
+
+    async def upload(name: str, content: str, file_name: str) -> str:
+        file = Upload("file", file_name, "")
+        await file.fill(_once(content.encode()))
+        options = Options(include_authors=True)
+        made[name] = (await upload_export(parts, owner, file, "", options))["id"]
+        await work()
+        return made[name]
+
+    await upload("imports-failed", "<?xml version='1.0'?><!DOCTYPE x><rss></rss>", "broken.xml")
+    for name in ("imports-done", "imports-undone"):
+        run_id = await upload(name, _export(name), f"{name}.xml")
+        await start_task(parts.records, owner, run_id, imports.IMPORT)
+        await work()
+    await start_task(parts.records, owner, made["imports-undone"], imports.UNDO)
+    await work()
+    await upload("imports-preview", _export("preview", 12), f"{LONG}.wordpress.2026-11-14.xml")
+    for state in (imports.QUEUED, imports.RUNNING):
+        report = Report("ghost", done=Position(140), expected=Position(212))
+        async with parts.records.unit(system(demo.id)) as unit:
+            run = await create_run(unit, NewRun("ghost", "export.zip", file_size=18_400_000))
+            stamped = {
+                "state": state,
+                "report": report.stored() if state == imports.RUNNING else None,
+            }
+            await unit.update(imports.import_runs, run["id"], {}, stamped=stamped)
+        made["imports-running" if state == imports.RUNNING else "imports-waiting"] = run["id"]
+    return made
+
+
+def _export(name: str, posts: int = 3) -> str:
+    """Posts with a picture that can't be fetched, pages, and what is left out."""
+    items = [
+        item(FOG, post_id=each, title=f"{LONG} {each}", post_name=f"{name}-{each}", link="")
+        for each in range(posts)
+    ]
+    skipped = item(post_id=98, title="Tomorrow", status="future", link="")
+    page = item(FOG, post_id=99, title="Imprint of old", post_type="page", link="")
+    html = f'{FOG}<p><img src="http://127.0.0.1:9/{name}.png"></p>'
+    moved = item(html, post_id=97, title="Moved", post_name=f"{name}-moved", link=f"/{name}/old/")
+    return wxr(*items, moved, skipped, page).replace("old.example.com", f"{name}.example.com")
+
+
+async def _once(content: bytes) -> AsyncIterator[bytes]:
+    yield content
 
 
 async def _keys(demo: TenantWorld) -> dict[str, str]:

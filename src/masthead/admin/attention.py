@@ -11,7 +11,7 @@ from masthead import clock
 from masthead.admin.request import AdminRequest
 from masthead.comments.collection import PENDING as WAITING
 from masthead.comments.collection import comments
-from masthead.importers.collection import FAILED, import_runs
+from masthead.importers.collection import FAILED, PREVIEW, import_runs
 from masthead.payments.reconcile import Report
 from masthead.records.collection import Collection, Record
 from masthead.records.engine import ListRequest
@@ -122,8 +122,10 @@ def _turned_off(request: AdminRequest, webhooks: Sequence[Record]) -> Attention 
 
 async def _failed_imports(request: AdminRequest) -> Attention | None:
     lately = newer("created", clock.to_text(request.now - LATELY))
-    fields = frozenset({"file_name", "error", "updated"})
-    failed = await _some(request, import_runs, fields, equals("state", FAILED), lately)
+    fields = frozenset({"file_name", "task", "error", "updated"})
+    found = await _some(request, import_runs, fields, equals("state", FAILED), lately)
+    # A file that was refused says so where it was uploaded.
+    failed = [each for each in found if each["task"] != PREVIEW]
     if not failed:
         return None
     what = f"{_number_read(failed, 'import', 'imports')} failed."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ from starlette.types import Receive, Scope, Send
 
 from masthead.admin.forms import sentence_of
 from masthead.admin.request import AdminRequest, AdminServices, open_request
+from masthead.admin.sizes import too_large_said
 from masthead.errors import BadRequest, Conflict, Invalid, NotFound, Unauthenticated
 from masthead.web.answers import header, send_json
 from masthead.web.bodies import decode_json_object, read_body
@@ -102,8 +103,30 @@ class UploadCall(ScriptCall):
 
     @asynccontextmanager
     async def _body(self, request: AdminRequest, receive: Receive) -> AsyncIterator[Form]:
-        limit = self._services.settings.max_upload + MAX_FIELD_BYTES
-        async with read_form(request.scope, receive, limit=limit) as form:
+        limit = self._largest() + MAX_FIELD_BYTES
+        async with AsyncExitStack() as files:
+            with too_large_said(self._largest()):
+                form = await files.enter_async_context(
+                    read_form(request.scope, receive, limit=limit)
+                )
+            yield form
+
+    def _largest(self) -> int:
+        """Bytes of the file."""
+        return self._services.settings.max_upload
+
+
+class ExportUpload(UploadCall):
+    """Of an export, which only owners import: nothing of another's file is read."""
+
+    def _largest(self) -> int:
+        return self._services.settings.max_import
+
+    @asynccontextmanager
+    async def _body(self, request: AdminRequest, receive: Receive) -> AsyncIterator[Form]:
+        if not request.caller.is_admin:
+            raise NotFound
+        async with super()._body(request, receive) as form:
             yield form
 
 

@@ -18,6 +18,7 @@ from masthead.admin.flash import admin_cookie, flash_cookie, read_flash
 from masthead.admin.frame import frame_of
 from masthead.admin.navigation import count_waiting
 from masthead.admin.request import AdminRequest, AdminServices, open_request
+from masthead.admin.sizes import Largest, largest_upload, too_large_said
 from masthead.errors import MastheadError, NotFound
 from masthead.identity.accounts import SignedIn, session_lifetime
 from masthead.identity.sessions import ADMIN_COOKIE, set_cookie
@@ -124,10 +125,11 @@ class AdminPages:
         anywhere: bool = False,
         limit: int = MAX_BYTES,
         files: int = 0,
+        largest: Largest = largest_upload,
     ) -> _Endpoint:
         """`anywhere`: also for an operator who has not chosen a site. `limit` is of the form, in
         bytes. A form with files may be as large as so many of the largest."""
-        return _Endpoint(self, parameters, get, post, who, anywhere, limit, files)
+        return _Endpoint(self, parameters, get, post, who, anywhere, limit, files, largest)
 
     async def send_error(self, scope: Scope, send: Send, error: MastheadError) -> None:
         """For what no page has caught: reads nothing, as the database may be the reason."""
@@ -151,6 +153,7 @@ class _Endpoint:
         anywhere: bool,
         limit: int,
         files: int,
+        largest: Largest,
     ) -> None:
         self._services = pages.services
         self._parameters = parameters
@@ -163,6 +166,7 @@ class _Endpoint:
         self._anywhere = anywhere or who not in _OF_A_SITE
         self._limit = limit
         self._files = files
+        self._largest = largest
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         handler = self._handlers.get(scope["method"])
@@ -237,11 +241,15 @@ class _Endpoint:
     async def _receive_files(
         self, request: AdminRequest, receive: Receive, files: AsyncExitStack
     ) -> None:
-        """Nothing is stored for one who is not signed in: their form is not read."""
-        if not request.is_signed_in:
+        """Nothing is stored for one who may not send it: their form is not read."""
+        if self._refusal(request) is not None:
             return
-        limit = self._files * self._services.settings.max_upload + MAX_FIELD_BYTES
-        form = await files.enter_async_context(read_multipart(request.scope, receive, limit=limit))
+        largest = self._largest(self._services.settings)
+        limit = self._files * largest + MAX_FIELD_BYTES
+        with too_large_said(largest):
+            form = await files.enter_async_context(
+                read_multipart(request.scope, receive, limit=limit)
+            )
         request.form = dict(form.fields)
         request.services.form_tokens.check(request.form, request.form_binding)
         request.files = form.files

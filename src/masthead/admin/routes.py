@@ -6,7 +6,7 @@ from functools import partial
 
 from starlette.routing import Route
 
-from masthead.admin.calls import ScriptCall, UploadCall
+from masthead.admin.calls import ExportUpload, ScriptCall, UploadCall
 from masthead.admin.endpoint import AdminPages, Answer, Handler, Moved, Shown, Who
 from masthead.admin.pages import (
     account,
@@ -39,7 +39,11 @@ from masthead.admin.pages import (
 from masthead.admin.pages import pages as site_pages
 from masthead.admin.pages.components import components
 from masthead.admin.pages.home import home
+from masthead.admin.pages.imports import files as import_files
+from masthead.admin.pages.imports import run as import_run
+from masthead.admin.pages.imports import upload as import_upload
 from masthead.admin.pages.imports.runs import imports_page
+from masthead.admin.pages.imports.samples import sample_page
 from masthead.admin.pages.palette import palette
 from masthead.admin.pages.settings import ai, domain, keys, mail, payments, pictures, privacy, site
 from masthead.admin.pages.texts import TextFilters
@@ -47,6 +51,7 @@ from masthead.admin.pages.webhooks import retry, subscription
 from masthead.admin.pages.webhooks.delivery import delivery_page
 from masthead.admin.pages.webhooks.overview import webhooks_page
 from masthead.admin.request import AdminRequest
+from masthead.admin.sizes import largest_import
 from masthead.errors import NotFound
 from masthead.password_reset.resets import ADMIN_PATH
 
@@ -167,7 +172,7 @@ def admin_routes(pages: AdminPages) -> list[Route]:
         Route(operate.ERRORS, at(get=operate.errors_page, who=operators)),
         Route(f"{operate.ERRORS}/{{id}}", at("id", get=operate.error_page, who=operators)),
         Route("/admin/components", at(get=components, who=operators)),
-        Route("/admin/tools/import", at(get=imports_page, who=owners)),
+        *_imports(pages),
         *_webhooks(pages),
         # Last, because the first route that matches is taken.
         Route("/admin/{rest:path}", at(get=_nothing, anywhere=True)),
@@ -227,6 +232,36 @@ def _member_imports(pages: AdminPages) -> list[Route]:
         Route(one, at("id", get=members_import.import_page, post=members_import.choose)),
         Route(f"{one}/discard", at("id", post=members_import.discard)),
         Route(f"{one}/errors.csv", at("id", get=members_import.download_errors)),
+    ]
+
+
+def _imports(pages: AdminPages) -> list[Route]:
+    at, address = partial(pages.at, who=Who.OWNER), "/admin/tools/import"
+    one = f"{address}/{{id}}"
+    return [
+        Route(address, at(get=imports_page)),
+        Route(
+            f"{address}/new",
+            at(
+                get=import_upload.new_form,
+                post=import_upload.upload_form,
+                files=1,
+                largest=largest_import,
+            ),
+        ),
+        Route(
+            f"{address}/upload",
+            ExportUpload(pages.services, "POST", import_upload.upload_call),
+        ),
+        Route(one, at("id", get=import_run.run_page)),
+        Route(f"{one}/preview", at("id", post=import_run.preview_again)),
+        Route(f"{one}/run", at("id", post=import_run.start_import)),
+        Route(f"{one}/discard", at("id", post=import_run.discard)),
+        Route(f"{one}/pictures", at("id", post=import_run.retry_pictures)),
+        Route(f"{one}/undo", at("id", get=import_run.undo_form, post=import_run.undo)),
+        Route(f"{one}/redirects.csv", at("id", get=import_files.redirects_file)),
+        Route(f"{one}/import-errors.json", at("id", get=import_files.errors_download)),
+        Route(f"{one}/samples/{{number}}", at("id", "number", get=sample_page)),
     ]
 
 

@@ -210,6 +210,11 @@ class Settings:
         "Largest upload in bytes; `KiB`, `MiB` and `GiB` are understood.",
         default="50MiB",
     )
+    max_import: int = _setting(
+        parse_size,
+        "Largest export that can be uploaded in the admin to be imported.",
+        default="256MiB",
+    )
     gdpr_header_auth: GdprHeaderAuth = _setting(
         parse_choice(GdprHeaderAuth),
         "What `x-tenant-id` alone may do at `/api/gdpr/*`: `off` (nothing), `limited` (start a "

@@ -64,7 +64,11 @@ NOUNS = {
     "tag_changes": "change of the tag",
 }
 """Of the collections that the log covers."""
-_PAGES = {"posts": "/admin/posts", "_superusers": "/admin/staff"}
+_PAGES = {
+    "posts": "/admin/posts",
+    "_superusers": "/admin/staff",
+    "import_runs": "/admin/tools/import",
+}
 """Where a record of the collection has a page."""
 _EVENTS = {
     SIGNED_IN: "Signed in",
@@ -88,6 +92,10 @@ _STATUS = {
     "approved": "approved",
     "spam": "marked as spam",
     "queued": "started",
+    "preview": "previewed",
+    "import": "started",
+    "pictures": "retried the pictures of",
+    "undo": "undid",
 }
 
 

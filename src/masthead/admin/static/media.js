@@ -39,20 +39,24 @@ async function renewToken() {
 }
 
 async function upload(file, progress) {
-  let answer = await send(file, progress);
+  const form = new FormData();
+  form.append("file", file);
+  return sendForm(UPLOAD_URL, form, progress);
+}
+
+async function sendForm(url, form, progress) {
+  let answer = await send(url, form, progress);
   // After a sign-in in another tab the page's token is no longer valid.
-  if (answer.status === 403 && (await renewToken())) answer = await send(file, progress);
+  if (answer.status === 403 && (await renewToken())) answer = await send(url, form, progress);
   if (answer.status === 200) return answer.body;
   throw new Error(reason(answer));
 }
 
 // By XMLHttpRequest, because fetch does not tell how much is sent.
-function send(file, progress) {
+function send(url, form, progress) {
   return new Promise((resolve) => {
     const request = new XMLHttpRequest();
-    const form = new FormData();
-    form.append("file", file);
-    request.open("POST", UPLOAD_URL);
+    request.open("POST", url);
     for (const [name, value] of Object.entries(headers())) request.setRequestHeader(name, value);
     request.upload.addEventListener("progress", (event) => {
       if (event.lengthComputable) progress(event.loaded, event.total);
@@ -285,6 +289,51 @@ function choosePicture() {
     void find();
   });
 }
+
+// A form with one large file: shows how much is sent, then opens the page that the answer names.
+customElements.define("mh-sent-form", class extends HTMLElement {
+  connectedCallback() {
+    this.form = this.querySelector("form");
+    this.place = this.querySelector("[data-sent]");
+    this.form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      // Not the busy state of a form that leaves the page.
+      event.stopPropagation();
+      if (!this.isSending) void this.send();
+    });
+  }
+
+  async send() {
+    const file = this.form.querySelector("input[type=file]");
+    const { name, size } = file.files[0];
+    const bar = element("progress", { class: "progress", max: String(size || 1), "aria-label": `Sending ${name}` });
+    const said = element("p", { class: "hint num", role: "status" }, `Sending ${amount(size)}`);
+    bar.value = 0;
+    this.isSending = true;
+    this.place.replaceChildren(bar, said);
+    file.removeAttribute("aria-invalid");
+    this.setBusy(true);
+    try {
+      const answer = await sendForm(this.dataset.url, new FormData(this.form), (sent, total) => {
+        bar.value = (size * sent) / total;
+        said.textContent = sent < total ? `${amount((size * sent) / total)} of ${amount(size)} sent` : "Storing…";
+      });
+      location.assign(answer.url);
+    } catch (error) {
+      this.isSending = false;
+      this.setBusy(false);
+      file.setAttribute("aria-invalid", "true");
+      this.place.replaceChildren(element("p", { class: "hint hint-bad", role: "alert" }, error.message));
+      file.focus();
+    }
+  }
+
+  setBusy(isBusy) {
+    const submit = this.form.querySelector("button[type=submit]");
+    if (isBusy) submit.setAttribute("aria-disabled", "true");
+    else submit.removeAttribute("aria-disabled");
+  }
+});
 
 // The editor asks for a picture by an event: it knows nothing of the library.
 document.addEventListener("mh-choose-picture", (event) => {

@@ -2,32 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from masthead.admin.endpoint import Answer, Moved, Shown
 from masthead.admin.lists import Filters, Listing, read_page
 from masthead.admin.request import AdminRequest
-from masthead.importers.collection import DONE, FAILED, QUEUED, RUNNING, import_runs
+from masthead.importers.collection import (
+    DONE,
+    FAILED,
+    IMPORT,
+    PICTURES,
+    PREVIEW,
+    QUEUED,
+    UNDO,
+    import_runs,
+)
 from masthead.records.collection import Record
 from masthead.records.engine import ListRequest
 
 ADDRESS = "/admin/tools/import"
+NEW = f"{ADDRESS}/new"
 PLATFORMS = {"wordpress": "WordPress", "ghost": "Ghost", "substack": "Substack"}
-_STATES = {
-    QUEUED: ("draft", "Waits"),
-    RUNNING: ("info", "Running"),
-    DONE: ("good", "Imported"),
-    FAILED: ("bad", "Failed"),
+_DOING = {
+    PREVIEW: "Being read",
+    IMPORT: "Being imported",
+    PICTURES: "Copies pictures",
+    UNDO: "Being undone",
 }
-_FIELDS = frozenset({"platform", "state", "file_name", "dry_run", "error", "created"})
+_DONE = {
+    PREVIEW: ("warn", "Waits for you"),
+    IMPORT: ("good", "Imported"),
+    PICTURES: ("good", "Imported"),
+    UNDO: ("draft", "Undone"),
+}
+_FAILED = {
+    PREVIEW: "Refused",
+    IMPORT: "Failed",
+    PICTURES: "Pictures failed",
+    UNDO: "Undo failed",
+}
+_FIELDS = frozenset({"platform", "task", "state", "file_name", "error", "created"})
 
 
 @dataclass(frozen=True, slots=True)
 class RunFilters(Filters):
     address: ClassVar[str] = ADDRESS
-    choices: ClassVar[Mapping[str, Container[str]]] = {}
 
     def listing(self) -> Listing:
         wanted = ListRequest(sort="-created", names=_FIELDS, skip_total=True)
@@ -36,6 +57,7 @@ class RunFilters(Filters):
 
 @dataclass(frozen=True, slots=True)
 class Row:
+    url: str
     file_name: str
     platform: str
     badge: str
@@ -51,18 +73,35 @@ async def imports_page(request: AdminRequest) -> Answer:
     if page is None:
         return Moved(filters.url())
     items, pager = page
-    values = {"rows": [_row(request, each) for each in items], "pager": pager}
+    values = {"rows": [_row(request, each) for each in items], "pager": pager, "new": NEW}
     return Shown("imports/list.html", "Import", values, fragment="imports/_list.html")
 
 
 def _row(request: AdminRequest, run: Record) -> Row:
-    badge, state = _STATES[run["state"]]
+    badge, state = state_of(run)
     return Row(
+        f"{ADDRESS}/{run['id']}",
         run["file_name"],
         PLATFORMS[run["platform"]],
         badge,
         state,
-        run["error"],
+        without_flags(run["error"]),
         run["created"],
         request.when(run["created"]),
     )
+
+
+def state_of(run: Mapping[str, Any]) -> tuple[str, str]:
+    """The kind of badge, and the word."""
+    task, state = run["task"], run["state"]
+    if state == DONE:
+        return _DONE[task]
+    if state == FAILED:
+        return "bad", _FAILED[task]
+    return ("draft", "Waits for its turn") if state == QUEUED else ("info", _DOING[task])
+
+
+def without_flags(text: str) -> str:
+    """A sentence of the engine, without the flag of the command line at its end."""
+    before, mark, after = text.partition(" (--")
+    return before + after.partition(")")[2] if mark else text

@@ -1,0 +1,44 @@
+"""The files of an import to download: its redirects, and what failed."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+from masthead.admin.endpoint import Answer, Sent
+from masthead.admin.pages.imports.run import is_own_file
+from masthead.admin.request import AdminRequest
+from masthead.errors import NotFound
+from masthead.importers.report import Report, errors_file, read_report
+from masthead.importers.run.file_names import ERRORS_FILE, REDIRECTS_FILE
+from masthead.importers.tasks import find_run
+from masthead.records.collection import Record
+
+
+async def redirects_file(request: AdminRequest, run_id: str) -> Answer:
+    run, report = await _found(request, run_id)
+    if not is_own_file(run, report.redirects_path):
+        raise NotFound
+    stored = await request.services.objects.get(report.redirects_path)
+    return Sent(stored.chunks, REDIRECTS_FILE, "text/csv; charset=utf-8")
+
+
+async def errors_download(request: AdminRequest, run_id: str) -> Answer:
+    """All of them; of a run from a shell those that its report has."""
+    run, report = await _found(request, run_id)
+    if is_own_file(run, report.errors_path):
+        stored = await request.services.objects.get(report.errors_path)
+        return Sent(stored.chunks, ERRORS_FILE, "application/json")
+    if not report.errors:
+        raise NotFound
+    return Sent(_once(errors_file(report.errors)), ERRORS_FILE, "application/json")
+
+
+async def _found(request: AdminRequest, run_id: str) -> tuple[Record, Report]:
+    run = await find_run(request.records, request.tenant_id, run_id)
+    if not run["report"]:
+        raise NotFound
+    return run, read_report(run["report"])
+
+
+async def _once(content: bytes) -> AsyncIterator[bytes]:
+    yield content

@@ -1,0 +1,132 @@
+"""The report of an import in words: how many of what, and what was left out and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from masthead.admin.pages.imports.runs import without_flags
+from masthead.importers.collection import PREVIEW
+from masthead.importers.report import EDITED, GONE, IN_USE, Report, Tally
+from masthead.importers.report import Note as StoredNote
+from masthead.records.collection import Record
+
+_KINDS = {"post": "Posts", "page": "Pages", "product": "Products"}
+_REASONS = {
+    "page": "not chosen",
+    "product": "not chosen",
+    "not asked for": "not chosen",
+    "unchanged since the last import": "already here",
+    "already a member": "already members",
+    "on the staff already": "already on the staff",
+}
+"""Of the engine, as the page says them."""
+_REMOVED = {
+    "comments": ("comment", "comments"),
+    "posts": ("post", "posts"),
+    "pages": ("page", "pages"),
+    "products": ("product", "products"),
+    "redirects": ("redirect", "redirects"),
+    "blog_members": ("member", "members"),
+    "_superusers": ("author", "authors"),
+    "media": ("file", "files"),
+}
+_STAYED = {
+    EDITED: "edited here since the import",
+    IN_USE: "used by what stays: a reader’s comment, a payment, or a text",
+    GONE: "deleted here before",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A row of the table."""
+
+    label: str
+    new: int
+    changed: int
+    left_out: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    title: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class UndoneWords:
+    removed: str
+    stayed: tuple[str, ...]
+
+
+def lines_of(report: Report, run: Record) -> list[Line]:
+    is_preview = run["task"] == PREVIEW
+    lines = [_line(label, report.kinds.get(kind, Tally())) for kind, label in _KINDS.items()]
+    if not report.kinds and any(report.posts.summary().values()):
+        # Of a version that did not count them by kind.
+        lines = [_line("Posts and pages", report.posts)]
+    lines += [
+        _line("Members", report.members),
+        _line("Comments", report.comments),
+        _line("Authors", report.authors),
+        _pictures(report, is_preview=is_preview),
+        Line("Tags", report.tags, 0, 0, ""),
+        Line("Redirects", report.redirects, 0, 0, "Old addresses lead to the new ones"),
+    ]
+    always = {"Posts", "Members", "Pictures"}
+    return [
+        each for each in lines if each.new or each.changed or each.left_out or each.label in always
+    ]
+
+
+def _line(label: str, tally: Tally) -> Line:
+    counts = tally.summary()
+    reasons = [f"{count:,} {_reason(reason)}" for reason, count in _largest(tally.skipped)]
+    if counts["failed"]:
+        reasons.append(f"{counts['failed']:,} failed")
+    left_out = counts["skipped"] + counts["failed"]
+    return Line(label, counts["imported"], counts["updated"], left_out, ", ".join(reasons))
+
+
+def _pictures(report: Report, *, is_preview: bool) -> Line:
+    images = report.images
+    why = "Fetched from the old site, or taken from the file" if is_preview else ""
+    if images.failed:
+        why = f"{images.failed:,} could not be fetched: the texts keep their old addresses"
+    return Line(
+        "Pictures", images.copied, 0, images.failed, why if images.copied or images.failed else ""
+    )
+
+
+def _largest(skipped: Mapping[str, int]) -> list[tuple[str, int]]:
+    return sorted(skipped.items(), key=lambda each: -each[1])
+
+
+def _reason(reason: str) -> str:
+    plain = without_flags(reason)
+    return _REASONS.get(plain, plain)
+
+
+def notes_of(stored: Iterable[StoredNote]) -> list[Note]:
+    return [
+        Note(
+            each.title or each.url or f"{each.kind} {each.source_id}".strip(), _reason(each.reason)
+        )
+        for each in stored
+    ]
+
+
+def undone_of(report: Report) -> UndoneWords:
+    undone = report.undone
+    removed = [_counted(name, count) for name, count in undone.removed.items() if count]
+    stayed = tuple(
+        f"{count:,} {_STAYED.get(reason, reason)}" for reason, count in undone.stayed.items()
+    )
+    return UndoneWords(", ".join(removed) or "nothing", stayed)
+
+
+def _counted(name: str, count: int) -> str:
+    one, many = _REMOVED[name]
+    return f"{count:,} {one if count == 1 else many}"

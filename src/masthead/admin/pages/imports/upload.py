@@ -1,0 +1,88 @@
+"""An export is uploaded: by a form, or by a script that shows how much is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from masthead.admin.calls import JsonAnswer
+from masthead.admin.endpoint import Answer, Moved, Shown
+from masthead.admin.forms import sentence_of
+from masthead.admin.pages.imports.options import (
+    NEW as NEW_OPTIONS,
+)
+from masthead.admin.pages.imports.options import (
+    chosen_options,
+    options_form,
+    options_of,
+)
+from masthead.admin.pages.imports.runs import ADDRESS, NEW, PLATFORMS
+from masthead.admin.request import AdminRequest
+from masthead.errors import Invalid, Problem
+from masthead.importers.source import BadFile
+from masthead.importers.tasks import upload_export
+from masthead.records.fields.base import REQUIRED
+from masthead.web.multipart import Form, Upload
+
+GUESS = ""
+CHOICES = {GUESS: "Find out", **PLATFORMS}
+
+
+async def new_form(request: AdminRequest) -> Answer:
+    values = {"platform": GUESS, "options": options_form(NEW_OPTIONS)}
+    return _shown(request, values)
+
+
+async def upload_form(request: AdminRequest) -> Answer:
+    """Without script."""
+    try:
+        url = await _uploaded(request, request.form, request.files)
+    except Invalid as error:
+        return _refused(request, error)
+    return Moved(url)
+
+
+async def upload_call(request: AdminRequest, form: Form) -> JsonAnswer:
+    return JsonAnswer({"url": await _uploaded(request, dict(form.fields), form.files)})
+
+
+async def _uploaded(request: AdminRequest, form: Mapping[str, str], files: Sequence[Upload]) -> str:
+    """The address of the import. Raises `Invalid` for what is no export."""
+    upload = next((each for each in files if each.field == "file"), None)
+    if upload is None:
+        raise Invalid({"file": REQUIRED})
+    options = options_of(form)
+    platform = form.get("platform", GUESS)
+    platform = platform if platform in PLATFORMS else GUESS
+    services = request.services
+    try:
+        run = await upload_export(services, request.caller, upload, platform, options)
+    except BadFile as error:
+        raise Invalid({"file": Problem("validation_not_an_export", str(error))}) from error
+    return f"{ADDRESS}/{run['id']}"
+
+
+def _refused(request: AdminRequest, error: Invalid) -> Shown:
+    """With what was chosen; a browser does not send the file again by itself."""
+    form = request.form
+    problems = {name: sentence_of(problem) for name, problem in error.problems.items()}
+    options = options_form(
+        chosen_options(form),
+        site_url=form.get("site_url", ""),
+        error=problems.get("site_url", ""),
+    )
+    values = {"platform": form.get("platform", GUESS), "options": options}
+    return _shown(request, values, problems.get("file", ""), status=422)
+
+
+def _shown(
+    request: AdminRequest, values: dict[str, object], problem: str = "", status: int = 200
+) -> Shown:
+    largest = request.services.settings.max_import
+    more = {
+        "address": NEW,
+        "back": ADDRESS,
+        "choices": CHOICES,
+        "problem": problem,
+        "largest": f"{largest // 1_000_000:,} MB",
+    }
+    return Shown("imports/new.html", "Import from another platform", {**values, **more}, status)
