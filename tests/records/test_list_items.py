@@ -185,6 +185,21 @@ async def test_related_records_are_found_by_their_keys(
     assert f"(tenant_id=? AND {by}=?)" in plan[0]
 
 
+@pytest.mark.parametrize(
+    ("collection", "by"),
+    [("orders", "payment_id"), ("media", "sha256"), ("blog_members", "payment_customer_id")],
+)
+async def test_records_are_found_by_an_indexed_value(
+    tenant: TenantWorld, app: World, collection: str, by: str
+) -> None:
+    if app.engine != "sqlite":
+        pytest.skip("PostgreSQL plans by its statistics")
+    statement = app.parts.records._statements.find(app.collection(collection), (by,), True)
+    values = dict.fromkeys(statement.names, "x") | {"limit": 1}
+    plan = await _plan(app, statement, values)
+    assert f"(tenant_id=? AND {by}=?)" in plan[0]
+
+
 async def _plan(app: World, statement: Any, values: dict[str, Any]) -> list[str]:
     database = app.parts.database
     explain = type(statement)(
