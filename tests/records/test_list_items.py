@@ -15,6 +15,7 @@ from masthead.records.derived.list_items import listed_values
 from masthead.records.engine import ListRequest
 from masthead.records.filter.parser import parse_cached
 from masthead.records.read.query import Context, Shape, access_of
+from masthead.records.read.sorting import parse_sort
 from masthead.records.write.slugs import slugify
 from masthead.storage.database import scope_of
 
@@ -198,6 +199,30 @@ async def test_records_are_found_by_an_indexed_value(
     values = dict.fromkeys(statement.names, "x") | {"limit": 1}
     plan = await _plan(app, statement, values)
     assert f"(tenant_id=? AND {by}=?)" in plan[0]
+
+
+@pytest.mark.parametrize(
+    ("collection", "expression"),
+    [
+        ("orders", "email = 'a@b.example'"),
+        ("orders", "member_id = 'x'"),
+        ("gift_cards", "email = 'a@b.example'"),
+        ("comments", "post_id = 'x' && status = 'spam'"),
+    ],
+)
+async def test_a_list_of_one_person_or_post_reads_no_others(
+    tenant: TenantWorld, app: World, collection: str, expression: str
+) -> None:
+    if app.engine != "sqlite":
+        pytest.skip("PostgreSQL plans by its statistics")
+    parsed, caller = parse_cached(expression), system(tenant.id)
+    shape = Shape(collection, access_of(caller), True, parsed.shape, parse_sort("-created"))
+    context = Context(caller, app.clock())
+    statement = (await app.parts.records._queries.page(shape, parsed, context)).statement
+    values = dict.fromkeys(statement.names, "x") | {"limit": 20, "offset": 0}
+    plan = await _plan(app, statement, values)
+    assert f"(tenant_id=? AND {expression.partition(' ')[0]}=?)" in plan[0]
+    assert len(plan) == 1
 
 
 async def _plan(app: World, statement: Any, values: dict[str, Any]) -> list[str]:

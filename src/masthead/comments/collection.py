@@ -161,7 +161,8 @@ comments = Collection(
     events=comment_events,
     counters=(Counter(by=("status",)), Counter(by=("post_id", "status", "shown_as"))),
     indexes=(
-        Index(("post_id", "created", "id")),
+        # With the status, so that those of a post in one state are not read among all others in it.
+        Index(("post_id", "created", "id", "status")),
         Index(("status", "created", "id")),
         Index(("thread_id", "status", "created", "id")),
         # What one person wrote, newest first, and how much of it is in which state.

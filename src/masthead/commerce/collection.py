@@ -154,7 +154,9 @@ orders = Collection(
     indexes=(
         Index(("status", "created", "id")),
         Index(("payment_id",), skip_empty="payment_id"),
-        Index(("email",), skip_empty="email"),
+        # What one person bought, newest first.
+        Index(("email", "created", "id")),
+        Index(("member_id", "created", "id")),
     ),
 )
 
@@ -192,5 +194,5 @@ gift_cards = Collection(
     audited="",
     help="Codes that stand for an amount of money.",
     events=gift_card_events,
-    indexes=(Index(("email",), skip_empty="email"),),
+    indexes=(Index(("email", "created", "id")),),
 )
