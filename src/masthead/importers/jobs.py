@@ -12,9 +12,16 @@ from typing import TYPE_CHECKING, Final
 
 from masthead import clock
 from masthead.caller import Caller, system
-from masthead.importers.collection import PREVIEW, QUEUED, RUNNING, SWEEP_JOB, import_runs
+from masthead.importers.collection import (
+    FAILED,
+    PREVIEW,
+    QUEUED,
+    RUNNING,
+    SWEEP_JOB,
+    import_runs,
+)
 from masthead.importers.run.batch_sizes import DEFAULT_BATCH
-from masthead.importers.run.run_record import NewRun, create_run
+from masthead.importers.run.run_record import INTERRUPTED, NewRun, create_run
 from masthead.importers.source import Options
 from masthead.jobs.runner import Handler, Job
 from masthead.records.collection import Record
@@ -71,7 +78,7 @@ async def queue_import(records: Records, caller: Caller, wanted: QueuedImport) -
     )
     async with records.unit(caller, emit_events=False) as unit:
         run = await create_run(unit, new)
-        await unit.enqueue(RUN_JOB, {"run_id": run["id"]})
+        await unit.enqueue(RUN_JOB, {"run_id": run["id"], "task": run["task"]})
     return run
 
 
@@ -117,16 +124,21 @@ async def _sweep(services: ImportServices, job: Job) -> None:
     if not found:
         await services.objects.delete_prefix(folder_of(job.tenant_id, run_id))
         return
-    run, now = found[0], records.clock()
-    is_needed = clock.from_text(run["updated"]) + FILE_STAYS > now
-    if is_needed or run["state"] in (QUEUED, RUNNING):
-        # The end of its task plans the next sweep.
-        return
-    if run["task"] == PREVIEW:
-        async with records.unit(system(job.tenant_id), emit_events=False) as unit:
-            await unit.delete(import_runs, run_id)
-    else:
-        await drop_file(services, run)
+    async with records.unit(system(job.tenant_id), emit_events=False) as unit:
+        # Again, because it may have been started or deleted since.
+        for run in await unit.find(import_runs, {"id": run_id}, limit=1):
+            if clock.from_text(run["updated"]) + FILE_STAYS > records.clock():
+                if run["object_key"]:
+                    await sweep_later(unit, run_id, FILE_STAYS)
+                return
+            if run["task"] == PREVIEW:
+                await unit.delete(import_runs, run_id)
+                return
+            if run["state"] in (QUEUED, RUNNING):
+                # Its job is gone.
+                stamped = {"state": FAILED, "error": INTERRUPTED}
+                await unit.update(import_runs, run_id, {}, stamped=stamped)
+    await drop_file(services, found[0])
 
 
 async def drop_file(services: ImportServices, run: Record) -> None:

@@ -22,6 +22,7 @@ from masthead.importers.collection import (
     PICTURES,
     PREVIEW,
     QUEUED,
+    RUNNING,
     UNDO,
     import_runs,
 )
@@ -35,16 +36,18 @@ from masthead.importers.jobs import (
 )
 from masthead.importers.report import read_report
 from masthead.importers.run.file_names import safe_name
+from masthead.importers.run.run_record import MAX_OPEN_RUNS
 from masthead.importers.source import BadFile, Options
 from masthead.records.collection import Record
 from masthead.records.engine import Records
-from masthead.records.write.unit import file_key
+from masthead.records.write.unit import Unit, file_key
 from masthead.storage.objects import ObjectStore
 from masthead.web.multipart import Upload
 
 UNUSED_AFTER: Final = timedelta(hours=1)
 """A file whose import was never recorded, because the server stopped between."""
 BUSY: Final = "This import is at work already."
+ANOTHER: Final = "Another import of this site is at work. Wait until it has ended."
 TOO_LATE: Final = "This can't be done with the import any more. Its page shows what can."
 
 
@@ -109,6 +112,8 @@ async def start_task(
         run = found[0]
         if task not in possible_tasks(run):
             raise Conflict(BUSY if run["state"] not in (DONE, FAILED) else TOO_LATE)
+        if task != PREVIEW and await _is_another_at_work(unit, run_id):
+            raise Conflict(ANOTHER)
         stamped: dict[str, Any] = {
             "task": task,
             "state": QUEUED,
@@ -122,7 +127,17 @@ async def start_task(
             stored = msgspec.convert(run["options"], StoredOptions)
             stamped["options"] = {**asdict(stored), **asdict(options)}
         await unit.update(import_runs, run_id, {}, stamped=stamped)
-        await unit.enqueue(RUN_JOB, {"run_id": run_id})
+        await unit.enqueue(RUN_JOB, {"run_id": run_id, "task": task})
+
+
+async def _is_another_at_work(unit: Unit, run_id: str) -> bool:
+    """One that changes the site. Two at once could take away each other's pictures."""
+    for state in (QUEUED, RUNNING):
+        for run in await unit.find(import_runs, {"state": state}, limit=MAX_OPEN_RUNS):
+            is_from_shell = run["task"] == IMPORT and not run["object_key"]
+            if run["id"] != run_id and run["task"] != PREVIEW and not is_from_shell:
+                return True
+    return False
 
 
 async def discard_import(records: Records, caller: Caller, run_id: str) -> None:

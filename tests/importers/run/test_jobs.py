@@ -13,13 +13,15 @@ from tests.world import RunningClock, TenantWorld, open_world
 
 from masthead.app import Background
 from masthead.caller import system
-from masthead.errors import NotFound
-from masthead.importers.collection import import_runs
-from masthead.importers.jobs import RUN_JOB, ImportWork, QueuedImport, queue_import
+from masthead.errors import Conflict, NotFound
+from masthead.importers.collection import IMPORT, SWEEP_JOB, UNDO, import_runs
+from masthead.importers.jobs import FILE_STAYS, RUN_JOB, ImportWork, QueuedImport, queue_import
 from masthead.importers.opening import open_export
 from masthead.importers.report import read_report
+from masthead.importers.run.queued import GAVE_UP
 from masthead.importers.source import Options
-from masthead.jobs.runner import JobRunner
+from masthead.importers.tasks import start_task
+from masthead.jobs.runner import MAX_ATTEMPTS, Job, JobRunner
 from masthead.records.collection import Record
 
 
@@ -103,6 +105,55 @@ async def test_a_worker_that_is_stopped_leaves_the_rest_to_the_next(tenant: Tena
     done = await worked(tenant, run)
     report = read_report(done["report"])
     assert (done["state"], report.posts.imported, report.members.imported) == ("done", 9, 1)
+
+
+async def done_by(tenant: TenantWorld, run: Record, task: str, attempts: int) -> Record:
+    """The run after one attempt of a job."""
+    parts = tenant.world.parts
+    job = Job(tenant.id, "x", RUN_JOB, {"run_id": run["id"], "task": task}, attempts)
+    await ImportWork().handlers(parts)[RUN_JOB](job)
+    (found,) = await parts.records.find(import_runs, {"id": run["id"]}, tenant_id=tenant.id)
+    return found
+
+
+async def test_an_import_that_ends_the_worker_each_time_fails_at_last(tenant: TenantWorld) -> None:
+    run = await queued(tenant, export(1))
+    found = await done_by(tenant, run, "import", MAX_ATTEMPTS)
+    assert (found["state"], found["error"]) == ("failed", GAVE_UP)
+    assert found["object_key"] == ""
+    with pytest.raises(NotFound):
+        await tenant.world.parts.objects.get(run["object_key"])
+
+
+async def test_a_job_does_its_own_task_alone(tenant: TenantWorld) -> None:
+    run = await queued(tenant, export(1))
+    found = await done_by(tenant, run, "preview", 1)
+    assert (found["state"], found["object_key"]) == ("queued", run["object_key"])
+
+
+async def test_two_imports_do_not_change_a_site_at_once(tenant: TenantWorld) -> None:
+    records = tenant.world.parts.records
+    first = await worked(tenant, await queued(tenant, export(1)))
+    preview = await worked(tenant, await queued(tenant, export(2), dry_run=True))
+    await queued(tenant, export(3))
+    for run, task in ((first, UNDO), (preview, IMPORT)):
+        with pytest.raises(Conflict, match="Another import"):
+            await start_task(records, system(tenant.id), run["id"], task)
+
+
+async def test_the_file_of_an_import_whose_job_is_gone_is_deleted(tenant: TenantWorld) -> None:
+    run = await queued(tenant, export(1))
+    parts = tenant.world.parts
+    job = Job(tenant.id, "x", SWEEP_JOB, {"run_id": run["id"]}, 1)
+    sweep = ImportWork().handlers(parts)[SWEEP_JOB]
+    await sweep(job)
+    assert (await parts.objects.get(run["object_key"])).size
+    tenant.world.clock.advance(seconds=FILE_STAYS.total_seconds() + 1)
+    await sweep(job)
+    (found,) = await parts.records.find(import_runs, {"id": run["id"]}, tenant_id=tenant.id)
+    assert (found["state"], found["object_key"]) == ("failed", "")
+    with pytest.raises(NotFound):
+        await parts.objects.get(run["object_key"])
 
 
 async def test_a_dry_run_leaves_only_its_report(tenant: TenantWorld) -> None:

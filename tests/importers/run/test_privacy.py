@@ -7,13 +7,18 @@ from tests.importers.run.exports import WrittenExport, imported, new_run, post, 
 from tests.privacy.requests import DELETE, deletion, member_deletion, run_jobs
 from tests.world import Account, TenantWorld
 
-from masthead.importers.source import SourceMember
+from masthead.importers.source import Skipped, SourceMember
 
 EMAIL = f"{'a' * 60}@{'long-label.' * 15}example"
 
 
 async def test_an_erased_member_is_not_remembered(tenant: TenantWorld, owner: Account) -> None:
-    readers = [SourceMember(EMAIL, name="Ada"), SourceMember("else@example.com")]
+    readers = [
+        SourceMember(EMAIL, name="Ada"),
+        Skipped("member", EMAIL, "repeated"),
+        Skipped("member", "row 3", "invalid address", title=f"{EMAIL},"),
+        SourceMember("else@example.com"),
+    ]
     await imported(tenant, WrittenExport([post(1)], readers), log=await new_run(tenant))
     found = {row["email"]: row["id"] for row in await rows(tenant, "blog_members")}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests.editing.test_texts import desk_of
 from tests.importers.run.exports import (
     WrittenExport,
     everything,
@@ -114,6 +115,32 @@ async def test_what_people_here_have_done_with_it_stays(tenant: TenantWorld) -> 
     assert len(await rows(tenant, "media")) == 1
     assert len(await rows(tenant, "redirects")) == 2
     assert report.undone.stayed == {EDITED: 2, IN_USE: 5, GONE: 1}
+
+
+async def test_an_edit_that_is_not_published_yet_stays(tenant: TenantWorld) -> None:
+    log = await new_run(tenant)
+    await imported(tenant, export(), log=log)
+    found = {row["slug"]: row["id"] for row in await rows(tenant, "posts")}
+    desk = await desk_of(tenant, found["post-3"])
+    await desk.save(title="Written anew")
+
+    report = await undone(tenant, log)
+
+    assert [row["slug"] for row in await rows(tenant, "posts")] == ["post-3"]
+    [copy] = await rows(tenant, "post_working_copies")
+    assert copy["title"] == "Written anew"
+    assert report.undone.stayed[EDITED] == 1
+
+
+async def test_a_member_who_was_deleted_here_does_not_come_back(tenant: TenantWorld) -> None:
+    log = await new_run(tenant)
+    await imported(tenant, export(), log=log)
+    members = {row["email"]: row["id"] for row in await rows(tenant, "blog_members")}
+    records, collection = tenant.world.parts.records, tenant.world.collection("blog_members")
+    await records.delete(system(tenant.id), collection, members["bo@example.com"])
+    await undone(tenant, log)
+    await imported(tenant, export(), log=await new_run(tenant))
+    assert [row["email"] for row in await rows(tenant, "blog_members")] == ["ana@example.com"]
 
 
 async def test_what_another_import_has_brought_stays(tenant: TenantWorld) -> None:

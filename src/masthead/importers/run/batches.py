@@ -83,8 +83,11 @@ def _included(entries: Sequence[Given | Skipped]) -> list[Given]:
 
 
 def outcome_of_skipped(entry: Skipped) -> Outcome:
-    title = entry.title[:SHOWN_CHARACTERS]
-    return Outcome(entry.what, entry.source_id, "skipped", title, entry.reason)
+    title, source_id = entry.title[:SHOWN_CHARACTERS], entry.source_id
+    if entry.what == "member":
+        # Without the address: the report is stored, and an erasure does not search it.
+        title, source_id = "", "" if "@" in source_id else source_id
+    return Outcome(entry.what, source_id, "skipped", title, entry.reason)
 
 
 def reason_of(error: Exception) -> str:

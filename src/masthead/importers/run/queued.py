@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
@@ -15,6 +16,7 @@ from masthead.caller import system
 from masthead.errors import MastheadError, NotFound, Unavailable
 from masthead.importers.collection import (
     DONE,
+    FAILED,
     PICTURES,
     PREVIEW,
     QUEUED,
@@ -45,6 +47,11 @@ from masthead.outbound.downloads import RETRY_DELAYS, RetryDelays
 from masthead.records.collection import Record
 from masthead.records.write.unit import file_key
 
+GAVE_UP: Final = (
+    "It was interrupted again and again: the database or the file store did not answer, or the "
+    "file is more than this server can read. Try a smaller export, or ask the operator."
+)
+
 
 class ImportJob:
     def __init__(
@@ -63,9 +70,14 @@ class ImportJob:
 
     async def run(self) -> None:
         run = await self._find()
-        if run is None:
+        # A job that was interrupted after its task had ended finds the next one, which has a job of
+        # its own.
+        if run is None or run["task"] != self._job.payload.get("task", run["task"]):
             return
-        if run["state"] in (QUEUED, RUNNING):
+        if run["state"] in (QUEUED, RUNNING) and self._job.attempts >= MAX_ATTEMPTS:
+            # Not tried again: what has killed the process each time would kill this attempt, too.
+            await self._log.fail(GAVE_UP)
+        elif run["state"] in (QUEUED, RUNNING):
             try:
                 report = await self._do_task(run)
             except Stopped:
@@ -73,8 +85,7 @@ class ImportJob:
                     await unit.enqueue(self._job.kind, self._job.payload)
                 return
             except Unavailable:
-                if self._job.attempts >= MAX_ATTEMPTS:
-                    await self._log.fail("The database or the file store did not answer.")
+                # Tried again later.
                 raise
             except MastheadError as error:
                 # A retry would fail again: the file is no export, or the site is read-only.
@@ -92,7 +103,7 @@ class ImportJob:
     async def _tidy(self) -> None:
         """Also after a crash between the end of the task and this."""
         run = await self._find()
-        if run is None:
+        if run is None or run["state"] not in (DONE, FAILED):
             return
         if run["object_key"] and possible_tasks(run) & {PREVIEW, PICTURES}:
             async with self._services.records.unit(system(self._job.tenant_id)) as unit:
@@ -140,7 +151,8 @@ class ImportJob:
         with closing(work.redirects):
             report = await work.run()
             if dry_run:
-                await self._services.objects.put(self._key(SAMPLES_FILE), work.samples.content())
+                samples = await asyncio.to_thread(work.samples.content)
+                await self._services.objects.put(self._key(SAMPLES_FILE), samples)
             else:
                 await self._save_redirects(report, work.redirects)
                 await self._save_errors(report)

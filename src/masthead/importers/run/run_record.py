@@ -27,7 +27,7 @@ from masthead.records.write.unit import Unit
 
 INTERRUPTED: Final = "The run was interrupted. Start it again: it continues where it stopped."
 SAVE_SECONDS: Final = 1.0
-_MAX_OPEN_RUNS: Final = 100
+MAX_OPEN_RUNS: Final = 100
 
 
 class NewRun(Struct, frozen=True):
@@ -102,7 +102,7 @@ async def create_run(unit: Unit, new: NewRun) -> Record:
             "platform": new.platform,
             "task": PREVIEW if new.dry_run else IMPORT,
             "state": QUEUED,
-            "file_name": new.file_name[:255],
+            "file_name": "".join(each for each in new.file_name if each.isprintable())[:255],
             "object_key": new.object_key,
             "file_size": new.file_size,
             "options": dict(new.options or {}),
@@ -118,7 +118,7 @@ async def open_shell_run(records: Records, tenant_id: TenantId, new: NewRun) -> 
         open_runs = await unit.find(
             import_runs,
             {"state": RUNNING, "task": IMPORT, "object_key": ""},
-            limit=_MAX_OPEN_RUNS,
+            limit=MAX_OPEN_RUNS,
         )
         for run in open_runs:
             stamped = {"state": FAILED, "error": INTERRUPTED}

@@ -19,7 +19,8 @@ from masthead.importers.run.previous_imports import Item, PreviousImports
 from masthead.importers.run.redirects import new_path
 from masthead.importers.run.run_record import RunLog
 from masthead.media.collection import media
-from masthead.posts.collection import posts
+from masthead.pages.collection import page_working_copies
+from masthead.posts.collection import post_working_copies, posts
 from masthead.records.collection import Collection, Record
 from masthead.records.write.unit import Unit
 from masthead.site.redirects import redirects
@@ -44,6 +45,11 @@ _USED_BY: Final[Mapping[str, Container[str]]] = {
     "_superusers": ("posts",),
 }
 """By collection: whose records must not lose one that they point at."""
+_WORKING_COPIES: Final[Mapping[str, Container[str]]] = {
+    posts.name: (post_working_copies.name,),
+    "pages": (page_working_copies.name,),
+}
+"""Edits that are not published yet, which change no version."""
 
 
 class Undo:
@@ -91,7 +97,8 @@ class Undo:
                     undone.stayed[reason] = undone.stayed.get(reason, 0) + 1
                 else:
                     undone.removed[name] = undone.removed.get(name, 0) + 1
-                (stayed if reason in (EDITED, IN_USE) else removed).append(item.record_id)
+                # What was deleted here stays known: a later import must not bring it back.
+                (stayed if reason else removed).append(item.record_id)
             await self._previous.forget(unit, name, removed)
             await self._previous.release(unit, name, stayed)
             await self._log.save(unit, report)
@@ -102,7 +109,10 @@ class Undo:
         found = await unit.find(collection, {"id": item.record_id}, limit=1)
         if not found:
             return GONE
-        if _is_edited(collection, item, found[0]):
+        copies = _WORKING_COPIES.get(collection.name)
+        if _is_edited(collection, item, found[0]) or (
+            copies and await unit.has_dependents(collection, item.record_id, copies)
+        ):
             return EDITED
         if await self._is_used(unit, collection, found[0]):
             return IN_USE
@@ -127,5 +137,6 @@ def _is_edited(collection: Collection, item: Item, record: Record) -> bool:
         return False
     if collection.name == media.name:
         # Its version changes when the worker has made its copies.
-        return bool(record["alt"] or record["caption"])
+        given = ("alt", "caption", "earlier_files", "focus_x", "focus_y")
+        return any(record[name] for name in given)
     return bool(record["version"] != item.record_version)

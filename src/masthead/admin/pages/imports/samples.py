@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +17,6 @@ from masthead.importers.collection import DONE, PREVIEW, import_runs
 from masthead.importers.run.file_names import SAMPLES_FILE
 from masthead.importers.run.samples import Sample, read_samples
 from masthead.importers.tasks import find_run
-from masthead.records.read.plain_text import plain_text
 from masthead.records.write.new_record import NewRecord
 from masthead.records.write.unit import file_key
 
@@ -47,8 +47,10 @@ async def sample_page(request: AdminRequest, run_id: str, number: str) -> Answer
         raise NotFound
     sample = samples[int(number)]
     collection = request.records.registry[sample.collection]
+    # In a thread: cleaning a long text takes a while.
+    record = await asyncio.to_thread(_record, request, sample)
     body = await request.services.previews.page(
-        request.scope, request.tenant, Audience.STAFF, collection, _record(request, sample)
+        request.scope, request.tenant, Audience.STAFF, collection, record
     )
     return Framed(body)
 
@@ -90,10 +92,7 @@ _PICTURES = re.compile(r'\b(?:src|srcset|poster)="[^"]*"')
 
 
 def _note(sample: Sample) -> str:
-    words = len(
-        plain_text(sample.values["content_html"], len(sample.values["content_html"])).split()
-    )
-    said = f"{words:,} word{'' if words == 1 else 's'}"
+    said = f"{sample.words:,} word{'' if sample.words == 1 else 's'}"
     if not sample.pictures:
         return said
     return f"{sample.pictures} picture{'' if sample.pictures == 1 else 's'}, {said}"
