@@ -62,7 +62,6 @@ mails = Table(
         "tenant_id",
         "failed_at",
         sqlite_where=_HAS_FAILED,
-        postgresql_where=_HAS_FAILED,
     ),
     Index("ix_mails__created", "created"),
 )
