@@ -58,3 +58,10 @@ def test_every_address_of_the_admin_in_templates_and_messages_is_a_page() -> Non
 @pytest.mark.parametrize("path", [*TEMPLATES, *FACES], ids=lambda path: path.name)
 def test_no_page_mail_or_message_sends_a_person_to_a_shell(path: Path) -> None:
     assert _COMMAND.findall(path.read_text()) == []
+
+
+def test_an_import_names_flags_where_the_admin_leaves_them_out() -> None:
+    """Its sentences are shown in both: a flag stands in parentheses, which pages take away."""
+    texts = [path.read_text() for path in sorted((PACKAGE / "importers").rglob("*.py"))]
+    bare = re.compile(r'(?<!")"[^"\n]*(?<!\()--[a-z][^"\n]*"(?!")')
+    assert [found for text in texts for found in bare.findall(text)] == []

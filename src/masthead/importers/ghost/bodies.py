@@ -18,7 +18,7 @@ from masthead.importers.source import PAYWALL
 ADDRESS: Final = "__GHOST_URL__"
 NO_ADDRESS: Final = (
     "The old site's address is not in the export, so links to it were made relative; "
-    "give it with --site-url to fetch the images."
+    "give that address (--site-url) to fetch the images."
 )
 UNREADABLE: Final = "The editor's document can't be read; the plain text was taken instead."
 _CARD_COMMENTS: Final = re.compile(r"<!--\s*kg-card-(?:begin|end):[^<>]{0,60}\s*-->")
