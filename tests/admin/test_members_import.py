@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import csv
 import io
+import itertools
 import re
 import tracemalloc
-from collections.abc import Sequence
+from collections.abc import Callable
 from html import unescape
-from typing import Any
 
 import httpx
 import pytest
@@ -19,7 +20,6 @@ from tests.world import TenantWorld
 from masthead.caller import system
 from masthead.errors import NotFound
 from masthead.importers.jobs import MEMBERS_JOB, ImportWork
-from masthead.importers.member_csv import run as running
 from masthead.importers.member_csv.collection import (
     ABANDONED_AFTER,
     MAX_PROBLEMS,
@@ -35,7 +35,7 @@ from masthead.importers.member_csv.rows import (
     NO_EMAIL,
     REPEATED,
 )
-from masthead.importers.member_csv.run import BATCH, MemberImport
+from masthead.importers.member_csv.run import BATCH, MemberImport, Overtaken
 from masthead.jobs.runner import Job, JobRunner
 from masthead.media.jobs import handlers as media_handlers
 from masthead.records.collection import Record
@@ -583,28 +583,34 @@ class Crash(Exception):
     pass
 
 
+async def work_on(
+    tenant: TenantWorld, is_stopping: Callable[[], bool] = lambda: False
+) -> MemberImport:
+    """A worker that has claimed the job of the tenant's only import."""
+    [run] = await imports(tenant)
+    parts = tenant.world.parts
+    job = Job(tenant.id, "x", MEMBERS_JOB, {"import_id": run["id"]}, 1)
+    return MemberImport(parts.records, parts.objects, job, is_stopping)
+
+
 class TestTheRun:
     async def test_a_run_that_crashed_between_two_batches_goes_on_and_doubles_nothing(
-        self, tenant: TenantWorld, browser: Visitor, monkeypatch: pytest.MonkeyPatch
+        self, tenant: TenantWorld, browser: Visitor
     ) -> None:
         address = await uploaded(browser, many(2 * BATCH + 10))
         await started(browser, address)
-        stored = MemberImport._store
-        batches: list[int] = []
+        asked = itertools.count()
 
-        async def dies_after_one(self: MemberImport, batch: Sequence[Any], done: int) -> None:
-            if batches:
+        def dies_before_the_second() -> bool:
+            if next(asked):
                 raise Crash
-            batches.append(done)
-            await stored(self, batch, done)
+            return False
 
-        with monkeypatch.context() as patch:
-            patch.setattr(MemberImport, "_store", dies_after_one)
-            await worked(tenant)
+        with pytest.raises(Crash):
+            await (await work_on(tenant, dies_before_the_second)).run()
         page = text_in((await browser.get(address)).text)
         assert f"{BATCH} of {2 * BATCH + 11}" in page
         assert len(await members(tenant)) == BATCH
-        tenant.world.clock.advance(hours=1)
         await worked(tenant)
         report = (await browser.get(address)).text
         assert tally_in(report) == counts(2 * BATCH + 10, 0, 0, 1)
@@ -623,19 +629,15 @@ class TestTheRun:
         assert await imports(tenant) == [run]
         assert tally_in(report) == counts(3, 0, 0, 1)
 
-    async def test_rows_that_another_worker_has_stored_are_not_stored_again(
+    async def test_two_workers_at_once_store_no_row_twice(
         self, tenant: TenantWorld, browser: Visitor
     ) -> None:
         address = await uploaded(browser, many(3))
         await started(browser, address)
-        [run] = await imports(tenant)
-        parts = tenant.world.parts
-        job = Job(tenant.id, "x", MEMBERS_JOB, {"import_id": run["id"]}, 1)
-        slow = MemberImport(parts.records, parts.objects, job)
-        await worked(tenant)
-        with pytest.raises(running.Overtaken):
-            await slow._store([], 0)
-        assert len(await members(tenant)) == 3
+        both = [await work_on(tenant), await work_on(tenant)]
+        ended = await asyncio.gather(*(each.run() for each in both), return_exceptions=True)
+        assert {type(each) for each in ended} == {type(None), Overtaken}
+        assert tally_in((await browser.get(address)).text) == counts(3, 0, 0, 1)
 
     async def test_a_worker_that_is_stopped_leaves_the_rest_to_the_next(
         self, tenant: TenantWorld, browser: Visitor
