@@ -28,5 +28,5 @@ def upgrade() -> None:
     )
     op.add_column(
         "import_runs",
-        sa.Column("file_size", types.Real(), server_default=sa.text("0"), nullable=False),
+        sa.Column("file_size", types.Integer(), server_default=sa.text("0"), nullable=False),
     )
