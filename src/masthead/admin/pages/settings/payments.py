@@ -12,11 +12,12 @@ from masthead.admin.pages.settings.subnav import PAYMENTS, in_settings, said
 from masthead.admin.request import AdminRequest
 from masthead.errors import BadRequest, Invalid, Problem
 from masthead.payments.handlers import HANDLERS
-from masthead.payments.reconcile import Report
+from masthead.payments.reconcile import Finding, Report
 from masthead.site.address import site_url
 from masthead.site.collection import site_settings
 
 EVENTS = 20
+_PAGES = {"members": "/admin/members", "orders": "/admin/shop/orders"}
 _ASKS = (
     Ask(
         "member_payment_webhook_secret",
@@ -48,10 +49,18 @@ class Received:
 
 
 @dataclass(frozen=True, slots=True)
+class FoundOne:
+    id: str
+    why: str
+    url: str
+    """Of the record's page, if it has one."""
+
+
+@dataclass(frozen=True, slots=True)
 class Found:
     what: str
     count: int
-    first: list[str]
+    first: list[FoundOne]
 
 
 async def payments_page(request: AdminRequest) -> Answer:
@@ -100,7 +109,12 @@ async def _page(request: AdminRequest, problems: Mapping[str, Problem] | None = 
 
 def _found(report: Report) -> list[Found]:
     return [
-        Found(_KINDS[name], kind.count, [f"{each.id} {each.why}".strip() for each in kind.first])
+        Found(_KINDS[name], kind.count, [_found_one(name, each) for each in kind.first])
         for name, kind in report.kinds().items()
         if kind.count
     ]
+
+
+def _found_one(kind: str, found: Finding) -> FoundOne:
+    url = f"{_PAGES[kind]}/{found.id}" if kind in _PAGES else ""
+    return FoundOne(found.id, found.why, url)
