@@ -29,6 +29,7 @@ from masthead.comments.discussion import Discussions
 from masthead.comments.emails import CommentEmails
 from masthead.comments.http import comment_mail_routes
 from masthead.comments.limits import CommentLimit
+from masthead.comments.mail_links import OFF_PATH as COMMENT_MAILS_OFF
 from masthead.comments.mail_links import CommentMailLinks
 from masthead.comments.v1 import routes as comment_table
 from masthead.commerce.jobs import mark_abandoned
@@ -58,6 +59,7 @@ from masthead.media import use_counts as media_use_counts
 from masthead.media.http import media_routes
 from masthead.media.images import ImagePool
 from masthead.media.v1 import routes as media_table
+from masthead.members import email_change, mailed_links, unsubscribe
 from masthead.members.email_change import EmailChanges
 from masthead.members.http import member_routes
 from masthead.members.mail_log import MemberMails
@@ -69,6 +71,7 @@ from masthead.outbound.name_server import NameServer
 from masthead.outbound.streams import OutboundStreams
 from masthead.password_reset.http import reset_routes
 from masthead.password_reset.invitations import Invitations
+from masthead.password_reset.resets import MEMBER_PATH as MEMBER_RESET
 from masthead.password_reset.resets import PasswordResets
 from masthead.payments import jobs as payment_jobs
 from masthead.payments.checkout import Checkouts
@@ -86,6 +89,7 @@ from masthead.privacy.requests import ERASE_JOB
 from masthead.privacy.service import Privacy, build_privacy
 from masthead.reader.accent_style import accent_routes
 from masthead.reader.endpoint import SitePages
+from masthead.reader.member import services as member_addresses
 from masthead.reader.member.routes import member_page_routes
 from masthead.reader.member.services import MemberServices
 from masthead.reader.posted_comments import PostedComments
@@ -128,6 +132,7 @@ from masthead.web.health import Health, build_revision
 from masthead.web.openapi.endpoints import description_routes
 from masthead.web.openapi.service import service_description_routes
 from masthead.web.request_middleware import RequestMiddleware
+from masthead.web.suspension import Suspension
 from masthead.web.v1.call import V1Services
 from masthead.web.v1.errors import error_responder
 from masthead.web.v1.idempotency import Idempotency
@@ -401,8 +406,9 @@ def http_app(parts: Parts) -> RequestMiddleware:
         fallback=OtherAddresses(site),
     )
     responders = error_responders(parts.settings, admin.send_error)
+    answering = Cors(Suspension(Compression(faces), OPEN_WHILE_SUSPENDED))
     return RequestMiddleware(
-        Cors(Compression(faces)), parts.directory, parts.settings, responders, parts.error_log
+        answering, parts.directory, parts.settings, responders, parts.error_log
     )
 
 
@@ -416,6 +422,7 @@ def record_store_services(parts: Parts) -> RecordStoreServices:
         parts.email_changes,
         parts.resets,
         ReadLimit(parts.limit_store, parts.records.clock),
+        parts.directory,
     )
 
 
@@ -509,6 +516,36 @@ def error_responders(
         },
     )
 
+
+OPEN_WHILE_SUSPENDED = (
+    # These refuse by themselves: the admin with a page for the site's staff, the APIs after they
+    # know who calls.
+    "/admin",
+    "/api/v1",
+    *RECORD_STORE_PREFIXES,
+    # They hold nothing of the site.
+    "/assets",
+    "/api/openapi.json",
+    "/.well-known/security.txt",
+    # A payment that is not taken is lost.
+    "/api/member-webhook",
+    "/api/payment/webhook",
+    # What a person may ask of their data, of mails and of payments that go on.
+    "/api/gdpr",
+    member_addresses.ACCOUNT,
+    member_addresses.DELETE,
+    member_addresses.SIGN_IN,
+    member_addresses.FORGOT,
+    "/member/sign-out",
+    "/member/sign-out-everywhere",
+    "/member/billing",
+    mailed_links.PATH,
+    MEMBER_RESET,
+    email_change.PATH,
+    unsubscribe.PATH,
+    COMMENT_MAILS_OFF,
+)
+"""What a suspended site still answers, see `web/suspension.py`."""
 
 V1_TABLE = (
     *post_table,

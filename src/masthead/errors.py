@@ -71,6 +71,15 @@ class Forbidden(MastheadError):
     message = "You are not allowed to perform this request."
 
 
+class SiteSuspended(Forbidden):
+    """An operator has suspended the site."""
+
+    message = (
+        "This site is suspended, so nothing of it can be read or changed. "
+        "Its owner sees the reason in the admin."
+    )
+
+
 class NotFound(MastheadError):
     message = "The requested resource wasn't found."
 

@@ -41,7 +41,7 @@ from masthead.password_reset.invitations import INVITATION
 from masthead.password_reset.resets import ADMIN_PATH
 from masthead.posts.tags import change_tag
 from masthead.privacy.links import EXPORT_LIFETIME
-from masthead.privacy.validation import RequestBody, Requester
+from masthead.privacy.validation import PHRASE, RequestBody, Requester, parse_deletion
 from masthead.records.write.unit import file_key
 from masthead.site.test_mail import TestMails
 from masthead.site_export.collection import (
@@ -177,6 +177,8 @@ SAMPLES = (
     Sample("home", "/admin"),
     Sample("home-empty", "/admin", site="empty"),
     Sample("home-author", "/admin", who="author"),
+    Sample("suspended", "/admin", site="closed", status=403),
+    Sample("suspended-privacy", "/admin/settings/privacy", site="closed"),
     Sample("palette", "/admin", act=search),
     Sample("keyboard", "/admin/posts", act=show_keys),
     Sample("account", "/admin/account"),
@@ -411,6 +413,22 @@ SAMPLES = (
     ),
     Sample("tenant", "/admin/tenants/{tenants}", who="operator"),
     Sample("tenant-invited", "/admin/tenants/{tenants-invited}", who="operator", site=""),
+    Sample("tenant-suspended", "/admin/tenants/{tenants-suspended}", who="operator", site=""),
+    Sample("tenant-being-deleted", "/admin/tenants/{tenants-deleted}", who="operator", site=""),
+    Sample("tenant-suspend", "/admin/tenants/{tenants}/suspend", who="operator"),
+    Sample(
+        "tenant-suspend-refused",
+        "/admin/tenants/{tenants}/suspend",
+        who="operator",
+        act=fill(press="Suspend the site"),
+    ),
+    Sample("tenant-delete", "/admin/tenants/{tenants}/delete", who="operator"),
+    Sample(
+        "tenant-delete-refused",
+        "/admin/tenants/{tenants}/delete",
+        who="operator",
+        act=fill(press="Delete the site"),
+    ),
     Sample("imports", "/admin/tools/import"),
     Sample("imports-empty", "/admin/tools/import", site="empty"),
     Sample("exports", "/admin/tools/export"),
@@ -467,7 +485,7 @@ class EveryPage:
         """Who looks at the sample: at the empty site its own owner."""
         if sample.who == "guest":
             return None
-        return self.accounts["empty" if sample.site == "empty" else sample.who]
+        return self.accounts[sample.site if sample.site in ("empty", "closed") else sample.who]
 
 
 @dataclass
@@ -517,18 +535,23 @@ async def _filled(world: World, port: int) -> EveryPage:
     demo = TenantWorld(world, TenantId(found["id"]), "demo")
     empty = await world.new_tenant("Nothing yet", slug="empty")
     await empty.settings(custom_domain="nothing.example")
+    closed = await world.new_tenant("The Ferryman", slug="closed")
     accounts = {
         "owner": await _owner(demo),
         "editor": await demo.owner(name="Ines Ferro", role="editor"),
         "author": await demo.owner(name="Marguerite Oyelaran-Whitcombe", role="author"),
         "operator": await world.operator(name="Theo Vance"),
         "empty": await empty.owner(name="Nell Ashby"),
+        "closed": await closed.owner(name="Nell Ashby"),
     }
     return EveryPage(
         world,
         {"": f"http://localhost:{port}"}
-        | {slug: f"http://{slug}.localhost:{port}" for slug in ("demo", "empty", "regatta")},
-        {"demo": demo, "empty": empty},
+        | {
+            slug: f"http://{slug}.localhost:{port}"
+            for slug in ("demo", "empty", "closed", "regatta")
+        },
+        {"demo": demo, "empty": empty, "closed": closed},
         accounts,
         await _content(demo, accounts),
     )
@@ -679,7 +702,30 @@ async def _operated(demo: TenantWorld, accounts: dict[str, Account]) -> dict[str
     statement = parts.database.compile(sa.insert(jobs))
     async with parts.database.transaction(EVERY_TENANT) as tx:
         await tx.execute(statement, statement.bind({**failed, "error": "DecompressionBombError"}))
-    return {"error": "errorsrequestid", "tenants": demo.id, "tenants-invited": made.tenant_id}
+    return {
+        "error": "errorsrequestid",
+        "tenants": demo.id,
+        "tenants-invited": made.tenant_id,
+        **await _closed(demo, operator),
+    }
+
+
+async def _closed(demo: TenantWorld, operator: Caller | None) -> dict[str, str]:
+    """A site that is suspended, and one that waits for its deletion."""
+    world = demo.world
+    found = await world.parts.directory.by_slug("closed")
+    assert found
+    reason = f"The invoices since June are open. Please write to office@example.com. {LONG}"
+    closed = TenantWorld(world, found.id, "closed")
+    await closed.update("tenants", closed.id, {"status": "suspended", "suspension_reason": reason})
+    going = await world.new_tenant("The Tollkeeper", slug="going")
+    await going.owner()
+    tenant = await world.parts.directory.by_slug("going")
+    assert tenant
+    given = {"type": "tenant", "tenant_slug": "going", "confirmation_phrase": PHRASE}
+    asked = Requester(tenant, operator, is_trusted=True)
+    await world.parts.privacy.requests.open_deletion(asked, parse_deletion(given))
+    return {"tenants-suspended": closed.id, "tenants-deleted": going.id}
 
 
 async def _media(demo: TenantWorld, accounts: dict[str, Account]) -> dict[str, str]:

@@ -17,6 +17,7 @@ from masthead.mail.rendering import FOLDER
 from masthead.members.unsubscribe import Unsubscribe
 from masthead.password_reset.invitations import Invitations
 from masthead.payments.memberships import WELCOME
+from masthead.site.suspension import lift, suspend
 from masthead.site.test_mail import TestMails
 from masthead.site_export.formats import Format
 from masthead.webhooks.actions import subscribe
@@ -38,6 +39,7 @@ SUBJECTS = {
     "privacy_deletion": "Confirm the deletion of ",
     "privacy_receipt": "Your data at ",
     "reset_password": "Choose a new password for ",
+    "site_suspended": "tenant was suspended",
     "test_mail": "A test mail of ",
     "webhook_disabled": "A webhook of ",
     "welcome_paid": "Your paid membership of ",
@@ -78,9 +80,10 @@ async def every_mail(office: Office, tenant: TenantWorld) -> list[EmailMessage]:
     await join(tenant, ana)
     await invite(tenant)
     parts = tenant.world.parts
-    test_mails = TestMails(parts.records, parts.mail, parts.sites, parts.limit_store)
+    test_mails = TestMails(parts.records, parts.mail, parts.sites, parts.limit_store, parts.keyring)
     await test_mails.send(system(tenant.id), "fay@example.com")
     await disable_webhook(tenant)
+    await suspend_for_a_moment(tenant)
     await pay(tenant, bob)
     await discuss(tenant, ana)
     await owner.api.post(EXPORT, json={"type": "tenant"})
@@ -103,6 +106,13 @@ async def change_addresses(office: Office, tenant: TenantWorld, ana: Account, bo
     (confirm,) = (link for link in links_in(confirming) if "token=" in link)
     assert (await tenant.guest.post(confirm)).status_code == 200
     await ana.api.patch(own, json={"email": "a2@example.com"})
+
+
+async def suspend_for_a_moment(tenant: TenantWorld) -> None:
+    parts = tenant.world.parts
+    operator = system(tenant.id)
+    await suspend(parts.records, parts.mail, parts.settings, operator, "The bill is open.")
+    await lift(parts.records, operator)
 
 
 async def invite(tenant: TenantWorld) -> None:
@@ -180,6 +190,7 @@ async def test_opening_a_link_of_an_email_changes_nothing(office: Office) -> Non
     links = sorted(set().union(*(links_in(mail) for mail in mails)))
     assert {re.sub(r"/[a-z0-9]{15}\b", "/ID", urlsplit(link).path) for link in links} == {
         "",
+        "/admin",
         "/admin/reset-password",
         "/admin/tools/export",
         "/admin/webhooks/ID",

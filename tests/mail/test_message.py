@@ -275,6 +275,9 @@ MAILS: list[Mail] = [
         days=7,
     ),
     account_emails.email_in_use(**SITE, to="new@example.com"),
+    account_emails.site_suspended(
+        **SITE, to="me@example.com", reason="<b>Eve</b>", link="https://x.example/?token=a&b=<"
+    ),
     account_emails.test_mail(**SITE, to="me@example.com"),
     account_emails.email_changed(
         **SITE, to="old@example.com", to_name="<b>Eve</b>", new_email="new@example.com"

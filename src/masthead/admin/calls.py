@@ -12,7 +12,14 @@ from starlette.types import Receive, Scope, Send
 from masthead.admin.forms import sentence_of
 from masthead.admin.request import AdminRequest, AdminServices, open_request
 from masthead.admin.sizes import too_large_said
-from masthead.errors import BadRequest, Conflict, Invalid, NotFound, Unauthenticated
+from masthead.errors import (
+    BadRequest,
+    Conflict,
+    Invalid,
+    NotFound,
+    SiteSuspended,
+    Unauthenticated,
+)
 from masthead.web.answers import header, send_json
 from masthead.web.bodies import decode_json_object, read_body
 from masthead.web.errors import MethodNotAllowed
@@ -68,6 +75,8 @@ class ScriptCall:
         _check_owner(request, self._after_change)
         if request.site is None:
             raise NotFound("This page belongs to a site. Choose one first.")
+        if request.is_shut_out:
+            raise SiteSuspended
         values = request.path_values(self._parameters)
         async with self._received(request, receive) as body:
             try:

@@ -16,7 +16,7 @@ from starlette.types import Receive, Scope, Send
 from masthead.admin.flash import COOKIE as FLASH_COOKIE
 from masthead.admin.flash import admin_cookie, flash_cookie, read_flash
 from masthead.admin.frame import frame_of
-from masthead.admin.navigation import count_waiting
+from masthead.admin.navigation import DATA_PROTECTION, count_waiting
 from masthead.admin.request import AdminRequest, AdminServices, open_request
 from masthead.admin.sizes import Largest, largest_upload, too_large_said
 from masthead.errors import MastheadError, NotFound
@@ -126,10 +126,14 @@ class AdminPages:
         limit: int = MAX_BYTES,
         files: int = 0,
         largest: Largest = largest_upload,
+        while_suspended: bool = False,
     ) -> _Endpoint:
         """`anywhere`: also for an operator who has not chosen a site. `limit` is of the form, in
-        bytes. A form with files may be as large as so many of the largest."""
-        return _Endpoint(self, parameters, get, post, who, anywhere, limit, files, largest)
+        bytes. A form with files may be as large as so many of the largest. `while_suspended`: also
+        for the staff of a suspended site."""
+        return _Endpoint(
+            self, parameters, get, post, who, anywhere, limit, files, largest, while_suspended
+        )
 
     async def send_error(self, scope: Scope, send: Send, error: MastheadError) -> None:
         """For what no page has caught: reads nothing, as the database may be the reason."""
@@ -154,6 +158,7 @@ class _Endpoint:
         limit: int,
         files: int,
         largest: Largest,
+        while_suspended: bool,
     ) -> None:
         self._services = pages.services
         self._parameters = parameters
@@ -167,6 +172,8 @@ class _Endpoint:
         self._limit = limit
         self._files = files
         self._largest = largest
+        # What is not about a site is about the account.
+        self._while_suspended = while_suspended or anywhere
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         handler = self._handlers.get(scope["method"])
@@ -202,6 +209,8 @@ class _Endpoint:
             return Moved(f"{SIGN_IN}?next={quote(request.address, safe='')}")
         if self._who is Who.OPERATOR and not request.is_operator:
             raise NotFound
+        if request.is_shut_out and not self._while_suspended:
+            return _suspended_page(request)
         if self._who is Who.OWNER and not request.caller.is_admin:
             raise NotFound
         if request.site is None and not self._anywhere:
@@ -300,6 +309,16 @@ def _sign_in_again_page(request: AdminRequest, problem: str = "") -> Shown:
         "action": request.address,
     }
     return Shown("sign-in-again.html", "You were signed out", values, status=401)
+
+
+def _suspended_page(request: AdminRequest) -> Shown:
+    values = {
+        "reason": request.tenant.suspension_reason,
+        "since": request.local(request.tenant.suspended_at),
+        "is_owner": request.caller.is_admin,
+        "privacy": DATA_PROTECTION.url,
+    }
+    return Shown("suspended.html", "This site is suspended", values, status=403)
 
 
 def _error_page(error: MastheadError) -> Shown:

@@ -38,6 +38,7 @@ class Frame:
     is_operator: bool
     read_only: str
     """Until when nothing can be changed; empty for a site that can be."""
+    is_suspended: bool
     name: str
     initials: str
     role: str
@@ -65,6 +66,7 @@ def frame_of(request: AdminRequest, title: str, flash: str = "") -> Frame:
         is_signed_in=is_signed_in,
         is_operator=request.is_operator,
         read_only=_read_only(request.site_record),
+        is_suspended=request.site is not None and request.site.is_suspended,
         name=name,
         initials=_initials(name),
         role=_ROLES.get(request.caller.kind, ""),

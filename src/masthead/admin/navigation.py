@@ -45,6 +45,7 @@ COMMENTS = _Entry("Comments", "/admin/comments", "message-square", Access.EDITOR
 MEMBERS = _Entry("Members", "/admin/members", "users", Access.EDITOR)
 WEBHOOKS = _Entry("Webhooks", "/admin/webhooks", "webhook", Access.ADMIN)
 MORE = _Entry("More", "/admin/more", "menu")
+EXPORT = _Entry("Export", "/admin/tools/export", "download", Access.ADMIN)
 MOST_DEAD = 100
 """More are not counted."""
 
@@ -65,7 +66,7 @@ _SHOP = (
 )
 _TOOLS = (
     _Entry("Import", "/admin/tools/import", "import", Access.ADMIN),
-    _Entry("Export", "/admin/tools/export", "download", Access.ADMIN),
+    EXPORT,
 )
 _SETTINGS = (
     WEBHOOKS,
@@ -74,6 +75,8 @@ _SETTINGS = (
     _Entry("Activity", "/admin/activity", "history", Access.ADMIN),
 )
 _ACCOUNT = _Entry("Your account", "/admin/account", "user")
+DATA_PROTECTION = _Entry("Data protection", "/admin/settings/privacy", "lock", Access.ADMIN)
+"""Of the settings; a link of its own where it is all that is open."""
 _OPERATE = (
     TENANTS,
     _Entry("Queue", "/admin/operator/queue", "list-ordered"),
@@ -84,6 +87,9 @@ _OPERATE = (
 
 
 def groups_of(request: AdminRequest) -> tuple[Group, ...]:
+    if request.is_shut_out:
+        open_pages = _usable(request, (EXPORT, DATA_PROTECTION, _ACCOUNT))
+        return (Group("", _links(request, HOME, *open_pages)),)
     groups: list[Group] = []
     settings: list[_Entry] = []
     if request.site is not None:
@@ -105,13 +111,15 @@ def bottom_of(request: AdminRequest) -> tuple[Link, ...]:
     """The bar at the bottom of a phone. What has no room there is on the page "More"."""
     if request.site is None:
         return _links(request, TENANTS, MORE)
+    if request.is_shut_out:
+        return _links(request, HOME, MORE)
     return _links(request, HOME, POSTS, *_usable(request, (MEMBERS, COMMENTS)), MORE)
 
 
 async def count_waiting(request: AdminRequest) -> None:
     """For the links that say how much waits: from counters, or from the beginning of an index, so
     that no page waits for a count."""
-    if request.site is None:
+    if request.site is None or request.is_shut_out:
         return
     if _usable(request, (COMMENTS,)):
         waiting = await request.records.total(request.caller, comments, equals("status", PENDING))

@@ -186,6 +186,11 @@ class AdminRequest:
         return header(self.scope, b"hx-request") == "true" and not is_restored
 
     @property
+    def is_shut_out(self) -> bool:
+        """Staff of a suspended site. An operator works there as before."""
+        return self.site is not None and self.site.is_suspended and not self.is_operator
+
+    @property
     def tenant(self) -> Tenant:
         if self.site is None:
             raise NotFound("This page belongs to a site. Choose one first.")

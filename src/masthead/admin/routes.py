@@ -33,6 +33,7 @@ from masthead.admin.pages import (
     sign_in,
     staff,
     tags,
+    tenant_state,
     tenants,
     text,
 )
@@ -132,20 +133,7 @@ def admin_routes(pages: AdminPages) -> list[Route]:
             "/admin/settings/payments",
             at(get=payments.payments_page, post=payments.save_payments, who=owners),
         ),
-        Route("/admin/settings/privacy", at(get=privacy.privacy_page, who=owners)),
-        Route("/admin/settings/privacy/export", at(post=privacy.export_site, who=owners)),
-        Route(
-            "/admin/settings/privacy/delete",
-            at(get=privacy.delete_form, post=privacy.delete_site, who=owners),
-        ),
-        Route(
-            "/admin/settings/privacy/{id}/cancel",
-            at("id", post=privacy.cancel_deletion, who=owners),
-        ),
-        Route(
-            "/admin/settings/privacy/{id}/download",
-            at("id", get=privacy.download_copy, who=owners),
-        ),
+        *_privacy(pages),
         Route("/admin/settings/keys", at(get=keys.keys_page, post=keys.new_key, who=owners)),
         Route(
             "/admin/settings/keys/{id}/revoke",
@@ -168,6 +156,18 @@ def admin_routes(pages: AdminPages) -> list[Route]:
         ),
         Route("/admin/tenants/{id}/plan", at("id", post=tenants.save_plan, who=operators)),
         Route("/admin/tenants/{id}/invite", at("id", post=tenants.invite_owner, who=operators)),
+        Route(
+            "/admin/tenants/{id}/suspend",
+            at("id", get=tenant_state.suspend_form, post=tenant_state.suspend, who=operators),
+        ),
+        Route("/admin/tenants/{id}/lift", at("id", post=tenant_state.lift, who=operators)),
+        Route(
+            "/admin/tenants/{id}/delete",
+            at("id", get=tenant_state.delete_form, post=tenant_state.delete, who=operators),
+        ),
+        Route(
+            "/admin/tenants/{id}/stay", at("id", post=tenant_state.cancel_deletion, who=operators)
+        ),
         Route(operate.QUEUE, at(get=operate.queue_page, post=operate.change_job, who=operators)),
         Route(operate.ERRORS, at(get=operate.errors_page, who=operators)),
         Route(f"{operate.ERRORS}/{{id}}", at("id", get=operate.error_page, who=operators)),
@@ -180,11 +180,26 @@ def admin_routes(pages: AdminPages) -> list[Route]:
 
 
 def _exports(pages: AdminPages) -> list[Route]:
-    at, one = partial(pages.at, who=Who.OWNER), f"{exports.ADDRESS}/{{id}}"
+    """Also while the site is suspended: an owner may take the data along."""
+    at = partial(pages.at, who=Who.OWNER, while_suspended=True)
+    one = f"{exports.ADDRESS}/{{id}}"
     return [
         Route(exports.ADDRESS, at(get=exports.exports_page, post=exports.begin)),
         Route(f"{one}/download", at("id", get=exports.download)),
         Route(f"{one}/remove", at("id", post=exports.remove)),
+    ]
+
+
+def _privacy(pages: AdminPages) -> list[Route]:
+    """While the site is suspended as well."""
+    address = "/admin/settings/privacy"
+    at = partial(pages.at, who=Who.OWNER, while_suspended=True)
+    return [
+        Route(address, at(get=privacy.privacy_page)),
+        Route(f"{address}/export", at(post=privacy.export_site)),
+        Route(f"{address}/delete", at(get=privacy.delete_form, post=privacy.delete_site)),
+        Route(f"{address}/{{id}}/cancel", at("id", post=privacy.cancel_deletion)),
+        Route(f"{address}/{{id}}/download", at("id", get=privacy.download_copy)),
     ]
 
 

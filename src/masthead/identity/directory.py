@@ -29,6 +29,14 @@ class Tenant:
     per_day: int | None
     cors_origins: tuple[str, ...] = ()
     """Origins whose pages may call the API from a browser."""
+    suspended_at: str = ""
+    suspension_reason: str = ""
+    deleted_at: str = ""
+    """Since when the site waits for its deletion."""
+
+    @property
+    def is_suspended(self) -> bool:
+        return bool(self.suspended_at)
 
 
 class TenantDirectory:
@@ -96,4 +104,7 @@ def _tenant(record: Record, settings: Record) -> Tenant:
         per_hour=record["per_hour"],
         per_day=record["per_day"],
         cors_origins=tuple(settings.get("cors_origins", ())),
+        suspended_at=record["suspended_at"],
+        suspension_reason=record["suspension_reason"],
+        deleted_at=settings.get("deleted_at", ""),
     )

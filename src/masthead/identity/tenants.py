@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from enum import StrEnum
+from typing import Any
 
 from masthead.identity.plans import Plan
 from masthead.records.accounts import ACCOUNT_FIELDS, COMMENT_MAILS_OFF
-from masthead.records.collection import Collection, Index, Rules, SiteRules, Uses
+from masthead.records.collection import Collection, Index, Rules, Save, SiteRules, Uses
 from masthead.records.fields.base import Access
 from masthead.records.fields.relation import Relation
 from masthead.records.fields.text import Email, Slug, Text, Url
-from masthead.records.fields.values import Number, Select
+from masthead.records.fields.values import Date, Number, Select
 
 SLUG = re.compile(r"[a-z0-9-]{1,63}")
 
@@ -59,6 +61,23 @@ superusers = Collection(
     help="The staff of a tenant, each with a role, and platform operators (no tenant).",
 )
 
+MAX_REASON = 1_000
+
+
+class TenantStatus(StrEnum):
+    ACTIVE = "active"
+    SUSPENDED = "suspended"
+    """Closed by an operator: see `web/suspension.py` for what that means."""
+
+
+def stamp_suspension(save: Save) -> Mapping[str, Any]:
+    """A site that is not suspended has neither a date nor a reason."""
+    if save.new["status"] != TenantStatus.SUSPENDED:
+        return {"suspended_at": "", "suspension_reason": ""}
+    was_suspended = save.old is not None and save.old["status"] == TenantStatus.SUSPENDED
+    return {} if was_suspended else {"suspended_at": save.now}
+
+
 # A tenant's own row belongs to the tenant itself: `tenant_id` equals `id`, so that one rule holds
 # for every table.
 tenants = Collection(
@@ -98,10 +117,28 @@ tenants = Collection(
             )
             for name in ("per_minute", "per_hour", "per_day")
         ),
+        Select(
+            name="status",
+            values=tuple(TenantStatus),
+            default=TenantStatus.ACTIVE,
+            write=Access.PLATFORM,
+            help="A suspended site is closed for its readers, its staff and its API keys.",
+        ),
+        Date(name="suspended_at", write=Access.ENGINE, help="Since when; empty if it is not."),
+        Text(
+            name="suspension_reason",
+            max=MAX_REASON,
+            write=Access.PLATFORM,
+            help="What the staff of a suspended site reads.",
+        ),
     ),
+    before_save=stamp_suspension,
     audited="name",
     help="A tenant is one site with its own records, staff and members.",
     is_identity=True,
     owner_may_delete=False,
-    indexes=(Index(("slug",), unique=True, across_tenants=True),),
+    indexes=(
+        Index(("slug",), unique=True, across_tenants=True),
+        Index(("status", "created", "id"), across_tenants=True),
+    ),
 )

@@ -104,6 +104,16 @@ def invitation(
     )
 
 
+def site_suspended(*, site_name: str, site_url: str, to: str, reason: str, link: str) -> Mail:
+    """To the owner of the site."""
+    return Mail(
+        "site_suspended",
+        to,
+        f"{site_name} was suspended",
+        {"site_name": site_name, "site_url": site_url, "reason": reason, "link": link},
+    )
+
+
 def test_mail(*, site_name: str, site_url: str, to: str) -> Mail:
     """To an owner who wants to know whether mails arrive."""
     return Mail(

@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
+from typing import Protocol
 from urllib.parse import parse_qsl
 
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from masthead import ids
-from masthead.errors import NotFound
+from masthead.errors import NotFound, SiteSuspended
+from masthead.identity.directory import TenantDirectory
 from masthead.media.collection import file_names, media
 from masthead.media.copies import widths_of
 from masthead.media.images import COPY_TYPES, parse_copy
@@ -28,7 +30,14 @@ MAX_NAMESAKES = 5
 _MARKUP = frozenset({"text/html", "application/xml"})
 
 
-def media_routes(services: UploadServices) -> list[Route]:
+class FileServices(UploadServices, Protocol):
+    """What serving files needs, too."""
+
+    @property
+    def directory(self) -> TenantDirectory: ...
+
+
+def media_routes(services: FileServices) -> list[Route]:
     """A media item's `url`, and its copies."""
     return [
         Route("/media/{id}/{name}", _MediaFile(services), include_in_schema=False),
@@ -37,7 +46,7 @@ def media_routes(services: UploadServices) -> list[Route]:
 
 
 class _MediaFile:
-    def __init__(self, services: UploadServices) -> None:
+    def __init__(self, services: FileServices) -> None:
         self._services = services
 
     async def __call__(self, scope: Scope, _receive: Receive, send: Send) -> None:
@@ -47,7 +56,7 @@ class _MediaFile:
 
 
 class _MediaCopy:
-    def __init__(self, services: UploadServices) -> None:
+    def __init__(self, services: FileServices) -> None:
         self._services = services
 
     async def __call__(self, scope: Scope, _receive: Receive, send: Send) -> None:
@@ -74,7 +83,7 @@ class _MediaCopy:
 
 
 async def serve_file(
-    services: UploadServices, scope: Scope, send: Send, collection: Collection
+    services: FileServices, scope: Scope, send: Send, collection: Collection
 ) -> None:
     """Files are public: their names can't be guessed."""
     field = file_field(collection)
@@ -101,7 +110,7 @@ async def serve_file(
 
 
 async def _found(
-    services: UploadServices, scope: Scope, collection: Collection
+    services: FileServices, scope: Scope, collection: Collection
 ) -> tuple[Record, str]:
     """The record that the path names, and the key of its file."""
     field = file_field(collection)
@@ -118,6 +127,11 @@ async def _found(
     record = next((each for each in found if name in file_names(each)), None)
     if record is None:
         raise NotFound
+    if request_context(scope).tenant is None:
+        # The addresses of the site itself are closed already.
+        tenant = await services.directory.by_id(record["tenant_id"])
+        if tenant is not None and tenant.is_suspended:
+            raise SiteSuspended
     return record, file_key(record["tenant_id"], collection, record["id"], record[field.name])
 
 

@@ -4,17 +4,23 @@ upgrade."""
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import timedelta
 
 from masthead import clock
 from masthead.caller import system
+from masthead.identity.tenants import TenantStatus, tenants
 from masthead.jobs.runner import Handler, Job
 from masthead.posts.collection import posts
 from masthead.records.engine import ListRequest, Records
 from masthead.records.write.publication import PUBLISHED, is_due
+from masthead.records.write.unit import Unit
 
 LIST_JOB = "posts.list"
 PUBLISH_JOB = "posts.publish"
 BATCH = 200
+HELD_RETRY = timedelta(minutes=10)
+"""A post whose time comes while the site is suspended is published so long after it at the
+latest."""
 
 
 def handlers(records: Records) -> Mapping[str, Handler]:
@@ -36,8 +42,18 @@ def handlers(records: Records) -> Mapping[str, Handler]:
     async def publish(job: Job) -> None:
         """`posts.publish`: a scheduled post, unless it was given another time or none since."""
         async with records.unit(system(job.tenant_id)) as unit:
+            now = records.clock()
             for post in await unit.find(posts, {"id": job.payload["id"]}, limit=1):
-                if is_due(post, clock.to_text(records.clock())):
+                if not is_due(post, clock.to_text(now)):
+                    continue
+                if await _is_suspended(unit):
+                    await unit.enqueue(PUBLISH_JOB, job.payload, clock.to_text(now + HELD_RETRY))
+                else:
                     await unit.update(posts, post["id"], {"status": PUBLISHED})
 
     return {LIST_JOB: put_into_lists, PUBLISH_JOB: publish}
+
+
+async def _is_suspended(unit: Unit) -> bool:
+    found = await unit.find(tenants, {"id": unit.tenant_id}, limit=1)
+    return any(each["status"] == TenantStatus.SUSPENDED for each in found)

@@ -196,6 +196,14 @@ class Requests:
             raise NotFound
         return await self._cancelled(request, by)
 
+    async def planned_deletion(self, tenant_id: TenantId) -> Record | None:
+        """Of the whole site, which can still be cancelled: the first of them to come."""
+        wanted = {"subject": TENANT, "type": "delete", "status": "queued"}
+        found = await self._records.find(gdpr_requests, wanted, tenant_id=tenant_id, limit=100)
+        now = clock.to_text(self._records.clock())
+        planned = [each for each in found if each["confirmed_at"] and each["grace_until"] > now]
+        return min(planned, key=lambda each: str(each["grace_until"]), default=None)
+
     async def make_ready(self, request: Record, blog_name: str = "") -> tuple[Record, str] | None:
         """Queues the emails with the link to a stored archive. None if the request is closed."""
         tenant_id, token = TenantId(request["tenant_id"]), new_token()

@@ -27,6 +27,10 @@ Nobody knows it, so that no text of an author can be mistaken for it."""
 
 def site_of(request: SiteRequest) -> Site:
     record = request.site_record
+    if request.tenant.is_suspended:
+        # What its owner shows is closed, also around the account of a member.
+        record = {**record, "site_description": "", "site_logo": "", "site_favicon": ""}
+        record["navigation"] = ()
     return Site(
         name=record["site_name"] or request.tenant.name,
         description=record["site_description"],

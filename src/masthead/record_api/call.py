@@ -10,8 +10,9 @@ from starlette.types import Receive, Scope, Send
 
 from masthead.caller import Caller, Kind, guest, in_tenant
 from masthead.config.settings import Settings
-from masthead.errors import NotFound
+from masthead.errors import NotFound, SiteSuspended
 from masthead.identity.accounts import Accounts
+from masthead.identity.directory import TenantDirectory
 from masthead.identity.hosts import parse_host
 from masthead.identity.sessions import ADMIN_COOKIE, MEMBER_COOKIE, read_cookie
 from masthead.identity.tenants import superusers
@@ -48,6 +49,7 @@ class RecordStoreServices:
     email_changes: EmailChanges
     resets: PasswordResets
     read_limit: ReadLimit
+    directory: TenantDirectory
 
 
 class Call:
@@ -130,6 +132,16 @@ async def identify(
     if context.tenant_id not in (None, caller.tenant_id):
         return guest(context.tenant_id)
     return caller
+
+
+async def refuse_if_suspended(services: RecordStoreServices, scope: Scope, caller: Caller) -> None:
+    """At the address of a suspended site, and for its members and staff on the service's own
+    host."""
+    tenant = request_context(scope).tenant
+    if tenant is None and caller.tenant_id and caller.kind is not Kind.OPERATOR:
+        tenant = await services.directory.by_id(caller.tenant_id)
+    if tenant is not None and tenant.is_suspended:
+        raise SiteSuspended
 
 
 async def _by_header(services: RecordStoreServices, scope: Scope) -> Caller | None:

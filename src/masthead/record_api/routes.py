@@ -9,7 +9,12 @@ from starlette.types import Message, Receive, Scope, Send
 
 from masthead.errors import NotFound
 from masthead.record_api import files, records, sign_in
-from masthead.record_api.call import Call, RecordStoreServices, identify
+from masthead.record_api.call import (
+    Call,
+    RecordStoreServices,
+    identify,
+    refuse_if_suspended,
+)
 from masthead.web.answers import RawHeaders, send_empty
 
 Handler = Callable[[Call], Awaitable[None]]
@@ -31,13 +36,13 @@ def routes(services: RecordStoreServices) -> list[Route]:
             PATCH=records.update_record,
             DELETE=records.delete_record,
         ),
-        _route(services, f"{AUTH}/auth-with-password", POST=sign_in.auth_with_password),
-        _route(services, f"{AUTH}/auth-refresh", POST=sign_in.auth_refresh),
-        _route(services, f"{AUTH}/auth-methods", GET=sign_in.auth_methods),
-        _route(services, f"{AUTH}/request-password-reset", POST=sign_in.request_password_reset),
-        _route(services, f"{AUTH}/confirm-password-reset", POST=sign_in.confirm_password_reset),
-        _route(services, "/api/admins/auth-with-password", POST=sign_in.admin_auth_with_password),
-        _route(services, "/api/admins/auth-refresh", POST=sign_in.admin_auth_refresh),
+        _account(services, f"{AUTH}/auth-with-password", POST=sign_in.auth_with_password),
+        _account(services, f"{AUTH}/auth-refresh", POST=sign_in.auth_refresh),
+        _account(services, f"{AUTH}/auth-methods", GET=sign_in.auth_methods),
+        _account(services, f"{AUTH}/request-password-reset", POST=sign_in.request_password_reset),
+        _account(services, f"{AUTH}/confirm-password-reset", POST=sign_in.confirm_password_reset),
+        _account(services, "/api/admins/auth-with-password", POST=sign_in.admin_auth_with_password),
+        _account(services, "/api/admins/auth-refresh", POST=sign_in.admin_auth_refresh),
         _route(services, "/api/files/token", POST=sign_in.file_token),
         _route(
             services,
@@ -52,11 +57,24 @@ def _route(services: RecordStoreServices, path: str, **handlers: Handler) -> Rou
     return Route(path, _Endpoint(services, handlers), include_in_schema=False)
 
 
+def _account(services: RecordStoreServices, path: str, **handlers: Handler) -> Route:
+    """Signing in: also at a suspended site, whose people may ask for their data."""
+    endpoint = _Endpoint(services, handlers, while_suspended=True)
+    return Route(path, endpoint, include_in_schema=False)
+
+
 class _Endpoint:
     """Plain ASGI, because a request object would slow down these frequent calls."""
 
-    def __init__(self, services: RecordStoreServices, handlers: dict[str, Handler]) -> None:
+    def __init__(
+        self,
+        services: RecordStoreServices,
+        handlers: dict[str, Handler],
+        *,
+        while_suspended: bool = False,
+    ) -> None:
         self._services = services
+        self._while_suspended = while_suspended
         self._handlers = handlers
         self._allowed = ", ".join((*handlers, "OPTIONS")).encode()
 
@@ -71,6 +89,8 @@ class _Endpoint:
             # PocketBase has no 405.
             raise NotFound
         caller = await identify(self._services, scope)
+        if not self._while_suspended:
+            await refuse_if_suspended(self._services, scope, caller)
         await handler(Call(self._services, scope, receive, send, caller))
 
 

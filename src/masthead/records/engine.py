@@ -335,6 +335,15 @@ class Records:
         rows = await self.database.fetch(scope_of(tenant_id), statement, statement.bind(values))
         return str(rows[0][0]) if rows else ""
 
+    async def tenant_totals(
+        self, collection: Collection, tenant_ids: Sequence[str]
+    ) -> dict[str, int]:
+        """How many records of the collection each of the tenants has, from a counter."""
+        statement = self._queries.tenant_totals(collection)
+        bound = statement.bind({"tenants": self.database.list_value(list(tenant_ids))})
+        rows = await self.database.fetch(EVERY_TENANT, statement, bound)
+        return {tenant_id: int(total) for tenant_id, total in rows}
+
     async def item_totals(
         self,
         caller: Caller,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -46,6 +46,8 @@ class Page:
     site_url: str = ""
     status: int = 200
     inputs: tuple[Input, ...] = ()
+    link: tuple[str, str] = ("", "")
+    """Words and address."""
 
 
 MakePage = Callable[[], Awaitable[Page]]
@@ -57,6 +59,7 @@ ERRORS: tuple[tuple[type[MastheadError], int, str, str], ...] = (
     (errors.Invalid, 400, "bad_request", "That did not work"),
     (errors.BadRequest, 400, "bad_request", "That did not work"),
     (errors.Unauthenticated, 401, "unauthorized", "Please sign in"),
+    (errors.SiteSuspended, 403, "forbidden", "This site is not available"),
     (errors.Forbidden, 403, "forbidden", "Not possible right now"),
     (errors.NotFound, 404, "not_found", "There is nothing here"),
     (MethodNotAllowed, 405, "method_not_allowed", "That is not possible here"),
@@ -97,7 +100,17 @@ async def send_error(scope: Scope, send: Send, error: MastheadError) -> None:
         body = {"status": status, "code": code, "message": str(error), "data": {}}
         await send_json(send, status, body, (*_PRIVATE, *headers))
     else:
-        await _send_html(scope, send, Page(code, title, (str(error),), status=status), headers)
+        page = Page(code, title, (str(error),), status=status)
+        if isinstance(error, errors.SiteSuspended):
+            page = replace(page, text=SUSPENDED, link=("Your account", ACCOUNT))
+        await _send_html(scope, send, page, headers)
+
+
+SUSPENDED = (
+    "It is suspended at the moment.",
+    "Members can still sign in to end a paid membership, and to download or delete their data.",
+)
+ACCOUNT = "/member/account"
 
 
 def described(error: MastheadError) -> tuple[int, str, str]:

@@ -35,6 +35,8 @@ BUSY_SECONDS = 0.02
 """The wait before claiming from a queue that was locked."""
 ORPHAN_INTERVAL = timedelta(minutes=1)
 UNREADABLE_RETRY = timedelta(minutes=1)
+HELD_RETRY = timedelta(minutes=1)
+"""How long after the end of a suspension deliveries go on at the latest."""
 RECORD_BATCH = 256
 RECORD_RETRY_SECONDS = 0.5
 LEASE_MARGIN = timedelta(seconds=1)
@@ -168,6 +170,9 @@ class DeliveryWorker:
     async def _targets(self, found: dict[QueueKey, Subscription]) -> dict[QueueKey, Target]:
         targets = {}
         for key, subscription in found.items():
+            if subscription.is_held:
+                await self._queue.postpone(key, self._clock() + HELD_RETRY)
+                continue
             try:
                 targets[key] = self._target(key, subscription)
             except DecryptionError:

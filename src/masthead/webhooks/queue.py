@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 
 from masthead import clock
+from masthead.identity.tenants import TenantStatus
 from masthead.ids import TenantId
 from masthead.jobs.tables import new_job
 from masthead.records.collection import Tally
@@ -51,6 +52,8 @@ class Subscription:
     url: str
     secret: str
     """Encrypted, as stored."""
+    is_held: bool = False
+    """The site is suspended: its deliveries wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +130,10 @@ class DeliveryQueue:
         wanted = self._database.list_value([key.webhook_id for key in keys])
         rows = await self._database.fetch(EVERY_TENANT, sql, sql.bind({"ids": wanted}))
         return {
-            QueueKey(TenantId(tenant_id), webhook_id): Subscription(url, secret)
-            for tenant_id, webhook_id, url, secret in rows
+            QueueKey(TenantId(tenant_id), webhook_id): Subscription(
+                url, secret, status == TenantStatus.SUSPENDED
+            )
+            for tenant_id, webhook_id, url, secret, status in rows
         }
 
     async def claim(

@@ -8,6 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from masthead.events.outbox import events
+from masthead.identity.tenants import tenants
 from masthead.jobs.tables import jobs
 from masthead.records.tables import not_empty
 from masthead.storage import dialects
@@ -43,6 +44,7 @@ class QueueStatements:
         self._compile = database.compile
         self._deliveries = tables[webhook_deliveries.name]
         self._subscriptions = tables[webhook_subscriptions.name]
+        self._tenants = tables[tenants.name]
         self._lanes()
         self._leases()
         self._claims()
@@ -106,16 +108,16 @@ class QueueStatements:
         self.delete_leases = self._compile(sa.delete(webhook_leases).where(*key, t.until <= _now))
 
     def _claims(self) -> None:
-        d, s = self._deliveries.c, self._subscriptions.c
+        d, s, t = self._deliveries.c, self._subscriptions.c, self._tenants.c
         pending = (
             d.tenant_id == _tenant,
             d.webhook_id == _webhook,
             not_empty(d.next_attempt_at),
         )
         self.subscriptions = self._compile(
-            sa.select(s.tenant_id, s.id, s.url, s.secret).where(
-                dialects.any_of(s.id, sa.bindparam("ids")), s.disabled_at == ""
-            )
+            sa.select(s.tenant_id, s.id, s.url, s.secret, t.status)
+            .join_from(self._subscriptions, self._tenants, t.id == s.tenant_id)
+            .where(dialects.any_of(s.id, sa.bindparam("ids")), s.disabled_at == "")
         )
         free = (*pending, sa.not_(dialects.any_of(d.id, sa.bindparam("held"))))
         order = (d.next_attempt_at, d.id)

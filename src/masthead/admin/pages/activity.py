@@ -96,6 +96,8 @@ _STATUS = {
     "import": "started",
     "pictures": "retried the pictures of",
     "undo": "undid",
+    "suspended": "suspended",
+    "active": "lifted the suspension of",
 }
 
 

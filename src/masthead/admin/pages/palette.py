@@ -30,15 +30,21 @@ async def palette(request: AdminRequest) -> Answer:
 
 
 def _pages(request: AdminRequest, words: str) -> list[Found]:
-    links = [Found("New post", f"{POSTS.address}/new", "plus", "Action")] if request.site else []
+    links = (
+        [Found("New post", f"{POSTS.address}/new", "plus", "Action")] if _can_write(request) else []
+    )
     for group in groups_of(request):
         links += [Found(each.label, each.url, each.icon, "Page") for each in group.links]
     return [each for each in links if words.casefold() in each.label.casefold()]
 
 
+def _can_write(request: AdminRequest) -> bool:
+    return request.site is not None and not request.is_shut_out
+
+
 async def _posts(request: AdminRequest, words: str) -> list[Found]:
     """By any words of their text; the last one may be unfinished."""
-    if request.site is None or not words:
+    if not _can_write(request) or not words:
         return []
     wanted = ListRequest(
         per_page=MOST,

@@ -3,21 +3,21 @@ in."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 from masthead.admin.endpoint import Answer, Moved, Shown
 from masthead.admin.flash import admin_cookie
 from masthead.admin.forms import Ask, Widget, given_values, sentence_of, widgets
-from masthead.admin.lists import Filters, Listing, read_page
+from masthead.admin.lists import Filters, Listing, options, read_page
 from masthead.admin.request import SITE_COOKIE, AdminRequest
-from masthead.caller import in_tenant
+from masthead.caller import Caller, in_tenant
 from masthead.comments.collection import comments
 from masthead.errors import Invalid, NotFound, Problem
 from masthead.identity.plans import Plan
 from masthead.identity.setup import NewTenant, create_tenant
-from masthead.identity.tenants import superusers, tenants
+from masthead.identity.tenants import TenantStatus, superusers, tenants
 from masthead.ids import TenantId
 from masthead.media.collection import media
 from masthead.members.collection import blog_members
@@ -25,6 +25,7 @@ from masthead.posts.collection import posts
 from masthead.records.collection import Record
 from masthead.records.engine import ListRequest
 from masthead.records.filter.ast import Comparison, Expression, Identifier, Literal, Or
+from masthead.records.filter.conditions import all_of, equals
 from masthead.records.write.audit import OPENED
 from masthead.site.address import site_url
 
@@ -52,14 +53,34 @@ _SITE = (
     Ask("plan", "Plan", choices=PLANS),
 )
 _OWNER = (Ask("email", "Owner’s e-mail", "Gets an invitation to choose a password."),)
+STATES: dict[str, str] = {TenantStatus.ACTIVE: "Active", TenantStatus.SUSPENDED: "Suspended"}
 _SIZES = (("Posts", posts), ("Files", media), ("Members", blog_members), ("Comments", comments))
 
 
 @dataclass(frozen=True, slots=True)
 class TenantFilters(Filters):
     address: ClassVar[str] = ADDRESS
+    choices: ClassVar[Mapping[str, Container[str]]] = {"status": STATES}
 
     q: str = ""
+    status: str = ""
+
+    def listing(self, caller: Caller) -> Listing:
+        conditions = [each for each in (_matching(self.q), _of_status(self.status)) if each]
+        wanted = ListRequest(
+            filter=all_of(conditions) or "", sort="-created", skip_total=bool(conditions)
+        )
+        return Listing(tenants, wanted, self.url, caller)
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    badge: str
+    label: str
+
+
+ACTIVE, SUSPENDED = State("good", "Active"), State("bad", "Suspended")
+DELETED = State("warn", "Being deleted")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,18 +92,29 @@ class SiteRow:
     url: str
     created: str
     is_here: bool
+    state: State
+
+
+@dataclass(frozen=True, slots=True)
+class ListedRow:
+    site: SiteRow
+    posts: int
+    members: int
 
 
 async def tenants_page(request: AdminRequest) -> Answer:
     filters = TenantFilters.of(request.query)
-    wanted = ListRequest(filter=_matching(filters.q), sort="-created")
-    listing = Listing(tenants, wanted, filters.url, request.everywhere)
-    page = await read_page(request, listing, PER_PAGE)
+    page = await read_page(request, filters.listing(request.everywhere), PER_PAGE)
     if page is None:
         return Moved(filters.url())
     items, pager = page
-    rows = [_row(request, each) for each in items]
-    values = {"rows": rows, "filters": filters, "pager": pager, "new": NEW}
+    values = {
+        "rows": await _rows(request, items),
+        "filters": filters,
+        "pager": pager,
+        "new": NEW,
+        "states": options(STATES),
+    }
     return Shown("operator/tenants.html", "Sites", values)
 
 
@@ -113,11 +145,11 @@ async def create(request: AdminRequest) -> Answer:
 
 
 async def tenant_page(request: AdminRequest, tenant_id: str) -> Answer:
-    return await _tenant_page(request, await _found(request, tenant_id))
+    return await _tenant_page(request, await found_tenant(request, tenant_id))
 
 
 async def save_plan(request: AdminRequest, tenant_id: str) -> Answer:
-    tenant = await _found(request, tenant_id)
+    tenant = await found_tenant(request, tenant_id)
     caller = in_tenant(request.caller, TenantId(tenant_id))
     given = given_values(caller, tenants, _PLAN, request.form)
     try:
@@ -128,7 +160,7 @@ async def save_plan(request: AdminRequest, tenant_id: str) -> Answer:
 
 
 async def invite_owner(request: AdminRequest, tenant_id: str) -> Answer:
-    tenant = await _found(request, tenant_id)
+    tenant = await found_tenant(request, tenant_id)
     email = await _invite(request, TenantId(tenant_id), tenant["owner_id"])
     return Moved(f"{ADDRESS}/{tenant_id}", f"Another invitation is on its way to {email}.")
 
@@ -148,7 +180,7 @@ async def choose_tenant(request: AdminRequest, tenant_id: str) -> Answer:
     return Moved("/admin", f"You are in {tenant.name} now.", (cookie,))
 
 
-async def _found(request: AdminRequest, tenant_id: str) -> Record:
+async def found_tenant(request: AdminRequest, tenant_id: str) -> Record:
     return await request.records.get(request.everywhere, tenants, tenant_id)
 
 
@@ -190,7 +222,10 @@ async def _tenant_page(
         superusers, {"id": tenant["owner_id"]}, tenant_id=TenantId(tenant["id"])
     )
     values = {
-        "row": _row(request, tenant),
+        "row": await _row(request, tenant),
+        "suspended_at": tenant["suspended_at"] and request.local(tenant["suspended_at"]),
+        "reason": tenant["suspension_reason"],
+        "deletion": await _deletion_day(request, TenantId(tenant["id"])),
         "fields": fields,
         "problems": _summary(fields, problems or {}),
         "sizes": sizes,
@@ -201,7 +236,33 @@ async def _tenant_page(
     return Shown("operator/tenant.html", tenant["name"], values, status=422 if problems else 200)
 
 
-def _row(request: AdminRequest, tenant: Record) -> SiteRow:
+async def _rows(request: AdminRequest, items: list[Record]) -> list[ListedRow]:
+    ids = [each["id"] for each in items]
+    written = await request.records.tenant_totals(posts, ids)
+    joined = await request.records.tenant_totals(blog_members, ids)
+    return [
+        ListedRow(await _row(request, each), written.get(each["id"], 0), joined.get(each["id"], 0))
+        for each in items
+    ]
+
+
+async def _deletion_day(request: AdminRequest, tenant_id: TenantId) -> str:
+    planned = await request.services.privacy.requests.planned_deletion(tenant_id)
+    if planned is None:
+        return ""
+    day = request.local(planned["grace_until"])
+    return f"{day.day} {day:%b %Y}"
+
+
+async def _state(request: AdminRequest, tenant_id: str) -> State:
+    """A site that is suspended and waits for its deletion is on its way out."""
+    found = await request.services.directory.by_id(tenant_id)
+    if found is not None and found.deleted_at:
+        return DELETED
+    return SUSPENDED if found is not None and found.is_suspended else ACTIVE
+
+
+async def _row(request: AdminRequest, tenant: Record) -> SiteRow:
     return SiteRow(
         tenant["id"],
         tenant["name"],
@@ -210,6 +271,7 @@ def _row(request: AdminRequest, tenant: Record) -> SiteRow:
         site_url(request.services.settings, tenant["slug"]),
         request.when(tenant["created"]),
         request.site is not None and tenant["id"] == request.site.id,
+        await _state(request, tenant["id"]),
     )
 
 
@@ -227,9 +289,13 @@ def _summary(
     }
 
 
-def _matching(words: str) -> Expression | str:
+def _of_status(status: str) -> Expression | None:
+    return equals("status", status) if status else None
+
+
+def _matching(words: str) -> Expression | None:
     if not words:
-        return ""
+        return None
     return Or(
         tuple(Comparison(Identifier((name,)), "~", Literal(words)) for name in ("name", "slug"))
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -46,7 +46,12 @@ class TotalPlan:
         return [BUCKET_SEPARATOR.join(combination) for combination in product(*options)]
 
     def statement(
-        self, collection: Collection, table: sa.Table, has_tenant: bool
+        self,
+        collection: Collection,
+        table: sa.Table,
+        *,
+        has_tenant: bool,
+        open_sites: OpenSites,
     ) -> sa.Select[Any]:
         """Parameters: `tenant`, `buckets` (when fields are fixed), and for late ones `macro_now`
         and `fixed_<field>`."""
@@ -58,31 +63,39 @@ class TotalPlan:
             counted = counted.where(
                 dialects.any_of(record_counts.c.bucket, sa.bindparam("buckets", required=True))
             )
-        if has_tenant:
-            counted = counted.where(
-                record_counts.c.tenant_id == sa.bindparam("tenant", required=True)
-            )
+        counted = _of_tenants(counted, record_counts.c.tenant_id, has_tenant, open_sites)
         total: Any = sa.cast(counted.scalar_subquery(), dialects.Integer())
         if self.only_due:
-            total = total - self._not_due(table, has_tenant).scalar_subquery()
+            late = _of_tenants(self._not_due(table), table.c.tenant_id, has_tenant, open_sites)
+            total = total - late.scalar_subquery()
         return sa.select(total)
 
-    def _not_due(self, table: sa.Table, has_tenant: bool) -> sa.Select[Any]:
+    def _not_due(self, table: sa.Table) -> sa.Select[Any]:
         late = sa.select(sa.func.count()).select_from(table)
         for name in self.fixed:
             late = late.where(table.c[name] == sa.bindparam(f"fixed_{name}", required=True))
         moment = table.c[self.counter.late]
         # The second condition follows from the first, because `updated` is never in the future. It
         # lets the partial index of such records serve the query.
-        late = late.where(
+        return late.where(
             moment > sa.bindparam("macro_now", required=True), moment > table.c.updated
         )
-        if has_tenant:
-            late = late.where(table.c.tenant_id == sa.bindparam("tenant", required=True))
-        return late
 
     def values(self, literals: tuple[Any, ...]) -> dict[str, Any]:
         return {f"fixed_{name}": fixed.value(literals) for name, fixed in self.fixed.items()}
+
+
+OpenSites = Callable[[Any], "sa.ColumnElement[bool] | None"]
+"""The condition that leaves out suspended sites; None for callers who see all."""
+
+
+def _of_tenants(
+    query: sa.Select[Any], tenant_id: Any, has_tenant: bool, open_sites: OpenSites
+) -> sa.Select[Any]:
+    if has_tenant:
+        return query.where(tenant_id == sa.bindparam("tenant", required=True))
+    condition = open_sites(tenant_id)
+    return query if condition is None else query.where(condition)
 
 
 def plan_total(

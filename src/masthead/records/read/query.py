@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from math import prod
 from typing import Any, TypeVar
 
@@ -245,6 +246,22 @@ class Queries:
         key = ("buckets", collection.name, each)
         return self._cached(key, lambda: self._database.compile(wanted)), per_item
 
+    def tenant_totals(self, collection: Collection) -> Statement:
+        # One that counts every record once.
+        counter = next(each for each in collection.counters if not each.each)
+        rows = record_counts.c
+        wanted = (
+            sa.select(rows.tenant_id, sa.func.sum(rows.total))
+            .where(
+                dialects.any_of(rows.tenant_id, sa.bindparam("tenants", required=True)),
+                rows.collection == collection.name,
+                rows.counter == counter.name,
+            )
+            .group_by(rows.tenant_id)
+        )
+        key = ("tenant totals", collection.name)
+        return self._cached(key, lambda: self._database.compile(wanted))
+
     def some(self, shape: Shape, by: str) -> Prepared:
         """The records whose field `by` is one of the `keys`, for expanding a relation."""
         return self._cached(("some", shape, by), lambda: self._compile_some(shape, by))
@@ -337,7 +354,12 @@ class Queries:
         table = self._tables[shape.collection]
         plan = None if shape.search else self._plan(collection, shape.access, wanted)
         if plan:
-            statement = plan.statement(collection, table, shape.has_tenant)
+            statement = plan.statement(
+                collection,
+                table,
+                has_tenant=shape.has_tenant,
+                open_sites=partial(self._of_open_sites, shape),
+            )
             return PreparedTotal(self._database.compile(statement), (), plan)
         compiler, ref, query = self._select(shape)
         is_bare = wanted is None and compiler.rule(collection, table) is None
@@ -375,10 +397,21 @@ class Queries:
         query = sa.select(*(table.c[each.name] for each in self.fields(shape)))
         if shape.has_tenant:
             query = query.where(table.c.tenant_id == sa.bindparam("tenant", required=True))
+        elif (open_sites := self._of_open_sites(shape, table.c.tenant_id)) is not None:
+            query = query.where(open_sites)
         rule = compiler.rule(collection, table)
         if rule is not None:
             query = query.where(rule)
         return compiler, ref, query
+
+    def _of_open_sites(self, shape: Shape, tenant_id: Any) -> sa.ColumnElement[bool] | None:
+        """Readers without a tenant see all sites but the suspended ones."""
+        if shape.has_tenant or shape.access > Access.MEMBER:
+            return None
+        tenants = self._tables["tenants"].c
+        suspended = sa.select(tenants.id).where(tenants.status == "suspended")
+        is_open: sa.ColumnElement[bool] = sa.not_(tenant_id.in_(suspended))
+        return is_open
 
     def fields(self, shape: Shape) -> tuple[Field, ...]:
         readable = self._registry[shape.collection].readable(shape.access)

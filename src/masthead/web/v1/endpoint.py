@@ -1,5 +1,5 @@
-"""The steps of every v1 call, in this order: HTTPS, key, plan, limits, scope, query and body, then
-the handler."""
+"""The steps of every v1 call, in this order: HTTPS, key, suspension, plan, limits, scope, query and
+body, then the handler."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import msgspec
 from starlette.types import Receive, Scope, Send
 
 from masthead import errors
-from masthead.errors import BadRequest, Unauthenticated
+from masthead.errors import BadRequest, SiteSuspended, Unauthenticated
 from masthead.identity.key_authentication import ApiKey, ApiKeys
 from masthead.limits.rate_limiter import RateLimiter
 from masthead.limits.sliding_window import Decision
@@ -98,6 +98,8 @@ class Endpoint:
         context.key_id = key.id
         if context.tenant is not None and context.tenant.id != key.tenant.id:
             raise Unauthenticated("This key belongs to another site than the one addressed.")
+        if key.tenant.is_suspended:
+            raise SiteSuspended
         if not key.tenant.plan.has_api:
             raise PlanRequired
         decision = await self._limiter.admit(key.id, key.tenant)

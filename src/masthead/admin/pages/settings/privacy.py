@@ -21,6 +21,7 @@ from masthead.admin.lists import Filters, Listing, read_page
 from masthead.admin.pages.settings.subnav import PRIVACY, in_settings
 from masthead.admin.request import AdminRequest
 from masthead.errors import NotFound, Problem
+from masthead.identity.directory import Tenant
 from masthead.members.collection import blog_members
 from masthead.privacy.collection import gdpr_requests
 from masthead.privacy.export import archive_key
@@ -78,18 +79,22 @@ async def delete_form(request: AdminRequest) -> Answer:
 
 
 async def delete_site(request: AdminRequest) -> Answer:
-    expected = {"tenant_slug": request.tenant.slug, "confirmation_phrase": PHRASE}
-    problems = {
-        name: Problem("validation_values_mismatch", f"Type exactly {text}.")
-        for name, text in expected.items()
-        if request.form.get(name, "").strip() != text
-    }
-    if problems:
+    if problems := not_typed(request.form, request.tenant):
         return _delete_page(request, problems)
     requester, body = await admitted(request), about(request, TENANT)
     opened = await request.services.privacy.requests.open_deletion(requester, body)
     until = day(request.local(opened.request["grace_until"]))
     return Moved(PRIVACY, f"The site is read-only now and will be deleted on {until}.")
+
+
+def not_typed(form: Mapping[str, str], tenant: Tenant) -> dict[str, Problem]:
+    """What is missing of the two texts that a deletion needs."""
+    expected = {"tenant_slug": tenant.slug, "confirmation_phrase": PHRASE}
+    return {
+        name: Problem("validation_values_mismatch", f"Type exactly {text}.")
+        for name, text in expected.items()
+        if form.get(name, "").strip() != text
+    }
 
 
 async def cancel_deletion(request: AdminRequest, request_id: str) -> Answer:
