@@ -523,8 +523,8 @@ OPEN_WHILE_SUSPENDED = (
     "/admin",
     "/api/v1",
     *RECORD_STORE_PREFIXES,
-    # They hold nothing of the site.
-    "/assets",
+    # They hold nothing of the site. With its slash: a site may have a page "assets".
+    "/assets/",
     "/api/openapi.json",
     "/.well-known/security.txt",
     # A payment that is not taken is lost.

@@ -88,19 +88,38 @@ def admin_routes(pages: AdminPages) -> list[Route]:
         Route("/admin/members/change", at(post=members.change_members, who=owners)),
         Route("/admin/members/{id}", at("id", get=member.member_page, post=member.save_member)),
         Route(
-            "/admin/members/{id}/export", at("id", post=member_privacy.export_member, who=owners)
+            "/admin/members/{id}/export",
+            at("id", post=member_privacy.export_member, who=owners, while_suspended=True),
         ),
         Route(
             "/admin/members/{id}/erase",
-            at("id", get=member_privacy.erase_form, post=member_privacy.erase_member, who=owners),
+            at(
+                "id",
+                get=member_privacy.erase_form,
+                post=member_privacy.erase_member,
+                who=owners,
+                while_suspended=True,
+            ),
         ),
         Route(
             "/admin/members/{id}/requests/{request}/cancel",
-            at("id", "request", post=member_privacy.cancel_erasure, who=owners),
+            at(
+                "id",
+                "request",
+                post=member_privacy.cancel_erasure,
+                who=owners,
+                while_suspended=True,
+            ),
         ),
         Route(
             "/admin/members/{id}/requests/{request}/download",
-            at("id", "request", get=member_privacy.download_export, who=owners),
+            at(
+                "id",
+                "request",
+                get=member_privacy.download_export,
+                who=owners,
+                while_suspended=True,
+            ),
         ),
         Route(
             "/admin/account", at(get=account.account_page, post=account.save_profile, anywhere=True)

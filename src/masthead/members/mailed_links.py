@@ -22,6 +22,7 @@ from masthead.caller import system
 from masthead.errors import BadRequest, Forbidden
 from masthead.identity.accounts import Accounts, SignedIn
 from masthead.identity.sign_ins import Client
+from masthead.identity.suspension import is_suspended
 from masthead.ids import TenantId
 from masthead.jobs.runner import Handler, Job
 from masthead.limits.sign_in_throttle import Attempt, LoginThrottle
@@ -227,7 +228,8 @@ _KNOWN = {
 
 async def _signed_up(unit: Unit, link: Link) -> Record:
     """The new member; or the one that the address has by now, such as by a payment."""
-    if unit.tenant.site.read_only or not unit.tenant.site.members_enabled:
+    site = unit.tenant.site
+    if site.read_only or not site.members_enabled or await is_suspended(unit):
         raise Forbidden(CLOSED)
     found = await unit.find(blog_members, {"email": link.email}, limit=1)
     if not found:

@@ -8,12 +8,11 @@ from datetime import timedelta
 
 from masthead import clock
 from masthead.caller import system
-from masthead.identity.tenants import TenantStatus, tenants
+from masthead.identity.suspension import is_suspended
 from masthead.jobs.runner import Handler, Job
 from masthead.posts.collection import posts
 from masthead.records.engine import ListRequest, Records
 from masthead.records.write.publication import PUBLISHED, is_due
-from masthead.records.write.unit import Unit
 
 LIST_JOB = "posts.list"
 PUBLISH_JOB = "posts.publish"
@@ -46,14 +45,9 @@ def handlers(records: Records) -> Mapping[str, Handler]:
             for post in await unit.find(posts, {"id": job.payload["id"]}, limit=1):
                 if not is_due(post, clock.to_text(now)):
                     continue
-                if await _is_suspended(unit):
+                if await is_suspended(unit):
                     await unit.enqueue(PUBLISH_JOB, job.payload, clock.to_text(now + HELD_RETRY))
                 else:
                     await unit.update(posts, post["id"], {"status": PUBLISHED})
 
     return {LIST_JOB: put_into_lists, PUBLISH_JOB: publish}
-
-
-async def _is_suspended(unit: Unit) -> bool:
-    found = await unit.find(tenants, {"id": unit.tenant_id}, limit=1)
-    return any(each["status"] == TenantStatus.SUSPENDED for each in found)

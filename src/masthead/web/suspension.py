@@ -21,7 +21,7 @@ class Suspension:
     def __init__(self, app: ASGIApp, open_paths: Iterable[str]) -> None:
         self._app = app
         self._exact = frozenset(open_paths)
-        self._below = tuple(f"{each}/" for each in self._exact)
+        self._below = tuple(f"{each.removesuffix('/')}/" for each in self._exact)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         tenant = request_context(scope).tenant if scope["type"] == "http" else None
