@@ -33,7 +33,8 @@ from masthead.app import job_runner
 from masthead.caller import Caller, Kind, system
 from masthead.importers.opening import open_export
 from masthead.importers.source import Options, SourceMember, SourcePost
-from masthead.jobs.runner import LEASE, RETRY_SECONDS
+from masthead.jobs.runner import LEASE, RETRY_SECONDS, Job, JobRunner
+from masthead.media.jobs import handlers as media_handlers
 from masthead.privacy.limits import OWNERS, RequestLimit
 from masthead.records.collection import Record
 from masthead.site_export.collection import EXPIRED, FAILED, QUEUED, READY, export_key, site_exports
@@ -41,6 +42,7 @@ from masthead.site_export.formats import Format
 from masthead.site_export.jobs import (
     ABANDONED_AFTER,
     BROKEN,
+    MAKE_JOB,
     MAX_ATTEMPTS,
     NO_ANSWER,
     SiteExports,
@@ -426,6 +428,75 @@ class TestEnd:
         await tenant.world.parts.site_exports.sweep()
         [export] = await exports(tenant)
         assert (export["state"], export["error"]) == (FAILED, BROKEN)
+
+
+class TestKilledWorker:
+    """Which died after it had stored the file, before the record was ready."""
+
+    @pytest.fixture
+    async def export(self, tenant: TenantWorld, browser: Visitor) -> Record:
+        # What other tests have left to do.
+        await work(tenant.world)
+        await browser.post(ADDRESS, {"format": "csv"})
+        [export] = await exports(tenant)
+        async with tenant.world.parts.records.unit(system(tenant.id)) as unit:
+            await unit.update(site_exports, export["id"], {}, stamped={"state": "running"})
+        await self.store_file(tenant, export)
+        return export
+
+    async def store_file(self, tenant: TenantWorld, export: Record) -> None:
+        await tenant.world.parts.objects.put(export_key(export), b"all members")
+        assert await stored_keys(tenant) == [export_key(export)]
+
+    async def run_attempt(self, tenant: TenantWorld, export: Record, number: int = 1) -> None:
+        parts = tenant.world.parts
+        job = Job(tenant.id, "x", MAKE_JOB, {"id": export["id"]}, number)
+        await parts.site_exports.handlers()[MAKE_JOB](job)
+
+    async def run_other_jobs(self, tenant: TenantWorld) -> None:
+        """As if the lease of the dead worker had not ended."""
+        parts = tenant.world.parts
+        handlers = media_handlers(parts.records, parts.objects)
+        runner = JobRunner(parts.database, handlers, parts.records.clock)
+        while await runner.run_due():
+            pass
+
+    async def test_its_file_is_deleted_when_the_owner_cancels(
+        self, tenant: TenantWorld, browser: Visitor, export: Record
+    ) -> None:
+        await browser.post(f"{ADDRESS}/{export['id']}/remove")
+        await self.run_other_jobs(tenant)
+        assert await stored_keys(tenant) == []
+
+    async def test_its_file_is_deleted_when_all_attempts_have_failed(
+        self, tenant: TenantWorld, export: Record
+    ) -> None:
+        await self.run_attempt(tenant, export, MAX_ATTEMPTS + 1)
+        await self.run_other_jobs(tenant)
+        assert (await exports(tenant))[0]["state"] == FAILED
+        assert await stored_keys(tenant) == []
+
+    async def test_its_file_is_deleted_when_the_export_is_abandoned(
+        self, tenant: TenantWorld, export: Record
+    ) -> None:
+        tenant.world.clock.advance(seconds=ABANDONED_AFTER.total_seconds() + 1)
+        await tenant.world.parts.site_exports.sweep()
+        await self.run_other_jobs(tenant)
+        assert (await exports(tenant))[0]["state"] == FAILED
+        assert await stored_keys(tenant) == []
+
+    @pytest.mark.parametrize("end", ["cancelled", "failed"])
+    async def test_a_file_that_it_stored_after_the_end_is_deleted_by_the_next_attempt(
+        self, tenant: TenantWorld, browser: Visitor, export: Record, end: str
+    ) -> None:
+        if end == "cancelled":
+            await browser.post(f"{ADDRESS}/{export['id']}/remove")
+        else:
+            await self.run_attempt(tenant, export, MAX_ATTEMPTS + 1)
+        await self.run_other_jobs(tenant)
+        await self.store_file(tenant, export)
+        await self.run_attempt(tenant, export, 2)
+        assert await stored_keys(tenant) == []
 
 
 class TestFailure:

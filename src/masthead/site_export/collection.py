@@ -14,12 +14,16 @@ from masthead.site_export.formats import ENDINGS, Format
 
 QUEUED, RUNNING, READY, EXPIRED, FAILED = "queued", "running", "ready", "expired", "failed"
 OPEN = frozenset({QUEUED, RUNNING})
+WITHOUT_FILE = frozenset({EXPIRED, FAILED})
 
 
 def remove_file(change: Change) -> Iterator[Later]:
-    """A file is deleted with its record, and when its time is over."""
+    """A file is deleted with its record, when its time is over, and when the export fails: an
+    attempt may have stored it and died before its record became ready."""
     old, new = change.old, change.new
-    if old is not None and old["state"] == READY and (new is None or new["state"] != READY):
+    if old is None or old["state"] in WITHOUT_FILE:
+        return
+    if new is None or new["state"] in WITHOUT_FILE:
         yield Later("files.remove", {"keys": [export_key(old)]})
 
 
@@ -57,6 +61,11 @@ site_exports = Collection(
     # For the sweep, which goes through all tenants.
     indexes=(Index(("state", "expires_at"), across_tenants=True),),
 )
+
+
+def export_folder(tenant_id: str, export_id: str) -> str:
+    """Where its file is stored."""
+    return file_key(tenant_id, site_exports, export_id, "").rstrip("/")
 
 
 def export_key(export: Record) -> str:

@@ -40,6 +40,8 @@ from masthead.site_export.collection import (
     QUEUED,
     READY,
     RUNNING,
+    WITHOUT_FILE,
+    export_folder,
     export_key,
     site_exports,
 )
@@ -142,7 +144,12 @@ class SiteExports:
 
     async def _handle(self, job: Job) -> None:
         export = await self._find(job.tenant_id, job.payload["id"])
-        if export is None or export["state"] not in OPEN:
+        if export is None or export["state"] in WITHOUT_FILE:
+            # An attempt that was killed may have stored its file after that of the record was
+            # deleted.
+            await self._objects.delete_prefix(export_folder(job.tenant_id, job.payload["id"]))
+            return
+        if export["state"] not in OPEN:
             return
         if job.attempts > MAX_ATTEMPTS:
             # The worker has died of it, or an error came that nothing below expects.
