@@ -7,9 +7,11 @@ import csv
 import io
 import itertools
 import re
+import tempfile
 import tracemalloc
 from collections.abc import Callable
 from html import unescape
+from pathlib import Path
 
 import httpx
 import pytest
@@ -38,6 +40,7 @@ from masthead.importers.member_csv.rows import (
 from masthead.importers.member_csv.run import BATCH, MemberImport, Overtaken
 from masthead.jobs.runner import Job, JobRunner
 from masthead.media.jobs import handlers as media_handlers
+from masthead.members.collection import UNSUBSCRIBED
 from masthead.records.collection import Record
 from masthead.records.write.audit import audit_log
 
@@ -300,6 +303,25 @@ class TestExistingMembers:
         assert tally_in(report) == counts(0, 1, 0, 0)
         assert not (await members(tenant))["ana@example.com"]["newsletter"]
 
+    async def test_other_services_learn_who_has_left_by_the_list_and_nothing_else(
+        self, tenant: TenantWorld, browser: Visitor
+    ) -> None:
+        left = await tenant.create("blog_members", {"email": "ana@example.com", "newsletter": True})
+        await tenant.create("blog_members", {"email": "bo@example.com"})
+        before = len(await tenant.event_names())
+        content = (
+            "email,subscribed,tier,name\n"
+            "ana@example.com,no,paid,Ana\n"
+            "bo@example.com,no,paid,Bo\n"
+            "new@example.com,yes,paid,New\n"
+            "never@example.com,no,free,Never\n"
+        )
+        for _ in range(2):
+            await imported(tenant, browser, content)
+            assert (await tenant.event_names())[before:] == list(UNSUBSCRIBED)
+        told = [each for each in await table_rows(tenant, "events") if each["name"] in UNSUBSCRIBED]
+        assert {each["record_id"] for each in told} == {left["id"]}
+
     async def test_only_mapped_and_filled_cells_change_a_member(
         self, tenant: TenantWorld, browser: Visitor
     ) -> None:
@@ -552,22 +574,27 @@ class TestHostileFiles:
     async def test_100_000_rows_take_little_memory(
         self, tenant: TenantWorld, browser: Visitor
     ) -> None:
-        """All but a few have an address that is there already, to be quick."""
+        """The worker reads all of them, and stores the last ones, as after a crash."""
+        rows, stored, good = 100_000, 98_000, 98_500
         content = b"email,name\n" + b"".join(
-            b"m%d@example.com,%s\n" % (number % 300, b"n" * 60) for number in range(100_000)
+            b"m%d@example.com,%s\n" % (number, b"n" * (60 if number < good else 300))
+            for number in range(rows)
         )
-        address = await uploaded(browser, content)
-        await started(browser, address)
-        del content
         tracemalloc.start()
         try:
+            address = await uploaded(browser, content)
+            await started(browser, address)
+            [run] = await imports(tenant)
+            async with tenant.world.parts.records.unit(system(tenant.id)) as unit:
+                await unit.update(member_imports, run["id"], {}, stamped={"read_rows": stored})
             await worked(tenant)
             peak = tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()
+        # The addresses that were seen are about half of it.
         assert peak < 20_000_000
         report = (await browser.get(address)).text
-        assert tally_in(report) == counts(300, 0, 0, 99_700)
+        assert tally_in(report) == counts(good - stored, 0, 0, rows - good)
         [run] = await imports(tenant)
         assert len(run["problems"]) == MAX_PROBLEMS
         assert f"the CSV has the first {MAX_PROBLEMS:,}" in text_in(report)
@@ -674,8 +701,46 @@ class TestTheRun:
         await worked(tenant)
         assert "The uploaded file is gone." in text_in((await browser.get(address)).text)
 
+    @pytest.mark.parametrize("do", ["check", "run"])
+    async def test_a_form_whose_file_is_gone_asks_for_it_again(
+        self, tenant: TenantWorld, browser: Visitor, do: str
+    ) -> None:
+        """As after a crash between the record and its file."""
+        address = await uploaded(browser, LIST)
+        [run] = await imports(tenant)
+        form = mapping_in((await browser.get(address)).text) | {"do": do}
+        await tenant.world.parts.objects.delete(run["object_key"])
+        answer = await browser.post(address, form)
+        assert answer.status_code == 422
+        assert "The uploaded file is gone. Upload it again." in text_in(answer.text)
+        assert (await imports(tenant))[0]["status"] == "uploaded"
+
 
 class TestTheFile:
+    async def test_its_copy_in_the_worker_has_no_name_that_a_killed_worker_could_leave(
+        self,
+        tenant: TenantWorld,
+        browser: Visitor,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        folder = tmp_path / "temporary"
+        folder.mkdir()
+        monkeypatch.setattr(tempfile, "tempdir", str(folder))
+        await started(browser, await uploaded(browser, LIST))
+        [run] = await imports(tenant)
+        while_it_runs: list[list[Path]] = []
+
+        def look() -> bool:
+            while_it_runs.append(list(folder.iterdir()))
+            return False
+
+        parts = tenant.world.parts
+        job = Job(tenant.id, "x", MEMBERS_JOB, {"import_id": run["id"]}, 1)
+        await MemberImport(parts.records, parts.objects, job, look).run()
+        assert while_it_runs == [[]]
+        assert len(await members(tenant)) == 2
+
     async def test_an_upload_that_nobody_starts_is_deleted_after_a_day(
         self, tenant: TenantWorld, browser: Visitor
     ) -> None:

@@ -34,6 +34,8 @@ STATES_OF: Final = frozenset({"tier", "status", "newsletter"})
 """Of which the history has the values."""
 MAX_HISTORY: Final = 100
 WAITING, SENT, FAILED = "waiting", "sent", "failed"
+UNSUBSCRIBED: Final = ("subscriber.removed", "member.unsubscribed")
+"""The events of a member who gets no newsletter any more."""
 SELF = "@request.auth.collectionName = 'blog_members' && @request.auth.id = id"
 
 
@@ -60,8 +62,8 @@ def member_events(change: Change) -> Iterator[Event]:
         yield Event("subscriber.added", payload)
         yield Event("member.subscribed", payload)
     elif _has_unsubscribed(change):
-        yield Event("subscriber.removed", payload)
-        yield Event("member.unsubscribed", payload)
+        for name in UNSUBSCRIBED:
+            yield Event(name, payload)
     if change.old and change.new and change.old["tier"] != change.new["tier"]:
         yield Event("member.tier_changed", {**payload, "previous_tier": change.old["tier"]})
 

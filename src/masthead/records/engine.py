@@ -281,11 +281,13 @@ class Records:
             return await unit.delete(collection, record_id, expected_version=expected_version)
 
     @asynccontextmanager
-    async def unit(self, caller: Caller, *, emit_events: bool = True) -> AsyncIterator[Unit]:
+    async def unit(
+        self, caller: Caller, *, emit_events: bool | tuple[str, ...] = True
+    ) -> AsyncIterator[Unit]:
         """Several changes of one tenant in one transaction.
 
         A platform caller without a tenant changes the platform's own records. `emit_events=False`
-        is for imports, which must not notify every subscriber.
+        is for imports, which must not notify every subscriber; names stand for these events alone.
         """
         _require_tenant(caller)
         tenant_id = caller.tenant_id or TenantId("")

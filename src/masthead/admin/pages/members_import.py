@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import io
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -22,6 +21,7 @@ from masthead.admin.request import AdminRequest
 from masthead.errors import NotFound
 from masthead.importers.files.csv_rows import CsvTable, Row
 from masthead.importers.files.decoding import encoding_name
+from masthead.importers.files.uploaded import reopened
 from masthead.importers.jobs import MEMBERS_JOB
 from masthead.importers.member_csv.collection import (
     ABANDONED_AFTER,
@@ -182,7 +182,10 @@ async def choose(request: AdminRequest, import_id: str) -> Answer:
     address = f"{ADDRESS}/{import_id}"
     if run["status"] != UPLOADED:
         return Moved(address, "The import has begun already.")
-    head = await _head_of(request, run)
+    try:
+        head = await _head_of(request, run)
+    except (NotFound, BadFile) as error:
+        return await _upload_page(request, str(error))
     typed = _typed(request.form, _columns(head.table))
     if typed.problem or typed.label_problem:
         return await _mapping_page(request, run, head, typed)
@@ -261,7 +264,7 @@ def _inspected(file: Upload) -> Found:
     """Reads all of it once, so that a file that breaks off is refused before the run."""
     if file.head.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0")):
         raise BadFile(NO_TABLE)
-    opened = _reopened(file.file)
+    opened = reopened(file.file)
     table = CsvTable(opened)
     columns = _columns(table)
     if any(checked_email(each) for each in columns.values()):
@@ -278,17 +281,6 @@ def _inspected(file: Upload) -> Found:
     with opened() as stream:
         encoding = encoding_name(stream)
     return Found(rows, encoding, table.delimiter, guessed(tuple(columns)))
-
-
-def _reopened(file: BinaryIO) -> Callable[[], AbstractContextManager[BinaryIO]]:
-    """Reads an open file again from its start, and leaves it open."""
-
-    @contextmanager
-    def opened() -> Iterator[BinaryIO]:
-        file.seek(0)
-        yield file
-
-    return opened
 
 
 def _columns(table: CsvTable) -> dict[str, str]:

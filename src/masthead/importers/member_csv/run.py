@@ -2,17 +2,17 @@
 
 A member is known by the address. An existing one gets what the mapped columns say, with three
 exceptions: the newsletter is never turned on, paid access is never taken away, and a tier that the
-payment processor decides stays as it is. No mail is sent, and no event is written.
+payment processor decides stays as it is. No mail is sent. An event is written for a member whose
+newsletter is turned off, because other services must stop mailing them, and for nothing else.
 """
 
 from __future__ import annotations
 
 import asyncio
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
-from pathlib import Path
-from typing import Any, Final
+from tempfile import TemporaryFile
+from typing import Any, BinaryIO, Final, cast
 
 from msgspec import Struct, convert
 
@@ -22,7 +22,7 @@ from masthead.errors import Invalid, MastheadError, NotFound, Unavailable
 from masthead.ids import TenantId
 from masthead.importers.dates import created_stamp
 from masthead.importers.files.csv_rows import CsvTable
-from masthead.importers.files.uploaded import fetch
+from masthead.importers.files.uploaded import fetch_into, reopened
 from masthead.importers.member_csv.collection import (
     DONE,
     FAILED,
@@ -33,7 +33,7 @@ from masthead.importers.member_csv.collection import (
 )
 from masthead.importers.member_csv.rows import BadRow, MemberRow, member_rows, problems_of
 from masthead.jobs.runner import MAX_ATTEMPTS, Job
-from masthead.members.collection import blog_members
+from masthead.members.collection import UNSUBSCRIBED, blog_members
 from masthead.payments.collection import payment_customers, payment_subscriptions
 from masthead.records.accounts import credentials
 from masthead.records.collection import Record
@@ -101,10 +101,11 @@ class MemberImport:
 
     async def _import(self, run: Record) -> None:
         chosen = convert(run["options"] or {}, Chosen)
-        with tempfile.TemporaryDirectory(prefix="masthead-members-") as folder:
-            path = Path(folder) / "members.csv"
-            await fetch(self._objects, run["object_key"], path)
-            table = await asyncio.to_thread(CsvTable, lambda: path.open("rb"))
+        # Without a name in any folder, so a crash leaves no addresses behind.
+        with TemporaryFile() as opened:
+            file = cast(BinaryIO, opened)
+            await fetch_into(file, self._objects, run["object_key"])
+            table = await asyncio.to_thread(CsvTable, reopened(file))
             await self._stamp(status=RUNNING)
             done = int(run["read_rows"])
             # From the start also after a crash: whose address comes twice shows only so.
@@ -120,7 +121,7 @@ class MemberImport:
         problems: list[tuple[int, str]] = []
         # On behalf of the site, so that one that is read-only stays as it is.
         caller = service_of(self._tenant_id)
-        async with self._records.unit(caller, emit_events=False) as unit:
+        async with self._records.unit(caller, emit_events=UNSUBSCRIBED) as unit:
             found = await unit.find(member_imports, {"id": self._id}, limit=1)
             if not found:
                 raise NotFound("The import was deleted.")

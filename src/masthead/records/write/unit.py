@@ -79,7 +79,7 @@ class Unit:
         caller: Caller,
         tenant_id: TenantId,
         context: WriteContext,
-        emit_events: bool,
+        emit_events: bool | tuple[str, ...],
     ) -> None:
         self.tenant_id = tenant_id
         self._tx = transaction
@@ -528,12 +528,18 @@ class Unit:
             return
         about = None
         for event in collection.events(change):
+            if not self._is_emitted(event.name):
+                continue
             about = about or change_facts(collection, change)
             self.write_event(
                 Event(event.name, {**event.payload, **about}),
                 collection=collection.name,
                 record_id=change.record["id"],
             )
+
+    def _is_emitted(self, name: str) -> bool:
+        wanted = self._emit_events
+        return wanted if isinstance(wanted, bool) else name in wanted
 
     async def store_snapshot(self, snapshot: Snapshot) -> None:
         """Checks no access: the change that it belongs to does."""
