@@ -41,6 +41,7 @@ from masthead.identity.accounts import Accounts
 from masthead.identity.directory import TenantDirectory
 from masthead.identity.key_authentication import ApiKeys
 from masthead.importers import jobs as import_jobs
+from masthead.importers.files.work_folder import delete_abandoned
 from masthead.importers.jobs import ImportWork
 from masthead.importers.member_csv.expiry import delete_expired
 from masthead.installation import open_installation
@@ -354,6 +355,7 @@ class Background:
         self._indexer = Indexer(parts.records.search_index)
 
     async def run_forever(self) -> None:
+        await asyncio.to_thread(delete_abandoned)
         await asyncio.gather(
             self._jobs.run_forever(), self._deliveries.run_forever(), self._indexer.run_forever()
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,11 @@ from masthead.app import Background
 from masthead.caller import system
 from masthead.errors import Conflict, NotFound
 from masthead.importers.collection import IMPORT, SWEEP_JOB, UNDO, import_runs
+from masthead.importers.files.work_folder import delete_abandoned
 from masthead.importers.jobs import FILE_STAYS, RUN_JOB, ImportWork, QueuedImport, queue_import
 from masthead.importers.opening import open_export
 from masthead.importers.report import read_report
-from masthead.importers.run.queued import GAVE_UP
+from masthead.importers.run.queued import GAVE_UP, ImportJob
 from masthead.importers.source import Options
 from masthead.importers.tasks import start_task
 from masthead.jobs.runner import MAX_ATTEMPTS, Job, JobRunner
@@ -214,4 +216,37 @@ async def test_a_worker_ends_in_the_middle_of_an_import(database_url: str, tmp_p
     (halted,) = await world.parts.records.find(import_runs, {"id": run["id"]}, tenant_id=tenant.id)
     assert halted["state"] == "running"
     assert 3 <= len(await rows(tenant, "posts")) < 400
+    await world.parts.close()
+
+
+async def test_a_worker_that_starts_deletes_the_copies_of_one_that_was_killed(
+    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = await open_world(database_url, tmp_path, RunningClock())
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    tenant = await world.new_tenant()
+    run = await queued(tenant, export(1))
+    used: set[Path] = set()
+
+    def start_another_worker() -> bool:
+        delete_abandoned()
+        used.update(folder.glob("*/export.json"))
+        return False
+
+    job = Job(tenant.id, "x", RUN_JOB, {"run_id": run["id"], "task": "import"}, 1)
+    await ImportJob(world.parts, job, start_another_worker).run()
+    [copy] = used
+    assert list(folder.iterdir()) == []
+    # As if it had been killed.
+    copy.parent.mkdir()
+    copy.write_bytes(export(1))
+    background = Background(world.parts)
+    working = asyncio.create_task(background.run_forever())
+    async with asyncio.timeout(30):
+        while list(folder.iterdir()):
+            await asyncio.sleep(0.01)
+    background.stop()
+    await working
     await world.parts.close()

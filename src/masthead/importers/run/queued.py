@@ -4,10 +4,8 @@ command line, and stores the report with the run."""
 from __future__ import annotations
 
 import asyncio
-import tempfile
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, closing
-from pathlib import Path
 from typing import Final
 
 import msgspec
@@ -25,6 +23,7 @@ from masthead.importers.collection import (
     import_runs,
 )
 from masthead.importers.files.uploaded import fetch
+from masthead.importers.files.work_folder import work_folder
 from masthead.importers.images.copying import ImportServices
 from masthead.importers.images.repair import ImageRepair
 from masthead.importers.jobs import FILE_STAYS, StoredOptions, drop_file, sweep_later
@@ -131,8 +130,8 @@ class ImportJob:
 
     @asynccontextmanager
     async def _opened(self, run: Record, settings: StoredOptions) -> AsyncIterator[Source]:
-        with tempfile.TemporaryDirectory(prefix="masthead-import-") as folder:
-            path = Path(folder) / safe_name(run["file_name"])
+        with work_folder() as folder:
+            path = folder / safe_name(run["file_name"])
             await fetch(self._services.objects, run["object_key"], path)
             source = await asyncio.to_thread(open_export, run["platform"], path, settings)
             with closing(source):
