@@ -31,11 +31,16 @@ from masthead.privacy.limits import MEMBERS, OWNERS, RequestLimit
 BROWSER = {"accept": "text/html,application/xhtml+xml"}
 
 
-async def is_read_only(tenant: TenantWorld) -> bool:
+async def settings_of(tenant: TenantWorld) -> Any:
     records = tenant.world.parts.records
     (settings,) = await records.find(
         tenant.world.collection("site_settings"), {}, tenant_id=tenant.id
     )
+    return settings
+
+
+async def is_read_only(tenant: TenantWorld) -> bool:
+    settings = await settings_of(tenant)
     assert bool(settings["read_only_mode"]) is bool(settings["deleted_at"])
     return bool(settings["read_only_mode"])
 
@@ -353,6 +358,24 @@ async def test_read_only_holds_on_every_face_while_the_deletion_waits(
         records_of("posts", published_post["id"]), json={"title": "Changed"}
     )
     assert change.status_code == 200
+
+
+@pytest.mark.parametrize("deletions", [1, 2])
+async def test_cancelling_leaves_the_read_only_mode_of_the_operator(
+    deletions: int, tenant: TenantWorld, owner: Account, app: World
+) -> None:
+    await tenant.settings(read_only_mode=True)
+    for _ in range(deletions):
+        answer = (await owner.api.post(DELETE, json=deletion(tenant))).json()
+    await app.client().get(answer["cancellation_url"])
+    settings = await settings_of(tenant)
+    assert (settings["read_only_mode"], settings["deleted_at"]) == (True, "")
+    change = await owner.api.patch(records_of("site_settings", settings["id"]), json={"name": "X"})
+    assert change.status_code == 403
+    await tenant.settings(read_only_mode=False)
+    answer = (await owner.api.post(DELETE, json=deletion(tenant))).json()
+    await app.client().get(answer["cancellation_url"])
+    assert not await is_read_only(tenant)
 
 
 async def test_a_cancel_link_dies_with_the_grace_period(

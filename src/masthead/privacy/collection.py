@@ -7,7 +7,7 @@ from masthead.records.fields.base import Access
 from masthead.records.fields.documents import Json
 from masthead.records.fields.secrets import Hash
 from masthead.records.fields.text import Email, Text
-from masthead.records.fields.values import Date, Select
+from masthead.records.fields.values import Date, Flag, Select
 
 gdpr_requests = Collection(
     "gdpr_requests",
@@ -38,6 +38,8 @@ gdpr_requests = Collection(
         ),
         Date(name="expires_at", write=Access.ENGINE, help="When the download ends."),
         Date(name="completed_at", write=Access.ENGINE),
+        # Whether the site was read-only already when its deletion took effect.
+        Flag(name="was_read_only", read=Access.ENGINE, write=Access.ENGINE),
         # Of the download or the cancel link, and of the confirm link.
         Hash(name="token_hash", max=64),
         Hash(name="confirm_hash", max=64),

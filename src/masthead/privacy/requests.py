@@ -258,16 +258,17 @@ class Requests:
     async def _take_effect(self, unit: Unit, request: Record) -> Record:
         now = self._records.clock()
         grace_until = clock.to_text(now + GRACE_PERIOD)
-        moment = clock.to_text(now)
+        stamped: dict[str, Any] = {"confirmed_at": clock.to_text(now), "grace_until": grace_until}
         if request["subject"] == TENANT:
-            await _freeze(unit, read_only_mode=True, deleted_at=moment)
+            stamped["was_read_only"] = await _was_read_only(unit)
+            await _set(unit, read_only_mode=True, deleted_at=stamped["confirmed_at"])
         payload = {"request_id": request["id"]}
         if request["subject"] == MEMBER:
             # Finds the member's other records if the member is deleted before the job runs.
             for member in await unit.find(blog_members, {"id": request["member_id"]}, 1):
                 payload["email"] = member["email"]
         await unit.enqueue(ERASE_JOB, payload, grace_until)
-        return await _stamp(unit, request, confirmed_at=moment, grace_until=grace_until)
+        return await _stamp(unit, request, **stamped)
 
     async def _undo_deletion(self, unit: Unit, request: Record, *, by_site: bool) -> None:
         """Cancels all other deletions of the same subject too; the site those that are its to
@@ -279,7 +280,8 @@ class Requests:
             if is_another and (is_the_sites(other) or not by_site):
                 await self._close(unit, other, "cancelled")
         if request["subject"] == TENANT:
-            await _freeze(unit, read_only_mode=False, deleted_at="")
+            # The operator's own read-only mode is not the owner's to end.
+            await _set(unit, read_only_mode=request["was_read_only"], deleted_at="")
 
     async def _close(self, unit: Unit, request: Record, status: str) -> Record:
         ended = {"status": status, "token_hash": "", "confirm_hash": "", "notify_email": ""}
@@ -320,7 +322,17 @@ async def _stamp(unit: Unit, request: Record, **values: Any) -> Record:
     return await unit.update(gdpr_requests, request["id"], {}, stamped=values)
 
 
-async def _freeze(unit: Unit, **values: Any) -> None:
+async def _was_read_only(unit: Unit) -> bool:
+    """Before the first of the site's deletions: each has the same answer, as cancelling one of
+    them cancels all."""
+    waiting = {"subject": TENANT, "member_id": "", "type": "delete", "status": "queued"}
+    for earlier in await unit.find(gdpr_requests, waiting, 500):
+        if earlier["confirmed_at"]:
+            return bool(earlier["was_read_only"])
+    return any(each["read_only_mode"] for each in await unit.find(site_settings, {}, 1))
+
+
+async def _set(unit: Unit, **values: Any) -> None:
     for settings in await unit.find(site_settings, {}, 1):
         await unit.update(site_settings, settings["id"], values)
 
