@@ -208,7 +208,7 @@ async def build(settings: Settings, now: clock.Clock = clock.now) -> Parts:
         on_deliveries_queued=deliveries_queued.set,
         async_validators={webhook_subscriptions.name: partial(check_url, outbound)},
     )
-    mail.log = MemberMails(records)
+    mail.log = MemberMails(records, tables)
     throttle = LoginThrottle(database, now)
     versions = TenantVersions(database)
     directory = TenantDirectory(records, site_settings, versions)

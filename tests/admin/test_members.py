@@ -26,6 +26,7 @@ from masthead.members.collection import MAX_HISTORY, member_mails
 from masthead.members.mail_log import MemberMails
 from masthead.privacy.limits import OWNERS, RequestLimit
 from masthead.records.collection import Record
+from masthead.schema import tables
 
 HTMX = {"hx-request": "true"}
 
@@ -336,7 +337,7 @@ class TestWhoAndWhat:
         self, tenant: TenantWorld, browser: Visitor
     ) -> None:
         ana = await member(tenant, "Ana")
-        log = MemberMails(tenant.world.parts.records)
+        log = MemberMails(tenant.world.parts.records, tables)
         for number in range(MAX_HISTORY + 2):
             tenant.world.clock.advance(seconds=1)
             async with tenant.world.parts.records.unit(system(tenant.id)) as unit:

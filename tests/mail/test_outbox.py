@@ -21,6 +21,8 @@ from masthead.mail.jobs import handlers
 from masthead.mail.message import ComposedMail
 from masthead.mail.outbox import RETENTION
 from masthead.mail.transport import Transport, transport_of
+from masthead.members.collection import member_mails
+from masthead.records.versions import TenantVersions
 
 LINK = "https://demo.example.org/member/confirm-email?token=s3cret-token"
 
@@ -29,6 +31,13 @@ async def queue(tenant: TenantWorld, to: str = "reader@example.com") -> str:
     mail = confirm_email(site_name="Demo", site_url="https://demo.example.org", to=to, link=LINK)
     async with tenant.world.parts.records.unit(system(tenant.id)) as unit:
         return await tenant.world.parts.mail.queue(unit, mail)
+
+
+async def outcomes(tenant: TenantWorld) -> list[str]:
+    """Of the mails to members."""
+    found = await tenant.world.parts.records.find(member_mails, {}, tenant_id=tenant.id, limit=9)
+    assert all(bool(each["ended_at"]) is (each["state"] != "waiting") for each in found)
+    return sorted(each["state"] for each in found)
 
 
 class TestFiles:
@@ -70,6 +79,21 @@ class TestFiles:
         await office.send()
         left = await everything(office.world)
         assert (left["mails"], left["jobs"]) == ([], [])
+
+    async def test_sending_to_a_member_is_no_change_of_the_site(self, office: Office) -> None:
+        tenant = await office.world.new_tenant()
+        await tenant.create("blog_members", {"email": "reader@example.com"})
+        for send in (True, False):
+            mail_id = await queue(tenant)
+            versions = TenantVersions(office.world.parts.database)
+            before = await versions.of(tenant.id)
+            if send:
+                await office.send()
+            else:
+                await office.world.parts.mail.discard(tenant.id, mail_id, "No such mailbox.")
+            after = await TenantVersions(office.world.parts.database).of(tenant.id)
+            assert after == before
+        assert await outcomes(tenant) == ["failed", "sent"]
 
     async def test_an_invalid_address_fails_at_once(self, office: Office) -> None:
         tenant = await office.world.new_tenant()
@@ -164,6 +188,23 @@ class TestServer:
         first, second = postbox.letters
         assert first["message-id"] == second["message-id"]
         assert first.as_bytes() == second.as_bytes()
+
+    async def test_a_change_of_the_site_that_takes_long_sends_no_mail_twice(
+        self, world: World, postbox: Postbox
+    ) -> None:
+        if world.engine == "sqlite":
+            pytest.skip("SQLite has one writer: there, a long change holds up every other")
+        tenant = await world.new_tenant()
+        await tenant.create("blog_members", {"email": "reader@example.com"})
+        await queue(tenant)
+        with capture_logs() as logs:
+            async with world.parts.records.unit(system(tenant.id)):
+                await job_runner(world.parts).run_due()
+        assert [line for line in logs if line["event"] == "jobs.failed"] == []
+        world.clock.advance(hours=1)
+        await job_runner(world.parts).run_due()
+        assert len(postbox.letters) == 1
+        assert await outcomes(tenant) == ["sent"]
 
     async def test_an_unknown_mailbox_is_not_retried(self, world: World, postbox: Postbox) -> None:
         tenant = await world.new_tenant()

@@ -5,7 +5,6 @@ The content is encrypted, because emails hold links that are as good as a passwo
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Protocol
@@ -28,7 +27,6 @@ from masthead.storage.database import (
     EVERY_TENANT,
     Database,
     Row,
-    Statement,
     Transaction,
     scope_of,
 )
@@ -89,7 +87,9 @@ class MailLog(Protocol):
 
     async def queued(self, unit: Unit, mail_id: str, recipient: str, template: str) -> None: ...
 
-    async def ended(self, tenant_id: TenantId, mail_id: str, *, is_sent: bool) -> None: ...
+    async def ended(
+        self, tx: Transaction, tenant_id: TenantId, mail_id: str, *, is_sent: bool
+    ) -> None: ...
 
 
 class Outbox:
@@ -183,50 +183,55 @@ class Outbox:
 
     async def fail(self, tenant_id: TenantId, mail_id: str, why: str, *, gave_up: bool) -> None:
         """Stores why an attempt has failed, for the site's owner."""
-        moment = clock.to_text(self._clock())
-        key = {"key_tenant": tenant_id, "key_id": mail_id}
-        values = {**key, "moment": moment, "why": why, "is_last": gave_up}
-        await self._execute(self._fail, values)
-        if gave_up:
-            await self._ended(tenant_id, mail_id, is_sent=False)
+        async with self._database.transaction(EVERY_TENANT) as tx:
+            await self._failed(tx, tenant_id, mail_id, why, gave_up=gave_up)
 
     async def discard(self, tenant_id: TenantId, mail_id: str, why: str) -> None:
         """Of an email that can never be sent only the reason stays, until the sweep."""
-        await self.fail(tenant_id, mail_id, why, gave_up=True)
-        await self._execute(self._empty, {"key_tenant": tenant_id, "key_id": mail_id})
+        async with self._database.transaction(EVERY_TENANT) as tx:
+            await self._failed(tx, tenant_id, mail_id, why, gave_up=True)
+            key = {"key_tenant": tenant_id, "key_id": mail_id}
+            await tx.execute(self._empty, self._empty.bind(key))
+
+    async def _failed(
+        self, tx: Transaction, tenant_id: TenantId, mail_id: str, why: str, *, gave_up: bool
+    ) -> None:
+        moment = clock.to_text(self._clock())
+        key = {"key_tenant": tenant_id, "key_id": mail_id}
+        values = {**key, "moment": moment, "why": why, "is_last": gave_up}
+        await tx.execute(self._fail, self._fail.bind(values))
+        if gave_up and self.log:
+            await self.log.ended(tx, tenant_id, mail_id, is_sent=False)
 
     async def state(self, tenant_id: TenantId, mail_id: str) -> FailedMail | None:
         """Of an email that waits, with no `at` before an attempt has failed. None once it is sent:
         then the row is deleted."""
         bound = self._state.bind({"key_tenant": tenant_id, "key_id": mail_id})
         rows = await self._database.fetch(scope_of(tenant_id), self._state, bound)
-        return _failed(rows[0]) if rows else None
+        return _failed_mail(rows[0]) if rows else None
 
     async def failures(self, tenant_id: TenantId, most: int) -> list[FailedMail]:
         """The newest first; those that were sent later are not among them."""
         bound = self._failures.bind({"tenant": tenant_id, "most": most})
         rows = await self._database.fetch(scope_of(tenant_id), self._failures, bound)
-        return [_failed(row) for row in rows]
+        return [_failed_mail(row) for row in rows]
 
     async def remove(self, tenant_id: TenantId, mail_id: str) -> None:
-        """Of an email that was sent."""
-        # First, because without the row no attempt would follow.
-        await self._ended(tenant_id, mail_id, is_sent=True)
-        await self._execute(self._remove, {"key_tenant": tenant_id, "key_id": mail_id})
-
-    async def _ended(self, tenant_id: TenantId, mail_id: str, *, is_sent: bool) -> None:
-        if self.log and tenant_id != _PLATFORM:
-            await self.log.ended(tenant_id, mail_id, is_sent=is_sent)
+        """Of an email that was sent. Waits for no change of the site: as long as the row is there,
+        the email would be sent again."""
+        async with self._database.transaction(EVERY_TENANT) as tx:
+            if self.log:
+                await self.log.ended(tx, tenant_id, mail_id, is_sent=True)
+            key = {"key_tenant": tenant_id, "key_id": mail_id}
+            await tx.execute(self._remove, self._remove.bind(key))
 
     async def sweep(self) -> None:
-        await self._execute(self._sweep, {"before": clock.to_text(self._clock() - RETENTION)})
-
-    async def _execute(self, statement: Statement, values: Mapping[str, Any]) -> None:
+        before = clock.to_text(self._clock() - RETENTION)
         async with self._database.transaction(EVERY_TENANT) as tx:
-            await tx.execute(statement, statement.bind(values))
+            await tx.execute(self._sweep, self._sweep.bind({"before": before}))
 
 
-def _failed(row: Row) -> FailedMail:
+def _failed_mail(row: Row) -> FailedMail:
     return FailedMail(row[0], row[1], row[2], row[3], bool(row[4]))
 
 

@@ -3,8 +3,11 @@ deleted with the member."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+import sqlalchemy as sa
+
 from masthead import clock
-from masthead.caller import system
 from masthead.ids import TenantId
 from masthead.members.collection import (
     FAILED,
@@ -12,16 +15,32 @@ from masthead.members.collection import (
     MAX_HISTORY,
     SENT,
     blog_members,
-    member_mails,
 )
 from masthead.records.collection import Snapshot
 from masthead.records.engine import Records
+from masthead.records.tables import not_empty
 from masthead.records.write.unit import Unit
+from masthead.storage.database import Transaction
 
 
 class MemberMails:
-    def __init__(self, records: Records) -> None:
-        self._records = records
+    def __init__(self, records: Records, tables: Mapping[str, sa.Table]) -> None:
+        self._clock = records.clock
+        t = tables[MAILS].c
+        self._end = records.database.compile(
+            sa.update(tables[MAILS])
+            .where(
+                t.tenant_id == sa.bindparam("tenant"),
+                t.mail_id == sa.bindparam("mail"),
+                not_empty(t.mail_id),
+            )
+            .values(
+                state=sa.bindparam("new_state"),
+                ended_at=sa.bindparam("now"),
+                updated=sa.bindparam("now"),
+                version=t.version + 1,
+            )
+        )
 
     async def queued(self, unit: Unit, mail_id: str, recipient: str, template: str) -> None:
         """In the transaction that queues the mail. One to another address is left out."""
@@ -32,13 +51,14 @@ class MemberMails:
             values = {"member_id": member["id"], "mail_id": mail_id, "template": template}
             await unit.store_snapshot(Snapshot(MAILS, values, by="member_id", newest=MAX_HISTORY))
 
-    async def ended(self, tenant_id: TenantId, mail_id: str, *, is_sent: bool) -> None:
-        this = {"mail_id": mail_id}
-        # A read first: most mails of a site with few members need no change.
-        if not await self._records.find(member_mails, this, tenant_id=tenant_id):
-            return
-        async with self._records.unit(system(tenant_id), emit_events=False) as unit:
-            for each in await unit.find(member_mails, this, limit=1):
-                now = clock.to_text(self._records.clock())
-                stamped = {"state": SENT if is_sent else FAILED, "ended_at": now}
-                await unit.update(member_mails, each["id"], {}, stamped=stamped)
+    async def ended(
+        self, tx: Transaction, tenant_id: TenantId, mail_id: str, *, is_sent: bool
+    ) -> None:
+        """No unit: it would wait for the changes of the site, and count as one."""
+        values = {
+            "tenant": tenant_id,
+            "mail": mail_id,
+            "new_state": SENT if is_sent else FAILED,
+            "now": clock.to_text(self._clock()),
+        }
+        await tx.execute(self._end, self._end.bind(values))
