@@ -25,6 +25,7 @@ from tests.privacy.requests import (
 )
 from tests.world import TenantWorld, World, open_world
 
+from masthead import clock
 from masthead.ai.accounts import site_ai
 from masthead.app import job_runner
 from masthead.caller import system
@@ -32,6 +33,7 @@ from masthead.config.values import GdprHeaderAuth
 from masthead.media.collection import media
 from masthead.payments.reconcile import Reconciliation
 from masthead.privacy.collection import gdpr_requests
+from masthead.privacy.links import GRACE_PERIOD
 from masthead.records.collection import Record
 from masthead.records.write.audit import audit_log
 from masthead.schema import tables
@@ -504,6 +506,25 @@ class TestPrivacy:
         # Both of them: a site that is changed again must not vanish after all.
         assert (page.count("Cancelled"), "Planned for" in page) == (2, False)
         assert not (await stored(tenant))["deleted_at"]
+
+    @pytest.mark.parametrize("later", ["export", "delete"])
+    async def test_a_planned_deletion_can_be_cancelled_after_many_later_requests(
+        self, later: str, app: World, tenant: TenantWorld
+    ) -> None:
+        owner, _ = await staff(tenant, "owner")
+        form = {"tenant_slug": tenant.slug, "confirmation_phrase": "DELETE MY DATA"}
+        await owner.post(f"{PRIVACY}/delete", form)
+        app.clock.advance(seconds=1)
+        until = clock.to_text(app.clock() + GRACE_PERIOD)
+        asked = {"type": later, "subject": "tenant", "asked_by": "header", "grace_until": until}
+        async with app.parts.records.unit(system(tenant.id)) as unit:
+            for _ in range(40):
+                await unit.create(gdpr_requests, {}, stamped=asked)
+        page = (await owner.get(PRIVACY)).text
+        assert "This site will be deleted on" in page
+        [notice] = re.findall(r"This site will be deleted on.*?</form>", page, re.DOTALL)
+        [cancel] = re.findall(rf'action="({PRIVACY}/[a-z0-9]+/cancel)"', notice)
+        assert "The site stays" in await owner.follow(await owner.post(cancel))
 
     async def test_one_list_has_the_requests_of_the_site_and_of_its_members(
         self, office: Office

@@ -28,7 +28,7 @@ from masthead.privacy.export import archive_key
 from masthead.privacy.validation import PHRASE, TENANT
 from masthead.records.collection import Record
 from masthead.records.engine import ListRequest
-from masthead.records.filter.conditions import all_of, any_of, equals
+from masthead.records.filter.conditions import all_of, any_of, equals, newer
 from masthead.records.write.audit import DOWNLOADED_SITE
 
 
@@ -128,14 +128,21 @@ async def _emails(request: AdminRequest, asked: Sequence[Record]) -> dict[str, s
 
 
 async def _planned_deletion(request: AdminRequest) -> dict[str, str] | None:
-    """Not from the list, whose page it may have left."""
+    """Not from the list, whose page it may have left. Those that wait for their confirm link have
+    planned nothing."""
     if not request.site_record["deleted_at"]:
         return None
-    conditions = [equals("subject", TENANT), equals("member_id", "")]
+    conditions = [
+        equals("subject", TENANT),
+        equals("member_id", ""),
+        equals("type", "delete"),
+        equals("status", "queued"),
+        newer("confirmed_at", ""),
+    ]
     wanted = all_of(conditions) or ""
     newest = ListRequest(per_page=20, filter=wanted, sort="-created", skip_total=True)
     for each in (await request.records.page(request.caller, gdpr_requests, newest)).items:
-        if each["confirmed_at"] and is_cancellable(request, each):
+        if is_cancellable(request, each):
             on = day(request.local(each["grace_until"]))
             return {"on": on, "cancel": shown(request, each).cancel}
     return None
