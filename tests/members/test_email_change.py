@@ -13,6 +13,7 @@ import pytest
 from tests.mail.offices import Office, everything, text_of
 from tests.world import PASSWORD, Account, TenantWorld, records_of
 
+from masthead.members.collection import member_mails
 from masthead.members.email_change import PER_ADDRESS, PER_MEMBER
 
 NEW = "new@example.com"
@@ -191,6 +192,16 @@ class TestConfirming:
             answer = await site.guest.request(method, link, headers=HTML)
             assert answer.status_code == 400
             assert "<form" not in answer.text
+
+    async def test_the_notice_is_among_the_mails_to_the_member(
+        self, office: Office, site: TenantWorld, ana: Account
+    ) -> None:
+        await ask(ana)
+        await site.guest.post(await link_to(office))
+        await office.send()
+        [mail] = await office.world.parts.records.find(member_mails, {}, tenant_id=site.id, limit=9)
+        assert (mail["member_id"], mail["template"]) == (ana.id, "email_changed")
+        assert mail["state"] == "sent"
 
     async def test_a_link_works_once(self, office: Office, site: TenantWorld, ana: Account) -> None:
         await ask(ana)

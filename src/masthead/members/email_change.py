@@ -146,12 +146,6 @@ class EmailChanges:
             if await unit.find(blog_members, {"email": pending.new_email}, limit=1):
                 raise BadRequest(IN_USE)
             await unit.execute(self._void, {"tenant": tenant_id, "member": pending.member_id})
-            stamped = {
-                "email": pending.new_email,
-                "verified": True,
-                "token_key": new_token_key(),
-            }
-            await unit.update(blog_members, pending.member_id, {}, stamped=stamped)
             notice = account_emails.email_changed(
                 site_name=site.name,
                 site_url=site.url,
@@ -159,7 +153,14 @@ class EmailChanges:
                 to_name=old["name"],
                 new_email=pending.new_email,
             )
+            # While the address is the member's, so that it is among the mails to the member.
             await self._outbox.queue(unit, notice)
+            stamped = {
+                "email": pending.new_email,
+                "verified": True,
+                "token_key": new_token_key(),
+            }
+            await unit.update(blog_members, pending.member_id, {}, stamped=stamped)
         return pending
 
     async def sweep(self) -> None:
