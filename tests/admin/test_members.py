@@ -22,6 +22,7 @@ from masthead.admin.pages.members import PER_PAGE
 from masthead.admin.pages.members_csv import ROWS
 from masthead.caller import Caller, Kind, system
 from masthead.mail import account_emails
+from masthead.mail.outbox import RETENTION
 from masthead.members.collection import MAX_HISTORY, member_mails
 from masthead.members.mail_log import MemberMails
 from masthead.privacy.limits import OWNERS, RequestLimit
@@ -327,6 +328,14 @@ class TestWhoAndWhat:
             "Mailed a sign-in link, could not be delivered",
             "Mailed a sign-in link, sent",
         ]
+        # Its job has ended without an answer of a mail server, and the mail is swept.
+        office.world.clock.advance(minutes=1)
+        await queue("ana@example.com")
+        office.world.clock.advance(days=RETENTION.days, seconds=-1)
+        browser, _ = await staff(tenant, "owner")
+        assert history_in((await browser.get(address)).text)[0].endswith("waits to be sent")
+        office.world.clock.advance(seconds=2)
+        assert history_in((await browser.get(address)).text)[0].endswith("could not be delivered")
         rows = await parts.records.find(member_mails, {}, tenant_id=tenant.id, limit=99)
         assert {each["member_id"] for each in rows} == {ana["id"]}
         assert "secret" not in str(rows)

@@ -8,6 +8,7 @@ from datetime import datetime
 
 import msgspec
 
+from masthead import clock
 from masthead.admin.endpoint import Answer, Moved, Shown
 from masthead.admin.environment import clock_time
 from masthead.admin.forms import Ask, given_values, widgets
@@ -28,7 +29,15 @@ from masthead.admin.request import AdminRequest
 from masthead.comments.collection import comments
 from masthead.commerce.collection import orders
 from masthead.errors import Invalid, Problem
-from masthead.members.collection import blog_members, member_history, member_mails
+from masthead.mail.outbox import RETENTION
+from masthead.members.collection import (
+    FAILED,
+    SENT,
+    WAITING,
+    blog_members,
+    member_history,
+    member_mails,
+)
 from masthead.posts.collection import posts
 from masthead.reader.prices import price_text
 from masthead.records.collection import Collection, Record
@@ -101,7 +110,7 @@ MAIL_WORDS = {
     "welcome_paid": "a welcome as a paying member",
 }
 """By template."""
-_OUTCOMES = {"waiting": "waits to be sent", "sent": "sent", "failed": "could not be delivered"}
+_OUTCOMES = {WAITING: "waits to be sent", SENT: "sent", FAILED: "could not be delivered"}
 _WORDS = {"past_due": "late with the payment"}
 
 
@@ -242,9 +251,14 @@ def _bought(request: AdminRequest, order: Record) -> Entry:
 
 def _mailed(request: AdminRequest, mail: Record) -> Entry:
     what = MAIL_WORDS.get(mail["template"], "a mail")
-    return _entry(
-        request, mail["created"], "send", f"Mailed {what}", _OUTCOMES.get(mail["state"], "")
-    )
+    state = FAILED if _is_lost(request, mail) else mail["state"]
+    return _entry(request, mail["created"], "send", f"Mailed {what}", _OUTCOMES.get(state, ""))
+
+
+def _is_lost(request: AdminRequest, mail: Record) -> bool:
+    """Whether its job has ended without a word of it: the mail itself is deleted by now."""
+    swept = clock.to_text(request.records.clock() - RETENTION)
+    return bool(mail["state"] == WAITING and mail["created"] < swept)
 
 
 def _changed(request: AdminRequest, change: Record, names: Mapping[str, str]) -> Entry:
