@@ -23,10 +23,12 @@ from masthead.caller import system
 from masthead.config.values import RetryPolicy
 from masthead.errors import Unavailable
 from masthead.outbound.client import OutboundClient
-from masthead.records.derived.daily_counts import day_of
+from masthead.records.derived.daily_counts import KEY, daily_counts, day_of
 from masthead.schema import tables
+from masthead.storage import dialects
 from masthead.storage.database import EVERY_TENANT
 from masthead.webhooks.collection import (
+    DELIVERIES_DELIVERED,
     DELIVERIES_DIED,
     webhook_deliveries,
     webhook_subscriptions,
@@ -282,6 +284,73 @@ async def test_results_whose_commit_was_not_confirmed_count_once(hooks: Hooks) -
     )
     assert counts == {(DELIVERIES_DIED, ""): {day: 1}}
     assert len(await hooks.attempts(await hooks.delivery())) == 1
+
+
+class LateCommit(DeliveryQueue):
+    """A queue that records results again while the commit of the first time has not ended."""
+
+    async def record(
+        self,
+        results: Sequence[Result],
+        disable_after: int | None = None,
+        *,
+        is_repeated: bool = False,
+    ) -> set[QueueKey]:
+        tenant_id = results[0].delivery.queue_key.tenant_id
+        count = self._database.compile(dialects.upsert_add(daily_counts, KEY, "total"))
+        async with (
+            asyncio.TaskGroup() as recordings,
+            # Holds what the first writes last.
+            self._database.transaction(EVERY_TENANT) as tx,
+        ):
+            for metric in (DELIVERIES_DELIVERED, DELIVERIES_DIED):
+                await tx.execute(count, (tenant_id, metric, "", day_of(results[0].at), 0))
+            first = recordings.create_task(super().record(results, disable_after))
+            await self._wait_for_blocked(1)
+            second = recordings.create_task(
+                super().record(results, disable_after, is_repeated=True)
+            )
+            await self._wait_for_blocked(2)
+        return first.result() | second.result()
+
+    async def _wait_for_blocked(self, number: int) -> None:
+        # Of this database: others run their own tests.
+        locks = sa.table("pg_locks", sa.column("pid"), sa.column("granted"))
+        sessions = sa.table("pg_stat_activity", sa.column("pid"), sa.column("datname"))
+        blocked = self._database.compile(
+            sa.select(sa.func.count(locks.c.pid.distinct()))
+            .join_from(locks, sessions, locks.c.pid == sessions.c.pid)
+            .where(sa.not_(locks.c.granted), sessions.c.datname == sa.func.current_database())
+        )
+        async with asyncio.timeout(30):
+            while (await self._database.fetch(EVERY_TENANT, blocked))[0][0] < number:
+                await asyncio.sleep(0.01)
+
+
+@pytest.mark.parametrize(
+    ("status", "metric"), [(200, DELIVERIES_DELIVERED), (500, DELIVERIES_DIED)]
+)
+async def test_results_whose_commit_ends_late_count_once(
+    hooks: Hooks, status: int, metric: str
+) -> None:
+    parts = hooks.world.parts
+    if hooks.world.engine == "sqlite":
+        pytest.skip("SQLite has one writer: no commit ends while another transaction writes")
+    queue = LateCommit(parts.database, tables)
+    worker = DeliveryWorker(queue, parts.outbound, parts.keyring, RetryPolicy(()), hooks.clock)
+    hooks.receiver.default = answer(status)
+    await hooks.subscribe()
+    await hooks.tenant.post()
+    await worker.run_due()
+    [webhook] = await parts.records.find(
+        webhook_subscriptions, {}, tenant_id=hooks.tenant.id, limit=2
+    )
+    assert webhook["failure_count"] == (0 if status == 200 else 1)
+    day = day_of(hooks.clock())
+    counts = await parts.records.daily_counts(
+        system(hooks.tenant.id), webhook_deliveries, (metric,), day
+    )
+    assert counts == {(metric, ""): {day: 1}}
 
 
 async def test_deliveries_that_could_not_be_recorded_are_sent_again(hooks: Hooks) -> None:

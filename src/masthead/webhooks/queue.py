@@ -196,9 +196,9 @@ class DeliveryQueue:
         `is_repeated`: the database may have committed these results without confirming it.
         """
         async with self._database.transaction(EVERY_TENANT) as tx:
+            await self._open_queues(tx, _next_due(results))
             if is_repeated:
                 results = await self._not_recorded(tx, results)
-            await self._open_queues(tx, _next_due(results))
             await self._write_attempts(tx, results)
             await self._end_leases(tx, [result.delivery for result in results])
             disabled = set()
@@ -211,12 +211,15 @@ class DeliveryQueue:
 
     async def _not_recorded(self, tx: Transaction, results: Sequence[Result]) -> list[Result]:
         """Failures and deliveries of a day are counted once."""
-        sql = self._sql.recorded
         tenants = {each.delivery.queue_key.tenant_id for each in results}
         values = {
             "tenants": self._database.list_value(sorted(tenants)),
             "ids": self._database.list_value([each.attempt_id for each in results]),
+            "deliveries": self._database.list_value([each.delivery.id for each in results]),
         }
+        # The earlier commit may not have ended yet: then it has locked its deliveries.
+        await tx.fetch(self._sql.lock_deliveries, self._sql.lock_deliveries.bind(values))
+        sql = self._sql.recorded
         recorded = {attempt_id for (attempt_id,) in await tx.fetch(sql, sql.bind(values))}
         return [each for each in results if each.attempt_id not in recorded]
 

@@ -157,6 +157,15 @@ class QueueStatements:
         columns = [column.name for column in webhook_attempts.c]
         keys = ("tenant_id", "id")
         a = webhook_attempts.c
+        self.lock_deliveries = self._compile(
+            sa.select(d.id)
+            .where(
+                dialects.any_of(d.tenant_id, sa.bindparam("tenants")),
+                dialects.any_of(d.id, sa.bindparam("deliveries")),
+            )
+            .order_by(d.id)
+            .with_for_update(key_share=True)
+        )
         self.recorded = self._compile(
             sa.select(a.id).where(
                 dialects.any_of(a.tenant_id, sa.bindparam("tenants")),
