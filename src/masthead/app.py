@@ -466,7 +466,12 @@ def admin_pages(parts: Parts, services: RecordStoreServices, site: SitePages) ->
             partial(identify, services),
             FormTokens(parts.keyring),
             AdminTemplates(),
-            DomainProofs(parts.records, parts.keyring, NameServer(parts.settings.dns_server)),
+            DomainProofs(
+                parts.records,
+                parts.keyring,
+                NameServer(parts.settings.dns_server),
+                parts.limit_store,
+            ),
             rate_limiter(parts),
             parts.generator.ledger,
             parts.mail,

@@ -93,6 +93,30 @@ async def test_the_check_repeats_as_a_part_of_the_page(place: Place) -> None:
     assert answer.headers["hx-redirect"] == DOMAIN
 
 
+async def test_checks_of_a_domain_are_limited(place: Place) -> None:
+    name, value = await place.ask()
+    for _ in range(20):
+        assert (await place.owner.post(f"{DOMAIN}/check")).status_code == 200
+    place.names.tell_text(name, value)
+    refused = await place.owner.post(f"{DOMAIN}/check")
+    assert (refused.status_code, refused.headers["retry-after"]) == (429, "60")
+    assert "That is a lot of checks" in refused.text
+    assert name in refused.text
+    # Another site has its own.
+    other, _ = await staff(await place.world.new_tenant("other"), "owner")
+    await other.post(DOMAIN, {"wanted_domain": "other.example.com"})
+    assert (await other.post(f"{DOMAIN}/check")).status_code == 200
+    place.world.clock.advance(minutes=1)
+    page = await place.owner.follow(await place.owner.post(f"{DOMAIN}/check"))
+    assert f"{WANTED} is yours" in page
+    headers = {"hx-request": "true"}
+    for _ in range(19):
+        answer = await place.owner.api.get(f"{DOMAIN}/address", headers=headers)
+        assert "Points elsewhere" in answer.text
+    refused = await place.owner.api.get(f"{DOMAIN}/address", headers=headers)
+    assert (refused.status_code, "That is a lot of checks" in refused.text) == (429, True)
+
+
 async def test_the_proof_of_one_site_is_none_for_another(place: Place) -> None:
     name, value = await place.ask()
     thief = await place.world.new_tenant("thief")

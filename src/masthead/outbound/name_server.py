@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 # Few requests need it, and it takes a quarter of a second to load.
@@ -9,6 +10,12 @@ if TYPE_CHECKING:
     from dns.asyncresolver import Resolver
 
 TIMEOUT_SECONDS = 5.0
+
+
+def _load() -> None:
+    from dns import asyncbackend, asyncresolver  # noqa: F401
+
+    asyncbackend.get_backend("asyncio")
 
 
 class NameServerFailed(Exception):
@@ -34,6 +41,8 @@ class NameServer:
         return found
 
     async def _ask(self, name: str, kind: str) -> list[Any]:
+        # Not in the event loop, which would answer nothing else meanwhile.
+        await asyncio.to_thread(_load)
         from dns.exception import DNSException
         from dns.resolver import NXDOMAIN, NoAnswer
 

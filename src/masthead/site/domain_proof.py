@@ -16,12 +16,18 @@ from masthead.caller import Caller
 from masthead.config.keyring import KeyRing
 from masthead.errors import Conflict, Invalid
 from masthead.ids import TenantId
+from masthead.limits.sliding_window import Limits
+from masthead.limits.stores import LimitStore
 from masthead.outbound.name_server import NameServer, NameServerFailed
 from masthead.records.collection import Record
 from masthead.records.engine import Records
 from masthead.site.collection import site_settings
+from masthead.site.limits import SiteLimit
 
 LABEL = "_masthead"
+LIMITS = Limits(per_minute=20, per_hour=600)
+"""Of a site. A page that is open checks four times a minute."""
+_REFUSAL = "That is a lot of checks. Try again in a few minutes."
 _PURPOSE = "domain-proof"
 _CHARACTERS = 32
 
@@ -44,10 +50,13 @@ class TextRecord:
 
 
 class DomainProofs:
-    def __init__(self, records: Records, keyring: KeyRing, names: NameServer) -> None:
+    def __init__(
+        self, records: Records, keyring: KeyRing, names: NameServer, limits: LimitStore
+    ) -> None:
         self._records = records
         self._keyring = keyring
         self._names = names
+        self._limit = SiteLimit(limits, "domain-checks", LIMITS, _REFUSAL)
 
     def record_of(self, tenant_id: TenantId, domain: str) -> TextRecord:
         """The TXT record that the domain's owner has to set."""
@@ -55,8 +64,10 @@ class DomainProofs:
         return TextRecord(f"{LABEL}.{domain}", value)
 
     async def check(self, caller: Caller, settings: Record) -> Outcome:
-        """Looks for the proof of the wanted domain, and serves it from then on if it is there."""
+        """Looks for the proof of the wanted domain, and serves it from then on if it is there.
+        Raises RateLimited."""
         tenant_id, domain = TenantId(settings["tenant_id"]), settings["wanted_domain"]
+        await self._limit.count(tenant_id, self._records.clock())
         try:
             found = await self._names.texts(f"{LABEL}.{domain}")
         except NameServerFailed:
@@ -74,8 +85,9 @@ class DomainProofs:
         async with self._records.unit(caller) as unit:
             await unit.update(site_settings, settings["id"], {}, stamped={"custom_domain": ""})
 
-    async def points_at(self, domain: str, host: str) -> bool:
-        """Whether both names have an address in common."""
+    async def points_at(self, tenant_id: TenantId, domain: str, host: str) -> bool:
+        """Whether both names have an address in common. Raises RateLimited."""
+        await self._limit.count(tenant_id, self._records.clock())
         try:
             there, here = await self._names.addresses(domain), await self._names.addresses(host)
         except NameServerFailed:

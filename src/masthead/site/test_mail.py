@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 
-import msgspec
-
 from masthead import ids
 from masthead.caller import Caller
 from masthead.config.keyring import KeyRing
-from masthead.errors import RateLimited
-from masthead.limits.sliding_window import DayUsage, Limits, Usage, admit, moment_of
+from masthead.limits.sliding_window import Limits
 from masthead.limits.stores import LimitStore
 from masthead.mail.account_emails import test_mail
 from masthead.mail.outbox import Outbox
 from masthead.records.engine import Records
 from masthead.site.address import Sites
+from masthead.site.limits import SiteLimit
 
 LIMITS = Limits(per_minute=3, per_hour=20)
 """Of a site."""
@@ -30,8 +27,7 @@ one that is not there any more was sent."""
 _SUBJECT = "test-mails"
 _PURPOSE = "test-mails"
 _SEPARATOR = "-"
-_encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(Usage).decode
+_REFUSAL = "That is a lot of test mails. Try again in a few minutes."
 
 
 class State(StrEnum):
@@ -62,23 +58,13 @@ class TestMails:
         self._records = records
         self._outbox = outbox
         self._sites = sites
-        self._limits = limits
+        self._limit = SiteLimit(limits, _SUBJECT, LIMITS, _REFUSAL)
         self._keyring = keyring
 
     async def send(self, caller: Caller, to: str) -> str:
         """Queues it and returns the mark by which its outcome is asked for. Raises RateLimited."""
         assert caller.tenant_id is not None
-        now = moment_of(self._records.clock())
-
-        def count(states: Sequence[bytes]) -> tuple[Sequence[bytes], int]:
-            usage = _decode(states[0]) if states[0] else Usage()
-            admission = admit(usage, DayUsage(), now, LIMITS)
-            wait = admission.decision.retry_after
-            return (states, wait) if wait else ([_encode(admission.usage)], 0)
-
-        wait = await self._limits.update(caller.tenant_id, (_SUBJECT,), count)
-        if wait:
-            raise RateLimited(wait, "That is a lot of test mails. Try again in a few minutes.")
+        await self._limit.count(caller.tenant_id, self._records.clock())
         site = await self._sites.of(caller.tenant_id)
         async with self._records.unit(caller) as unit:
             mail = test_mail(site_name=site.name, site_url=site.url, to=to)

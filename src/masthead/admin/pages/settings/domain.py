@@ -9,11 +9,12 @@ from masthead.admin.endpoint import Answer, Moved, Shown
 from masthead.admin.forms import Ask, given_values, widgets
 from masthead.admin.pages.settings.subnav import DOMAIN, in_settings, said
 from masthead.admin.request import AdminRequest
-from masthead.errors import Invalid, NotFound, Problem
+from masthead.errors import Invalid, NotFound, Problem, RateLimited
 from masthead.records.collection import Collection
 from masthead.site.address import site_url
 from masthead.site.collection import site_settings
 from masthead.site.domain_proof import Outcome
+from masthead.web.errors import retry_after
 
 _ASKS = (Ask("wanted_domain", "Domain", "Such as blog.example.com, without https://."),)
 _SENTENCES = {
@@ -49,10 +50,15 @@ async def check_domain(request: AdminRequest) -> Answer:
     wanted = request.site_record["wanted_domain"]
     if not wanted:
         return Moved(DOMAIN)
-    outcome = await request.services.domains.check(request.caller, request.site_record)
+    try:
+        outcome = await request.services.domains.check(request.caller, request.site_record)
+    except RateLimited as error:
+        # The part of the page, not a page of its own: it may be shown in place of the last one.
+        headers = tuple(retry_after(429, error))
+        return replace(_page(request, str(error)), status=429, headers=headers)
     if outcome is Outcome.PROVEN:
         return Moved(DOMAIN, f"{wanted} is yours. The site is served there from now on.")
-    return _page(request, outcome)
+    return _page(request, _SENTENCES[outcome])
 
 
 async def remove_form(request: AdminRequest) -> Answer:
@@ -75,10 +81,15 @@ async def address_check(request: AdminRequest) -> Answer:
     if not request.is_fragment or not domain:
         return Moved(DOMAIN)
     target = str(_addresses(request)["target"])
-    is_here = await request.services.domains.points_at(domain, target)
-    values = {"is_here": is_here, "domain": domain, "target": target}
     template = "settings/_address.html"
-    return Shown(template, "Address", values, fragment=template)
+    values = {"domain": domain, "target": target, "refusal": ""}
+    try:
+        is_here = await request.services.domains.points_at(request.tenant_id, domain, target)
+    except RateLimited as error:
+        headers = tuple(retry_after(429, error))
+        values |= {"refusal": str(error)}
+        return Shown(template, "Address", values, 429, fragment=template, headers=headers)
+    return Shown(template, "Address", values | {"is_here": is_here}, fragment=template)
 
 
 def _collection(request: AdminRequest) -> Collection:
@@ -98,7 +109,7 @@ def _addresses(request: AdminRequest) -> dict[str, str]:
 
 def _page(
     request: AdminRequest,
-    outcome: Outcome | None = None,
+    outcome: str = "",
     problems: Mapping[str, Problem] | None = None,
 ) -> Shown:
     record, typed = request.site_record, request.form if problems else None
@@ -107,7 +118,7 @@ def _page(
         "custom_domain": record["custom_domain"],
         "wanted": wanted,
         "proof": request.services.domains.record_of(request.tenant_id, wanted) if wanted else None,
-        "outcome": _SENTENCES[outcome] if outcome else "",
+        "outcome": outcome,
         "checked": f"{request.now:%H:%M:%S}",
         "fields": widgets(request.caller, _collection(request), _ASKS, record, typed, problems),
         "problems": said(problems, _ASKS),

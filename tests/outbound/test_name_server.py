@@ -1,0 +1,37 @@
+"""The library that asks name servers is loaded when it is first needed, outside the event loop."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+_SCRIPT = """
+import asyncio, sys, threading
+from importlib.abc import MetaPathFinder
+from masthead.outbound.name_server import NameServer, NameServerFailed
+
+class Watching(MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name in ("dns.asyncresolver", "dns._asyncio_backend"):
+            print(name, threading.current_thread() is threading.main_thread())
+
+async def ask():
+    try:
+        await NameServer(("127.0.0.1", 0)).texts("example.com")
+    except NameServerFailed:
+        pass
+
+assert "dns" not in sys.modules
+sys.meta_path.insert(0, Watching())
+asyncio.run(ask())
+"""
+
+
+def test_the_library_is_loaded_in_a_thread() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _SCRIPT], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert sorted(done.stdout.splitlines()) == [
+        "dns._asyncio_backend False",
+        "dns.asyncresolver False",
+    ]
