@@ -10,6 +10,7 @@ from masthead import ids
 from masthead.caller import system
 from masthead.members.mail_log import MemberMails
 from masthead.records.collection import Record
+from masthead.schema import tables
 
 CUSTOMER = "cus_ada"
 
@@ -61,7 +62,7 @@ async def _changed(tenant: TenantWorld, member_id: str) -> Record:
 async def _mailed(tenant: TenantWorld, email: str) -> Record:
     records, mails = tenant.world.parts.records, tenant.world.collection("member_mails")
     async with records.unit(system(tenant.id)) as unit:
-        await MemberMails(records).queued(unit, ids.new_id(), email, "sign_in")
+        await MemberMails(records, tables).queued(unit, ids.new_id(), email, "sign_in")
     [member] = await records.find(
         tenant.world.collection("blog_members"), {"email": email}, tenant_id=tenant.id
     )

@@ -11,7 +11,7 @@ from tests.world import PASSWORD, Account, TenantWorld, World, records_of
 from masthead.caller import system
 from masthead.members.mail_log import MemberMails
 from masthead.records.collection import Record
-from masthead.schema import registry
+from masthead.schema import registry, tables
 
 POSTS = records_of("posts")
 STAFF = records_of("_superusers")
@@ -97,7 +97,7 @@ async def made_by_owner(owner: Account, tenant: TenantWorld, collection: str) ->
         member = await tenant.member()
         records = tenant.world.parts.records
         async with records.unit(system(tenant.id)) as unit:
-            await MemberMails(records).queued(unit, "a" * 15, member.email, "sign_in")
+            await MemberMails(records, tables).queued(unit, "a" * 15, member.email, "sign_in")
     if collection == "media":
         return str((await upload(owner)).json()["id"])
     if collection in values:
