@@ -66,8 +66,9 @@ MAY_SPEAK_SQL = (
     "webhooks/",
     # Which payment events were taken, what was paid back, and the nightly report.
     "payments/",
-    # Mails to be sent, links in them, and new addresses that are not confirmed yet.
+    # Mails to be sent, how they ended, links in them, and new addresses that are not confirmed yet.
     "mail/outbox.py",
+    "members/mail_log.py",
     "members/mailed_links.py",
     "members/email_change.py",
     # What was imported from where.
