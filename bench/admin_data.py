@@ -16,13 +16,13 @@ from bench import admin_deliveries, admin_operated, admin_readers
 from bench.admin_fill import Made, fill, moments
 from bench.data import WORDS
 from masthead import clock
-from masthead.app import Parts
 from masthead.caller import system
 from masthead.identity.accounts import new_credentials
 from masthead.identity.plans import Plan
 from masthead.identity.setup import NewTenant, create_operator, create_tenant
 from masthead.identity.tenants import superusers
 from masthead.ids import TenantId
+from masthead.parts import Parts
 from masthead.posts.collection import posts
 
 SLUG = "big"

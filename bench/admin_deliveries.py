@@ -13,10 +13,10 @@ from typing import Any
 
 from bench.admin_fill import insert, moments
 from masthead import clock, schema
-from masthead.app import Parts
 from masthead.caller import system
 from masthead.events.outbox import events
 from masthead.ids import TenantId, new_id, new_log_id
+from masthead.parts import Parts
 from masthead.records.collection import Tally
 from masthead.records.derived.daily_counts import DailyCounts, day_of
 from masthead.webhooks.attempts import SendResult, attempt_row

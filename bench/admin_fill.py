@@ -10,9 +10,9 @@ from typing import Any
 import sqlalchemy as sa
 
 from masthead import clock
-from masthead.app import Parts
 from masthead.caller import system
 from masthead.ids import TenantId
+from masthead.parts import Parts
 from masthead.records.collection import Collection, Record
 from masthead.storage.database import EVERY_TENANT
 

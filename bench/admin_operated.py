@@ -9,7 +9,6 @@ from typing import Any
 
 from bench.admin_fill import Made, fill, insert, moments
 from masthead import clock
-from masthead.app import Parts
 from masthead.caller import system
 from masthead.identity.api_keys import create_key
 from masthead.identity.call_counts import API_CALLS
@@ -18,6 +17,7 @@ from masthead.identity.setup import NewTenant, create_tenant
 from masthead.identity.tenants import superusers
 from masthead.ids import TenantId, new_id
 from masthead.jobs.tables import jobs, new_job
+from masthead.parts import Parts
 from masthead.records.accounts import credentials
 from masthead.records.collection import Tally
 from masthead.records.derived.daily_counts import DailyCounts, day_of

@@ -11,12 +11,12 @@ from datetime import datetime
 
 from bench.admin_fill import BATCH, Made, fill, moments
 from bench.data import WORDS
-from masthead.app import Parts
 from masthead.caller import system
 from masthead.comments.collection import comments
 from masthead.commerce.collection import gift_cards, orders, products
 from masthead.ids import TenantId, new_id
 from masthead.members.collection import blog_members
+from masthead.parts import Parts
 from masthead.payments.collection import tiers
 from masthead.posts.collection import posts
 from masthead.privacy.validation import RequestBody, Requester

@@ -27,11 +27,12 @@ from bench import datasets
 from bench.databases import databases
 from bench.report import OURS, Row, Target, table
 from bench.webhook_receiver import HANGING, HEALTHY, TIMED, Receiver, receiving
-from masthead.app import Parts, bring_up_to_date, build, delivery_worker
+from masthead.background import delivery_worker
 from masthead.caller import Caller, system
 from masthead.config.settings import Settings
 from masthead.events.outbox import events
 from masthead.ids import TenantId, new_id
+from masthead.parts import Parts, bring_up_to_date, build
 from masthead.posts.collection import posts
 from masthead.schema import registry, tables
 from masthead.storage.database import EVERY_TENANT

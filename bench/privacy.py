@@ -35,10 +35,10 @@ from bench.privacy_data import BIG, DOMAIN, Size, seed, tenant_of
 from bench.privacy_folders import DataFolder, copy_data, opened
 from bench.privacy_server import ENDED
 from masthead import clock
-from masthead.app import Parts, bring_up_to_date, build
 from masthead.caller import Caller, Kind, system
 from masthead.ids import TenantId
 from masthead.members.collection import blog_members
+from masthead.parts import Parts, bring_up_to_date, build
 from masthead.privacy.collection import gdpr_requests
 from masthead.privacy.export import archive_key
 from masthead.privacy.jobs import COMPACT_JOB

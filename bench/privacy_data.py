@@ -15,7 +15,6 @@ from typing import Any
 import sqlalchemy as sa
 
 from masthead import clock
-from masthead.app import Parts
 from masthead.caller import system
 from masthead.comments.collection import comments
 from masthead.identity.api_keys import create_key
@@ -27,6 +26,7 @@ from masthead.ids import TenantId, new_id
 from masthead.mail.account_emails import email_in_use
 from masthead.media.collection import media
 from masthead.members.collection import blog_members
+from masthead.parts import Parts
 from masthead.posts.collection import posts
 from masthead.records.collection import Collection, Record
 from masthead.storage.database import EVERY_TENANT

@@ -17,9 +17,10 @@ from functools import partial
 import uvloop
 
 from masthead import logs
-from masthead.app import Background, Parts
+from masthead.background import Background
 from masthead.config.settings import Settings
 from masthead.jobs.runner import Handler, Job
+from masthead.parts import Parts
 from masthead.privacy.jobs import PrivacyWork
 from masthead.serve.listener import listen
 from masthead.serve.process import ServerProcess

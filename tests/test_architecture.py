@@ -20,7 +20,18 @@ pytestmark = pytest.mark.xdist_group("architecture")
 # From the top down: a module imports from its own layer and from those below it. What stands
 # directly in the package (clock, ids, errors, caller …) is the floor, unless it is named here.
 LAYERS = (
-    ("app", "backup", "cli", "demo", "installation", "schema", "serve", "__main__"),
+    (
+        "app",
+        "background",
+        "backup",
+        "cli",
+        "demo",
+        "installation",
+        "parts",
+        "schema",
+        "serve",
+        "__main__",
+    ),
     ("record_api", "admin", "reader", "importers", "site_export"),
     ("editing",),
     (

@@ -21,7 +21,7 @@ from starlette.types import ASGIApp
 from tests.databases import do_not_wait_for_disk, run_apart
 
 from masthead import ids
-from masthead.app import Parts, build, http_app
+from masthead.app import http_app
 from masthead.caller import Caller, system
 from masthead.config.settings import Settings
 from masthead.events.outbox import events
@@ -30,6 +30,7 @@ from masthead.identity.accounts import account_caller
 from masthead.identity.tenants import superusers
 from masthead.ids import TenantId
 from masthead.members.collection import blog_members
+from masthead.parts import Parts, build
 from masthead.records.accounts import credentials
 from masthead.records.collection import Collection, Record
 from masthead.storage.database import scope_of

@@ -1,93 +1,54 @@
-"""The composition root: builds every component from the settings, mounts the faces, starts and
-stops the background worker. No module of the package opens a connection or a file at import."""
+"""Mounts the faces on the shared components, and starts and stops them with the worker."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import timedelta
 from functools import partial
 
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from masthead import clock, logs
+from masthead import logs
 from masthead.admin.endpoint import AdminPages
 from masthead.admin.environment import AdminTemplates
 from masthead.admin.request import AdminServices, Webhooks
 from masthead.admin.routes import admin_routes
 from masthead.ai.budget import Budgets
-from masthead.ai.generation import Generator
 from masthead.ai.http import AiServices, ai_routes
-from masthead.ai.ledger import Ledger
 from masthead.ai.limits import AiLimits
-from masthead.ai.open_streams import OpenStreams
+from masthead.background import Background, job_handlers
 from masthead.comments.discussion import Discussions
-from masthead.comments.emails import CommentEmails
 from masthead.comments.http import comment_mail_routes
 from masthead.comments.limits import CommentLimit
 from masthead.comments.mail_links import OFF_PATH as COMMENT_MAILS_OFF
 from masthead.comments.mail_links import CommentMailLinks
 from masthead.comments.v1 import routes as comment_table
-from masthead.commerce.jobs import mark_abandoned
-from masthead.config.keyring import KeyRing
 from masthead.config.settings import Settings
 from masthead.errors import MastheadError
 from masthead.events.log import EventLog
-from masthead.identity.accounts import Accounts
-from masthead.identity.directory import TenantDirectory
-from masthead.identity.key_authentication import ApiKeys
-from masthead.importers import jobs as import_jobs
-from masthead.importers.files.work_folder import delete_abandoned
-from masthead.importers.jobs import ImportWork
-from masthead.importers.member_csv.expiry import delete_expired
-from masthead.installation import open_installation
 from masthead.jobs.queue_state import QueueState
-from masthead.jobs.runner import Chore, Handler, JobRunner
 from masthead.limits.rate_limiter import RateLimiter
 from masthead.limits.read_limits import ReadLimit
-from masthead.limits.sign_in_throttle import LoginThrottle
-from masthead.limits.stores import LimitStore, open_limit_store
-from masthead.mail import jobs as mail_jobs
-from masthead.mail.outbox import Outbox
-from masthead.mail.transport import transport_of
-from masthead.media import copies as media_copies
-from masthead.media import jobs as media_jobs
-from masthead.media import use_counts as media_use_counts
 from masthead.media.http import media_routes
-from masthead.media.images import ImagePool
 from masthead.media.v1 import routes as media_table
 from masthead.members import email_change, mailed_links, unsubscribe
-from masthead.members.email_change import EmailChanges
 from masthead.members.http import member_routes
-from masthead.members.mail_log import MemberMails
-from masthead.members.mailed_links import MailedLinks
 from masthead.members.unsubscribe import Unsubscribe
 from masthead.members.v1 import routes as member_table
-from masthead.outbound.client import OutboundClient
 from masthead.outbound.name_server import NameServer
-from masthead.outbound.streams import OutboundStreams
+from masthead.parts import Parts, build
 from masthead.password_reset.http import reset_routes
 from masthead.password_reset.invitations import Invitations
 from masthead.password_reset.resets import MEMBER_PATH as MEMBER_RESET
-from masthead.password_reset.resets import PasswordResets
-from masthead.payments import jobs as payment_jobs
-from masthead.payments.checkout import Checkouts
 from masthead.payments.inbox import Inbox
-from masthead.payments.processor import Processor
 from masthead.payments.receiver import payment_routes
-from masthead.payments.reconcile import Reconciliation, Reports
-from masthead.posts import jobs as post_jobs
-from masthead.posts import tags
+from masthead.payments.reconcile import Reports
 from masthead.posts.v1 import routes as post_table
-from masthead.privacy import jobs as privacy_jobs
 from masthead.privacy.http import PrivacyServices, privacy_routes
 from masthead.privacy.limits import RequestLimit
 from masthead.privacy.requests import ERASE_JOB
-from masthead.privacy.service import Privacy, build_privacy
 from masthead.reader.accent_style import accent_routes
 from masthead.reader.endpoint import SitePages
 from masthead.reader.member import services as member_addresses
@@ -102,23 +63,10 @@ from masthead.record_api.call import RecordStoreServices, identify
 from masthead.record_api.errors import send_error as send_record_store_error
 from masthead.record_api.routes import PREFIXES as RECORD_STORE_PREFIXES
 from masthead.record_api.routes import routes as record_routes
-from masthead.records.audit_retention import AuditRetention
-from masthead.records.engine import Records
-from masthead.records.search.index import Indexer
-from masthead.records.versions import TenantVersions
-from masthead.records.write.unit import Unit, WrittenEvent
-from masthead.schema import registry, tables
-from masthead.site import redirects
-from masthead.site.address import Sites
-from masthead.site.collection import site_settings
+from masthead.schema import registry
 from masthead.site.domain_proof import DomainProofs
 from masthead.site.test_mail import TestMails
 from masthead.site.v1 import routes as site_table
-from masthead.site_export import jobs as site_export_jobs
-from masthead.site_export.jobs import SiteExports
-from masthead.storage.database import Database
-from masthead.storage.migrate import migrate
-from masthead.storage.objects import ObjectStore
 from masthead.web import pages
 from masthead.web.assets import assets_routes
 from masthead.web.asyncapi.endpoint import event_description_routes
@@ -126,7 +74,6 @@ from masthead.web.cache import AnswerCache
 from masthead.web.compression import Compression
 from masthead.web.cors import Cors
 from masthead.web.dispatch import Dispatch
-from masthead.web.error_log import ErrorLog
 from masthead.web.errors import ErrorResponder, ErrorResponders, MethodNotAllowed
 from masthead.web.forms import FormTokens
 from masthead.web.health import Health, build_revision
@@ -136,238 +83,9 @@ from masthead.web.request_middleware import RequestMiddleware
 from masthead.web.suspension import Suspension
 from masthead.web.v1.call import V1Services
 from masthead.web.v1.errors import error_responder
-from masthead.web.v1.idempotency import Idempotency
 from masthead.web.v1.mount import mount as mount_v1
 from masthead.web.well_known import well_known_routes
-from masthead.webhooks import jobs as webhook_jobs
-from masthead.webhooks.actions import check_url
-from masthead.webhooks.collection import webhook_subscriptions
-from masthead.webhooks.deliver import DeliveryWorker
-from masthead.webhooks.fanout import Fanout
-from masthead.webhooks.queue import DeliveryQueue
-from masthead.webhooks.retries import Retries
 from masthead.webhooks.v1 import routes as webhook_table
-
-
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """The shared components of a process, for the faces, the worker and the commands."""
-
-    settings: Settings
-    database: Database
-    objects: ObjectStore
-    images: ImagePool
-    keyring: KeyRing
-    records: Records
-    versions: TenantVersions
-    directory: TenantDirectory
-    accounts: Accounts
-    throttle: LoginThrottle
-    keys: ApiKeys
-    limit_store: LimitStore
-    idempotency: Idempotency
-    error_log: ErrorLog
-    outbound: OutboundClient
-    generator: Generator
-    deliveries: DeliveryQueue
-    retries: Retries
-    deliveries_queued: asyncio.Event
-    """Set by this process's own changes, so that its worker need not wait for the next poll."""
-    sites: Sites
-    mail: Outbox
-    email_changes: EmailChanges
-    links: MailedLinks
-    resets: PasswordResets
-    privacy: Privacy
-    imports: ImportWork
-    site_exports: SiteExports
-    checkouts: Checkouts
-
-    async def close(self) -> None:
-        await self.outbound.close()
-        await self.generator.streams.close()
-        await self.keys.flush()
-        await self.accounts.sign_ins.flush()
-        await self.error_log.flush()
-        await self.limit_store.close()
-        self.images.close()
-        await self.database.close()
-
-
-async def build(settings: Settings, now: clock.Clock = clock.now) -> Parts:
-    """Opens what the settings name. The database must have the current schema already."""
-    installation = await open_installation(settings, now)
-    keyring, database, outbound = installation.keyring, installation.database, installation.outbound
-    deliveries_queued = asyncio.Event()
-    deliveries = DeliveryQueue(database, tables)
-    mail = Outbox(database, keyring, settings, now)
-    comment_emails = CommentEmails(mail, CommentMailLinks(keyring), settings)
-    records = installation.make_records(
-        # It compiles its statements now, so that no write has to wait for that.
-        fan_out=partial(_fan_out, Fanout(database, tables), comment_emails),
-        on_deliveries_queued=deliveries_queued.set,
-        async_validators={webhook_subscriptions.name: partial(check_url, outbound)},
-    )
-    mail.log = MemberMails(records, tables)
-    throttle = LoginThrottle(database, now)
-    versions = TenantVersions(database)
-    directory = TenantDirectory(records, site_settings, versions)
-    sites, objects = Sites(records, settings), installation.objects
-    accounts = Accounts(records, keyring, throttle, versions)
-    streams = OutboundStreams(allow=settings.outbound_allow, ca_file=settings.outbound_ca_file)
-    limit_store = open_limit_store(settings.redis_url, database, settings.data_dir, now)
-    return Parts(
-        settings=settings,
-        database=database,
-        objects=objects,
-        images=installation.images,
-        keyring=keyring,
-        records=records,
-        versions=versions,
-        directory=directory,
-        accounts=accounts,
-        throttle=throttle,
-        keys=ApiKeys(records, directory, versions),
-        limit_store=limit_store,
-        idempotency=Idempotency(database, keyring, now),
-        error_log=ErrorLog(database, now),
-        outbound=outbound,
-        generator=Generator(streams, Ledger(database, now), OpenStreams()),
-        deliveries=deliveries,
-        retries=Retries(database, deliveries, now),
-        deliveries_queued=deliveries_queued,
-        sites=sites,
-        mail=mail,
-        email_changes=EmailChanges(records, mail, sites),
-        links=MailedLinks(records, accounts, throttle, mail, sites),
-        resets=PasswordResets(records, accounts, throttle, mail, sites, settings),
-        privacy=build_privacy(records, objects, mail, sites, settings),
-        imports=ImportWork(),
-        site_exports=SiteExports(records, objects, mail, sites, settings),
-        checkouts=Checkouts(Processor(streams, settings.payment_api_url), limit_store, now),
-    )
-
-
-async def _fan_out(
-    webhooks: Fanout, emails: CommentEmails, unit: Unit, written: Sequence[WrittenEvent]
-) -> bool:
-    await emails(unit, written)
-    return await webhooks(unit, written)
-
-
-async def bring_up_to_date(settings: Settings) -> str:
-    """Migrates the database; returns its revision."""
-    settings.data_dir.mkdir(parents=True, exist_ok=True)
-    return await migrate(settings.database_url)
-
-
-def job_handlers(parts: Parts) -> Mapping[str, Handler]:
-    settings = parts.settings
-    return {
-        **media_jobs.handlers(parts.records, parts.objects),
-        **media_copies.handlers(parts.records, parts.objects, parts.images),
-        **media_use_counts.handlers(parts.records),
-        **post_jobs.handlers(parts.records),
-        **tags.handlers(parts.records),
-        **redirects.handlers(parts.records),
-        **mail_jobs.handlers(parts.mail, transport_of(settings), settings.mail_from),
-        **parts.resets.handlers(),
-        **parts.links.handlers(),
-        **parts.privacy.work.handlers(),
-        **payment_jobs.handlers(parts.records, parts.mail, parts.sites),
-        **webhook_jobs.handlers(parts.records, parts.mail, parts.sites),
-        **parts.retries.handlers(),
-        **parts.imports.handlers(parts),
-        **parts.site_exports.handlers(),
-    }
-
-
-def job_runner(parts: Parts) -> JobRunner:
-    """The job worker, in a server process or in one of its own."""
-    hourly = timedelta(hours=1)
-    chores = [
-        Chore("logins.sweep", hourly, parts.throttle.sweep),
-        Chore("sign_ins.sweep", hourly, parts.accounts.sign_ins.sweep),
-        Chore("limits.sweep", hourly, parts.limit_store.sweep),
-        Chore("audit.sweep", hourly, partial(_sweep_audit, parts)),
-        Chore("errors.sweep", hourly, parts.error_log.sweep),
-        Chore("idempotency.sweep", hourly, parts.idempotency.sweep),
-        Chore("daily_counts.sweep", timedelta(days=1), partial(_sweep_daily_counts, parts)),
-        Chore("webhooks.sweep", hourly, partial(_sweep_webhooks, parts)),
-        Chore("carts.abandon", timedelta(minutes=1), partial(mark_abandoned, parts.records)),
-        Chore("payments.reconcile", timedelta(days=1), Reconciliation(parts.records, tables).run),
-        Chore("mail.sweep", hourly, parts.mail.sweep),
-        Chore("email_changes.sweep", hourly, parts.email_changes.sweep),
-        Chore("member_imports.sweep", hourly, partial(delete_expired, parts.records)),
-        Chore("member_links.sweep", hourly, parts.links.sweep),
-        Chore("privacy.sweep", hourly, parts.privacy.work.sweep),
-        Chore("site_export.sweep", hourly, parts.site_exports.sweep),
-    ]
-    if parts.keyring.is_rotating:
-        rotate = parts.records.reencrypt_secrets
-        chores.append(Chore("secrets.rotate", timedelta(days=1), rotate))
-    return JobRunner(
-        parts.database,
-        job_handlers(parts),
-        parts.records.clock,
-        chores=chores,
-        concurrency=mail_jobs.CONCURRENCY
-        | privacy_jobs.CONCURRENCY
-        | import_jobs.CONCURRENCY
-        | site_export_jobs.CONCURRENCY
-        | media_copies.CONCURRENCY,
-    )
-
-
-async def _sweep_audit(parts: Parts) -> None:
-    await AuditRetention(parts.records.database, tables, parts.records.clock).sweep()
-
-
-async def _sweep_webhooks(parts: Parts) -> None:
-    await parts.deliveries.sweep(parts.records.clock())
-    await parts.retries.sweep()
-
-
-async def _sweep_daily_counts(parts: Parts) -> None:
-    await parts.records.daily.sweep(parts.records.clock())
-
-
-def delivery_worker(parts: Parts) -> DeliveryWorker:
-    return DeliveryWorker(
-        parts.deliveries,
-        parts.outbound,
-        parts.keyring,
-        parts.settings.retry_policy,
-        parts.records.clock,
-        wake=parts.deliveries_queued,
-    )
-
-
-class Background:
-    """All background tasks, in a server process or in one of its own."""
-
-    def __init__(self, parts: Parts) -> None:
-        self._imports = parts.imports
-        self._exports = parts.site_exports
-        self._jobs = job_runner(parts)
-        self._deliveries = delivery_worker(parts)
-        self._retention = parts.deliveries.retention
-        self._indexer = Indexer(parts.records.search_index)
-
-    async def run_forever(self) -> None:
-        await asyncio.to_thread(delete_abandoned)
-        await asyncio.gather(
-            self._jobs.run_forever(), self._deliveries.run_forever(), self._indexer.run_forever()
-        )
-
-    def stop(self) -> None:
-        """Running work is finished and recorded; nothing new is started."""
-        self._imports.stop()
-        self._exports.stop()
-        self._jobs.stop()
-        self._retention.stop()
-        self._deliveries.stop()
-        self._indexer.stop()
 
 
 def http_app(parts: Parts) -> RequestMiddleware:

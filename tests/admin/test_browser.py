@@ -16,7 +16,7 @@ from tests.databases import fresh_url
 from tests.reader.test_browser import CHROMIUM
 from tests.world import PASSWORD, Account, RunningClock, TenantWorld, World, open_world
 
-from masthead.app import job_runner
+from masthead.background import job_runner
 
 # A busy machine takes its time.
 expect.set_options(timeout=30_000)

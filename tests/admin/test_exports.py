@@ -29,7 +29,7 @@ from tests.site_export.filled import fill
 from tests.world import RunningClock, TenantWorld, World, open_world, records_of
 
 from masthead.admin.flash import COOKIE, read_flash
-from masthead.app import job_runner
+from masthead.background import job_runner
 from masthead.caller import Caller, Kind, system
 from masthead.importers.opening import open_export
 from masthead.importers.source import Options, SourceMember, SourcePost

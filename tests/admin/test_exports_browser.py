@@ -21,7 +21,7 @@ from tests.reader.test_browser import CHROMIUM
 from tests.site_export.filled import fill
 from tests.world import PASSWORD, RunningClock, TenantWorld, World, open_world
 
-from masthead.app import job_runner
+from masthead.background import job_runner
 
 pytestmark = [
     pytest.mark.skipif(

@@ -23,7 +23,7 @@ from tests.outbound.names import NameServer
 from tests.tls import Receiver, answer
 from tests.world import MovableClock, TenantWorld, open_world
 
-from masthead.app import Parts, job_handlers
+from masthead.background import job_handlers
 from masthead.importers.collection import import_runs
 from masthead.importers.jobs import FILE_STAYS, RUN_JOB, ImportWork
 from masthead.importers.report import Report
@@ -31,6 +31,7 @@ from masthead.importers.run.batch_sizes import DEFAULT_BATCH
 from masthead.importers.run.queued import ImportJob
 from masthead.jobs.runner import Job, JobRunner
 from masthead.outbound.client import OutboundClient
+from masthead.parts import Parts
 from masthead.records.collection import Record
 
 __all__ = ["names", "old_site"]

@@ -18,7 +18,7 @@ from tests.importers.run.exports import rows, without_network
 from tests.reader.test_browser import CHROMIUM
 from tests.world import Account, RunningClock, TenantWorld, open_world
 
-from masthead.app import job_runner
+from masthead.background import job_runner
 
 # A busy machine takes its time.
 expect.set_options(timeout=60_000)

@@ -13,7 +13,7 @@ from tests.databases import fresh_url
 from tests.reader.test_browser import CHROMIUM
 from tests.world import Account, RunningClock, TenantWorld, open_world
 
-from masthead.app import job_runner
+from masthead.background import job_runner
 
 pytestmark = [
     pytest.mark.skipif(

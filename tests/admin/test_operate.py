@@ -11,7 +11,7 @@ from tests.jobs.test_runner import plan_of
 from tests.mail.offices import Office, text_of
 from tests.world import TenantWorld, World
 
-from masthead.app import job_runner
+from masthead.background import job_runner
 from masthead.caller import system
 from masthead.jobs.queue_state import QueueState
 from masthead.jobs.runner import MAX_ATTEMPTS

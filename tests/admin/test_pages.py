@@ -13,7 +13,7 @@ from tests.world import TenantWorld, World
 
 from masthead import ids
 from masthead.admin.lists import PER_PAGE
-from masthead.app import job_runner
+from masthead.background import job_runner
 from masthead.records.collection import Record
 
 

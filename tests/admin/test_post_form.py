@@ -12,7 +12,7 @@ from tests.admin.visitor import Visitor, hidden_in, staff
 from tests.world import TenantWorld
 
 from masthead import clock
-from masthead.app import job_runner
+from masthead.background import job_runner
 from masthead.caller import system
 from masthead.editing.texts import POSTS, open_text, save_text
 from masthead.records.collection import Record

@@ -27,7 +27,7 @@ from tests.world import TenantWorld, World, open_world
 
 from masthead import clock
 from masthead.ai.accounts import site_ai
-from masthead.app import job_runner
+from masthead.background import job_runner
 from masthead.caller import system
 from masthead.config.values import GdprHeaderAuth
 from masthead.media.collection import media

@@ -17,7 +17,7 @@ from tests.payments.processor import SECRET, Processor, joined
 from tests.reader.test_browser import CHROMIUM
 from tests.world import Account, RunningClock, TenantWorld, open_world
 
-from masthead.app import job_runner
+from masthead.background import job_runner
 from masthead.payments.reconcile import Reconciliation
 from masthead.schema import tables
 

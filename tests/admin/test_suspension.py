@@ -17,10 +17,11 @@ from tests.v1.keys import key_client
 from tests.world import PASSWORD, Account, TenantWorld, World, records_of
 
 from masthead import clock
-from masthead.app import OPEN_WHILE_SUSPENDED, build, http_app
+from masthead.app import OPEN_WHILE_SUSPENDED, http_app
 from masthead.identity.tenants import tenants
 from masthead.ids import TenantId
 from masthead.members.unsubscribe import Unsubscribe
+from masthead.parts import build
 from masthead.records.write.audit import audit_log
 from masthead.web.suspension import Suspension
 

@@ -19,7 +19,7 @@ from tests.webhooks.hooks import Hooks
 
 from masthead import ids
 from masthead.admin.lists import PER_PAGE
-from masthead.app import job_runner
+from masthead.background import job_runner
 from masthead.config.values import RetryPolicy
 from masthead.events.catalog import CATALOG
 from masthead.schema import tables

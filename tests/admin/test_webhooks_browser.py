@@ -18,7 +18,7 @@ from tests.tls import Authority, Receiver, answer
 from tests.webhooks.hooks import Hooks, open_hooks_world
 from tests.world import Account, RunningClock
 
-from masthead.app import job_runner
+from masthead.background import job_runner
 from masthead.config.values import RetryPolicy
 from masthead.webhooks.deliver import DeliveryWorker
 

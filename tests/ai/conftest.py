@@ -17,9 +17,10 @@ from tests.world import START, TenantWorld, World, open_world
 
 from masthead.ai.generation import Timeouts
 from masthead.ai.open_streams import OpenStreams
-from masthead.app import Parts, http_app
+from masthead.app import http_app
 from masthead.config.values import Url
 from masthead.outbound.streams import OutboundStreams
+from masthead.parts import Parts
 
 ENGINES = ("sqlite", "postgresql")
 

@@ -17,7 +17,7 @@ from tests.databases import empty_postgres_url
 from tests.object_stores import S3Server
 from tests.world import PASSWORD, Account, TenantWorld, World, records_of
 
-from masthead.app import job_runner
+from masthead.background import job_runner
 from masthead.backup import archive
 from masthead.records.tables import record_counts, tenant_states
 from masthead.site_export.collection import export_key, site_exports

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 from tests.databases import run_apart
 
-from masthead.app import Parts, build
 from masthead.cli.main import main
 from masthead.config.settings import Settings
+from masthead.parts import Parts, build
 
 COMMAND = Path(sys.executable).with_name("masthead")
 

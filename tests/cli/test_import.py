@@ -19,7 +19,7 @@ from PIL import Image
 from tests.cli.commands import Masthead, plain_environment
 from tests.importers.run.exports import end_state, rows_of
 
-from masthead.app import Parts
+from masthead.parts import Parts
 
 WXR = """<?xml version="1.0" encoding="UTF-8"?>
 <rss version="2.0" xmlns:excerpt="http://wordpress.org/export/1.2/excerpt/"

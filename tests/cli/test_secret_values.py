@@ -8,9 +8,9 @@ from pathlib import Path
 
 from tests.cli.commands import COMMAND, Masthead, plain_environment
 
-from masthead.app import Parts
 from masthead.identity.passwords import verify_password
 from masthead.identity.tenants import superusers
+from masthead.parts import Parts
 from masthead.site.collection import site_settings
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.world import TenantWorld, World, records_of
 
-from masthead.app import job_runner
+from masthead.background import job_runner
 from masthead.commerce.jobs import mark_abandoned
 
 CART = {"email": "ada@example.com", "items": [{"name": "Pen", "quantity": 2}]}

@@ -14,12 +14,12 @@ from pathlib import Path
 import httpx
 
 from masthead import ids
-from masthead.app import Parts, build
 from masthead.caller import system
 from masthead.config.settings import Settings
 from masthead.identity.passwords import hash_password
 from masthead.identity.tenants import superusers, tenants
 from masthead.ids import TenantId
+from masthead.parts import Parts, build
 from masthead.records.accounts import credentials
 from masthead.site.collection import site_settings
 

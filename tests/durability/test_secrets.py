@@ -14,7 +14,7 @@ import pytest
 from tests.databases import run_apart
 from tests.world import TenantWorld, World, open_world, records_of
 
-from masthead.app import job_runner
+from masthead.background import job_runner
 from masthead.caller import system
 from masthead.config.keyring import DecryptionError
 from masthead.records.collection import Record

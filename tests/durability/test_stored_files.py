@@ -11,7 +11,8 @@ import pytest
 from tests.media.pictures import picture
 from tests.world import Account, World, records_of
 
-from masthead.app import http_app, job_handlers
+from masthead.app import http_app
+from masthead.background import job_handlers
 from masthead.errors import NotFound
 from masthead.jobs.runner import JobRunner
 from masthead.media.images import ImagePool

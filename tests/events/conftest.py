@@ -9,7 +9,7 @@ from tests.events.year import live_a_year
 from tests.tls import Authority, Received, Receiver
 from tests.world import RunningClock, open_world
 
-from masthead.app import delivery_worker
+from masthead.background import delivery_worker
 from masthead.caller import system
 from masthead.events.names import EVENT_NAMES
 from masthead.webhooks.actions import fire_test

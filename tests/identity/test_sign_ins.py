@@ -8,7 +8,6 @@ import httpx
 import pytest
 from tests.world import PASSWORD, Account, TenantWorld, World
 
-from masthead.app import build
 from masthead.identity import sessions
 from masthead.identity.accounts import MEMBER_SESSION
 from masthead.identity.sessions import TokenType
@@ -16,6 +15,7 @@ from masthead.identity.sign_ins import MAX_USER_AGENT, SignIn
 from masthead.identity.tenants import superusers
 from masthead.ids import TenantId
 from masthead.members.collection import blog_members
+from masthead.parts import build
 from masthead.records.collection import Collection, Record
 
 

@@ -14,8 +14,9 @@ import sys
 from datetime import datetime, timedelta
 
 from masthead import clock, logs
-from masthead.app import build, job_runner
+from masthead.background import job_runner
 from masthead.config.settings import Settings
+from masthead.parts import build
 
 
 async def work(ahead: timedelta) -> None:

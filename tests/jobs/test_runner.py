@@ -14,7 +14,7 @@ from structlog.testing import capture_logs
 from tests.world import World
 
 from masthead import clock
-from masthead.app import job_runner
+from masthead.background import job_runner
 from masthead.caller import system
 from masthead.errors import Unavailable
 from masthead.jobs.runner import LEASE, MAX_ATTEMPTS, RETRY_SECONDS, Chore, Job, JobRunner

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from tests.databases import fresh_url
 from tests.world import START, World, open_world
 
-from masthead.app import job_runner
+from masthead.background import job_runner
 from masthead.schema import metadata
 from masthead.storage.database import EVERY_TENANT
 

@@ -10,7 +10,7 @@ import pytest
 from tests.mail.offices import everything
 from tests.world import World, open_world
 
-from masthead.app import job_runner
+from masthead.background import job_runner
 from masthead.caller import system
 from masthead.mail.account_emails import confirm_email
 from masthead.mail.jobs import CONCURRENCY

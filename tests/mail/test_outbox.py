@@ -13,7 +13,7 @@ from tests.mail.postbox import PASSWORD, USER, Postbox
 from tests.tls import Authority
 from tests.world import TenantWorld, World, open_world
 
-from masthead.app import job_runner
+from masthead.background import job_runner
 from masthead.caller import system
 from masthead.jobs.runner import JobRunner
 from masthead.mail.account_emails import confirm_email

@@ -24,7 +24,8 @@ from tests.payments.processor import (
 from tests.privacy.test_erasure import rows_of
 from tests.world import MovableClock, World, open_world
 
-from masthead.app import build, http_app
+from masthead.app import http_app
+from masthead.parts import build
 
 
 def body_of(sent: dict[str, Any]) -> bytes:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.world import TenantWorld, World, records_of
 
-from masthead.app import job_runner
+from masthead.background import job_runner
 from masthead.caller import Caller, Kind, service_of, system
 from masthead.editing.texts import POSTS, open_text, put_live, save_text
 from masthead.errors import Forbidden, Invalid, NotFound

@@ -11,7 +11,8 @@ import sqlalchemy as sa
 from starlette.types import ASGIApp
 from tests.world import TenantWorld, World
 
-from masthead.app import http_app, job_runner
+from masthead.app import http_app
+from masthead.background import job_runner
 from masthead.config.values import GdprHeaderAuth
 from masthead.ids import TenantId
 from masthead.mail.message import RenderedMail

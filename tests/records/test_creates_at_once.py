@@ -11,11 +11,11 @@ import sqlalchemy as sa
 from tests.records.test_tenant_cache import HOOK, TOGETHER, delivered, owner_of
 from tests.world import TenantWorld, World
 
-from masthead.app import Parts, build
 from masthead.caller import system
 from masthead.errors import Forbidden, Invalid
 from masthead.events.outbox import events
 from masthead.ids import new_id
+from masthead.parts import Parts, build
 from masthead.records.collection import Record
 from masthead.records.engine import ListRequest
 from masthead.records.tables import tenant_states

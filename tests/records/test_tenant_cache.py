@@ -7,9 +7,9 @@ import asyncio
 import pytest
 from tests.world import TenantWorld, World
 
-from masthead.app import build
 from masthead.caller import Caller, Kind, system
 from masthead.errors import Forbidden, Unavailable
+from masthead.parts import build
 from masthead.records.write.unit import Unit
 from masthead.storage.database import Statement
 

@@ -13,8 +13,8 @@ import sys
 import traceback
 from datetime import timedelta
 
-from masthead.app import build
 from masthead.config.settings import Settings
+from masthead.parts import build
 from masthead.schema import tables
 from masthead.webhooks.deliver import DeliveryWorker
 from masthead.webhooks.queue import DeliveryQueue

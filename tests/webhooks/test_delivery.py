@@ -13,7 +13,7 @@ from tests.webhooks.hooks import A, Hooks, payload_of
 from tests.world import RunningClock
 
 from masthead import __version__, clock
-from masthead.app import delivery_worker
+from masthead.background import delivery_worker
 from masthead.caller import system
 from masthead.posts.collection import posts
 from masthead.schema import tables

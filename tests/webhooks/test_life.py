@@ -9,7 +9,7 @@ from tests.tls import answer
 from tests.webhooks.hooks import PATH, A, B, Hooks
 
 from masthead import clock
-from masthead.app import job_runner
+from masthead.background import job_runner
 from masthead.caller import system
 from masthead.config.values import RetryPolicy
 from masthead.posts.collection import posts

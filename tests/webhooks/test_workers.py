@@ -18,11 +18,11 @@ from tests.webhooks.hooks import Hooks, new_hooks, open_hooks_world
 from tests.world import World
 
 from masthead import clock
-from masthead.app import Parts, build
 from masthead.caller import system
 from masthead.config.values import RetryPolicy
 from masthead.errors import Unavailable
 from masthead.outbound.client import OutboundClient
+from masthead.parts import Parts, build
 from masthead.records.derived.daily_counts import KEY, daily_counts, day_of
 from masthead.schema import tables
 from masthead.storage import dialects

@@ -12,7 +12,6 @@ from urllib.parse import urlsplit
 import msgspec
 import structlog
 
-from masthead.app import Parts
 from masthead.config.settings import Settings
 from masthead.demo.seed import (
     FOUNDED_DAYS_AGO,
@@ -27,6 +26,7 @@ from masthead.identity.scopes import SCOPES
 from masthead.identity.tenants import tenants
 from masthead.ids import TenantId
 from masthead.media.images import ImagePool
+from masthead.parts import Parts
 from masthead.records.engine import Records
 from masthead.schema import registry, tables
 from masthead.storage.objects import ObjectStore

@@ -11,9 +11,9 @@ import sys
 import uvloop
 
 from masthead import logs
-from masthead.app import Parts
 from masthead.config.settings import Settings
 from masthead.errors import MastheadError
+from masthead.parts import Parts
 from masthead.serve.process import ServerProcess
 from masthead.serve.supervisor import READY
 

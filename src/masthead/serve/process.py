@@ -12,8 +12,9 @@ from collections.abc import Awaitable, Callable
 
 import structlog
 
-from masthead.app import Parts, Service
+from masthead.app import Service
 from masthead.config.settings import Settings
+from masthead.parts import Parts
 from masthead.serve.drain import RequestsInFlight
 from masthead.serve.http_server import HttpServer
 from masthead.serve.listener import stop_accepting

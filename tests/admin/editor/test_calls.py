@@ -12,7 +12,7 @@ from tests.admin.visitor import BARE, OWN, Visitor, staff, token_in, visitor
 from tests.world import TenantWorld, World
 
 from masthead import clock, ids
-from masthead.app import job_runner
+from masthead.background import job_runner
 from masthead.records.collection import Record
 
 

@@ -12,7 +12,6 @@ import msgspec
 import sqlalchemy as sa
 from tests.world import TenantWorld
 
-from masthead.app import Parts
 from masthead.importers.report import Report
 from masthead.importers.run.pipeline import Import, Request
 from masthead.importers.run.run_record import NewRun, RunLog, open_shell_run
@@ -28,6 +27,7 @@ from masthead.importers.source import (
 from masthead.outbound.addresses import Address
 from masthead.outbound.client import OutboundClient
 from masthead.outbound.downloads import RetryDelays
+from masthead.parts import Parts
 from masthead.storage.database import scope_of
 from masthead.storage.metadata import metadata
 

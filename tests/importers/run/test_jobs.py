@@ -12,7 +12,7 @@ import pytest
 from tests.importers.run.exports import end_state, imported, rows
 from tests.world import RunningClock, TenantWorld, open_world
 
-from masthead.app import Background
+from masthead.background import Background
 from masthead.caller import system
 from masthead.errors import Conflict, NotFound
 from masthead.importers.collection import IMPORT, SWEEP_JOB, UNDO, import_runs

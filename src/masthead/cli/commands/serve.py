@@ -13,12 +13,12 @@ from collections.abc import Callable
 import click
 import uvloop
 
-from masthead.app import Parts, build
 from masthead.cli.invocation import Invocation, command
 from masthead.cli.opened_installation import configure_logs, migrated
 from masthead.config.settings import Settings
 from masthead.config.values import Url
 from masthead.demo.access import DemoAccess, demo_access
+from masthead.parts import Parts, build
 from masthead.serve.listener import address_of, base_url_for, listen
 
 

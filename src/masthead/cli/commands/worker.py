@@ -7,9 +7,10 @@ import signal
 
 import structlog
 
-from masthead.app import Background, build
+from masthead.background import Background
 from masthead.cli.invocation import Invocation, command
 from masthead.cli.opened_installation import prepared_settings
+from masthead.parts import build
 
 log = structlog.get_logger()
 

@@ -1,0 +1,141 @@
+"""What runs besides requests: jobs, regular chores, deliveries of webhooks, the search index."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from datetime import timedelta
+from functools import partial
+
+from masthead.commerce.jobs import mark_abandoned
+from masthead.importers import jobs as import_jobs
+from masthead.importers.files.work_folder import delete_abandoned
+from masthead.importers.member_csv.expiry import delete_expired
+from masthead.jobs.runner import Chore, Handler, JobRunner
+from masthead.mail import jobs as mail_jobs
+from masthead.mail.transport import transport_of
+from masthead.media import copies as media_copies
+from masthead.media import jobs as media_jobs
+from masthead.media import use_counts as media_use_counts
+from masthead.parts import Parts
+from masthead.payments import jobs as payment_jobs
+from masthead.payments.reconcile import Reconciliation
+from masthead.posts import jobs as post_jobs
+from masthead.posts import tags
+from masthead.privacy import jobs as privacy_jobs
+from masthead.records.audit_retention import AuditRetention
+from masthead.records.search.index import Indexer
+from masthead.schema import tables
+from masthead.site import redirects
+from masthead.site_export import jobs as site_export_jobs
+from masthead.webhooks import jobs as webhook_jobs
+from masthead.webhooks.deliver import DeliveryWorker
+
+
+def job_handlers(parts: Parts) -> Mapping[str, Handler]:
+    settings = parts.settings
+    return {
+        **media_jobs.handlers(parts.records, parts.objects),
+        **media_copies.handlers(parts.records, parts.objects, parts.images),
+        **media_use_counts.handlers(parts.records),
+        **post_jobs.handlers(parts.records),
+        **tags.handlers(parts.records),
+        **redirects.handlers(parts.records),
+        **mail_jobs.handlers(parts.mail, transport_of(settings), settings.mail_from),
+        **parts.resets.handlers(),
+        **parts.links.handlers(),
+        **parts.privacy.work.handlers(),
+        **payment_jobs.handlers(parts.records, parts.mail, parts.sites),
+        **webhook_jobs.handlers(parts.records, parts.mail, parts.sites),
+        **parts.retries.handlers(),
+        **parts.imports.handlers(parts),
+        **parts.site_exports.handlers(),
+    }
+
+
+def job_runner(parts: Parts) -> JobRunner:
+    """The job worker, in a server process or in one of its own."""
+    hourly = timedelta(hours=1)
+    chores = [
+        Chore("logins.sweep", hourly, parts.throttle.sweep),
+        Chore("sign_ins.sweep", hourly, parts.accounts.sign_ins.sweep),
+        Chore("limits.sweep", hourly, parts.limit_store.sweep),
+        Chore("audit.sweep", hourly, partial(_sweep_audit, parts)),
+        Chore("errors.sweep", hourly, parts.error_log.sweep),
+        Chore("idempotency.sweep", hourly, parts.idempotency.sweep),
+        Chore("daily_counts.sweep", timedelta(days=1), partial(_sweep_daily_counts, parts)),
+        Chore("webhooks.sweep", hourly, partial(_sweep_webhooks, parts)),
+        Chore("carts.abandon", timedelta(minutes=1), partial(mark_abandoned, parts.records)),
+        Chore("payments.reconcile", timedelta(days=1), Reconciliation(parts.records, tables).run),
+        Chore("mail.sweep", hourly, parts.mail.sweep),
+        Chore("email_changes.sweep", hourly, parts.email_changes.sweep),
+        Chore("member_imports.sweep", hourly, partial(delete_expired, parts.records)),
+        Chore("member_links.sweep", hourly, parts.links.sweep),
+        Chore("privacy.sweep", hourly, parts.privacy.work.sweep),
+        Chore("site_export.sweep", hourly, parts.site_exports.sweep),
+    ]
+    if parts.keyring.is_rotating:
+        rotate = parts.records.reencrypt_secrets
+        chores.append(Chore("secrets.rotate", timedelta(days=1), rotate))
+    return JobRunner(
+        parts.database,
+        job_handlers(parts),
+        parts.records.clock,
+        chores=chores,
+        concurrency=mail_jobs.CONCURRENCY
+        | privacy_jobs.CONCURRENCY
+        | import_jobs.CONCURRENCY
+        | site_export_jobs.CONCURRENCY
+        | media_copies.CONCURRENCY,
+    )
+
+
+async def _sweep_audit(parts: Parts) -> None:
+    await AuditRetention(parts.records.database, tables, parts.records.clock).sweep()
+
+
+async def _sweep_webhooks(parts: Parts) -> None:
+    await parts.deliveries.sweep(parts.records.clock())
+    await parts.retries.sweep()
+
+
+async def _sweep_daily_counts(parts: Parts) -> None:
+    await parts.records.daily.sweep(parts.records.clock())
+
+
+def delivery_worker(parts: Parts) -> DeliveryWorker:
+    return DeliveryWorker(
+        parts.deliveries,
+        parts.outbound,
+        parts.keyring,
+        parts.settings.retry_policy,
+        parts.records.clock,
+        wake=parts.deliveries_queued,
+    )
+
+
+class Background:
+    """All background tasks, in a server process or in one of its own."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._imports = parts.imports
+        self._exports = parts.site_exports
+        self._jobs = job_runner(parts)
+        self._deliveries = delivery_worker(parts)
+        self._retention = parts.deliveries.retention
+        self._indexer = Indexer(parts.records.search_index)
+
+    async def run_forever(self) -> None:
+        await asyncio.to_thread(delete_abandoned)
+        await asyncio.gather(
+            self._jobs.run_forever(), self._deliveries.run_forever(), self._indexer.run_forever()
+        )
+
+    def stop(self) -> None:
+        """Running work is finished and recorded; nothing new is started."""
+        self._imports.stop()
+        self._exports.stop()
+        self._jobs.stop()
+        self._retention.stop()
+        self._deliveries.stop()
+        self._indexer.stop()

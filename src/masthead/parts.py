@@ -1,0 +1,165 @@
+"""The shared components of a process, built from the settings. No module of the package opens a
+connection or a file at import."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from masthead import clock
+from masthead.ai.generation import Generator
+from masthead.ai.ledger import Ledger
+from masthead.ai.open_streams import OpenStreams
+from masthead.comments.emails import CommentEmails
+from masthead.comments.mail_links import CommentMailLinks
+from masthead.config.keyring import KeyRing
+from masthead.config.settings import Settings
+from masthead.identity.accounts import Accounts
+from masthead.identity.directory import TenantDirectory
+from masthead.identity.key_authentication import ApiKeys
+from masthead.importers.jobs import ImportWork
+from masthead.installation import open_installation
+from masthead.limits.sign_in_throttle import LoginThrottle
+from masthead.limits.stores import LimitStore, open_limit_store
+from masthead.mail.outbox import Outbox
+from masthead.media.images import ImagePool
+from masthead.members.email_change import EmailChanges
+from masthead.members.mail_log import MemberMails
+from masthead.members.mailed_links import MailedLinks
+from masthead.outbound.client import OutboundClient
+from masthead.outbound.streams import OutboundStreams
+from masthead.password_reset.resets import PasswordResets
+from masthead.payments.checkout import Checkouts
+from masthead.payments.processor import Processor
+from masthead.privacy.service import Privacy, build_privacy
+from masthead.records.engine import Records
+from masthead.records.versions import TenantVersions
+from masthead.records.write.unit import Unit, WrittenEvent
+from masthead.schema import tables
+from masthead.site.address import Sites
+from masthead.site.collection import site_settings
+from masthead.site_export.jobs import SiteExports
+from masthead.storage.database import Database
+from masthead.storage.migrate import migrate
+from masthead.storage.objects import ObjectStore
+from masthead.web.error_log import ErrorLog
+from masthead.web.v1.idempotency import Idempotency
+from masthead.webhooks.actions import check_url
+from masthead.webhooks.collection import webhook_subscriptions
+from masthead.webhooks.fanout import Fanout
+from masthead.webhooks.queue import DeliveryQueue
+from masthead.webhooks.retries import Retries
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The shared components of a process, for the faces, the worker and the commands."""
+
+    settings: Settings
+    database: Database
+    objects: ObjectStore
+    images: ImagePool
+    keyring: KeyRing
+    records: Records
+    versions: TenantVersions
+    directory: TenantDirectory
+    accounts: Accounts
+    throttle: LoginThrottle
+    keys: ApiKeys
+    limit_store: LimitStore
+    idempotency: Idempotency
+    error_log: ErrorLog
+    outbound: OutboundClient
+    generator: Generator
+    deliveries: DeliveryQueue
+    retries: Retries
+    deliveries_queued: asyncio.Event
+    """Set by this process's own changes, so that its worker need not wait for the next poll."""
+    sites: Sites
+    mail: Outbox
+    email_changes: EmailChanges
+    links: MailedLinks
+    resets: PasswordResets
+    privacy: Privacy
+    imports: ImportWork
+    site_exports: SiteExports
+    checkouts: Checkouts
+
+    async def close(self) -> None:
+        await self.outbound.close()
+        await self.generator.streams.close()
+        await self.keys.flush()
+        await self.accounts.sign_ins.flush()
+        await self.error_log.flush()
+        await self.limit_store.close()
+        self.images.close()
+        await self.database.close()
+
+
+async def build(settings: Settings, now: clock.Clock = clock.now) -> Parts:
+    """Opens what the settings name. The database must have the current schema already."""
+    installation = await open_installation(settings, now)
+    keyring, database, outbound = installation.keyring, installation.database, installation.outbound
+    deliveries_queued = asyncio.Event()
+    deliveries = DeliveryQueue(database, tables)
+    mail = Outbox(database, keyring, settings, now)
+    comment_emails = CommentEmails(mail, CommentMailLinks(keyring), settings)
+    records = installation.make_records(
+        # It compiles its statements now, so that no write has to wait for that.
+        fan_out=partial(_fan_out, Fanout(database, tables), comment_emails),
+        on_deliveries_queued=deliveries_queued.set,
+        async_validators={webhook_subscriptions.name: partial(check_url, outbound)},
+    )
+    mail.log = MemberMails(records, tables)
+    throttle = LoginThrottle(database, now)
+    versions = TenantVersions(database)
+    directory = TenantDirectory(records, site_settings, versions)
+    sites, objects = Sites(records, settings), installation.objects
+    accounts = Accounts(records, keyring, throttle, versions)
+    streams = OutboundStreams(allow=settings.outbound_allow, ca_file=settings.outbound_ca_file)
+    limit_store = open_limit_store(settings.redis_url, database, settings.data_dir, now)
+    return Parts(
+        settings=settings,
+        database=database,
+        objects=objects,
+        images=installation.images,
+        keyring=keyring,
+        records=records,
+        versions=versions,
+        directory=directory,
+        accounts=accounts,
+        throttle=throttle,
+        keys=ApiKeys(records, directory, versions),
+        limit_store=limit_store,
+        idempotency=Idempotency(database, keyring, now),
+        error_log=ErrorLog(database, now),
+        outbound=outbound,
+        generator=Generator(streams, Ledger(database, now), OpenStreams()),
+        deliveries=deliveries,
+        retries=Retries(database, deliveries, now),
+        deliveries_queued=deliveries_queued,
+        sites=sites,
+        mail=mail,
+        email_changes=EmailChanges(records, mail, sites),
+        links=MailedLinks(records, accounts, throttle, mail, sites),
+        resets=PasswordResets(records, accounts, throttle, mail, sites, settings),
+        privacy=build_privacy(records, objects, mail, sites, settings),
+        imports=ImportWork(),
+        site_exports=SiteExports(records, objects, mail, sites, settings),
+        checkouts=Checkouts(Processor(streams, settings.payment_api_url), limit_store, now),
+    )
+
+
+async def _fan_out(
+    webhooks: Fanout, emails: CommentEmails, unit: Unit, written: Sequence[WrittenEvent]
+) -> bool:
+    await emails(unit, written)
+    return await webhooks(unit, written)
+
+
+async def bring_up_to_date(settings: Settings) -> str:
+    """Migrates the database; returns its revision."""
+    settings.data_dir.mkdir(parents=True, exist_ok=True)
+    return await migrate(settings.database_url)
