@@ -29,11 +29,12 @@ from urllib.parse import quote
 from bench import datasets, process
 from bench.databases import POSTGRESQL, SQLITE, databases
 from bench.http import send, upload_bytes
-from masthead import app
 from masthead.caller import system
 from masthead.config.settings import Settings
 from masthead.identity.accounts import new_credentials
 from masthead.ids import TenantId, new_id
+from masthead.parts import bring_up_to_date
+from masthead.parts import build as build_parts
 
 SECONDS: Final = 10.0
 WARM_UP_SECONDS: Final = 2.0
@@ -306,8 +307,8 @@ def _settled_megabytes(pid: int, limit: float) -> float:
 
 async def build(settings: Settings) -> str:
     """Two tenants, one with the data that the attacks need. Returns the path of a post."""
-    await app.bring_up_to_date(settings)
-    parts = await app.build(settings)
+    await bring_up_to_date(settings)
+    parts = await build_parts(settings)
     try:
         records = parts.records
         superusers = records.registry["_superusers"]

@@ -41,7 +41,8 @@ from bench.admin_pages import Page
 from bench.databases import POSTGRESQL, SQLITE
 from bench.http import call
 from bench.privacy_folders import DataFolder, opened
-from masthead import app
+from masthead.parts import bring_up_to_date
+from masthead.parts import build as build_parts
 
 MAX_MS: Final = 50.0
 MAX_FIRST: Final = {"list": 120_000, "editor": 300_000}
@@ -105,13 +106,13 @@ def _site(engine: str, size: Size, *, is_fresh: bool) -> Iterator[DataFolder]:
         opened(folder, postgres=is_postgres) as data,
     ):
         # It may have been made by an older version.
-        asyncio.run(app.bring_up_to_date(data.settings))
+        asyncio.run(bring_up_to_date(data.settings))
         yield data
 
 
 async def _seed(data: DataFolder, size: Size) -> None:
-    await app.bring_up_to_date(data.settings)
-    parts = await app.build(data.settings)
+    await bring_up_to_date(data.settings)
+    parts = await build_parts(data.settings)
     try:
         names = await admin_data.seed(parts, size)
         (data.folder / _NAMES).write_text(json.dumps(names))

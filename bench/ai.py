@@ -35,9 +35,9 @@ from bench.ai_clients import Figures, percentiles
 from bench.ai_lists import Target, Times, figures, poll
 from bench.ai_streams import Load, Streams
 from bench.http import request_bytes
-from masthead import app
 from masthead.caller import system
 from masthead.config.settings import Settings
+from masthead.parts import build as build_parts
 
 TENANT = "t000"
 _POSTS = 2_000
@@ -255,7 +255,7 @@ def _cpu_seconds(pid: int) -> float:
 
 
 async def _set_ai_key(data_dir: Path) -> None:
-    parts = await app.build(Settings.from_environ({}, data_dir=data_dir))
+    parts = await build_parts(Settings.from_environ({}, data_dir=data_dir))
     try:
         collections = parts.records.registry
         (site,) = await parts.records.find(collections["site_settings"], {"slug": TENANT})

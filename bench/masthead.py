@@ -21,13 +21,15 @@ import masthead
 from bench import data, process
 from bench.http import call, request_bytes, upload_bytes
 from bench.sides import Side
-from masthead import app, clock
+from masthead import clock
 from masthead.caller import system
 from masthead.config.settings import Settings
 from masthead.identity.accounts import new_credentials
 from masthead.identity.api_keys import create_key
 from masthead.identity.scopes import SCOPES
 from masthead.ids import TenantId, new_id
+from masthead.parts import bring_up_to_date
+from masthead.parts import build as build_parts
 from masthead.records.engine import Records
 
 _EMAIL, _PASSWORD = "bench@example.com", "bench-password-1"
@@ -125,10 +127,10 @@ def _version() -> str:
 
 async def _build(folder: Path, posts: Iterable[data.Post]) -> None:
     settings = Settings.from_environ({}, data_dir=folder)
-    await app.bring_up_to_date(settings)
+    await bring_up_to_date(settings)
     moment: ContextVar[datetime] = ContextVar("moment")
     moment.set(clock.now())
-    parts = await app.build(settings, now=moment.get)
+    parts = await build_parts(settings, now=moment.get)
     try:
         await _create_operator(parts.records)
         loader = _Loader(parts.records, moment)

@@ -18,11 +18,13 @@ from typing import Any, Final
 from bench import data, datasets, load, process
 from bench.databases import POSTGRESQL, SQLITE, databases
 from bench.http import call, request_bytes
-from masthead import app, clock
+from masthead import clock
 from masthead.caller import system
 from masthead.config.settings import Settings
 from masthead.identity.accounts import new_credentials
 from masthead.ids import TenantId, new_id
+from masthead.parts import bring_up_to_date
+from masthead.parts import build as build_parts
 
 TENANT: Final = "magazine"
 POSTS: Final = 100_000
@@ -128,8 +130,8 @@ def _page(port: int, host: dict[str, str]) -> str:
 
 
 async def _build(settings: Settings, count: int) -> None:
-    await app.bring_up_to_date(settings)
-    parts = await app.build(settings)
+    await bring_up_to_date(settings)
+    parts = await build_parts(settings)
     try:
         records, tenant_id = parts.records, TenantId(new_id())
         caller, collections = system(tenant_id), parts.records.registry

@@ -105,6 +105,7 @@ MAIL_WORDS = {
     "reset_password": "a link for a new password",
     "sign_in": "a sign-in link",
     "site_export": "what became of an export of the site",
+    "site_suspended": "that the site was suspended",
     "test_mail": "a test mail",
     "webhook_disabled": "that a webhook was turned off",
     "welcome_paid": "a welcome as a paying member",
