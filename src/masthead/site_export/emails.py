@@ -1,7 +1,6 @@
 """The email about an export that was asked for in the admin: it is ready, or it has failed.
 
-Its link leads to a page of the admin, where one has to sign in: whoever reads the email alone gets
-nothing.
+Its link leads to a page of the admin that needs a sign-in, so the email alone opens nothing.
 """
 
 from __future__ import annotations
