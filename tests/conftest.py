@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from playwright.async_api import Browser as PlaywrightBrowser
 from structlog.dev import ConsoleRenderer, plain_traceback
+from tests.browser import REFUSED, Browser, launched
 from tests.databases import database_url, fresh_url
 from tests.loop_time import LoopTime
 from tests.object_stores import s3_environ, s3_server
@@ -59,6 +61,28 @@ def app(service: World) -> Iterator[World]:
     service.clock.moment = START
     yield service
     service.clock.moment = START
+
+
+@pytest.fixture(scope="session")
+async def chromium() -> AsyncIterator[PlaywrightBrowser]:
+    async with launched() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+async def browser(chromium: PlaywrightBrowser) -> AsyncIterator[Browser]:
+    """What a module leaves open is closed at its end."""
+    opened = Browser(chromium)
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture(autouse=True)
+def the_policy_refuses_nothing_and_no_script_fails() -> Iterator[None]:
+    yield
+    found = REFUSED.copy()
+    REFUSED.clear()
+    assert found == []
 
 
 @pytest.fixture

@@ -209,12 +209,12 @@ class Receiver:
         """What every request for this path meets, whatever else is told."""
         self._at_paths[path] = behaviour
 
-    async def wait_for(self, count: int, timeout_seconds: float = 30.0) -> list[Received]:
+    async def wait_for(self, count: int, timeout_seconds: float = 120.0) -> list[Received]:
         async with asyncio.timeout(timeout_seconds), self._changed:
             await self._changed.wait_for(lambda: len(self.requests) >= count)
         return self.requests
 
-    async def wait_until_idle(self, timeout_seconds: float = 30.0) -> None:
+    async def wait_until_idle(self, timeout_seconds: float = 120.0) -> None:
         """Until every connection is closed."""
         async with asyncio.timeout(timeout_seconds), self._changed:
             await self._changed.wait_for(lambda: self.open_now == 0)

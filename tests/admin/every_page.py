@@ -15,7 +15,8 @@ from typing import Any
 
 import sqlalchemy as sa
 from playwright.async_api import Page, ViewportSize, expect
-from tests.admin.served import Browser, world_at_its_address
+from tests.admin.served import world_at_its_address
+from tests.browser import Browser
 from tests.importers.wordpress.wxr import item, wxr
 from tests.payments.processor import SECRET, Processor, joined
 from tests.world import Account, TenantWorld, World, records_of
@@ -515,7 +516,6 @@ class Windows:
     async def _opened(self, sample: Sample) -> Page:
         # Without motion, a colour is what it is as soon as the theme changes.
         context = await self.browser.new_context(reduced_motion="reduce")
-        context.set_default_timeout(20_000)
         account = self.pages.account(sample)
         if account:
             origin = self.pages.origins[sample.site]

@@ -1,55 +1,15 @@
-"""A whole service on a real port, for browsers."""
+"""A whole service on a real port."""
 
 from __future__ import annotations
 
 import contextlib
 import socket
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from playwright.async_api import Browser as PlaywrightBrowser
-from playwright.async_api import BrowserContext, ConsoleMessage, WebError, async_playwright
 from tests.databases import fresh_url
-from tests.reader.test_browser import CHROMIUM
 from tests.served import serving
 from tests.world import RunningClock, World, open_world
-
-REFUSED: list[str] = []
-"""What the policy has refused and which scripts have failed, in any page of any browser that is
-opened here. The tests' `conftest.py` looks at it after each of them."""
-
-
-@dataclass(frozen=True)
-class Browser:
-    """Chromium, with an eye on the policy and on failing scripts."""
-
-    chromium: PlaywrightBrowser
-
-    async def new_context(self, **options: Any) -> BrowserContext:
-        context = await self.chromium.new_context(**options)
-        context.on("console", _note_policy)
-        context.on("weberror", _note_error)
-        return context
-
-
-def _note_policy(message: ConsoleMessage) -> None:
-    if "Content Security Policy" in message.text:
-        REFUSED.append(f"{message.location.get('url')}: {message.text}")
-
-
-def _note_error(error: WebError) -> None:
-    REFUSED.append(f"{error.page.url if error.page else ''}: {error.error}")
-
-
-@contextlib.asynccontextmanager
-async def chromium() -> AsyncIterator[Browser]:
-    async with async_playwright() as playwright:
-        # Containers run tests as root, for whom Chromium's own sandbox can't start.
-        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield Browser(browser)
-        await browser.close()
 
 
 @contextlib.asynccontextmanager
@@ -71,8 +31,8 @@ async def world_at_its_address(folder: Path, **environ: str) -> AsyncIterator[tu
 
 
 @contextlib.asynccontextmanager
-async def served(world: World) -> AsyncIterator[tuple[str, Browser]]:
-    """Its origin and a browser; the world is closed at the end."""
-    async with serving(world.http) as origin, chromium() as browser:
-        yield origin, browser
+async def served(world: World) -> AsyncIterator[str]:
+    """Its origin; the world is closed at the end."""
+    async with serving(world.http) as origin:
+        yield origin
     await world.parts.close()

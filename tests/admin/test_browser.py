@@ -5,30 +5,21 @@ Skipped where the machine has no Chromium.
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 from playwright.async_api import BrowserContext, Page, expect
-from tests.admin.served import Browser, served
+from tests.admin.served import served
+from tests.browser import Browser, in_chromium
 from tests.databases import fresh_url
-from tests.reader.test_browser import CHROMIUM
 from tests.world import PASSWORD, Account, RunningClock, TenantWorld, World, open_world
 
 from masthead.background import job_runner
 
-# A busy machine takes its time.
-expect.set_options(timeout=30_000)
-
-pytestmark = [
-    pytest.mark.skipif(
-        CHROMIUM is None,
-        reason="install chromium: these tests need a browser, and .ci/run installs it",
-    ),
-    # One browser for the file.
-    pytest.mark.xdist_group("chromium"),
-]
+pytestmark = in_chromium()
 
 LONG = "Donaudampfschifffahrtsgesellschaftskapitänsmützenabzeichenverordnung, in voller Länge"
 
@@ -55,12 +46,12 @@ class Admin:
 
 
 @pytest.fixture(scope="module")
-async def admin(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Admin]:
+async def admin(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> AsyncIterator[Admin]:
     folder = tmp_path_factory.mktemp("admin")
     world = await open_world(
         fresh_url("sqlite", folder), folder, RunningClock(), MASTHEAD_DEFAULT_TENANT="demo"
     )
-    async with served(world) as (origin, browser):
+    async with served(world) as origin:
         yield await _filled(world, origin, browser)
 
 
@@ -172,8 +163,9 @@ async def test_everything_works_without_script(admin: Admin) -> None:
     await page.goto(f"{admin.origin}/admin/posts")
     await page.select_option("[name=status]", "draft")
     await page.get_by_role("button", name="Filter", exact=True).click()
-    assert "status=draft" in page.url
-    await page.get_by_role("link", name="Older").click()
+    await expect(page).to_have_url(re.compile("status=draft"))
+    async with page.expect_navigation():
+        await page.get_by_role("link", name="Older").click()
     row = page.locator("tbody tr").last
     title = await row.locator("a").inner_text()
     await row.locator("input").check()

@@ -17,11 +17,10 @@ import pytest
 from lxml import html
 from starlette.routing import Match, Route
 from tests.admin.every_page import SAMPLES, EveryPage, Sample, Windows, every_page
-from tests.admin.looks import accessibility, reached_by_tab, sideways, skip_link
-from tests.admin.served import chromium
+from tests.browser import CHROMIUM, Browser
 from tests.clients.node import HERE as CLIENTS
 from tests.clients.node import NODE
-from tests.reader.test_browser import CHROMIUM
+from tests.looks import accessibility, reached_by_tab, sideways, skip_link
 
 from masthead.admin.endpoint import AdminPages
 from masthead.admin.routes import admin_routes
@@ -46,9 +45,8 @@ async def pages(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Every
 
 
 @pytest.fixture(scope="module")
-async def windows(pages: EveryPage) -> AsyncIterator[Windows]:
-    async with chromium() as browser:
-        yield Windows(pages, browser)
+def windows(pages: EveryPage, browser: Browser) -> Windows:
+    return Windows(pages, browser)
 
 
 def client(pages: EveryPage, sample: Sample) -> httpx.AsyncClient:

@@ -603,7 +603,7 @@ async def test_an_export_is_whole_though_its_worker_was_killed(
     with forked_workers(real_time) as workers:
         for _ in range(2):
             worker = await workers.start(ahead)
-            async with asyncio.timeout(90):
+            async with asyncio.timeout(120):
                 while (await exports(tenant))[0]["updated"] == export["updated"]:
                     await asyncio.sleep(0.002)
             [export] = await exports(tenant)
@@ -611,7 +611,7 @@ async def test_an_export_is_whole_though_its_worker_was_killed(
             # The next worker finds the lease of the dead one expired.
             ahead += LEASE
         last = psutil.Process(await workers.start(ahead))
-        async with asyncio.timeout(90):
+        async with asyncio.timeout(120):
             while (await exports(tenant))[0]["state"] != READY:
                 await asyncio.sleep(0.002)
         last.terminate()

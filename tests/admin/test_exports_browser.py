@@ -13,23 +13,17 @@ from pathlib import Path
 
 import pytest
 from playwright.async_api import BrowserContext, expect
-from tests.admin.served import Browser, chromium, serving
+from tests.admin.served import served
+from tests.browser import Browser, in_chromium
 from tests.databases import fresh_url
 from tests.mail.offices import read_mail, text_of
 from tests.mail.test_mailed_links import links_in
-from tests.reader.test_browser import CHROMIUM
 from tests.site_export.filled import fill
 from tests.world import PASSWORD, RunningClock, TenantWorld, World, open_world
 
 from masthead.background import job_runner
 
-pytestmark = [
-    pytest.mark.skipif(
-        CHROMIUM is None,
-        reason="install chromium: these tests need a browser, and .ci/run installs it",
-    ),
-    pytest.mark.xdist_group("chromium"),
-]
+pytestmark = in_chromium()
 
 
 @dataclass(frozen=True)
@@ -56,19 +50,20 @@ class Site:
 
     async def mail(self) -> EmailMessage:
         folder = self.world.parts.settings.data_dir / "mail"
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(120):
             while not (found := list(folder.glob("*.eml"))):
                 await asyncio.sleep(0.05)
         return read_mail(found[0])
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-async def site(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Site]:
+async def site(
+    request: pytest.FixtureRequest, tmp_path: Path, browser: Browser
+) -> AsyncIterator[Site]:
     url = fresh_url(request.param, tmp_path)
     world = await open_world(url, tmp_path, RunningClock(), MASTHEAD_DEFAULT_TENANT="demo")
-    async with serving(world.http) as origin, chromium() as browser:
+    async with served(world) as origin:
         yield Site(origin, browser, world, await world.new_tenant("Tideline", slug="demo"))
-    await world.parts.close()
 
 
 async def test_a_person_asks_closes_the_page_and_comes_back_by_the_mail(
@@ -114,5 +109,5 @@ async def test_an_open_page_follows_the_export(site: Site) -> None:
     await page.get_by_role("button", name="Make the export").click()
     await expect(page.get_by_role("button", name="Cancel the export")).to_be_visible()
     async with site.worker():
-        await expect(page.get_by_text("The export is ready.")).to_be_visible(timeout=20_000)
+        await expect(page.get_by_text("The export is ready.")).to_be_visible()
     await expect(page.get_by_role("link", name="Download the export for WordPress")).to_be_visible()

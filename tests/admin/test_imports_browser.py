@@ -11,25 +11,16 @@ from pathlib import Path
 
 import pytest
 from playwright.async_api import FilePayload, Page, expect
-from tests.admin.served import Browser, served
+from tests.admin.served import served
 from tests.admin.test_imports import ghost
+from tests.browser import Browser, in_chromium
 from tests.databases import fresh_url
 from tests.importers.run.exports import rows, without_network
-from tests.reader.test_browser import CHROMIUM
 from tests.world import Account, RunningClock, TenantWorld, open_world
 
 from masthead.background import job_runner
 
-# A busy machine takes its time.
-expect.set_options(timeout=60_000)
-
-pytestmark = [
-    pytest.mark.skipif(
-        CHROMIUM is None,
-        reason="install chromium: these tests need a browser, and .ci/run installs it",
-    ),
-    pytest.mark.xdist_group("chromium"),
-]
+pytestmark = in_chromium()
 
 CORPUS = Path(__file__).parents[3] / "shared" / "corpus"
 REAL = CORPUS / "wordpress" / "real" / "theme-unit-test-data.xml"
@@ -55,7 +46,9 @@ class Tools:
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-async def tools(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Tools]:
+async def tools(
+    request: pytest.FixtureRequest, tmp_path: Path, browser: Browser
+) -> AsyncIterator[Tools]:
     world = await open_world(
         fresh_url(request.param, tmp_path),
         tmp_path,
@@ -65,7 +58,7 @@ async def tools(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
     tenant = await world.new_tenant("Tideline", slug="demo")
     offline = without_network(world.parts)
     jobs = job_runner(offline)
-    async with served(world) as (origin, browser):
+    async with served(world) as origin:
         running = asyncio.create_task(jobs.run_forever())
         yield Tools(origin, browser, tenant, await tenant.owner(name="Nell Ashby"))
         jobs.stop()

@@ -10,22 +10,13 @@ from typing import Any
 
 import pytest
 from playwright.async_api import Page, Route, expect
-from tests.admin.served import Browser, served
+from tests.admin.served import served
+from tests.browser import Browser, in_chromium
 from tests.databases import fresh_url
 from tests.media.pictures import picture
-from tests.reader.test_browser import CHROMIUM
 from tests.world import Account, RunningClock, TenantWorld, open_world, records_of
 
-# A busy machine takes its time.
-expect.set_options(timeout=30_000)
-
-pytestmark = [
-    pytest.mark.skipif(
-        CHROMIUM is None,
-        reason="install chromium: these tests need a browser, and .ci/run installs it",
-    ),
-    pytest.mark.xdist_group("chromium"),
-]
+pytestmark = in_chromium()
 
 # What a person drops on the page.
 DROP = """async (files) => {
@@ -78,12 +69,14 @@ class Site:
 
 
 @pytest.fixture(scope="module")
-async def served_site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
+async def served_site(
+    tmp_path_factory: pytest.TempPathFactory, browser: Browser
+) -> AsyncIterator[Site]:
     folder = tmp_path_factory.mktemp("media")
     world = await open_world(
         fresh_url("sqlite", folder), folder, RunningClock(), MASTHEAD_DEFAULT_TENANT="demo"
     )
-    async with served(world) as (origin, browser):
+    async with served(world) as origin:
         tenant = await world.new_tenant("Tideline", slug="demo")
         yield Site(origin, browser, tenant, await tenant.owner(name="Nell Ashby"))
 

@@ -8,20 +8,14 @@ from dataclasses import dataclass
 
 import pytest
 from playwright.async_api import Page, expect
-from tests.admin.served import Browser, served
+from tests.admin.served import served
+from tests.browser import Browser, in_chromium
 from tests.databases import fresh_url
-from tests.reader.test_browser import CHROMIUM
 from tests.world import Account, RunningClock, TenantWorld, open_world
 
 from masthead.background import job_runner
 
-pytestmark = [
-    pytest.mark.skipif(
-        CHROMIUM is None,
-        reason="install chromium: these tests need a browser, and .ci/run installs it",
-    ),
-    pytest.mark.xdist_group("chromium"),
-]
+pytestmark = in_chromium()
 
 LIST = (
     "E-Mail-Adresse;Name;Labels;Newsletter\n"
@@ -48,14 +42,14 @@ class Site:
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 async def site(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, browser: Browser
 ) -> AsyncIterator[Site]:
     folder = tmp_path_factory.mktemp("lists")
     world = await open_world(
         fresh_url(request.param, folder), folder, RunningClock(), MASTHEAD_DEFAULT_TENANT="demo"
     )
     tenant = await world.new_tenant("Tideline", slug="demo")
-    async with served(world) as (origin, browser):
+    async with served(world) as origin:
         yield Site(origin, browser, tenant, await tenant.owner(name="Nell Ashby"))
 
 

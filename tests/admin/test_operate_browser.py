@@ -9,27 +9,20 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
 from playwright.async_api import Page, expect
-from tests.admin.served import chromium, world_at_its_address
+from tests.admin.served import world_at_its_address
+from tests.browser import Browser, in_chromium
 from tests.mail.offices import Office, text_of
-from tests.reader.test_browser import CHROMIUM
 
-pytestmark = [
-    pytest.mark.skipif(
-        CHROMIUM is None,
-        reason="install chromium: these tests need a browser, and .ci/run installs it",
-    ),
-    pytest.mark.xdist_group("chromium"),
-]
+pytestmark = in_chromium()
 
 OWNER, PASSWORD = "ana@example.com", "another long password"
 
 
 async def test_a_new_site_is_taken_over_by_its_owner_suspended_and_opened_again(
-    tmp_path: Path,
+    tmp_path: Path, browser: Browser
 ) -> None:
-    async with world_at_its_address(tmp_path) as (world, port), chromium() as browser:
+    async with world_at_its_address(tmp_path) as (world, port):
         account = await world.operator(name="Theo Vance")
         operator = await (await browser.new_context()).new_page()
         bare, origin = f"http://localhost:{port}", f"http://harbour.localhost:{port}"

@@ -12,24 +12,15 @@ from pathlib import Path
 
 import pytest
 from playwright.async_api import Page, expect
-from tests.admin.served import Browser, chromium, world_at_its_address
+from tests.admin.served import world_at_its_address
 from tests.admin.visitor import token_in
+from tests.browser import Browser, in_chromium
 from tests.mail.offices import Office, text_of
-from tests.reader.test_browser import CHROMIUM
 from tests.world import PASSWORD, Account, TenantWorld
 
 from masthead.caller import system
 
-# A busy machine takes its time.
-expect.set_options(timeout=30_000)
-
-pytestmark = [
-    pytest.mark.skipif(
-        CHROMIUM is None,
-        reason="install chromium: these tests need a browser, and .ci/run installs it",
-    ),
-    pytest.mark.xdist_group("chromium"),
-]
+pytestmark = in_chromium()
 
 NEW = "another long password"
 
@@ -65,9 +56,9 @@ class Site:
 
 
 @pytest.fixture(scope="module")
-async def site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
+async def site(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> AsyncIterator[Site]:
     folder: Path = tmp_path_factory.mktemp("people")
-    async with world_at_its_address(folder) as (world, port), chromium() as browser:
+    async with world_at_its_address(folder) as (world, port):
         tenant = await world.new_tenant("Tideline", slug="tideline")
         owner = await tenant.owner(name="Nell Ashby")
         office = Office(world, world.parts.settings.data_dir / "mail")
@@ -157,7 +148,6 @@ async def test_a_thousand_selected_posts_are_published_tagged_and_deleted(site: 
             tags = {"tags": ["harvest"], "slug": f"harvest-{number}"}
             await unit.create(posts, {"title": f"Harvest {number:04}", **tags})
     page = await site.signed_in()
-    page.set_default_timeout(120_000)
 
     async def selected(tag: str, button: str) -> None:
         await page.goto(f"{site.origin}/admin/posts?tag={tag}")
@@ -172,7 +162,8 @@ async def test_a_thousand_selected_posts_are_published_tagged_and_deleted(site: 
     await expect(page.locator("tbody .badge").first).to_contain_text("Published")
     await selected("harvest", "Tag…")
     await page.get_by_label("Tag", exact=True).fill("autumn")
-    await page.get_by_role("button", name="Add the tag").click()
+    async with page.expect_navigation():
+        await page.get_by_role("button", name="Add the tag").click()
     await page.goto(f"{site.origin}/admin/posts?tag=autumn")
     await expect(page.locator(".pager")).to_contain_text("of 1,001")
     await selected("autumn", "Delete…")

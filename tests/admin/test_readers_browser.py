@@ -13,24 +13,16 @@ from typing import Any
 
 import pytest
 from playwright.async_api import Page, expect
-from tests.admin.served import Browser, served
+from tests.admin.served import served
 from tests.admin.test_browser import watched
+from tests.browser import Browser, in_chromium
 from tests.databases import fresh_url
-from tests.reader.test_browser import CHROMIUM
 from tests.world import Account, RunningClock, TenantWorld, open_world
 
 from masthead.caller import system
 from masthead.records.collection import Record
 
-expect.set_options(timeout=30_000)
-
-pytestmark = [
-    pytest.mark.skipif(
-        CHROMIUM is None,
-        reason="install chromium: these tests need a browser, and .ci/run installs it",
-    ),
-    pytest.mark.xdist_group("chromium"),
-]
+pytestmark = in_chromium()
 
 
 @dataclass(frozen=True)
@@ -54,12 +46,12 @@ class Admin:
 
 
 @pytest.fixture(scope="module")
-async def admin(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Admin]:
+async def admin(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> AsyncIterator[Admin]:
     folder = tmp_path_factory.mktemp("readers")
     world = await open_world(
         fresh_url("sqlite", folder), folder, RunningClock(), MASTHEAD_DEFAULT_TENANT="demo"
     )
-    async with served(world) as (origin, browser):
+    async with served(world) as origin:
         tenant = await world.new_tenant("Tideline", slug="demo")
         yield Admin(origin, browser, tenant, await tenant.owner(name="Nell Ashby"))
 
@@ -144,7 +136,8 @@ async def test_moderation_without_script(admin: Admin) -> None:
     comment = await admin.tenant.create("comments", given)
     page = await admin.opened(java_script_enabled=False)
     await page.goto(f"{admin.origin}/admin/comments")
-    await page.get_by_role("button", name="Spam").first.click()
+    async with page.expect_navigation():
+        await page.get_by_role("button", name="Spam").first.click()
     assert await admin.status(comment) == "spam"
     await page.context.close()
 

@@ -10,27 +10,18 @@ from dataclasses import dataclass
 import pytest
 from PIL import Image
 from playwright.async_api import Page, expect
-from tests.admin.served import Browser, served
+from tests.admin.served import served
+from tests.browser import Browser, in_chromium
 from tests.databases import fresh_url
 from tests.outbound.names import NameServer
 from tests.payments.processor import SECRET, Processor, joined
-from tests.reader.test_browser import CHROMIUM
 from tests.world import Account, RunningClock, TenantWorld, open_world
 
 from masthead.background import job_runner
 from masthead.payments.reconcile import Reconciliation
 from masthead.schema import tables
 
-# A busy machine takes its time.
-expect.set_options(timeout=30_000)
-
-pytestmark = [
-    pytest.mark.skipif(
-        CHROMIUM is None,
-        reason="install chromium: these tests need a browser, and .ci/run installs it",
-    ),
-    pytest.mark.xdist_group("chromium"),
-]
+pytestmark = in_chromium()
 
 
 @dataclass(frozen=True)
@@ -53,7 +44,7 @@ class Site:
 
 
 @pytest.fixture(scope="module")
-async def site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
+async def site(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> AsyncIterator[Site]:
     folder = tmp_path_factory.mktemp("settings")
     names = NameServer()
     await names.start()
@@ -64,7 +55,7 @@ async def site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
         MASTHEAD_DEFAULT_TENANT="demo",
         MASTHEAD_DNS_SERVER=f"127.0.0.1:{names.port}",
     )
-    async with served(world) as (origin, browser):
+    async with served(world) as origin:
         tenant = await world.new_tenant("Tideline", slug="demo")
         owner = await tenant.owner(name="Nell Ashby")
         yield Site(origin, browser, tenant, owner, names)

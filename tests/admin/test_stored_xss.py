@@ -18,9 +18,8 @@ from playwright.async_api import Dialog, Page
 from tests.admin import hostile
 from tests.admin.every_page import SAMPLES, Sample
 from tests.admin.payloads import PAYLOADS
-from tests.admin.served import chromium
+from tests.browser import Browser, in_chromium
 from tests.databases import fresh_url
-from tests.reader.test_browser import CHROMIUM
 from tests.served import serving
 from tests.world import Account, RunningClock, TenantWorld, World, open_world
 
@@ -30,11 +29,7 @@ from masthead.schema import registry
 
 pytestmark = [
     pytest.mark.long,
-    pytest.mark.skipif(
-        CHROMIUM is None,
-        reason="install chromium: these tests need a browser, and .ci/run installs it",
-    ),
-    pytest.mark.xdist_group("every_page"),
+    *in_chromium("every_page"),
 ]
 
 SHORT = {each for each in PAYLOADS if len(each) <= 16}
@@ -152,7 +147,9 @@ class Attacked:
 
 
 @pytest.fixture(scope="module")
-async def attacked(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Attacked]:
+async def attacked(
+    tmp_path_factory: pytest.TempPathFactory, browser: Browser
+) -> AsyncIterator[Attacked]:
     folder = tmp_path_factory.mktemp("attacked")
     world = await open_world(fresh_url("sqlite", folder), folder, RunningClock())
     tenant = await world.new_tenant(PAYLOADS[0], slug="hostile")
@@ -161,7 +158,7 @@ async def attacked(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[At
     member = await tenant.member(name=PAYLOADS[3])
     operator = await world.operator(name=PAYLOADS[4])
     known = await hostile.fill(tenant)
-    async with serving(world.http) as address, chromium() as browser:
+    async with serving(world.http) as address:
         context = await browser.new_context(bypass_csp=True)
         wire = Wire()
         await context.expose_function("tripwire", wire)
@@ -185,7 +182,6 @@ def shown(*, to_operators: bool) -> list[Sample]:
     ]
 
 
-@pytest.mark.timeout(900)
 async def test_nothing_runs_in_the_admin(attacked: Attacked) -> None:
     armed: dict[str, list[str]] = {}
     for account, samples in (
@@ -278,7 +274,7 @@ async def test_nothing_runs_from_the_settings_of_a_site(attacked: Attacked) -> N
 
 
 async def test_the_wire_itself_works(attacked: Attacked) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         await attacked.page.set_content(PAYLOADS[16])
         await attacked.wire.has_fired.wait()
     assert attacked.wire.fired == [16]

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 from playwright.async_api import Page, expect
-from tests.admin.served import Browser, served
+from tests.admin.served import served
+from tests.browser import Browser, in_chromium
 from tests.databases import fresh_url
-from tests.reader.test_browser import CHROMIUM
 from tests.tls import Authority, Receiver, answer
 from tests.webhooks.hooks import Hooks, open_hooks_world
 from tests.world import Account, RunningClock
@@ -22,13 +22,7 @@ from masthead.background import job_runner
 from masthead.config.values import RetryPolicy
 from masthead.webhooks.deliver import DeliveryWorker
 
-pytestmark = [
-    pytest.mark.skipif(
-        CHROMIUM is None,
-        reason="install chromium: these tests need a browser, and .ci/run installs it",
-    ),
-    pytest.mark.xdist_group("chromium"),
-]
+pytestmark = in_chromium()
 
 ONCE = RetryPolicy((), disable_after=2)
 """One attempt; two dead ones in a row disable the subscription."""
@@ -56,7 +50,7 @@ class Panel:
 
 @pytest.fixture(scope="module", params=["sqlite", "postgresql"])
 async def panel(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, browser: Browser
 ) -> AsyncIterator[Panel]:
     """With the workers of a service that runs."""
     folder = tmp_path_factory.mktemp("panel")
@@ -74,7 +68,7 @@ async def panel(
     jobs = job_runner(parts)
     async with Receiver(authority.certificate()) as receiver:
         hooks = Hooks(world, tenant, tenant.guest, receiver, authority)
-        async with served(world) as (origin, browser):
+        async with served(world) as origin:
             running = [asyncio.create_task(each.run_forever()) for each in (worker, jobs)]
             yield Panel(origin, browser, hooks, await tenant.owner(name="Nell Ashby"))
             worker.stop()
@@ -101,6 +95,7 @@ async def test_one_that_dies_is_shown_retried_and_delivered(panel: Panel) -> Non
     await made(page, panel, "Notice board", "/board")
     secret = await page.locator(".once [data-copied]").inner_text()
     await page.locator(".once mh-copy button").click()
+    await expect(page.get_by_text("Copied", exact=True)).to_be_visible()
     assert await page.evaluate("navigator.clipboard.readText()") == secret
     receiver.at("/board", DOWN)
     await panel.hooks.tenant.published(title="The winter issue is at the printer")
@@ -112,11 +107,13 @@ async def test_one_that_dies_is_shown_retried_and_delivered(panel: Panel) -> Non
     await expect(page.locator("h1")).to_contain_text("post.published to Notice board")
     await expect(page.get_by_label("Body of the answer")).to_contain_text("<script>repairs")
     await page.get_by_role("button", name="Copy as curl").click()
+    await expect(page.get_by_text("Copied", exact=True)).to_be_visible()
     copied = await page.evaluate("navigator.clipboard.readText()")
     assert receiver.requests[0].headers["x-service-signature"] in copied
     assert secret not in copied
     receiver.at("/board", answer(200, b"Thank you"))
-    await page.get_by_role("button", name="Retry").click()
+    async with page.expect_navigation():
+        await page.get_by_role("button", name="Retry").click()
     await receiver.wait_for(2)
     await _until_shown(page, page.url, "text=Thank you")
     await expect(page.locator(".head-line .badge")).to_have_text("Delivered")
@@ -163,7 +160,8 @@ async def test_dead_letters_by_keys_alone(panel: Panel) -> None:
     await expect(page.locator("[data-selected-count]")).to_have_text("1")
     retry = page.get_by_role("region", name="Selected deliveries").get_by_role("button")
     await retry.first.focus()
-    await page.keyboard.press("Enter")
+    async with page.expect_navigation():
+        await page.keyboard.press("Enter")
     await receiver.wait_for(before + 1)
     # All of them, in the background: asked first, then watched until it is done.
     receiver.at("/archive", DOWN)
@@ -181,7 +179,7 @@ async def test_dead_letters_by_keys_alone(panel: Panel) -> None:
 
 async def _until_shown(page: Page, address: str, selector: str) -> None:
     """Opens the page again until the worker has come so far."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         while True:
             await page.goto(address)
             if await page.locator(selector).count():

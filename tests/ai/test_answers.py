@@ -123,7 +123,7 @@ async def test_text_is_relayed_at_once(ai: AiWorld, name: str) -> None:
     tenant = await ai.tenant(ai_provider=name)
     hand = Hand()
     ai.provider.next(hand)
-    async with serving(ai.world.http) as url, httpx.AsyncClient(timeout=60) as client:
+    async with serving(ai.world.http) as url, httpx.AsyncClient(timeout=120) as client:
         headers = {"host": tenant.host, "accept-encoding": "gzip"}
         async with client.stream("POST", url + PATH, json=GENERATE, headers=headers) as response:
             assert "content-encoding" not in response.headers
@@ -139,7 +139,7 @@ async def test_heartbeats_are_sent_during_pauses(ai: AiWorld) -> None:
     hand = Hand()
     ai.provider.next(hand)
     hurried = ai.with_patience(heartbeat=0.05)
-    async with serving(hurried.world.http) as url, httpx.AsyncClient(timeout=60) as client:
+    async with serving(hurried.world.http) as url, httpx.AsyncClient(timeout=120) as client:
         headers = {"host": tenant.host}
         async with client.stream("POST", url + PATH, json=GENERATE, headers=headers) as response:
             lines = response.aiter_lines()

@@ -237,7 +237,7 @@ class TestBeforeTheStream:
         streams = OutboundStreams(lookup=note)
         nowhere = ai.at("http://provider.test/v1").with_outbound(streams).with_its_own_streams()
         with structlog.testing.capture_logs() as lines:
-            async with serving(nowhere.world.http) as url, httpx.AsyncClient(timeout=60) as client:
+            async with serving(nowhere.world.http) as url, httpx.AsyncClient(timeout=120) as client:
                 headers = {"host": tenant.host}
                 async with client.stream("POST", url + PATH, json=GENERATE, headers=headers):
                     await asked.wait()
@@ -294,7 +294,7 @@ class TestTheClientLeaves:
         tenant = await ai.tenant(ai_provider="openai")
         hand = Hand()
         ai.provider.next(hand)
-        async with serving(ai.world.http) as url, httpx.AsyncClient(timeout=60) as client:
+        async with serving(ai.world.http) as url, httpx.AsyncClient(timeout=120) as client:
             asking = client.stream("POST", url + PATH, json=GENERATE, headers={"host": tenant.host})
             async with asking as response:
                 if has_begun:
@@ -322,7 +322,7 @@ class TestTheClientLeaves:
             exchange.close()
 
         ai.provider.next(wait)
-        async with serving(ai.world.http) as url, httpx.AsyncClient(timeout=60) as client:
+        async with serving(ai.world.http) as url, httpx.AsyncClient(timeout=120) as client:
             headers = {"host": tenant.host}
             async with client.stream("POST", url + PATH, json=GENERATE, headers=headers):
                 await ai.provider.wait_for(1)
@@ -343,10 +343,10 @@ class TestTheServiceStops:
         await ai.provider.wait_for(1)
         with structlog.testing.capture_logs() as lines:
             closing.open_streams.close()
-            answered = await asyncio.wait_for(asking, 30)
+            answered = await asyncio.wait_for(asking, 120)
         assert answered.last == failed("service_stopping")
         assert [line["outcome"] for line in lines] == ["service_stopping"]
-        await asyncio.wait_for(hand.hung_up.wait(), 30)
+        await asyncio.wait_for(hand.hung_up.wait(), 120)
         assert len(closing.open_streams) == 0
 
     async def test_new_streams_end_at_once(self, ai: AiWorld) -> None:

@@ -34,7 +34,7 @@ def served(tmp_path: Path, provider: Receiver) -> Iterator[Running]:
 async def begun(served: Running, hand: Hand) -> AsyncIterator[AsyncIterator[str]]:
     """The lines of an answer after its first text."""
     async with (
-        httpx.AsyncClient(timeout=60) as client,
+        httpx.AsyncClient(timeout=120) as client,
         client.stream("POST", served.address + PATH, json=GENERATE) as response,
     ):
         lines = response.aiter_lines()
@@ -51,7 +51,7 @@ async def test_a_disconnected_client_ends_the_providers_call(
     async with begun(served, hand):
         pass
     left = Stopwatch(served.process.pid)
-    await asyncio.wait_for(hand.hung_up.wait(), 60)
+    await asyncio.wait_for(hand.hung_up.wait(), 120)
     assert left.seconds() < 1
 
 

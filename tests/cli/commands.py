@@ -57,7 +57,7 @@ class Masthead:
             env=plain_environment(),
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=120,
         )
         return Outcome(done.returncode, done.stdout, done.stderr)
 

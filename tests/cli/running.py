@@ -39,16 +39,16 @@ class Running:
 
     def get(self, path: str, slug: str = "demo", **headers: str) -> httpx.Response:
         named = {"Host": f"{slug}.localhost:{self.port}", **headers}
-        return httpx.get(self.address + path, headers=named, timeout=60)
+        return httpx.get(self.address + path, headers=named, timeout=120)
 
     def post(self, path: str, body: object, slug: str = "demo", **headers: str) -> httpx.Response:
         named = {"Host": f"{slug}.localhost:{self.port}", **headers}
-        return httpx.post(self.address + path, json=body, headers=named, timeout=60)
+        return httpx.post(self.address + path, json=body, headers=named, timeout=120)
 
     def terminate(self) -> int:
         """The exit code after SIGTERM."""
         self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(timeout=60)
+        return self.process.wait(timeout=120)
 
 
 @contextmanager
@@ -67,7 +67,7 @@ def serving(data_dir: Path, *options: str, **environment: str) -> Iterator[Runni
         if process.poll() is None:
             process.terminate()
             try:
-                process.wait(timeout=40)
+                process.wait(timeout=120)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()

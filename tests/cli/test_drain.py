@@ -83,10 +83,10 @@ async def test_no_accepted_request_is_lost(workers: str, tmp_path: Path) -> None
         clients = [
             asyncio.create_task(load.run(keep_alive=bool(number % 2))) for number in range(CLIENTS)
         ]
-        await asyncio.wait_for(load.enough.wait(), 60)
+        await asyncio.wait_for(load.enough.wait(), 120)
         server.process.send_signal(signal.SIGTERM)
-        await asyncio.wait_for(asyncio.gather(*clients), 60)
-        assert server.process.wait(timeout=60) == 0
+        await asyncio.wait_for(asyncio.gather(*clients), 120)
+        assert server.process.wait(timeout=120) == 0
         assert load.lost == []
         log = (tmp_path / "data.log").read_text()
         assert "Traceback" not in log

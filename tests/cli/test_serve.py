@@ -38,7 +38,7 @@ def test_the_printed_admin_address_opens_and_the_printed_login_works(tmp_path: P
         # Only browsers find every name that ends in localhost.
         headers = {"host": address.netloc, "sec-fetch-site": "same-origin"}
         origin = f"http://127.0.0.1:{address.port}"
-        with httpx.Client(base_url=origin, headers=headers, timeout=60) as browser:
+        with httpx.Client(base_url=origin, headers=headers, timeout=120) as browser:
             asked = browser.get(address.path)
             assert asked.status_code == 303
             form = browser.get(asked.headers["location"])
@@ -123,7 +123,7 @@ def test_a_taken_port_is_an_error_of_one_sentence(tmp_path: Path) -> None:
             env=plain_environment(),
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=120,
         )
     assert (ended.returncode, ended.stdout) == (1, "")
     assert re.fullmatch(r"masthead: Can't listen on 127\.0\.0\.1:\d+ \(.*\)\. .*\n", ended.stderr)
@@ -139,4 +139,4 @@ def test_a_worker_stops_on_sigterm(tmp_path: Path) -> None:
         assert worker.stderr is not None
         assert json.loads(worker.stderr.readline())["event"] == "worker.started"
         worker.terminate()
-        assert worker.wait(timeout=30) == 0
+        assert worker.wait(timeout=120) == 0

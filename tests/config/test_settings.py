@@ -251,7 +251,7 @@ class TestRootSecrets:
             assert process.stdin is not None
             process.stdin.close()
             process.stdin = None
-        keys = {process.communicate(timeout=60)[0] for process in processes}
+        keys = {process.communicate(timeout=120)[0] for process in processes}
         assert len(keys) == 1
         assert all(process.returncode == 0 for process in processes)
 

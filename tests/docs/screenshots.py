@@ -25,8 +25,8 @@ from PIL import Image
 from playwright.async_api import TimeoutError as BrowserTimeout
 from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, sync_playwright
 from tests.admin.every_page import SAMPLES, Sample, Windows, every_page
-from tests.admin.served import REFUSED, chromium
-from tests.reader.test_browser import CHROMIUM
+from tests.browser import CHROMIUM, REFUSED, launched
+from tests.browser import Browser as WatchedBrowser
 
 ROOT = Path(__file__).parents[2]
 IMAGES = ROOT / "docs" / "images"
@@ -88,7 +88,7 @@ def demo() -> Iterator[Demo]:
             yield _printed(process)
         finally:
             process.terminate()
-            process.wait(timeout=30)
+            process.wait(timeout=120)
 
 
 def _printed(process: subprocess.Popen[str]) -> Demo:
@@ -146,8 +146,8 @@ def pages_of(context: BrowserContext, demo: Demo) -> Iterator[tuple[str, Page]]:
 async def take_admin(folder: Path, wanted: str) -> None:
     """The samples whose name begins with `wanted`, to their end."""
     with tempfile.TemporaryDirectory(prefix="masthead-") as data:
-        async with every_page(Path(data)) as pages, chromium() as browser:
-            windows = Windows(pages, browser)
+        async with every_page(Path(data)) as pages, launched() as chromium:
+            windows = Windows(pages, WatchedBrowser(chromium))
             for view, size in VIEWS.items():
                 windows.size = size
                 for sample in SAMPLES:

@@ -114,7 +114,7 @@ def test_the_shell_blocks_of_a_page_work_when_pasted(page: Path, demo: Demo) -> 
         env=plain_environment(PATH=f"{COMMAND.parent}:/usr/local/bin:/usr/bin:/bin"),
         capture_output=True,
         text=True,
-        timeout=200,
+        timeout=600,
     )
     assert done.returncode == 0, done.stderr[-3000:] + done.stdout[-1000:]
 

@@ -45,7 +45,7 @@ async def test_killing_the_service_at_any_moment(engine: str, tmp_path: Path, se
     with servers(environ) as processes:
         for _ in range(ROUNDS):
             server = processes.start()
-            async with httpx.AsyncClient(base_url=server.url, timeout=60) as client:
+            async with httpx.AsyncClient(base_url=server.url, timeout=120) as client:
                 await ready(client)
                 check(url, load)
                 await load.run(client, WRITERS, until=rng.randint(1, MOST_CHANGES))
@@ -63,7 +63,7 @@ async def test_killing_postgresql_under_the_service(tmp_path: Path, seed: int) -
     load = Load(await new_sites(environ, "ann", "bob"), rng)
     with servers(environ) as processes:
         server = processes.start()
-        async with httpx.AsyncClient(base_url=server.url, timeout=60) as client:
+        async with httpx.AsyncClient(base_url=server.url, timeout=120) as client:
             for _ in range(3):
                 await ready(client)
                 await load.run(client, WRITERS, until=rng.randint(1, MOST_CHANGES))
@@ -86,4 +86,4 @@ def kill_all(postgres: PostgresServer) -> None:
         os.kill(process.pid, signal.SIGSTOP)
     for process in processes:
         os.kill(process.pid, signal.SIGKILL)
-    psutil.wait_procs(processes, timeout=60)
+    psutil.wait_procs(processes, timeout=120)

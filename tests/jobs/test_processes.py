@@ -54,7 +54,7 @@ async def queue_mails(tenant: TenantWorld) -> None:
 
 
 async def received(postbox: Postbox, count: int) -> None:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(120):
         while len({mail["to"] for mail in postbox.letters}) < count:
             await asyncio.sleep(0.005)
 

@@ -125,7 +125,7 @@ async def test_a_worker_that_lost_its_lease_stops_the_job(world: World) -> None:
 
     first = Counted(outlast_the_lease)
     with capture_logs() as lines:
-        await asyncio.wait_for(runner(world, first, heartbeat_seconds=0.05).run_due(), 60)
+        await asyncio.wait_for(runner(world, first, heartbeat_seconds=0.05).run_due(), 120)
     assert (first.numbers, second.numbers) == ([0], [0])
     assert [line["event"] for line in lines] == ["jobs.lease_lost"]
     assert await queued(world) == []
@@ -145,7 +145,7 @@ async def test_a_worker_that_cannot_renew_its_lease_in_time_stops_the_job(world:
         unreachable, {"count": Counted(lose_touch)}, world.clock, heartbeat_seconds=0.005
     )
     with capture_logs() as lines:
-        await asyncio.wait_for(losing.run_due(), 60)
+        await asyncio.wait_for(losing.run_due(), 120)
     assert [line["event"] for line in lines] == ["jobs.lease_lost"]
     survivor = Counted()
     assert await runner(world, survivor).run_due() == 1
@@ -179,7 +179,7 @@ async def test_a_kind_runs_up_to_its_concurrency_limit(world: World) -> None:
             working.stop()
 
     working = runner(world, Counted(work), concurrency={"count": 3})
-    await asyncio.wait_for(working.run_forever(), 60)
+    await asyncio.wait_for(working.run_forever(), 120)
     assert (len(at_once), max(at_once)) == (7, 3)
     assert await queued(world) == []
 
@@ -210,7 +210,7 @@ async def test_no_kind_waits_for_another_and_chores_wait_for_none(world: World) 
     assert len(await queued(world)) == 5
     working.stop()
     may_end.set()
-    await asyncio.wait_for(running, 60)
+    await asyncio.wait_for(running, 120)
     # Running jobs were finished, no other was started.
     assert [row["attempts"] for row in await queued(world)] == [0, 0, 0]
 
@@ -262,7 +262,7 @@ async def test_stopping_starts_no_further_job(world: World) -> None:
 
     handler = Counted(stop)
     stopping = runner(world, handler, concurrency={"count": 1})
-    await asyncio.wait_for(stopping.run_forever(), 60)
+    await asyncio.wait_for(stopping.run_forever(), 120)
     assert len(handler.numbers) == 1
     assert {(row["attempts"], row["leased_until"]) for row in await queued(world)} == {(0, "")}
 
@@ -281,7 +281,7 @@ async def test_an_unforeseen_error_does_not_end_the_worker(world: World) -> None
 
     handler = Counted(stop)
     working = JobRunner(world.parts.database, {"count": handler}, unreliable)
-    await asyncio.wait_for(working.run_forever(), 60)
+    await asyncio.wait_for(working.run_forever(), 120)
     assert handler.numbers == [0]
 
 

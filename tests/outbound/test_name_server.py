@@ -29,7 +29,7 @@ asyncio.run(ask())
 
 def test_the_library_is_loaded_in_a_thread() -> None:
     done = subprocess.run(
-        [sys.executable, "-c", _SCRIPT], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", _SCRIPT], capture_output=True, text=True, check=True, timeout=120
     )
     assert sorted(done.stdout.splitlines()) == [
         "dns._asyncio_backend False",

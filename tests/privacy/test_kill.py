@@ -95,7 +95,7 @@ async def kill_and_finish(
 
 
 async def _until(*conditions: Callable[[], Awaitable[bool]]) -> None:
-    async with asyncio.timeout(90):
+    async with asyncio.timeout(120):
         while not any([await each() for each in conditions]):
             await asyncio.sleep(0.002)
 

@@ -7,32 +7,21 @@ from __future__ import annotations
 
 import asyncio
 import json
-import shutil
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.async_api import Browser, Page, async_playwright
+from playwright.async_api import Page
+from tests.browser import Browser, in_chromium
 from tests.clients.node import HERE as CLIENTS
 from tests.clients.node import NODE
+from tests.looks import WIDE, accessibility, sideways
 from tests.reader.sample_site import SampleSite, running
 from tests.reader.samples import PAGES
 
-CHROMIUM = (
-    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-)
-AXE = CLIENTS / "node_modules" / "axe-core" / "axe.min.js"
-
-pytestmark = [
-    pytest.mark.skipif(
-        CHROMIUM is None,
-        reason="install chromium: these tests need a browser, and .ci/run installs it",
-    ),
-    # One browser for the file.
-    pytest.mark.xdist_group("chromium"),
-]
+pytestmark = in_chromium()
 
 SEEN_EVERYWHERE = (
     "home",
@@ -46,6 +35,8 @@ SEEN_EVERYWHERE = (
 )
 """One of each kind of page, for what takes a second a page."""
 
+WIDTHS = (320, 375, 480, 640, 768, 1024, 1280, 1920)
+
 
 @dataclass(frozen=True)
 class Site:
@@ -57,12 +48,9 @@ class Site:
 
 
 @pytest.fixture(scope="module")
-async def site() -> AsyncIterator[Site]:
-    async with running(SampleSite()) as origin, async_playwright() as playwright:
-        # Containers run tests as root, for whom Chromium's own sandbox can't start.
-        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+async def site(browser: Browser) -> AsyncIterator[Site]:
+    async with running(SampleSite()) as origin:
         yield Site(origin, browser)
-        await browser.close()
 
 
 async def opened(site: Site, width: int = 1280, scheme: Any = "light", **more: Any) -> Page:
@@ -72,50 +60,18 @@ async def opened(site: Site, width: int = 1280, scheme: Any = "light", **more: A
     return await context.new_page()
 
 
-@pytest.mark.parametrize(
-    ("names", "width", "scheme"),
-    [
-        (tuple(PAGES), 1280, "light"),
-        (SEEN_EVERYWHERE, 1280, "dark"),
-        (SEEN_EVERYWHERE, 375, "light"),
-        (SEEN_EVERYWHERE, 375, "dark"),
-    ],
-    ids=["desktop-light", "desktop-dark", "phone-light", "phone-dark"],
-)
-async def test_axe_finds_nothing(
-    site: Site, names: tuple[str, ...], width: int, scheme: str
-) -> None:
-    # The policy forbids the script that axe is.
-    page = await opened(site, width, scheme, bypass_csp=True)
-    found: dict[str, Any] = {}
-    for name in names:
-        await site.open(name, page)
-        await page.evaluate(
-            "for (const each of document.querySelectorAll('details')) each.open = true"
-        )
-        await page.add_script_tag(path=AXE)
-        result = await page.evaluate("axe.run({resultTypes: ['violations']})")
-        if result["violations"]:
-            found[name] = [
-                (each["id"], [node["html"] for node in each["nodes"]])
-                for each in result["violations"]
-            ]
-    await page.context.close()
-    assert found == {}
-
-
-async def test_nothing_scrolls_sideways_at_any_width(site: Site) -> None:
+@pytest.mark.parametrize("name", PAGES)
+async def test_a_page_is_for_everyone_and_never_scrolls_sideways(site: Site, name: str) -> None:
     page = await opened(site)
-    wide: list[tuple[str, int, int]] = []
-    for name in PAGES:
-        await site.open(name, page)
-        for width in (320, 360, 375, 480, 768, 1024, 1280, 1920):
-            await page.set_viewport_size({"width": width, "height": 800})
-            reaches = await page.evaluate("document.documentElement.scrollWidth")
-            if reaches > width:
-                wide.append((name, width, reaches))
+    await site.open(name, page)
+    problems = await sideways(page, WIDTHS)
+    await page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
+    if name in SEEN_EVERYWHERE:
+        problems |= await accessibility(page)
+    else:
+        problems |= await accessibility(page, widths=[WIDE], themes=["light"])
     await page.context.close()
-    assert wide == []
+    assert problems == {}
 
 
 async def test_nothing_moves_while_a_page_loads(site: Site) -> None:
@@ -176,16 +132,6 @@ async def test_a_first_page_weighs_at_most_100_kb_without_its_pictures(site: Sit
         assert all(each.startswith(site.origin) for each in counted)
         assert any(each.endswith(".woff2") for each in counted)
         assert sum(counted.values()) <= 100_000, counted
-
-
-async def test_the_policy_blocks_nothing_of_ours(site: Site) -> None:
-    page = await opened(site)
-    refused: list[str] = []
-    page.on("console", lambda line: refused.append(line.text))
-    for name in PAGES:
-        await site.open(name, page)
-    await page.context.close()
-    assert [each for each in refused if "Content Security Policy" in each] == []
 
 
 async def test_tab_goes_to_the_skip_link_first_and_shows_where_it_is(site: Site) -> None:

@@ -9,25 +9,16 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from playwright.async_api import BrowserContext, Page, async_playwright, expect
+from playwright.async_api import BrowserContext, Page, expect
+from tests.browser import Browser, in_chromium
 from tests.payments.processor import joined
 from tests.reader.live_site import LiveSite, live_site
-from tests.reader.test_browser import CHROMIUM
 
 from masthead.members.collection import blog_members
 from masthead.members.unsubscribe import Unsubscribe
 from masthead.records.collection import Record
 
-# A busy machine takes its time.
-expect.set_options(timeout=30_000)
-
-pytestmark = [
-    pytest.mark.skipif(
-        CHROMIUM is None,
-        reason="install chromium: these tests need a browser, and .ci/run installs it",
-    ),
-    pytest.mark.xdist_group("chromium"),
-]
+pytestmark = in_chromium()
 
 EMAIL = "ada@example.com"
 OPEN, MEMBERS, PAID = "Fog on the sound", "A map of fountains", "Where the money went"
@@ -45,13 +36,12 @@ async def site(tmp_path: Path) -> AsyncIterator[LiveSite]:
 
 
 @pytest.fixture(params=["with-script", "without-script"])
-async def context(request: pytest.FixtureRequest) -> AsyncIterator[BrowserContext]:
-    async with async_playwright() as playwright:
-        # Containers run tests as root, for whom Chromium's own sandbox can't start.
-        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        has_script = request.param == "with-script"
-        yield await browser.new_context(java_script_enabled=has_script)
-        await browser.close()
+async def context(
+    request: pytest.FixtureRequest, browser: Browser
+) -> AsyncIterator[BrowserContext]:
+    context = await browser.new_context(java_script_enabled=request.param == "with-script")
+    yield context
+    await context.close()
 
 
 async def read(page: Page, site: LiveSite, title: str) -> None:
@@ -128,7 +118,7 @@ async def pays(page: Page, site: LiveSite) -> None:
     reference = site.api.last_form["client_reference_id"]
     paid = joined(customer_details=details, client_reference_id=reference)
     await site.processor.send(paid)
-    await expect(page.get_by_text("Paid, active")).to_be_visible(timeout=30_000)
+    await expect(page.get_by_text("Paid, active")).to_be_visible()
     await page.get_by_role("button", name="Manage").click()
     await page.wait_for_url(f"{site.api.url}/p/pay/*")
     await read(page, site, PAID)

@@ -429,7 +429,7 @@ async def test_an_indexer_skips_records_that_a_change_has_locked(
     records, posts, index = app.parts.records, app.collection("posts"), _index(app)
     first, second = [await tenant.post(title="Coast") for _ in range(2)]
     waiting = await index.waiting(posts, tenant.id)
-    async with asyncio.timeout(60), records.unit(system(tenant.id)) as unit:
+    async with asyncio.timeout(120), records.unit(system(tenant.id)) as unit:
         await unit.delete(posts, second["id"])
         assert await index.write(scope_of(tenant.id), waiting) == 1
         await unit.delete(posts, first["id"])
@@ -443,7 +443,7 @@ async def test_a_text_that_is_indexed_while_it_changes_is_indexed_again(
     records, posts, index = app.parts.records, app.collection("posts"), _index(app)
     made = [await tenant.post(title="Coast") for _ in range(2)]
     waiting = await index.waiting(posts, tenant.id)
-    async with asyncio.timeout(60), records.unit(system(tenant.id)) as unit:
+    async with asyncio.timeout(120), records.unit(system(tenant.id)) as unit:
         await unit.update(posts, made[1]["id"], {"title": "Calm"})
         assert await index.write(scope_of(tenant.id), waiting) == 2
         await unit.update(posts, made[0]["id"], {"title": "Calm"})

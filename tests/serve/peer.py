@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from masthead.serve.http_server import HttpServer
 from masthead.serve.listener import listen
 
-WAIT_SECONDS = 20
+WAIT_SECONDS = 120
 
 
 class Served:

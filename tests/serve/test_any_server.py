@@ -47,9 +47,9 @@ def test_uvicorn_runs_the_service(tmp_path: Path) -> None:
     try:
         assert wait_for_health(process, url).json()["status"] == "ok"
         listed = httpx.get(
-            f"{url}/api/collections/posts/records", headers={"Host": "acme.localhost"}, timeout=30
+            f"{url}/api/collections/posts/records", headers={"Host": "acme.localhost"}, timeout=120
         )
         assert listed.status_code == 200
     finally:
         process.terminate()
-        assert process.wait(timeout=60) in (0, -15)
+        assert process.wait(timeout=120) in (0, -15)

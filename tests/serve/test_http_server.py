@@ -143,7 +143,7 @@ async def test_sending_waits_for_a_slow_reader() -> None:
     async with serving(endless) as served:
         peer = await served.send(request("/"))
         peer.writer.transport.pause_reading()  # type: ignore[attr-defined]
-        await asyncio.wait_for(is_waiting.wait(), 20)
+        await asyncio.wait_for(is_waiting.wait(), 120)
         assert sent < 64 * 1024 * 1024
         peer.writer.transport.abort()
 

@@ -28,7 +28,7 @@ class Files:
     def client(self, *, http2: bool) -> httpx.Client:
         trust = ssl.create_default_context()
         self.authority.configure_trust(trust)
-        return httpx.Client(verify=trust, http2=http2, timeout=60)
+        return httpx.Client(verify=trust, http2=http2, timeout=120)
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def refusal(tmp_path: Path, **variables: str) -> str:
         env=plain_environment(**variables),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
     )
     assert (ended.returncode, ended.stdout) == (1, "")
     return ended.stderr

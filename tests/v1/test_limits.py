@@ -72,7 +72,7 @@ async def hammer(ports: list[int], host: str, key: str, calls: int) -> list[http
     """64 connections at once, spread over the services."""
     limits = httpx.Limits(max_connections=64, max_keepalive_connections=64)
     headers = {"authorization": f"Bearer {key}", "host": host}
-    async with httpx.AsyncClient(limits=limits, headers=headers, timeout=30) as client:
+    async with httpx.AsyncClient(limits=limits, headers=headers, timeout=120) as client:
         urls = [f"http://127.0.0.1:{ports[number % len(ports)]}{POSTS}" for number in range(calls)]
         return await asyncio.gather(*(client.get(url) for url in urls))
 

@@ -79,7 +79,7 @@ async def check_healthy(world: World) -> None:
 
 async def becomes_healthy(world: World) -> None:
     """Soon: a server that hung has to catch up first."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         while (await world.client().get("/api/health")).status_code != 200:
             await asyncio.sleep(0.05)
 

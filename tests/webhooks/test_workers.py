@@ -322,7 +322,7 @@ class LateCommit(DeliveryQueue):
             .join_from(locks, sessions, locks.c.pid == sessions.c.pid)
             .where(sa.not_(locks.c.granted), sessions.c.datname == sa.func.current_database())
         )
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(120):
             while (await self._database.fetch(EVERY_TENANT, blocked))[0][0] < number:
                 await asyncio.sleep(0.01)
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import shutil
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -16,9 +15,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.async_api import BrowserContext, Page, async_playwright, expect
+from playwright.async_api import BrowserContext, Page, expect
 from tests.ai.provider import Hand, text_event
-from tests.clients.node import HERE as CLIENTS
+from tests.browser import AXE, Browser, in_chromium
 from tests.conftest import Server
 from tests.databases import fresh_url
 from tests.served import serving
@@ -27,22 +26,9 @@ from tests.world import PASSWORD, Account, RunningClock, open_world
 
 from masthead.posts.collection import posts
 
-CHROMIUM = (
-    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-)
-AXE = CLIENTS / "node_modules" / "axe-core" / "axe.min.js"
 PASTES = Path(__file__).parent / "pastes"
 
-# A busy machine takes its time.
-expect.set_options(timeout=30_000)
-
-pytestmark = [
-    pytest.mark.skipif(
-        CHROMIUM is None,
-        reason="install chromium: these tests need a browser, and .ci/run installs it",
-    ),
-    pytest.mark.xdist_group("chromium"),
-]
+pytestmark = in_chromium()
 
 # A paste as the clipboard makes it.
 PASTE = """([html, text]) => {
@@ -94,26 +80,23 @@ class Desk:
 
 
 @pytest.fixture
-async def desk(server: Server) -> AsyncIterator[Desk]:
-    async with desk_at(server) as found:
+async def desk(server: Server, browser: Browser) -> AsyncIterator[Desk]:
+    async with desk_at(server, browser) as found:
         yield found
 
 
 @asynccontextmanager
-async def desk_at(server: Server) -> AsyncIterator[Desk]:
+async def desk_at(server: Server, browser: Browser) -> AsyncIterator[Desk]:
     owner = await server.tenant.owner(name="Nell Ashby")
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        context = await signed_in(await browser.new_context(), server, owner)
-        found = Desk(server, context, owner, [])
-        yield found
-        await browser.close()
+    context = await signed_in(await browser.new_context(), server, owner)
+    found = Desk(server, context, owner, [])
+    yield found
+    await context.close()
     assert found.problems == []
 
 
 async def signed_in(context: BrowserContext, server: Server, account: Account) -> BrowserContext:
     await context.add_cookies([{"name": "pb_auth", "value": account.token, "url": server.url}])
-    context.set_default_timeout(20_000)
     return context
 
 
@@ -123,15 +106,11 @@ async def write(page: Page, text: str) -> None:
 
 
 async def saved(page: Page) -> None:
-    await expect(page.locator("[data-save-status]")).to_have_attribute(
-        "data-save-status", "clean", timeout=30_000
-    )
+    await expect(page.locator("[data-save-status]")).to_have_attribute("data-save-status", "clean")
 
 
 async def phase(page: Page, name: str) -> None:
-    await expect(page.locator("[data-save-status]")).to_have_attribute(
-        "data-save-status", name, timeout=30_000
-    )
+    await expect(page.locator("[data-save-status]")).to_have_attribute("data-save-status", name)
 
 
 def post_id(page: Page) -> str:
@@ -169,8 +148,8 @@ async def test_what_is_written_and_formatted_is_rendered_by_the_server(desk: Des
     shown = await page.locator("#text").inner_text()
     await page.reload()
     await expect(page.locator("mh-editor[data-ready]")).to_be_attached()
+    await expect(page.get_by_label("Title", exact=True)).to_have_value("Low tide")
     assert await page.locator("#text").inner_text() == shown
-    assert await page.get_by_label("Title", exact=True).input_value() == "Low tide"
 
 
 PASTED = {
@@ -305,7 +284,7 @@ async def test_nothing_typed_without_a_network_or_before_a_crash_is_lost(desk: D
 
 
 async def test_every_character_is_there_after_the_server_was_stopped(
-    tmp_path: Path,
+    tmp_path: Path, browser: Browser
 ) -> None:
     world = await open_world(
         fresh_url("sqlite", tmp_path), tmp_path, RunningClock(), MASTHEAD_DEFAULT_TENANT="demo"
@@ -314,7 +293,7 @@ async def test_every_character_is_there_after_the_server_was_stopped(
     async with AsyncExitStack() as stack:
         async with serving(world.http) as address:
             server = Server(address, world, tenant)
-            desk = await stack.enter_async_context(desk_at(server))
+            desk = await stack.enter_async_context(desk_at(server, browser))
             page = await desk.open("/admin/posts/new")
             await write(page, "Up. ")
             await saved(page)
@@ -329,7 +308,7 @@ async def test_every_character_is_there_after_the_server_was_stopped(
 
 
 async def test_an_answer_of_the_ai_changes_the_text_only_when_it_is_taken(
-    tmp_path: Path,
+    tmp_path: Path, browser: Browser
 ) -> None:
     async with Receiver(None) as provider, AsyncExitStack() as stack:
         world = await open_world(
@@ -344,7 +323,7 @@ async def test_an_answer_of_the_ai_changes_the_text_only_when_it_is_taken(
         )
         tenant = await world.new_tenant("demo", slug="demo")
         server = Server(await stack.enter_async_context(serving(world.http)), world, tenant)
-        desk = await stack.enter_async_context(desk_at(server))
+        desk = await stack.enter_async_context(desk_at(server, browser))
         page = await desk.open("/admin/posts/new")
         await write(page, "Nobody has been there.")
         hand = Hand()
@@ -521,10 +500,8 @@ async def test_a_published_post_changes_on_the_site_only_with_update(desk: Desk)
 @pytest.mark.parametrize(
     ("width", "scheme"), [(1280, "light"), (1280, "dark"), (375, "light"), (375, "dark")]
 )
-async def test_axe_finds_nothing(desk: Desk, width: int, scheme: Any) -> None:
+async def test_axe_finds_nothing(desk: Desk, browser: Browser, width: int, scheme: Any) -> None:
     stored = await desk.server.tenant.post(title="Everything", content_json=_everything())
-    browser = desk.context.browser
-    assert browser is not None
     # The policy forbids the script that axe is.
     context = await browser.new_context(
         bypass_csp=True, color_scheme=scheme, viewport={"width": width, "height": 800}

@@ -15,10 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import httpx
-import pytest
-from playwright.async_api import Page, Request, async_playwright, expect
+from playwright.async_api import Page, Request, expect
 from tests.admin.editor.test_browser import (
-    CHROMIUM,
     Desk,
     desk,
     phase,
@@ -27,19 +25,14 @@ from tests.admin.editor.test_browser import (
     signed_in,
     write,
 )
+from tests.browser import Browser, in_chromium
 from tests.databases import fresh_url
 from tests.durability.servers import environment, new_sites
 from tests.world import PASSWORD
 
 __all__ = ["desk"]
 
-pytestmark = [
-    pytest.mark.skipif(
-        CHROMIUM is None,
-        reason="install chromium: these tests need a browser, and .ci/run installs it",
-    ),
-    pytest.mark.xdist_group("chromium"),
-]
+pytestmark = in_chromium()
 
 
 async def ready(page: Page) -> None:
@@ -124,13 +117,13 @@ async def child_at(environ: dict[str, str], log: Path) -> AsyncIterator[Child]:
         await child.kill()
 
 
-async def test_every_character_is_there_after_the_server_was_killed_midway(tmp_path: Path) -> None:
+async def test_every_character_is_there_after_the_server_was_killed_midway(
+    tmp_path: Path, browser: Browser
+) -> None:
     environ = environment(tmp_path, fresh_url("sqlite", tmp_path))
     [site] = await new_sites(environ, "demo")
-    async with child_at(environ, tmp_path / "log") as child, async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+    async with child_at(environ, tmp_path / "log") as child:
         context = await browser.new_context()
-        context.set_default_timeout(30_000)
         origin = f"http://demo.localhost:{child.port}"
         await context.add_cookies([{"name": "pb_auth", "value": site.token, "url": origin}])
         page = await context.new_page()
@@ -151,7 +144,7 @@ async def test_every_character_is_there_after_the_server_was_killed_midway(tmp_p
         await page.reload()
         await ready(page)
         await expect(page.locator("#text")).to_have_text("Up. " + " ".join(words))
-        await browser.close()
+        await context.close()
 
 
 async def test_a_minute_offline_costs_nothing(desk: Desk) -> None:
@@ -190,10 +183,9 @@ async def test_a_minute_offline_costs_nothing(desk: Desk) -> None:
     assert html == "<p>Before. Offline. For a minute. Back.</p>"
 
 
-async def test_two_people_see_both_texts_and_whose_they_are(desk: Desk) -> None:
+async def test_two_people_see_both_texts_and_whose_they_are(desk: Desk, browser: Browser) -> None:
     colleague = await desk.server.tenant.owner(name="Tobias Wren", role="editor")
-    assert desk.context.browser is not None
-    context = await signed_in(await desk.context.browser.new_context(), desk.server, colleague)
+    context = await signed_in(await browser.new_context(), desk.server, colleague)
     his_desk = Desk(desk.server, context, colleague, desk.problems)
     stored = await desk.server.tenant.post(title="Shared")
     hers = await desk.open(f"/admin/posts/{stored['id']}")
@@ -304,10 +296,6 @@ async def test_the_next_key_after_a_dialog_goes_into_the_text(desk: Desk) -> Non
     await saved(page)
 
 
-async def tags_of(page: Page) -> list[str]:
-    return await page.locator(".chip").all_inner_texts()
-
-
 async def test_one_of_many_tags_is_suggested_as_it_is_typed(desk: Desk) -> None:
     for number in range(3):
         tags = [f"tag {number}{each:02}" for each in range(70)]
@@ -318,7 +306,7 @@ async def test_one_of_many_tags_is_suggested_as_it_is_typed(desk: Desk) -> None:
     await expect(page.get_by_role("option")).to_have_text(["zebra crossings"])
     await field.press("ArrowDown")
     await field.press("Enter")
-    assert await tags_of(page) == ["zebra crossings"]
+    await expect(page.locator(".chip")).to_have_text(["zebra crossings"])
 
 
 async def test_tags_are_chosen_by_keys_from_those_of_the_site(desk: Desk) -> None:
@@ -329,9 +317,9 @@ async def test_tags_are_chosen_by_keys_from_those_of_the_site(desk: Desk) -> Non
     await field.focus()
     options = page.get_by_role("option")
     # The most used one first.
-    assert await options.all_inner_texts() == ["fog", "Long reads", "coast"]
+    await expect(options).to_have_text(["fog", "Long reads", "coast"])
     await field.press_sequentially("o")
-    assert await options.all_inner_texts() == ["fog", "Long reads", "coast"]
+    await expect(options).to_have_text(["fog", "Long reads", "coast"])
     await field.press("ArrowDown")
     await field.press("ArrowDown")
     await expect(options.nth(1)).to_have_attribute("aria-selected", "true")
@@ -340,18 +328,18 @@ async def test_tags_are_chosen_by_keys_from_those_of_the_site(desk: Desk) -> Non
     # As the site writes it, whatever the case.
     await field.press_sequentially("FOG,tide tables")
     await field.press("Enter")
-    assert await tags_of(page) == ["Long reads", "fog", "tide tables"]
+    await expect(page.locator(".chip")).to_have_text(["Long reads", "fog", "tide tables"])
     await field.press("Backspace")
     await page.get_by_role("button", name="Remove fog").click()
     await expect(field).to_be_focused()
     await field.press_sequentially("left behind")
     await page.get_by_label("Excerpt").focus()
-    assert await tags_of(page) == ["Long reads", "left behind"]
+    await expect(page.locator(".chip")).to_have_text(["Long reads", "left behind"])
     await saved(page)
     assert (await desk.stored(post_id(page)))["tags"] == ["Long reads", "left behind"]
     await page.reload()
     await ready(page)
-    assert await tags_of(page) == ["Long reads", "left behind"]
+    await expect(page.locator(".chip")).to_have_text(["Long reads", "left behind"])
 
 
 async def test_the_search_result_follows_what_is_typed(desk: Desk) -> None:

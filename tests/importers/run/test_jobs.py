@@ -244,7 +244,7 @@ async def test_a_worker_that_starts_deletes_the_copies_of_one_that_was_killed(
     copy.write_bytes(export(1))
     background = Background(world.parts)
     working = asyncio.create_task(background.run_forever())
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         while list(folder.iterdir()):
             await asyncio.sleep(0.01)
     background.stop()

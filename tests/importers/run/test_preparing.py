@@ -73,6 +73,6 @@ async def test_a_large_export_is_prepared_by_a_process(
         child.join()
     assert await large.prepare(posts, "") == expected
     large.close()
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(120):
         while new_processes():
             await asyncio.sleep(0.01)

@@ -64,7 +64,7 @@ def path_of(tmp_path: Path) -> Path:
 async def test_what_is_committed_reaches_the_file(notebook: Notebook, tmp_path: Path) -> None:
     await add(notebook, *(f"note {number}" for number in range(50)))
     path = path_of(tmp_path)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(120):
         while rows_without_the_wal(path, tmp_path / "copy") != 50:
             await asyncio.sleep(WHILE_WAITING)
 
@@ -111,7 +111,7 @@ async def test_a_removed_file_is_not_created_again(notebook: Notebook, tmp_path:
     path = path_of(tmp_path)
     await add(notebook, *(f"note {number}" for number in range(50)))
     moved = path.rename(path.with_name("moved"))
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(120):
         while rows_without_the_wal(moved, tmp_path / "copy") != 50:
             await asyncio.sleep(WHILE_WAITING)
     assert not path.exists()

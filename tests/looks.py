@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Literal
 
 from playwright.async_api import Page
-from tests.reader.test_browser import AXE
+from tests.browser import AXE
 
 WIDE, PHONE = 1280, 375
 NARROWEST = 320
@@ -97,16 +98,20 @@ async def axe(page: Page, rules: list[str] | None = None) -> list[Any]:
     return [(each["id"], [node["html"] for node in each["nodes"]]) for each in result["violations"]]
 
 
-async def accessibility(page: Page) -> dict[str, list[Any]]:
+async def accessibility(
+    page: Page,
+    widths: Sequence[int] = (WIDE, PHONE),
+    themes: Sequence[Literal["light", "dark"]] = ("light", "dark"),
+) -> dict[str, list[Any]]:
     """Findings by size and theme, with everything open that opens in place."""
     await page.evaluate(AXE.read_text() + "; 0")
     await page.evaluate(
         "document.querySelectorAll('main details').forEach(each => each.open = true)"
     )
     found = {}
-    for width in (WIDE, PHONE):
+    for width in widths:
         await resize(page, width)
-        for theme in ("light", "dark"):
+        for theme in themes:
             await page.emulate_media(color_scheme=theme)
             findings = await axe(page, None if theme == "light" else COLOURS)
             if findings:
@@ -116,10 +121,12 @@ async def accessibility(page: Page) -> dict[str, list[Any]]:
     return found
 
 
-async def sideways(page: Page) -> dict[str, list[Any]]:
+async def sideways(
+    page: Page, widths: Sequence[int] = (NARROWEST, PHONE, ZOOMED, WIDE)
+) -> dict[str, list[Any]]:
     found = {}
-    for width, height in ((NARROWEST, 640), (PHONE, 800), (ZOOMED, 400), (WIDE, 800)):
-        await resize(page, width, height)
+    for width in widths:
+        await resize(page, width)
         reaches = await page.evaluate("document.documentElement.scrollWidth")
         if reaches > width:
             found[f"sideways, {width}"] = [reaches, *await page.evaluate(_BEYOND)]

@@ -1,0 +1,80 @@
+"""Chromium, for every test that opens a page. Each process of the tests starts it once."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from playwright.async_api import Browser as PlaywrightBrowser
+from playwright.async_api import (
+    BrowserContext,
+    ConsoleMessage,
+    WebError,
+    async_playwright,
+    expect,
+)
+from tests.clients.node import HERE as CLIENTS
+
+CHROMIUM = (
+    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+)
+AXE = CLIENTS / "node_modules" / "axe-core" / "axe.min.js"
+
+PATIENCE_MS = 120_000
+"""How long a page is waited for: only against hanging, as a busy machine may stop for seconds."""
+expect.set_options(timeout=PATIENCE_MS)
+
+REFUSED: list[str] = []
+"""What the policy has refused and which scripts have failed, in any page that is opened here.
+`the_policy_refuses_nothing_and_no_script_fails` looks at it after each test."""
+
+
+def in_chromium(group: str = "chromium") -> list[pytest.MarkDecorator]:
+    """The marks of a test in a browser; those of one group run one after the other."""
+    is_missing = pytest.mark.skipif(
+        CHROMIUM is None,
+        reason="install chromium: these tests need a browser, and .ci/run installs it",
+    )
+    return [is_missing, pytest.mark.xdist_group(group)]
+
+
+@dataclass(frozen=True)
+class Browser:
+    """Chromium, with an eye on the policy and on failing scripts."""
+
+    chromium: PlaywrightBrowser
+    _opened: list[BrowserContext] = field(default_factory=list)
+
+    async def new_context(self, **options: Any) -> BrowserContext:
+        context = await self.chromium.new_context(**options)
+        context.set_default_timeout(PATIENCE_MS)
+        context.on("console", _note_policy)
+        context.on("weberror", _note_error)
+        self._opened.append(context)
+        return context
+
+    async def close(self) -> None:
+        for each in self._opened:
+            await each.close()
+
+
+def _note_policy(message: ConsoleMessage) -> None:
+    if "Content Security Policy" in message.text:
+        REFUSED.append(f"{message.location.get('url')}: {message.text}")
+
+
+def _note_error(error: WebError) -> None:
+    REFUSED.append(f"{error.page.url if error.page else ''}: {error.error}")
+
+
+@contextlib.asynccontextmanager
+async def launched() -> AsyncIterator[PlaywrightBrowser]:
+    async with async_playwright() as playwright:
+        # Containers run tests as root, for whom Chromium's own sandbox can't start.
+        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        await browser.close()
