@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import io
 import json
@@ -24,8 +25,16 @@ from tests.tls import Receiver, answer
 from tests.world import MovableClock, TenantWorld, open_world
 
 from masthead.background import job_handlers
-from masthead.importers.collection import import_runs
-from masthead.importers.jobs import FILE_STAYS, RUN_JOB, ImportWork
+from masthead.caller import system
+from masthead.importers.collection import DONE, IMPORT, import_runs
+from masthead.importers.jobs import (
+    CONCURRENCY,
+    FILE_STAYS,
+    PREVIEW_JOB,
+    RUN_JOB,
+    ImportWork,
+    enqueue_task,
+)
 from masthead.importers.report import Report
 from masthead.importers.run.batch_sizes import DEFAULT_BATCH
 from masthead.importers.run.queued import ImportJob
@@ -91,7 +100,7 @@ async def work_with(parts: Parts, imports: ImportWork | None = None, rounds: int
         """Does not wait between two attempts at a picture."""
         await ImportJob(parts, job, retry_delays=HASTY).run()
 
-    own = imports.handlers(parts) if imports else {RUN_JOB: run}
+    own = imports.handlers(parts) if imports else {RUN_JOB: run, PREVIEW_JOB: run}
     handlers = {**job_handlers(parts), **own}
     runner = JobRunner(parts.database, handlers, parts.records.clock)
     while rounds and await runner.run_due():
@@ -350,6 +359,30 @@ class TestPreview:
         assert "Discard" in page
         for table_name in ("posts", "blog_members", "redirects", "import_items"):
             assert await rows(tenant, table_name) == []
+
+    async def test_it_does_not_wait_for_an_import_of_another_site(
+        self, tenant: TenantWorld, other_tenant: TenantWorld, browser: Visitor
+    ) -> None:
+        is_running, is_over = asyncio.Event(), asyncio.Event()
+
+        async def long_import(_job: Job) -> None:
+            is_running.set()
+            await is_over.wait()
+
+        parts = tenant.world.parts
+        async with parts.records.unit(system(other_tenant.id)) as unit:
+            await enqueue_task(unit, "long", IMPORT)
+        handlers = {**ImportWork().handlers(parts), RUN_JOB: long_import}
+        runner = JobRunner(parts.database, handlers, parts.records.clock, concurrency=CONCURRENCY)
+        running = asyncio.create_task(runner.run_forever())
+        async with asyncio.timeout(120):
+            await is_running.wait()
+            url = await uploaded(browser, ghost(3))
+            while (await run_of(tenant, url))["state"] != DONE:
+                await asyncio.sleep(0.01)
+        is_over.set()
+        runner.stop()
+        await running
 
     async def test_what_is_left_out_is_named_with_its_reason_and_can_be_chosen(
         self, tenant: TenantWorld, browser: Visitor

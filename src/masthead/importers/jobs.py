@@ -32,8 +32,9 @@ if TYPE_CHECKING:
     from masthead.importers.images.copying import ImportServices
 
 RUN_JOB: Final = "imports.run"
+PREVIEW_JOB: Final = "imports.preview"
 MEMBERS_JOB: Final = "members.import"
-CONCURRENCY: Final = {RUN_JOB: 1, MEMBERS_JOB: 1}
+CONCURRENCY: Final = {RUN_JOB: 1, PREVIEW_JOB: 1, MEMBERS_JOB: 1}
 FILE_STAYS: Final = timedelta(days=7)
 """How long an uploaded file waits for the import, or for another attempt at its pictures."""
 
@@ -78,8 +79,15 @@ async def queue_import(records: Records, caller: Caller, wanted: QueuedImport) -
     )
     async with records.unit(caller, emit_events=False) as unit:
         run = await create_run(unit, new)
-        await unit.enqueue(RUN_JOB, {"run_id": run["id"], "task": run["task"]})
+        await enqueue_task(unit, run["id"], run["task"])
     return run
+
+
+async def enqueue_task(unit: Unit, run_id: str, task: str) -> None:
+    """A preview is a job of another kind: a person waits for it, and the import of another site
+    may take hours."""
+    kind = PREVIEW_JOB if task == PREVIEW else RUN_JOB
+    await unit.enqueue(kind, {"run_id": run_id, "task": task})
 
 
 async def sweep_later(unit: Unit, run_id: str, after: timedelta) -> None:
@@ -114,7 +122,7 @@ class ImportWork:
         async def sweep(job: Job) -> None:
             await _sweep(services, job)
 
-        return {RUN_JOB: run, MEMBERS_JOB: run_members, SWEEP_JOB: sweep}
+        return {RUN_JOB: run, PREVIEW_JOB: run, MEMBERS_JOB: run_members, SWEEP_JOB: sweep}
 
 
 async def _sweep(services: ImportServices, job: Job) -> None:

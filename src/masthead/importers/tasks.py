@@ -28,9 +28,9 @@ from masthead.importers.collection import (
 )
 from masthead.importers.guessing import guess_platform
 from masthead.importers.jobs import (
-    RUN_JOB,
     QueuedImport,
     StoredOptions,
+    enqueue_task,
     queue_import,
     sweep_later,
 )
@@ -127,7 +127,7 @@ async def start_task(
             stored = msgspec.convert(run["options"], StoredOptions)
             stamped["options"] = {**asdict(stored), **asdict(options)}
         await unit.update(import_runs, run_id, {}, stamped=stamped)
-        await unit.enqueue(RUN_JOB, {"run_id": run_id, "task": task})
+        await enqueue_task(unit, run_id, task)
 
 
 async def _is_another_at_work(unit: Unit, run_id: str) -> bool:
