@@ -27,7 +27,12 @@ from masthead.payments.collection import (
     payment_subscriptions,
     tiers,
 )
-from masthead.payments.tables import payment_inbox, payment_refunds, payment_reports
+from masthead.payments.tables import (
+    payment_inbox,
+    payment_refunds,
+    payment_refusals,
+    payment_reports,
+)
 from masthead.posts.collection import post_revisions, post_working_copies, posts
 from masthead.posts.tags import tag_changes
 from masthead.privacy.collection import gdpr_requests
@@ -113,6 +118,7 @@ bookkeeping = (
     webhook_retries,
     payment_inbox,
     payment_refunds,
+    payment_refusals,
     payment_reports,
     ai_usage,
     mails,

@@ -835,6 +835,7 @@ async def _settings(demo: TenantWorld, account: Account) -> dict[str, str]:
     await demo.settings(wanted_domain="blog.tideline.example", member_payment_webhook_secret=SECRET)
     processor = Processor(demo)
     await processor.send(joined())
+    await processor.post(b"{}", {"payment-signature": "0" * 64})
     await parts.generator.ledger.record(demo.id, 700, 300, by_platform=False)
     owner = await parts.accounts.caller_of(account.token)
     assert owner

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 from html import unescape
 from pathlib import Path
@@ -31,6 +32,7 @@ from masthead.background import job_runner
 from masthead.caller import system
 from masthead.config.values import GdprHeaderAuth
 from masthead.media.collection import media
+from masthead.payments.inbox import Inbox
 from masthead.payments.reconcile import Reconciliation
 from masthead.privacy.collection import gdpr_requests
 from masthead.privacy.links import GRACE_PERIOD
@@ -260,6 +262,27 @@ class TestPayments:
         await processor.send(joined())
         page = (await owner.get(PAYMENTS)).text
         assert (page.count(">Not applied<"), "test" in page) == (1, True)
+
+    async def test_a_wrong_secret_shows_until_an_event_is_received(self, app: World) -> None:
+        processor = await new_processor(app)
+        owner, _ = await staff(processor.tenant, "owner")
+        body = json.dumps(joined()).encode()
+        assert (await processor.post(body, {})).status_code == 400
+        assert "Last refused event" not in (await owner.get(PAYMENTS)).text
+        forged = {"payment-signature": "0" * 64}
+        assert (await processor.post(body, forged)).status_code == 400
+        assert "Last refused event" in (await owner.get(PAYMENTS)).text
+        inbox = Inbox(app.parts.database)
+        first = await inbox.last_refusal(processor.tenant.id)
+        app.clock.advance(seconds=59)
+        await processor.post(body, forged)
+        assert await inbox.last_refusal(processor.tenant.id) == first
+        app.clock.advance(seconds=1)
+        await processor.post(body, forged)
+        assert await inbox.last_refusal(processor.tenant.id) > first
+        app.clock.advance(seconds=1)
+        await processor.send(joined())
+        assert "Last refused event" not in (await owner.get(PAYMENTS)).text
 
     async def test_the_findings_of_the_nightly_check_are_listed(self, app: World) -> None:
         processor = await new_processor(app)

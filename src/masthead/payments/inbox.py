@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from masthead.ids import TenantId
 from masthead.payments.payloads import PaymentEvent, Refund
-from masthead.payments.tables import payment_inbox, payment_refunds
+from masthead.payments.tables import payment_inbox, payment_refunds, payment_refusals
 from masthead.records.write.unit import Unit
 from masthead.storage import dialects
 from masthead.storage.database import Database, scope_of
@@ -59,6 +59,14 @@ class Inbox:
                 r.tenant_id == sa.bindparam("tenant_id"), r.payment_id == sa.bindparam("payment_id")
             )
         )
+        self._find_refusal = database.compile(
+            sa.select(payment_refusals.c.refused).where(
+                payment_refusals.c.tenant_id == sa.bindparam("tenant_id")
+            )
+        )
+        self._set_refusal = database.compile(
+            dialects.upsert_set(payment_refusals, ("tenant_id",), ("refused",))
+        )
         self._set_refund = database.compile(
             dialects.upsert_set(payment_refunds, ("tenant_id", "payment_id"), ("amount", "is_full"))
         )
@@ -88,6 +96,15 @@ class Inbox:
         """Stores why an event was not applied; the nightly report shows it."""
         values = {"key_tenant": unit.tenant_id, "key_event": event.id, "new_note": note}
         await unit.execute(self._set_note, values)
+
+    async def last_refusal(self, tenant_id: TenantId) -> str:
+        """When an event was refused for its signature; '' if none was."""
+        values = self._find_refusal.bind({"tenant_id": tenant_id})
+        rows = await self._database.fetch(scope_of(tenant_id), self._find_refusal, values)
+        return rows[0][0] if rows else ""
+
+    async def set_last_refusal(self, unit: Unit, at: str) -> None:
+        await unit.execute(self._set_refusal, {"tenant_id": unit.tenant_id, "refused": at})
 
     async def refunded(self, unit: Unit, payment: str) -> Refunded:
         key = {"tenant_id": unit.tenant_id, "payment_id": payment}

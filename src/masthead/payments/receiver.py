@@ -7,7 +7,7 @@ it causes are committed together, once.
 from __future__ import annotations
 
 import re
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import structlog
 from starlette.routing import Route
@@ -36,6 +36,8 @@ log = structlog.get_logger()
 TENANT_PREFIX = "/api/member-webhook/"
 PLATFORM_PATH = "/api/payment/webhook"
 MAX_BODY_BYTES = 1024 * 1024
+REFUSAL_EVERY = timedelta(minutes=1)
+"""Refused events come from anyone, so they may not cause a write each."""
 
 NO_RECEIVER = "No payments are received at this URL."
 TEST_EVENT = "a test event, while the tenant's payment key is a live one"
@@ -51,6 +53,11 @@ def payment_routes(records: Records, directory: TenantDirectory, settings: Setti
         Route(TENANT_PREFIX + "{slug}", _TenantReceiver(records, inbox, directory, settings)),
         Route(PLATFORM_PATH, _PlatformReceiver(records, inbox, directory, settings)),
     ]
+
+
+class _WrongSignature(BadRequest):
+    def __init__(self) -> None:
+        super().__init__("The signature does not match the payload, the secret or the time.")
 
 
 class _Receiver:
@@ -71,7 +78,7 @@ class _Receiver:
             raise BadRequest("The request has no signature. Send one with the payload.")
         raw_body = await read_body(scope, receive, limit=MAX_BODY_BYTES)
         if not is_authentic(headers, secret, raw_body, int(now.timestamp())):
-            raise BadRequest("The signature does not match the payload, the secret or the time.")
+            raise _WrongSignature
         return parse_event(raw_body, now)
 
     async def _process(self, tenant_id: TenantId, event: PaymentEvent, reason: str) -> None:
@@ -105,11 +112,24 @@ class _TenantReceiver(_Receiver):
         )
         if not secret:
             raise NotFound(NO_RECEIVER)
-        event = await self._authentic(scope, receive, secret, self._records.clock())
+        try:
+            event = await self._authentic(scope, receive, secret, self._records.clock())
+        except _WrongSignature:
+            await self._remember_refusal(tenant.id)
+            raise
         if event.type in HANDLERS:
             is_test = event.is_live is False and _LIVE_KEY.match(key)
             await self._process(tenant.id, event, TEST_EVENT if is_test else "")
         await send_json(send, 200, {"received": True})
+
+    async def _remember_refusal(self, tenant_id: TenantId) -> None:
+        """For the owner, whose secret may be the wrong one."""
+        now = self._records.clock()
+        last = await self._inbox.last_refusal(tenant_id)
+        if last and now < clock.from_text(last) + REFUSAL_EVERY:
+            return
+        async with self._records.unit(system(tenant_id), emit_events=False) as unit:
+            await self._inbox.set_last_refusal(unit, clock.to_text(now))
 
     async def _tenant(self, scope: Scope) -> Tenant:
         slug = scope["path_params"]["slug"]

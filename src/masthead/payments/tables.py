@@ -37,6 +37,15 @@ payment_refunds = Table(
     PrimaryKeyConstraint("tenant_id", "payment_id"),
 )
 
+# When a signature was wrong for the last time, so that a wrong secret is seen.
+payment_refusals = Table(
+    "payment_refusals",
+    metadata,
+    Column("tenant_id", dialects.Text(), nullable=False),
+    Column("refused", dialects.Text(), nullable=False),
+    PrimaryKeyConstraint("tenant_id"),
+)
+
 # The last nightly report of each tenant.
 payment_reports = Table(
     "payment_reports",

@@ -88,6 +88,8 @@ async def save_payments(request: AdminRequest) -> Answer:
 async def _page(request: AdminRequest, problems: Mapping[str, Problem] | None = None) -> Shown:
     events = await request.services.payments.latest(request.tenant_id, EVENTS)
     report = await request.services.payment_reports.of(request.tenant_id)
+    refused = await request.services.payments.last_refusal(request.tenant_id)
+    is_wrong = bool(refused) and (not events or refused > events[0].received)
     typed = request.form if problems else None
     origin = site_url(request.services.settings, request.tenant.slug)
     values = {
@@ -101,6 +103,7 @@ async def _page(request: AdminRequest, problems: Mapping[str, Problem] | None = 
         "events": [
             Received(each.id, each.type, request.when(each.received), each.note) for each in events
         ],
+        "refused": request.when(refused) if is_wrong else "",
         "checked": request.when(report[0]) if report else "",
         "found": _found(report[1]) if report else [],
     }
