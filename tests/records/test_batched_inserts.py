@@ -6,7 +6,7 @@ import pytest
 from tests.world import TenantWorld
 
 from masthead.caller import system
-from masthead.records.write.unit import INSERT_BATCH
+from masthead.records.write.record_rows import INSERT_BATCH
 from masthead.storage.database import UniqueViolation
 
 COUNT = INSERT_BATCH + 3

@@ -39,8 +39,9 @@ from masthead.records.search.index import SearchIndex
 from masthead.records.search.terms import document_key, prefix_of, read_query
 from masthead.records.write.context import WriteContext
 from masthead.records.write.new_record import NewRecord
+from masthead.records.write.record_rows import ENCRYPTION_PURPOSE, secret_context
 from masthead.records.write.statements import WriteStatements
-from masthead.records.write.unit import ENCRYPTION_PURPOSE, Unit, WrittenEvent, secret_context
+from masthead.records.write.unit import Unit, WrittenEvent
 from masthead.storage.database import (
     EVERY_TENANT,
     MAX_BYTES,

@@ -16,7 +16,7 @@ import structlog
 from masthead.config.keyring import DecryptionError, KeyRing
 from masthead.records.collection import Collection, Registry
 from masthead.records.fields.secrets import Secret
-from masthead.records.write.unit import ENCRYPTION_PURPOSE, secret_context
+from masthead.records.write.record_rows import ENCRYPTION_PURPOSE, secret_context
 from masthead.storage.database import EVERY_TENANT, Database, Row, Statement
 
 BATCH = 200

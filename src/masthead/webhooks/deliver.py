@@ -15,7 +15,7 @@ from masthead.config.keyring import DecryptionError, KeyRing
 from masthead.config.values import RetryPolicy
 from masthead.errors import Unavailable
 from masthead.outbound.client import OutboundClient
-from masthead.records.write.unit import ENCRYPTION_PURPOSE, secret_context
+from masthead.records.write.record_rows import ENCRYPTION_PURPOSE, secret_context
 from masthead.webhooks.attempts import SendResult
 from masthead.webhooks.collection import DEAD, DELIVERED, PENDING, webhook_subscriptions
 from masthead.webhooks.hosts import ClaimedDelivery, Host, Hosts, Target, host_of

@@ -6,24 +6,16 @@ A unit may hold several changes; they commit together or not at all.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Container, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Container, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from datetime import datetime
-from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
 
 from masthead import clock, ids
 from masthead.caller import Caller
-from masthead.errors import (
-    BadRequest,
-    Conflict,
-    Forbidden,
-    Invalid,
-    NotFound,
-    Problem,
-)
+from masthead.errors import Conflict, Forbidden, NotFound
 from masthead.ids import TenantId
 from masthead.jobs.tables import new_job
 from masthead.records.access import allow
@@ -47,6 +39,7 @@ from masthead.records.write.audit import audit_log, entry_of, event_of, made_by
 from masthead.records.write.change_facts import change_facts
 from masthead.records.write.context import WriteContext
 from masthead.records.write.new_record import NewRecord
+from masthead.records.write.record_rows import RecordRows
 from masthead.records.write.relations import (
     check_relations,
     check_required_value,
@@ -54,20 +47,10 @@ from masthead.records.write.relations import (
     is_deleted_with_target,
     value_without,
 )
-from masthead.records.write.slugs import free_slug, numbered_slug, slugify
+from masthead.records.write.slugs import slugify
 from masthead.records.write.tenant_cache import UNKNOWN, CachedTenant, site_of
 from masthead.records.write.validation import check_changes
-from masthead.storage.database import (
-    ForeignKeyViolation,
-    Row,
-    Statement,
-    Transaction,
-    UniqueViolation,
-)
-
-NOT_UNIQUE = Problem("validation_not_unique", "This value is taken. Choose another one.")
-INSERT_BATCH = 100
-ENCRYPTION_PURPOSE = "record-secret"
+from masthead.storage.database import Row, Statement, Transaction
 
 
 class Unit:
@@ -86,6 +69,7 @@ class Unit:
         self._caller = caller
         self._access = access_of(caller)
         self._context = context
+        self._rows = RecordRows(transaction, tenant_id, context)
         self._emit_events = emit_events
         self._moment: datetime
         self._now: str
@@ -93,7 +77,6 @@ class Unit:
         self.written: list[WrittenEvent] = []
         self._event_rows: list[tuple[object, ...]] = []
         self._uses = UseCounts()
-        self._pending_inserts: dict[str, tuple[Statement, list[tuple[object, ...]]]] | None = None
         self.tenant = UNKNOWN
 
     @property
@@ -159,7 +142,7 @@ class Unit:
         }
         new_slug = _missing_slug(collection, record)
         if new_slug and new_slug.optional:
-            record[new_slug.name] = await self._optional_slug(collection, new_slug, record)
+            record[new_slug.name] = await self._rows.optional_slug(collection, new_slug, record)
             new_slug = None
         elif new_slug:
             record[new_slug.name] = slugify(record[new_slug.source], new_slug.max)
@@ -167,9 +150,9 @@ class Unit:
         self._refuse_if_read_only()
         record.update(self._stamps(collection, None, record, new.named))
         if new_slug:
-            await self._insert_with_slug(collection, record, new_slug)
+            await self._rows.insert_with_slug(collection, record, new_slug)
         else:
-            await self._insert(collection, record)
+            await self._rows.insert(collection, record)
         await self._record_change(collection, Change(None, record))
         await self._check_result(collection, record, self._rules(collection).create)
         await self._audit(entry_of(self._caller, collection, Change(None, record)))
@@ -192,19 +175,11 @@ class Unit:
         if not await self._matches_rule(collection, record["id"], rule):
             raise Forbidden("You are not allowed to leave the record like this.")
 
-    @asynccontextmanager
-    async def batched_inserts(self) -> AsyncIterator[None]:
+    def batched_inserts(self) -> AbstractAsyncContextManager[None]:
         """New records of this block are inserted at its end, many in one round trip.
 
         Nothing in the block may read them, and a constraint that they violate ends the unit."""
-        pending = self._pending_inserts = {}
-        try:
-            yield
-        finally:
-            self._pending_inserts = None
-        for statement, rows in pending.values():
-            for start in range(0, len(rows), INSERT_BATCH):
-                await self._tx.execute_many(statement, rows[start : start + INSERT_BATCH])
+        return self._rows.batched_inserts()
 
     async def update(
         self,
@@ -226,7 +201,7 @@ class Unit:
         if (slug := _missing_slug(collection, record)) is not None:
             record[slug.name] = old[slug.name]
             if slug.optional and not old[slug.name]:
-                record[slug.name] = await self._optional_slug(collection, slug, record)
+                record[slug.name] = await self._rows.optional_slug(collection, slug, record)
         if all(record[name] == old[name] for name in record):
             return old
         record.update(self._stamps(collection, old, record, frozenset(changes)))
@@ -236,7 +211,7 @@ class Unit:
         record.update(updated=self._now, version=old["version"] + 1)
         await check_relations(self, self._context, collection, record, changed)
         await check_required_value(self, collection, old, record)
-        await self._update(collection, record, (*changed, "updated", "version"))
+        await self._rows.update(collection, record, (*changed, "updated", "version"))
         await self._remove_files(collection, _dropped_files(collection, old, record), record_id)
         await self._record_change(collection, Change(old, record))
         await self._check_result(collection, record, rule)
@@ -275,7 +250,7 @@ class Unit:
             "version": 1,
         }
         statement = self._context.statements.insert(audit_log)
-        row = statement.bind(self._encoded(audit_log, record, tuple(record)))
+        row = statement.bind(self._rows.encoded(audit_log, record, tuple(record)))
         await self._tx.defer(statement, [row])
 
     async def list_again(self, collection: Collection, record_id: str) -> None:
@@ -296,7 +271,7 @@ class Unit:
             record.update(self._stamps(media, old, record, frozenset(counts)))
             if changed := tuple(name for name in record if record[name] != old[name]):
                 # No new version: the item itself is as it was.
-                await self._update(media, record, changed)
+                await self._rows.update(media, record, changed)
                 await self._record_change(media, Change(old, record))
 
     async def _items_used(self, uses: UseCounts) -> list[tuple[Record, dict[str, int]]]:
@@ -404,79 +379,9 @@ class Unit:
         to_record = engine_decoder(collection).record
         return [to_record(row) for row in rows]
 
-    async def _insert(self, collection: Collection, record: Record) -> None:
-        statement = self._context.statements.insert(collection)
-        row = statement.bind(self._encoded(collection, record, tuple(record)))
-        if self._pending_inserts is not None:
-            self._pending_inserts.setdefault(collection.name, (statement, []))[1].append(row)
-            return
-        await self._write(statement, row)
-
-    async def _insert_with_slug(self, collection: Collection, record: Record, field: Slug) -> None:
-        """A slug from a title is taken by the insert itself. Where another record has it, nothing
-        is inserted and the slug gets a number."""
-        statement = self._context.statements.insert_unless_taken(collection, field.name)
-        base = record[field.name]
-        while not await self._write(
-            statement, statement.bind(self._encoded(collection, record, tuple(record)))
-        ):
-            is_taken = partial(self._is_taken, collection, field.name)
-            record[field.name] = await numbered_slug(base, is_taken, field.max)
-
-    async def _optional_slug(self, collection: Collection, field: Slug, record: Record) -> str:
-        """The unit holds the tenant's write lock, so a free slug stays free."""
-        source = record[field.source]
-        if not source:
-            return ""
-        is_taken = partial(self._is_taken, collection, field.name)
-        return await free_slug(slugify(source, field.max), is_taken, field.max)
-
-    async def _is_taken(self, collection: Collection, name: str, value: str) -> bool:
-        statement = self._context.statements.is_taken(collection, name)
-        bound = statement.bind({"tenant": self.tenant_id, "value": value})
-        return bool(await self._tx.fetch(statement, bound))
-
-    async def _write(self, statement: Statement, row: Sequence[object]) -> int:
-        try:
-            return await self._tx.execute(statement, row)
-        except UniqueViolation as error:
-            raise _not_unique(error) from None
-        except ForeignKeyViolation:
-            # The relations were checked under the lock: what is missing is the tenant itself.
-            raise NotFound from None
-
-    async def _update(self, collection: Collection, record: Record, names: tuple[str, ...]) -> None:
-        names = tuple(sorted(set(names)))
-        statement = self._context.statements.update(collection, names)
-        encoded = self._encoded(collection, record, names)
-        values = {f"new_{name}": value for name, value in encoded.items()}
-        values.update(key_tenant=self.tenant_id, key_id=record["id"])
-        await self._write(statement, statement.bind(values))
-
-    def _encoded(
-        self, collection: Collection, record: Record, names: tuple[str, ...]
-    ) -> dict[str, Any]:
-        values = {name: record[name] for name in names}
-        for name, encode in collection.encoders.items():
-            if name in values:
-                values[name] = encode(values[name])
-        for name in collection.secrets:
-            if values.get(name):
-                values[name] = self._context.keyring.encrypt(
-                    ENCRYPTION_PURPOSE, values[name], secret_context(collection, record, name)
-                )
-        return values
-
     async def _delete(self, collection: Collection, record: Record) -> None:
         await self._release(collection, record)
-        statement = self._context.statements.delete(collection)
-        bound = statement.bind({"key_tenant": self.tenant_id, "key_id": record["id"]})
-        try:
-            await self._tx.execute(statement, bound)
-        except ForeignKeyViolation:
-            raise BadRequest(
-                "Other records still belong to this one. Delete those first."
-            ) from None
+        await self._rows.delete(collection, record)
         files = [record[each.name] for each in collection.fields if isinstance(each, File)]
         await self._remove_files(collection, files, record["id"])
         await self._record_change(collection, Change(record, None))
@@ -502,7 +407,7 @@ class Unit:
             "updated": self._now,
             "version": dependent["version"] + 1,
         }
-        await self._update(source, record, (relation.name, "updated", "version"))
+        await self._rows.update(source, record, (relation.name, "updated", "version"))
         await self._record_change(source, Change(dependent, record))
 
     async def _remove_files(
@@ -590,11 +495,6 @@ def file_key(tenant_id: str, collection: Collection, record_id: str, name: str) 
     return f"{tenant_id}/{collection.name}/{record_id}/{name}"
 
 
-def secret_context(collection: Collection, record: Record, name: str) -> str:
-    """Binds a ciphertext to its field and record, so that a copy does not decrypt elsewhere."""
-    return f"{record['tenant_id']}/{collection.name}/{record['id']}/{name}"
-
-
 def _missing_slug(collection: Collection, record: Record) -> Slug | None:
     """The slug field that is still to be filled."""
     field = collection.slug
@@ -607,8 +507,3 @@ def _dropped_files(collection: Collection, old: Record, new: Record) -> list[str
         for each in collection.fields
         if isinstance(each, File) and old[each.name] != new[each.name]
     ]
-
-
-def _not_unique(error: UniqueViolation) -> Invalid:
-    fields = [name for name in error.columns if name != "tenant_id"]
-    return Invalid(dict.fromkeys(fields or ["tenant_id"], NOT_UNIQUE))
