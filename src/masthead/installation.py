@@ -17,7 +17,8 @@ from masthead.config.keyring import KeyRing
 from masthead.config.settings import Settings, SettingsError
 from masthead.records.engine import AsyncValidator, FanOut, Records
 from masthead.records.versions import is_used
-from masthead.records.write.unit import Unit, WrittenEvent
+from masthead.records.write.unit import Unit
+from masthead.records.write.unit_events import WrittenEvent
 from masthead.schema import registry, tables
 from masthead.site.address import Sites
 from masthead.site.custom_domain import with_base_domain

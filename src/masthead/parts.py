@@ -36,7 +36,8 @@ from masthead.payments.processor import Processor
 from masthead.privacy.service import Privacy, build_privacy
 from masthead.records.engine import Records
 from masthead.records.versions import TenantVersions
-from masthead.records.write.unit import Unit, WrittenEvent
+from masthead.records.write.unit import Unit
+from masthead.records.write.unit_events import WrittenEvent
 from masthead.schema import tables
 from masthead.site.address import Sites
 from masthead.site.collection import site_settings

@@ -22,7 +22,8 @@ from masthead.posts.collection import posts
 from masthead.posts.site import is_open
 from masthead.records.collection import Collection, Record
 from masthead.records.write.publication import PUBLISHED
-from masthead.records.write.unit import Unit, WrittenEvent
+from masthead.records.write.unit import Unit
+from masthead.records.write.unit_events import WrittenEvent
 from masthead.site.address import Site, site_in
 
 QUOTED: Final = 1_000

@@ -41,7 +41,8 @@ from masthead.records.write.context import WriteContext
 from masthead.records.write.new_record import NewRecord
 from masthead.records.write.record_rows import ENCRYPTION_PURPOSE, secret_context
 from masthead.records.write.statements import WriteStatements
-from masthead.records.write.unit import Unit, WrittenEvent
+from masthead.records.write.unit import Unit
+from masthead.records.write.unit_events import WrittenEvent
 from masthead.storage.database import (
     EVERY_TENANT,
     MAX_BYTES,
@@ -309,7 +310,8 @@ class Records:
     async def _write_events(self, unit: Unit) -> bool:
         await unit.count_uses()
         await unit.store_events()
-        return bool(unit.written and self._fan_out and await self._fan_out(unit, unit.written))
+        written = unit.events.written
+        return bool(written and self._fan_out and await self._fan_out(unit, written))
 
     async def find(
         self,

@@ -101,13 +101,13 @@ async def fire_test(
             {},
             stamped={"webhook_id": subscription["id"], "event": TEST_PING, "state": DROPPED},
         )
-        written = unit.write_event(
+        written = unit.events.write(
             Event(TEST_PING, payload),
             collection=webhook_subscriptions.name,
             record_id=subscription["id"],
         )
         # It is sent below, to this subscription alone.
-        unit.written.clear()
+        unit.events.written.clear()
     delivery = Delivery(
         QueueKey(tenant_id, subscription["id"]),
         records.clock(),

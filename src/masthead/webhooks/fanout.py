@@ -12,7 +12,8 @@ import sqlalchemy as sa
 from masthead import ids
 from masthead.identity.plans import Plan
 from masthead.identity.tenants import tenants
-from masthead.records.write.unit import Unit, WrittenEvent
+from masthead.records.write.unit import Unit
+from masthead.records.write.unit_events import WrittenEvent
 from masthead.storage import dialects
 from masthead.storage.database import Database, Statement
 from masthead.webhooks.collection import PENDING, webhook_deliveries, webhook_subscriptions

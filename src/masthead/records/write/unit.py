@@ -9,9 +9,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
-from typing import Any, NamedTuple
-
-import msgspec
+from typing import Any
 
 from masthead import clock, ids
 from masthead.caller import Caller
@@ -23,7 +21,6 @@ from masthead.records.collection import (
     MEDIA,
     Change,
     Collection,
-    Event,
     Pointer,
     Record,
     Rules,
@@ -36,7 +33,6 @@ from masthead.records.fields.file import File
 from masthead.records.fields.text import Slug
 from masthead.records.read.query import Context, Shape, access_of, engine_decoder
 from masthead.records.write.audit import audit_log, entry_of, event_of, made_by
-from masthead.records.write.change_facts import change_facts
 from masthead.records.write.context import WriteContext
 from masthead.records.write.new_record import NewRecord
 from masthead.records.write.record_rows import RecordRows
@@ -49,6 +45,7 @@ from masthead.records.write.relations import (
 )
 from masthead.records.write.slugs import slugify
 from masthead.records.write.tenant_cache import UNKNOWN, CachedTenant, site_of
+from masthead.records.write.unit_events import UnitEvents
 from masthead.records.write.validation import check_changes
 from masthead.storage.database import Row, Statement, Transaction
 
@@ -74,8 +71,7 @@ class Unit:
         self._moment: datetime
         self._now: str
         self._version = 0
-        self.written: list[WrittenEvent] = []
-        self._event_rows: list[tuple[object, ...]] = []
+        self.events: UnitEvents
         self._uses = UseCounts()
         self.tenant = UNKNOWN
 
@@ -91,6 +87,7 @@ class Unit:
         # Read after the lock is held, so that later versions have later times.
         self._moment = self._context.clock()
         self._now = clock.to_text(self._moment)
+        self.events = UnitEvents(self.tenant_id, self._version, self._now, self._emit_events)
         self.tenant = await self._cached_tenant(identity_version)
 
     async def _cached_tenant(self, identity_version: int) -> CachedTenant:
@@ -429,22 +426,7 @@ class Unit:
             await self.enqueue(job.kind, job.payload, job.run_at)
         for snapshot in collection.snapshots(change):
             await self.store_snapshot(snapshot)
-        if not self._emit_events:
-            return
-        about = None
-        for event in collection.events(change):
-            if not self._is_emitted(event.name):
-                continue
-            about = about or change_facts(collection, change)
-            self.write_event(
-                Event(event.name, {**event.payload, **about}),
-                collection=collection.name,
-                record_id=change.record["id"],
-            )
-
-    def _is_emitted(self, name: str) -> bool:
-        wanted = self._emit_events
-        return wanted if isinstance(wanted, bool) else name in wanted
+        self.events.write_caused(collection, change)
 
     async def store_snapshot(self, snapshot: Snapshot) -> None:
         """Checks no access: the change that it belongs to does."""
@@ -457,37 +439,9 @@ class Unit:
             for record in await self.find(collection, {"id": record_id}, limit=1):
                 await self._delete(collection, record)
 
-    def write_event(
-        self, event: Event, *, collection: str = "", record_id: str = ""
-    ) -> WrittenEvent:
-        """An event of this change, stored when the unit ends, together with its deliveries."""
-        written = WrittenEvent(ids.new_log_id(), event.name, self._now, record_id)
-        row = (
-            self.tenant_id,
-            self._version,
-            len(self.written),
-            written.id,
-            event.name,
-            collection,
-            record_id,
-            msgspec.json.encode(event.payload).decode(),
-            self._now,
-        )
-        self.written.append(written)
-        self._event_rows.append(row)
-        return written
-
     async def store_events(self) -> None:
-        if self._event_rows:
-            await self._tx.defer(self._context.statements.event, self._event_rows)
-            self._event_rows = []
-
-
-class WrittenEvent(NamedTuple):
-    id: str
-    name: str
-    created: str
-    record_id: str = ""
+        if rows := self.events.take_rows():
+            await self._tx.defer(self._context.statements.event, rows)
 
 
 def file_key(tenant_id: str, collection: Collection, record_id: str, name: str) -> str:

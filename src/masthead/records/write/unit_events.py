@@ -1,0 +1,77 @@
+"""The events of one unit: those that its changes cause, and those that our own code writes."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import msgspec
+
+from masthead import ids
+from masthead.ids import TenantId
+from masthead.records.collection import Change, Collection, Event
+from masthead.records.write.change_facts import change_facts
+
+
+class WrittenEvent(NamedTuple):
+    id: str
+    name: str
+    created: str
+    record_id: str = ""
+
+
+class UnitEvents:
+    """Gathered while the unit changes records, stored when it ends, together with their
+    deliveries."""
+
+    def __init__(
+        self, tenant_id: TenantId, version: int, now: str, emitted: bool | tuple[str, ...]
+    ) -> None:
+        """`version` is the tenant's version that the unit takes. `emitted` are the names of the
+        events that changes may cause; True is all of them."""
+        self._tenant_id = tenant_id
+        self._version = version
+        self._now = now
+        self._emitted = emitted
+        self.written: list[WrittenEvent] = []
+        self._rows: list[tuple[object, ...]] = []
+
+    def write_caused(self, collection: Collection, change: Change) -> None:
+        """The events that the collection says the change causes."""
+        if not self._emitted:
+            return
+        about = None
+        for event in collection.events(change):
+            if not self._is_emitted(event.name):
+                continue
+            about = about or change_facts(collection, change)
+            self.write(
+                Event(event.name, {**event.payload, **about}),
+                collection=collection.name,
+                record_id=change.record["id"],
+            )
+
+    def _is_emitted(self, name: str) -> bool:
+        wanted = self._emitted
+        return wanted if isinstance(wanted, bool) else name in wanted
+
+    def write(self, event: Event, *, collection: str = "", record_id: str = "") -> WrittenEvent:
+        written = WrittenEvent(ids.new_log_id(), event.name, self._now, record_id)
+        row = (
+            self._tenant_id,
+            self._version,
+            len(self.written),
+            written.id,
+            event.name,
+            collection,
+            record_id,
+            msgspec.json.encode(event.payload).decode(),
+            self._now,
+        )
+        self.written.append(written)
+        self._rows.append(row)
+        return written
+
+    def take_rows(self) -> list[tuple[object, ...]]:
+        """What is to be stored."""
+        rows, self._rows = self._rows, []
+        return rows
