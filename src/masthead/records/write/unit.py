@@ -34,6 +34,7 @@ from masthead.records.fields.text import Slug
 from masthead.records.read.query import Context, Shape, access_of, engine_decoder
 from masthead.records.write.audit import audit_log, entry_of, event_of, made_by
 from masthead.records.write.context import WriteContext
+from masthead.records.write.media_uses import items_used
 from masthead.records.write.new_record import NewRecord
 from masthead.records.write.record_rows import RecordRows
 from masthead.records.write.relations import (
@@ -260,7 +261,7 @@ class Unit:
         that takes the place of its working copy changes little. `item_ids` are counted anew."""
         uses, self._uses = self._uses, UseCounts()
         uses.new_items.update(item_ids)
-        items = await self._items_used(uses)
+        items = await items_used(self, self._context, uses)
         media = self._context.registry.find(MEDIA)
         for old, counts in items:
             assert media is not None
@@ -270,42 +271,6 @@ class Unit:
                 # No new version: the item itself is as it was.
                 await self._rows.update(media, record, changed)
                 await self._record_change(media, Change(old, record))
-
-    async def _items_used(self, uses: UseCounts) -> list[tuple[Record, dict[str, int]]]:
-        """The items whose counts change, with their new counts."""
-        changes, statements = uses.changes(), self._context.statements
-        ids = sorted({*changes, *uses.new_items})
-        if not ids:
-            return []
-        media = self._context.registry[MEDIA]
-        values = {"tenant": self.tenant_id, "keys": statements.list_value(ids)}
-        rows = await self.fetch(statements.find_some(media), values)
-        found = [engine_decoder(media).record(row) for row in rows]
-        counted = await self._counted_uses(uses.new_items)
-        return [
-            (item, counted[item["id"]])
-            if item["id"] in counted
-            else (item, {name: max(item[name] + n, 0) for name, n in changes[item["id"]].items()})
-            for item in found
-        ]
-
-    async def _counted_uses(self, item_ids: Iterable[str]) -> dict[str, dict[str, int]]:
-        """From the lists of uses, for items whose counts say nothing yet."""
-        ids = sorted(item_ids)
-        if not ids:
-            return {}
-        using = {each.name: each.uses for each in self._context.registry.collections if each.uses}
-        list_value = self._context.statements.list_value
-        values = {
-            "tenant": self.tenant_id,
-            "keys": list_value(ids),
-            "collections": list_value(sorted(using)),
-        }
-        none = dict.fromkeys((each.counted_in for each in using.values()), 0)
-        counts = {each: dict(none) for each in ids}
-        for item_id, name, total in await self.fetch(self._context.statements.use_totals, values):
-            counts[item_id][using[name].counted_in] += total
-        return counts
 
     async def has_dependents(
         self, collection: Collection, record_id: str, of: Container[str] = ()
