@@ -243,7 +243,7 @@ async def calls(app: World, record: Record, *days: timedelta) -> list[int]:
     """Of a key, and of all keys, on the days that are so far back."""
     tenant_id = record["tenant_id"]
     subjects = (record["id"], "")
-    found = await app.parts.records.daily_counts(
+    found = await app.parts.records.counts.by_day(
         system(tenant_id), api_keys, [API_CALLS], "0000-00-00", subjects
     )
     wanted = [day_of(app.clock() - each) for each in days or (timedelta(),)]

@@ -35,7 +35,7 @@ async def changed(tenant: TenantWorld, tag: str, new_tag: str = "") -> None:
 
 async def totals(tenant: TenantWorld) -> dict[str, int]:
     records = tenant.world.parts.records
-    found = await records.item_totals(
+    found = await records.counts.by_item(
         system(tenant.id), tenant.world.collection("posts"), "tags", 100
     )
     return {tag: total for tag, total in found.items() if total}

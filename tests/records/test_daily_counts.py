@@ -33,7 +33,7 @@ async def caller_of(app: World, account: Account) -> Caller:
 
 
 async def published(app: World, account: Account, subject: str = "") -> ByDay:
-    found = await app.parts.records.daily_counts(
+    found = await app.parts.records.counts.by_day(
         await caller_of(app, account), posts, [POSTS_PUBLISHED], EVER, [subject]
     )
     return {day: count for day, count in found.get((POSTS_PUBLISHED, subject), {}).items() if count}
@@ -104,11 +104,11 @@ async def test_members_count_when_they_join_and_when_they_leave(
     answer = await owner.api.delete(records_of("blog_members", leaving.id))
     assert (answer.status_code, left > joined) == (204, True)
     metrics = [MEMBERS_JOINED, MEMBERS_LEFT]
-    found = await app.parts.records.daily_counts(
+    found = await app.parts.records.counts.by_day(
         await caller_of(app, owner), blog_members, metrics, EVER
     )
     assert found == {(MEMBERS_JOINED, ""): {joined: 2}, (MEMBERS_LEFT, ""): {left: 1}}
-    later = await app.parts.records.daily_counts(
+    later = await app.parts.records.counts.by_day(
         await caller_of(app, owner), blog_members, metrics, left
     )
     assert later == {(MEMBERS_JOINED, ""): {}, (MEMBERS_LEFT, ""): {left: 1}}

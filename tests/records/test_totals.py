@@ -151,16 +151,19 @@ async def test_items_are_counted_in_their_order_from_a_beginning_on(
     gone = await tenant.post(tags=["gone"])
     await records.delete(caller, posts, gone["id"])
     everything = {"Fog": 1, "fish": 1, "fog": 3, "tide": 1, "ünï": 1}
-    assert await records.item_totals(caller, posts, "tags", 10) == everything
+    assert await records.counts.by_item(caller, posts, "tags", 10) == everything
     for limit in range(1, 6):
-        found = await records.item_totals(caller, posts, "tags", limit)
+        found = await records.counts.by_item(caller, posts, "tags", limit)
         assert list(found.items()) == list(everything.items())[:limit]
-    assert await records.item_totals(caller, posts, "tags", 10, begins="f") == {"fish": 1, "fog": 3}
-    assert await records.item_totals(caller, posts, "tags", 10, begins="fog") == {"fog": 3}
-    assert await records.item_totals(caller, posts, "tags", 10, begins="z") == {}
+    assert await records.counts.by_item(caller, posts, "tags", 10, begins="f") == {
+        "fish": 1,
+        "fog": 3,
+    }
+    assert await records.counts.by_item(caller, posts, "tags", 10, begins="fog") == {"fog": 3}
+    assert await records.counts.by_item(caller, posts, "tags", 10, begins="z") == {}
     for number, tag in enumerate(everything):
         rest = dict(list(everything.items())[number + 1 :])
-        assert await records.item_totals(caller, posts, "tags", 10, after=tag) == rest
-    assert await records.item_totals(caller, posts, "tags", 10, begins="f", after="fish") == {
+        assert await records.counts.by_item(caller, posts, "tags", 10, after=tag) == rest
+    assert await records.counts.by_item(caller, posts, "tags", 10, begins="f", after="fish") == {
         "fog": 3
     }

@@ -353,7 +353,7 @@ async def test_ended_deliveries_are_counted_by_day(hooks: Hooks) -> None:
     hooks.receiver.default = answer(500)
     await exhaust(hooks, B, 1)
     metrics = [DELIVERIES_DELIVERED, DELIVERIES_DIED]
-    found = await hooks.world.parts.records.daily_counts(
+    found = await hooks.world.parts.records.counts.by_day(
         system(hooks.tenant.id), webhook_deliveries, metrics, "0000-00-00"
     )
     assert found[DELIVERIES_DELIVERED, ""] == {first: 2}

@@ -279,7 +279,7 @@ async def test_results_whose_commit_was_not_confirmed_count_once(hooks: Hooks) -
     )
     assert webhook["failure_count"] == 1
     day = day_of(hooks.clock())
-    counts = await parts.records.daily_counts(
+    counts = await parts.records.counts.by_day(
         system(hooks.tenant.id), webhook_deliveries, (DELIVERIES_DIED,), day
     )
     assert counts == {(DELIVERIES_DIED, ""): {day: 1}}
@@ -347,7 +347,7 @@ async def test_results_whose_commit_ends_late_count_once(
     )
     assert webhook["failure_count"] == (0 if status == 200 else 1)
     day = day_of(hooks.clock())
-    counts = await parts.records.daily_counts(
+    counts = await parts.records.counts.by_day(
         system(hooks.tenant.id), webhook_deliveries, (metric,), day
     )
     assert counts == {(metric, ""): {day: 1}}

@@ -163,7 +163,7 @@ def _findings(report: Report) -> str:
 async def _waiting_comments(request: AdminRequest) -> Attention | None:
     if not _may_read(request, comments):
         return None
-    waiting = await request.records.total(request.caller, comments, f"status = '{WAITING}'")
+    waiting = await request.records.counts.total(request.caller, comments, f"status = '{WAITING}'")
     if not waiting:
         return None
     oldest = ListRequest(

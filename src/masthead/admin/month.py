@@ -54,7 +54,7 @@ class Month:
         if not self._may_read_all(blog_members):
             return None
         joined, left = await self._counts(blog_members, MEMBERS_JOINED, MEMBERS_LEFT)
-        total = await self._request.records.total(self._request.caller, blog_members, "")
+        total = await self._request.records.counts.total(self._request.caller, blog_members, "")
         totals = [total]
         for more, less in zip(joined[:0:-1], left[:0:-1], strict=True):
             totals.insert(0, max(totals[0] - more + less, 0))
@@ -104,7 +104,7 @@ class Month:
         self, collection: Collection, *metrics: str, subject: str = ""
     ) -> list[list[int]]:
         """The counts of each metric, day by day."""
-        found = await self._request.records.daily_counts(
+        found = await self._request.records.counts.by_day(
             self._request.caller, collection, metrics, self._days[0].isoformat(), [subject]
         )
         by_day = [found.get((metric, subject), {}) for metric in metrics]

@@ -122,7 +122,9 @@ async def count_waiting(request: AdminRequest) -> None:
     if request.site is None or request.is_shut_out:
         return
     if _usable(request, (COMMENTS,)):
-        waiting = await request.records.total(request.caller, comments, equals("status", PENDING))
+        waiting = await request.records.counts.total(
+            request.caller, comments, equals("status", PENDING)
+        )
         request.waiting[COMMENTS.url] = Count(waiting, "waiting")
     if _usable(request, (WEBHOOKS,)):
         # As home says it: what died earlier is no news any more.

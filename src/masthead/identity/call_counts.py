@@ -1,8 +1,8 @@
 """Calls of each API key per day: counted in memory and added to the stored counts a little later.
 
 Several processes add to the same counts. A process that is killed loses its last few seconds.
-Read them with `Records.daily_counts(caller, api_keys, [API_CALLS], since, subjects)`, where the
-subjects are ids of keys; the subject '' is all keys together.
+Read them with `Counts.by_day(caller, api_keys, [API_CALLS], since, subjects)`, where the subjects
+are ids of keys; the subject '' is all keys together.
 """
 
 from __future__ import annotations

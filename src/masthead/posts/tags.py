@@ -69,8 +69,11 @@ class Progress:
 
 async def posts_with(records: Records, caller: Caller, tag: str) -> int:
     """How many posts have the tag. 0 for one who may not read all of them."""
-    # The tag itself is the first of those that begin so. PostgreSQL would refuse NUL.
-    found = {} if "\0" in tag else await records.item_totals(caller, posts, "tags", 1, begins=tag)
+    # PostgreSQL would refuse it.
+    if "\0" in tag:
+        return 0
+    # The tag itself is the first of those that begin so.
+    found = await records.counts.by_item(caller, posts, "tags", 1, begins=tag)
     return found.get(tag, 0)
 
 

@@ -7,7 +7,6 @@ import math
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
-from copy import copy
 from dataclasses import asdict, dataclass
 from datetime import timedelta
 from typing import Any
@@ -135,8 +134,7 @@ class Exports:
             return document if len(document) <= MAX_INLINE_BYTES else None
         (tenant,) = await self._records.find(tenants, {"id": tenant_id}, tenant_id=tenant_id)
         async with self._long_reads() as database:
-            records = copy(self._records)
-            records.database = database
+            records = self._records.reading_from(database)
             archive = TenantArchive(records, self._objects, tenant_id, tenant["slug"])
             chunks = _stop_at(deadline, archive.chunks())
             await self._objects.put(key, chunks, content_type="application/zip")

@@ -102,7 +102,7 @@ def _same_page(request: SiteRequest) -> str:
 
 async def _total(request: SiteRequest, post: Record) -> int:
     wanted = f"post_id = '{post['id']}' && shown_as = '{TEXT}'"
-    return await request.records.total(request.caller, comments, wanted)
+    return await request.records.counts.total(request.caller, comments, wanted)
 
 
 async def _page(request: SiteRequest, post: Record) -> _Found:

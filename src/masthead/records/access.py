@@ -1,13 +1,21 @@
-"""Access checks that need no record: whether a rule is locked, or excludes the caller by id."""
+"""Access checks that need no record: whether a rule is locked, or excludes the caller by id, and
+whether the caller has the tenant that a call needs."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 
+from masthead import ids
 from masthead.caller import Caller, Kind
-from masthead.errors import Forbidden, NotFound, Unauthenticated
+from masthead.errors import BadRequest, Forbidden, NotFound, Unauthenticated
+from masthead.records.collection import Collection
+from masthead.records.fields.base import Access
 from masthead.records.filter.ast import Comparison, Identifier, Literal, Operand, conjuncts
 from masthead.records.filter.parser import parse
+from masthead.records.read.query import access_of
+from masthead.storage.database import EVERY_TENANT, Scope, scope_of
+
+NAME_A_TENANT = "Say which tenant: use its host name or the x-tenant-id header."
 
 
 def allow(caller: Caller, rule: str | None) -> None:
@@ -17,6 +25,12 @@ def allow(caller: Caller, rule: str | None) -> None:
     if caller.kind is Kind.GUEST:
         raise Unauthenticated
     raise Forbidden("Only administrators can perform this action.")
+
+
+def allow_reading(caller: Caller, collection: Collection) -> Access:
+    access = access_of(caller)
+    allow(caller, collection.rules_for(access).read)
+    return access
 
 
 def allow_record(caller: Caller, rule: str | None, record_id: str) -> None:
@@ -34,6 +48,28 @@ def allow_record(caller: Caller, rule: str | None, record_id: str) -> None:
         values = {_value(left, known), _value(right, known)}
         if None not in values and len(values) > 1:
             raise NotFound
+
+
+def check_id(record_id: str) -> None:
+    """A text that is no id names no record. PostgreSQL would refuse some as a parameter."""
+    if not ids.is_id(record_id):
+        raise NotFound
+
+
+def require_tenant(caller: Caller) -> None:
+    """Only platform callers may act without a tenant."""
+    if caller.tenant_id is None and not caller.is_platform:
+        raise no_tenant(caller)
+
+
+def no_tenant(caller: Caller) -> Exception:
+    if caller.kind is Kind.GUEST:
+        return Unauthenticated()
+    return BadRequest(NAME_A_TENANT)
+
+
+def scope_of_caller(caller: Caller) -> Scope:
+    return EVERY_TENANT if caller.tenant_id is None else scope_of(caller.tenant_id)
 
 
 @lru_cache(maxsize=256)

@@ -4,30 +4,39 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from copy import copy
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import islice
 from typing import Any
 
 import sqlalchemy as sa
 
-from masthead import clock, ids
+from masthead import clock
 from masthead.caller import Caller, Kind, in_tenant
 from masthead.config.keyring import KeyRing
-from masthead.errors import AnswerTooLarge, BadRequest, Forbidden, NotFound, Unauthenticated
+from masthead.errors import AnswerTooLarge, BadRequest, Forbidden, NotFound
 from masthead.ids import TenantId
-from masthead.records.access import allow, allow_record
-from masthead.records.collection import BUCKET_SEPARATOR, Collection, Record, Registry
-from masthead.records.derived.daily_counts import ByDay, DailyCounts
+from masthead.records.access import (
+    NAME_A_TENANT,
+    allow,
+    allow_reading,
+    allow_record,
+    check_id,
+    no_tenant,
+    require_tenant,
+    scope_of_caller,
+)
+from masthead.records.collection import Collection, Record, Registry
+from masthead.records.derived.daily_counts import DailyCounts
 from masthead.records.derived.rows import DerivedRows
 from masthead.records.fields.base import Access
 from masthead.records.filter.ast import Expression
 from masthead.records.filter.parser import ParsedFilter, parse_given
+from masthead.records.read.counts import Counts
 from masthead.records.read.expand import Expansion, expand_records, with_relations
 from masthead.records.read.query import (
     Context,
     Prepared,
-    PreparedTotal,
     Queries,
     Shape,
     access_of,
@@ -49,16 +58,13 @@ from masthead.storage.database import (
     Database,
     Row,
     RowsTooLarge,
-    Scope,
     scope_of,
 )
 from masthead.storage.full_text import Term, search_values
 
 MAX_OFFSET = 2**53
-_HIGHEST_CHARACTER = "\U0010ffff"
-_NAME_A_TENANT = "Say which tenant: use its host name or the x-tenant-id header."
 # Ids are unique within a tenant only.
-_SEVERAL_TENANTS = f"Several tenants have a record of this id. {_NAME_A_TENANT}"
+_SEVERAL_TENANTS = f"Several tenants have a record of this id. {NAME_A_TENANT}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,14 +145,22 @@ class Records:
         self._statements = WriteStatements(database, tables)
         self.search_index = SearchIndex(database, registry, tables)
         self.daily = DailyCounts(database)
+        self.counts = Counts(database, self._queries, self.daily, now)
         derived = DerivedRows(database, self.daily)
         self._write_context = WriteContext(
             registry, self._queries, self._statements, derived, keyring, now
         )
         self._rotation = Rotation(database, registry, tables, keyring)
 
+    def reading_from(self, database: Database) -> Records:
+        """The same engine, which reads through another connection, such as one for long reads."""
+        records = copy(self)
+        records.database = database
+        records.counts = Counts(database, self._queries, self.daily, self.clock)
+        return records
+
     async def page(self, caller: Caller, collection: Collection, wanted: ListRequest) -> Page:
-        access = self._may_read(caller, collection)
+        access = allow_reading(caller, collection)
         terms = read_query(wanted.search)
         given = wanted.filter
         if terms and access is Access.SITE:
@@ -175,20 +189,13 @@ class Records:
         )
         context = Context(caller, self.clock(), found)
         items, weight = await self._items(caller, shape, parsed, context, wanted)
-        total = -1 if wanted.skip_total else await self._total(caller, shape, parsed, context)
+        total = -1
+        if not wanted.skip_total:
+            total = await self.counts.total_of(caller, shape, parsed, context)
         if expansion and items:
             await expand_records(self, caller, collection, items, expansion, wanted.max_bytes)
         costly = context.is_costly
         return Page(items, wanted.page, wanted.per_page, total, is_complete, weight, costly)
-
-    async def total(self, caller: Caller, collection: Collection, given: str | Expression) -> int:
-        """How many records that the caller may read match a filter, without reading any."""
-        access = self._may_read(caller, collection)
-        parsed = parse_given(given, for_admin=not caller.is_reader)
-        shape = Shape(
-            collection.name, access, caller.tenant_id is not None, parsed.shape if parsed else None
-        )
-        return await self._total(caller, shape, parsed, Context(caller, self.clock()))
 
     async def get(
         self,
@@ -200,8 +207,8 @@ class Records:
         names: frozenset[str] | None = None,
         max_bytes: int | None = None,
     ) -> Record:
-        access = self._may_read(caller, collection)
-        _check_id(record_id)
+        access = allow_reading(caller, collection)
+        check_id(record_id)
         expansion = Expansion.parse(expand)
         names = with_relations(collection, names, expansion)
         shape = Shape(
@@ -242,7 +249,7 @@ class Records:
         stamped: Mapping[str, Any] | None = None,
     ) -> Record:
         await self._validate_async(collection, given)
-        _require_tenant(caller)
+        require_tenant(caller)
         checked = NewRecord.checked(caller, collection, given)
         async with self.unit(caller) as unit:
             return await unit.store(collection, checked, stamped=stamped)
@@ -291,7 +298,7 @@ class Records:
         A platform caller without a tenant changes the platform's own records. `emit_events=False`
         is for imports, which must not notify every subscriber; names stand for these events alone.
         """
-        _require_tenant(caller)
+        require_tenant(caller)
         tenant_id = caller.tenant_id or TenantId("")
         try:
             async with self.database.transaction(scope_of(tenant_id)) as transaction:
@@ -339,62 +346,6 @@ class Records:
         values = {"tenant": tenant_id, "listing_value": listing[1], "after": after}
         rows = await self.database.fetch(scope_of(tenant_id), statement, statement.bind(values))
         return str(rows[0][0]) if rows else ""
-
-    async def tenant_totals(
-        self, collection: Collection, tenant_ids: Sequence[str]
-    ) -> dict[str, int]:
-        """How many records of the collection each of the tenants has, from a counter."""
-        statement = self._queries.tenant_totals(collection)
-        bound = statement.bind({"tenants": self.database.list_value(list(tenant_ids))})
-        rows = await self.database.fetch(EVERY_TENANT, statement, bound)
-        return {tenant_id: int(total) for tenant_id, total in rows}
-
-    async def item_totals(
-        self,
-        caller: Caller,
-        collection: Collection,
-        name: str,
-        limit: int,
-        *,
-        begins: str = "",
-        after: str = "",
-    ) -> dict[str, int]:
-        """How many records hold each item of a list field, from the counter of the field: the first
-        items in the order of their text, of those that begin so and come after another one. Only
-        for callers who may read every record: a counter knows no rule."""
-        if collection.rules_for(access_of(caller)).read != "":
-            return {}
-        statement, per_item = self._queries.buckets(collection, name)
-        values = {
-            "tenant": caller.tenant_id,
-            # After all buckets of that item: a blank follows the separator.
-            "first": max(begins, f"{after} ") if after else begins,
-            "last": f"{begins}{_HIGHEST_CHARACTER}",
-            "limit": (limit + 1) * per_item,
-        }
-        rows = await self.database.fetch(_scope(caller), statement, statement.bind(values))
-        totals: dict[str, int] = {}
-        for bucket, total in rows:
-            item = bucket.partition(BUCKET_SEPARATOR)[0]
-            totals[item] = totals.get(item, 0) + total
-        return dict(islice(totals.items(), limit))
-
-    async def daily_counts(
-        self,
-        caller: Caller,
-        collection: Collection,
-        metrics: Sequence[str],
-        since: str,
-        subjects: Sequence[str] = ("",),
-    ) -> dict[tuple[str, str], ByDay]:
-        """Counts of what happened to a collection's records, by metric and subject, from the UTC
-        day `since` on; a day without any is left out. Only for callers who may read every record,
-        because a count knows no rule; others get those of the subject that they are."""
-        if collection.rules_for(access_of(caller)).read != "":
-            subjects = [each for each in subjects if each and each == caller.id]
-        if not subjects or caller.tenant_id is None:
-            return {}
-        return await self.daily.read(_scope(caller), caller.tenant_id, metrics, subjects, since)
 
     async def due(
         self, collection: Collection, name: str, until: datetime, limit: int
@@ -504,7 +455,7 @@ class Records:
         values[MAX_BYTES] = max_bytes
         try:
             return await self.database.fetch(
-                _scope(caller),
+                scope_of_caller(caller),
                 statement,
                 statement.bind(values),
                 slow=prepared.is_slow,
@@ -517,7 +468,7 @@ class Records:
         self, caller: Caller, collection: Collection, wanted: ListRequest, terms: list[Term]
     ) -> dict[str, Any]:
         if caller.tenant_id is None:
-            raise _no_tenant(caller)
+            raise no_tenant(caller)
         if not collection.searchable or wanted.sort:
             raise BadRequest("There is no search here, or none that can be sorted.")
         prefix = prefix_of(caller.tenant_id, collection.name)
@@ -526,45 +477,12 @@ class Records:
             values |= document_key(caller.tenant_id, collection.name, *wanted.after)
         return values
 
-    async def _total(
-        self, caller: Caller, shape: Shape, parsed: ParsedFilter | None, context: Context
-    ) -> int:
-        # A total depends neither on the order nor on the fields.
-        bare = Shape(
-            shape.collection, shape.access, shape.has_tenant, shape.filter, search=shape.search
-        )
-        prepared = await self._queries.total(bare, parsed, context)
-        literals = parsed.values if parsed else ()
-        values = self._total_values(prepared, literals)
-        values["tenant"] = caller.tenant_id
-        context.fill(prepared.statement.names, values)
-        rows = await self.database.fetch(
-            _scope(caller),
-            prepared.statement,
-            prepared.statement.bind(values),
-            slow=prepared.is_slow,
-        )
-        return max(int(rows[0][0]), 0)
-
-    def _total_values(self, prepared: PreparedTotal, literals: tuple[Any, ...]) -> dict[str, Any]:
-        if prepared.plan:
-            buckets = prepared.plan.buckets(literals) if prepared.plan.fixed else []
-            return {
-                **prepared.plan.values(literals),
-                "buckets": self.database.list_value(buckets),
-            }
-        return {slot.parameter: slot.coerce(literals[slot.position]) for slot in prepared.slots}
-
-    def _may_read(self, caller: Caller, collection: Collection) -> Access:
-        allow(caller, collection.rules_for(access_of(caller)).read)
-        return access_of(caller)
-
     async def _may_change(
         self, caller: Caller, collection: Collection, record_id: str, rule: str | None
     ) -> Caller:
         """Refuses before the tenant's write lock is taken."""
         allow(caller, rule)
-        _check_id(record_id)
+        check_id(record_id)
         return await self._in_tenant_of(caller, collection, record_id)
 
     async def _in_tenant_of(self, caller: Caller, collection: Collection, record_id: str) -> Caller:
@@ -572,7 +490,7 @@ class Records:
         if caller.tenant_id is not None:
             return caller
         if not caller.is_platform:
-            raise _no_tenant(caller)
+            raise no_tenant(caller)
         found = await self.find(collection, {"id": record_id}, limit=2)
         if not found:
             raise NotFound
@@ -588,27 +506,5 @@ def _shown(caller: Caller, collection: Collection, records: list[Record]) -> lis
     return [show(record, caller.audience) for record in records]
 
 
-def _check_id(record_id: str) -> None:
-    """A text that is no id names no record. PostgreSQL would refuse some as a parameter."""
-    if not ids.is_id(record_id):
-        raise NotFound
-
-
-def _require_tenant(caller: Caller) -> None:
-    """Only platform callers may act without a tenant."""
-    if caller.tenant_id is None and not caller.is_platform:
-        raise _no_tenant(caller)
-
-
-def _no_tenant(caller: Caller) -> Exception:
-    if caller.kind is Kind.GUEST:
-        return Unauthenticated()
-    return BadRequest(_NAME_A_TENANT)
-
-
 def _needs_tenant(caller: Caller, expansion: Expansion | None) -> bool:
     return expansion is not None and caller.tenant_id is None
-
-
-def _scope(caller: Caller) -> Scope:
-    return EVERY_TENANT if caller.tenant_id is None else scope_of(caller.tenant_id)

@@ -10,7 +10,6 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from copy import copy
 from dataclasses import asdict, dataclass
 from datetime import timedelta
 from functools import partial
@@ -178,8 +177,7 @@ class SiteExports:
         tenant_id, wanted = TenantId(export["tenant_id"]), Format(export["format"])
         for tenant in await self._records.find(tenants, {"id": tenant_id}, tenant_id=tenant_id):
             async with self._long_reads() as database:
-                records = copy(self._records)
-                records.database = database
+                records = self._records.reading_from(database)
                 reading = _Reading(records, self._objects, self._settings, self._sites)
                 found = await totals(reading, tenant_id)
                 total = sum(found[kind] for kind in KINDS[wanted])

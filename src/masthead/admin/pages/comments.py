@@ -153,7 +153,9 @@ async def _tabs(request: AdminRequest, filters: CommentFilters) -> list[tuple[ob
         there = filters.in_state(state)
         total = None
         if there.has_total:
-            total = await request.records.total(request.caller, comments, there.condition(""))
+            total = await request.records.counts.total(
+                request.caller, comments, there.condition("")
+            )
         found.append((label, there.url(), filters.state == state, total))
     return found
 

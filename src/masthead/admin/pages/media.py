@@ -174,7 +174,7 @@ async def _library(
     items, pager = page
     total = pager.total
     if filters.is_narrow:
-        total = await request.records.total(request.caller, media, "")
+        total = await request.records.counts.total(request.caller, media, "")
     chosen = request.query.get("item", "")
     values = {
         "filters": filters,

@@ -118,7 +118,7 @@ async def members_list(request: AdminRequest) -> Answer:
     if page is None:
         return Moved(filters.url())
     items, pager = page
-    total = await request.records.total(request.caller, blog_members, "")
+    total = await request.records.counts.total(request.caller, blog_members, "")
     values = {
         "filters": filters,
         "rows": [_row(request, each) for each in items],
@@ -172,19 +172,20 @@ async def _tally(request: AdminRequest) -> list[tuple[str, int]]:
         "Payment late": MemberFilters(status="past_due"),
         "Newsletter": MemberFilters(newsletter="yes"),
     }
+    counts = request.records.counts
     found = [
-        (label, await request.records.total(request.caller, blog_members, each.condition(request)))
+        (label, await counts.total(request.caller, blog_members, each.condition(request)))
         for label, each in wanted.items()
     ]
     since = f"{request.now.astimezone(UTC) - timedelta(days=29):%Y-%m-%d}"
-    counts = await request.records.daily_counts(
-        request.caller, blog_members, (MEMBERS_JOINED,), since
-    )
-    return [*found, ("New in 30 days", sum(sum(days.values()) for days in counts.values()))]
+    joined = await counts.by_day(request.caller, blog_members, (MEMBERS_JOINED,), since)
+    return [*found, ("New in 30 days", sum(sum(days.values()) for days in joined.values()))]
 
 
 async def _labels(request: AdminRequest, chosen: str) -> list[Any]:
-    totals = await request.records.item_totals(request.caller, blog_members, "labels", MAX_LABELS)
+    totals = await request.records.counts.by_item(
+        request.caller, blog_members, "labels", MAX_LABELS
+    )
     used = list(totals)
     if chosen and chosen not in used:
         used.append(chosen)

@@ -163,4 +163,4 @@ async def with_known_tags(request: AdminRequest, ask: Ask) -> Ask:
 
 
 async def _tag_totals(request: AdminRequest, limit: int, begins: str = "") -> dict[str, int]:
-    return await request.records.item_totals(request.caller, posts, "tags", limit, begins=begins)
+    return await request.records.counts.by_item(request.caller, posts, "tags", limit, begins=begins)

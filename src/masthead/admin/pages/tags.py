@@ -85,7 +85,7 @@ async def tags_list(request: AdminRequest) -> Answer:
 
 
 async def _totals(request: AdminRequest, limit: int, **more: str) -> dict[str, int]:
-    return await request.records.item_totals(request.caller, posts, "tags", limit, **more)
+    return await request.records.counts.by_item(request.caller, posts, "tags", limit, **more)
 
 
 def _page(

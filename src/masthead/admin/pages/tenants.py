@@ -238,8 +238,8 @@ async def _tenant_page(
 
 async def _rows(request: AdminRequest, items: list[Record]) -> list[ListedRow]:
     ids = [each["id"] for each in items]
-    written = await request.records.tenant_totals(posts, ids)
-    joined = await request.records.tenant_totals(blog_members, ids)
+    written = await request.records.counts.by_tenant(posts, ids)
+    joined = await request.records.counts.by_tenant(blog_members, ids)
     return [
         ListedRow(await _row(request, each), written.get(each["id"], 0), joined.get(each["id"], 0))
         for each in items

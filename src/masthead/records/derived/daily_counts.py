@@ -2,8 +2,8 @@
 
 A change adds to the counts in its own transaction: a collection says by `tallies` what a change
 adds. What has no transaction, the calls of an API key, is gathered by `identity/call_counts.py`.
-`Records.daily_counts` reads them, so that no chart reads rows. Days are UTC: they are the same in
-every process, and stay right when a site changes its time zone.
+`Counts.by_day` reads them, so that no chart reads rows. Days are UTC: they are the same in every
+process, and stay right when a site changes its time zone.
 """
 
 from __future__ import annotations

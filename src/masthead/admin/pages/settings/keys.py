@@ -159,7 +159,7 @@ async def _calls(request: AdminRequest, keys: list[Record]) -> dict[str, Chart]:
     names = {"": "all keys"} | {key["id"]: key["name"] for key in keys}
     now = request.records.clock()
     since = day_of(now - timedelta(days=DAYS - 1))
-    counts = await request.records.daily_counts(
+    counts = await request.records.counts.by_day(
         request.caller, api_keys, [API_CALLS], since, list(names)
     )
     return {key_id: _chart(name, counts[API_CALLS, key_id], now) for key_id, name in names.items()}

@@ -72,7 +72,7 @@ async def read_subscriptions(request: AdminRequest) -> list[Record]:
 async def rows_of(request: AdminRequest, records: Sequence[Record]) -> list[SubscriptionRow]:
     days = [day_of(request.records.clock() - timedelta(days=DAYS - 1 - n)) for n in range(DAYS)]
     ids = [each["id"] for each in records]
-    counts = await request.records.daily_counts(
+    counts = await request.records.counts.by_day(
         request.caller,
         webhook_deliveries,
         (DELIVERIES_DELIVERED, DELIVERIES_DIED),
