@@ -23,7 +23,7 @@ from masthead.jobs.runner import Job, JobRunner
 from masthead.limits.batches import Batches
 from masthead.limits.store_sqlite import SqliteLimitStore
 from masthead.outbound.lookup import SystemLookup
-from masthead.records.engine import ListRequest
+from masthead.records.read.page import ListRequest
 from masthead.storage.cancelling import completed
 from masthead.storage.database import EVERY_TENANT, RowsTooLarge, Statement, UniqueViolation
 from masthead.storage.objects import ObjectStore

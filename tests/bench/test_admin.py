@@ -9,7 +9,7 @@ from tests.world import World
 from masthead.caller import system
 from masthead.identity.tenants import tenants
 from masthead.ids import TenantId
-from masthead.records.engine import ListRequest
+from masthead.records.read.page import ListRequest
 
 
 async def test_the_site_has_what_was_asked_for(app: World) -> None:

@@ -10,7 +10,7 @@ from tests.cli.commands import Masthead
 from masthead.caller import system
 from masthead.ids import TenantId
 from masthead.posts.collection import posts
-from masthead.records.engine import ListRequest
+from masthead.records.read.page import ListRequest
 from masthead.webhooks.collection import DEAD, webhook_deliveries, webhook_subscriptions
 from masthead.webhooks.signing import new_secret
 

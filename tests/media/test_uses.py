@@ -12,7 +12,7 @@ from tests.world import Account, TenantWorld, World, records_of
 from masthead.caller import system
 from masthead.media.use_counts import COUNT_JOB
 from masthead.records.collection import USES
-from masthead.records.engine import ListRequest
+from masthead.records.read.page import ListRequest
 
 MEDIA = records_of("media")
 

@@ -14,7 +14,7 @@ from masthead.errors import Forbidden, Invalid, NotFound
 from masthead.posts import tags as changes
 from masthead.posts.tags import change_tag, changes_under_way, tag_changes
 from masthead.records.collection import Record
-from masthead.records.engine import ListRequest
+from masthead.records.read.page import ListRequest
 
 
 async def run_jobs(app: World) -> None:

@@ -14,7 +14,7 @@ from masthead.caller import system
 from masthead.errors import AnswerTooLarge
 from masthead.limits.read_limits import COSTLY_PER_MINUTE
 from masthead.record_api.parameters import MAX_ANSWER_BYTES, MAX_READER_BYTES
-from masthead.records.engine import ListRequest
+from masthead.records.read.page import ListRequest
 
 POSTS = records_of("posts")
 LONG = 4_900_000

@@ -17,7 +17,7 @@ from masthead.events.outbox import events
 from masthead.ids import new_id
 from masthead.parts import Parts, build
 from masthead.records.collection import Record
-from masthead.records.engine import ListRequest
+from masthead.records.read.page import ListRequest
 from masthead.records.tables import tenant_states
 from masthead.schema import tables
 from masthead.storage.database import EVERY_TENANT

@@ -18,7 +18,8 @@ from tests.world import TenantWorld, World
 
 from masthead.caller import guest, system
 from masthead.errors import BadRequest
-from masthead.records.engine import ListRequest, Page, Records
+from masthead.records.engine import Records
+from masthead.records.read.page import ListRequest, Page
 from masthead.records.search import terms as search_terms
 from masthead.records.search.index import Indexer, IndexLimits, SearchIndex, search_queue
 from masthead.schema import registry, tables

@@ -11,8 +11,8 @@ from masthead import ids
 from masthead.admin.request import AdminRequest
 from masthead.caller import Caller
 from masthead.records.collection import Collection, Record
-from masthead.records.engine import ListRequest
 from masthead.records.fields.values import read_moment
+from masthead.records.read.page import ListRequest
 
 PER_PAGE = 20
 _MAX_DIGITS = 9

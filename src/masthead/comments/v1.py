@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from masthead.comments.collection import comments
 from masthead.records.collection import Record
-from masthead.records.engine import Page
 from masthead.records.filter.conditions import equals
+from masthead.records.read.page import Page
 from masthead.web.v1.call import Call
 from masthead.web.v1.parameters import Parameter
 from masthead.web.v1.routes import list_of, patch, post

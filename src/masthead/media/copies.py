@@ -12,7 +12,8 @@ from masthead.media.collection import COPIES_JOB, NO_SIZES, is_copied, media
 from masthead.media.images import COPY_TYPES, BadImage, Copy, ImagePool, copy_widths
 from masthead.media.thumbs import remove_copies, store_copies
 from masthead.records.collection import Record
-from masthead.records.engine import ListRequest, Records
+from masthead.records.engine import Records
+from masthead.records.read.page import ListRequest
 from masthead.records.write.unit import file_key
 from masthead.storage.objects import ObjectStore
 

@@ -9,7 +9,8 @@ from masthead.ids import TenantId
 from masthead.jobs.runner import Handler, Job
 from masthead.media.collection import media
 from masthead.records.collection import Collection
-from masthead.records.engine import ListRequest, Records
+from masthead.records.engine import Records
+from masthead.records.read.page import ListRequest
 
 COUNT_JOB = "media.count_uses"
 BATCH = 200

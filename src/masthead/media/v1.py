@@ -9,9 +9,9 @@ from masthead.media.collection import media
 from masthead.media.sniff import EXTENSIONS
 from masthead.media.upload import StoredFile, stored_file
 from masthead.records.collection import Record
-from masthead.records.engine import Page
 from masthead.records.filter.ast import Comparison, Expression, Identifier, Literal
 from masthead.records.filter.conditions import equals
+from masthead.records.read.page import Page
 from masthead.web.v1.call import Call
 from masthead.web.v1.parameters import Parameter
 from masthead.web.v1.routes import delete, get, list_of, post

@@ -23,7 +23,8 @@ from masthead.payments.memberships import MAX_SUBSCRIPTIONS, state_row
 from masthead.payments.subscription_state import member_outcome
 from masthead.payments.tables import payment_inbox, payment_reports
 from masthead.records.collection import Collection, Record
-from masthead.records.engine import ListRequest, Records
+from masthead.records.engine import Records
+from masthead.records.read.page import ListRequest
 from masthead.storage import dialects
 from masthead.storage.database import EVERY_TENANT, Database, scope_of
 

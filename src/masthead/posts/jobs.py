@@ -11,7 +11,8 @@ from masthead.caller import system
 from masthead.identity.suspension import is_suspended
 from masthead.jobs.runner import Handler, Job
 from masthead.posts.collection import posts
-from masthead.records.engine import ListRequest, Records
+from masthead.records.engine import Records
+from masthead.records.read.page import ListRequest
 from masthead.records.write.publication import PUBLISHED, is_due
 
 LIST_JOB = "posts.list"

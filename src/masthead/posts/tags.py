@@ -19,12 +19,13 @@ from masthead.jobs.runner import Handler, Job
 from masthead.posts.collection import post_working_copies, posts
 from masthead.posts.site import TAG_LIST, tag_slug
 from masthead.records.collection import Collection, Index, Record, Rules
-from masthead.records.engine import ListRequest, Records
+from masthead.records.engine import Records
 from masthead.records.fields.base import Access
 from masthead.records.fields.documents import TextList
 from masthead.records.fields.text import Text
 from masthead.records.fields.values import Number
 from masthead.records.filter.conditions import has_item
+from masthead.records.read.page import ListRequest
 from masthead.records.write.new_record import NewRecord
 from masthead.records.write.unit import Unit
 

@@ -20,8 +20,9 @@ from masthead.caller import system
 from masthead.errors import NotFound
 from masthead.ids import TenantId
 from masthead.records.collection import Collection, Record
-from masthead.records.engine import ListRequest, Records
+from masthead.records.engine import Records
 from masthead.records.fields.file import File
+from masthead.records.read.page import ListRequest
 from masthead.records.write.unit import file_key
 from masthead.storage.objects import ObjectStore
 

@@ -14,7 +14,8 @@ from masthead.privacy.export import Exports
 from masthead.privacy.requests import ERASE_JOB, EXPORT_JOB, Requests
 from masthead.privacy.throttle import Throttle, TimeSlice, TimeSliceOver
 from masthead.records.collection import Record
-from masthead.records.engine import ListRequest, Records
+from masthead.records.engine import Records
+from masthead.records.read.page import ListRequest
 from masthead.storage.compaction import FullTextMerge
 from masthead.storage.database import EVERY_TENANT
 from masthead.storage.objects import ObjectStore

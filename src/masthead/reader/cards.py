@@ -16,7 +16,7 @@ from masthead.reader.pictures import pictures_of, small
 from masthead.reader.request import SiteRequest
 from masthead.reader.views import Author, Card, Link, Pager, Picture
 from masthead.records.collection import Record
-from masthead.records.engine import ListRequest
+from masthead.records.read.page import ListRequest
 
 CARD_FIELDS = frozenset(
     {

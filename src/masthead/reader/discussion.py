@@ -23,7 +23,7 @@ from masthead.reader.cards import local_time
 from masthead.reader.request import SiteRequest
 from masthead.reader.views import Comment, CommentForm, Discussion
 from masthead.records.collection import Record
-from masthead.records.engine import ListRequest
+from masthead.records.read.page import ListRequest
 
 THREADS_A_PAGE: Final = 50
 ANSWERS_A_PAGE: Final = 200

@@ -24,7 +24,7 @@ from masthead.reader.request import SiteRequest
 from masthead.reader.site import site_of
 from masthead.reader.views import Site
 from masthead.records.collection import Record
-from masthead.records.engine import ListRequest
+from masthead.records.read.page import ListRequest
 
 ENTRIES = 20
 MAX_BYTES = 4 * 1024 * 1024

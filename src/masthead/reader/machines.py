@@ -13,7 +13,7 @@ from masthead.reader.endpoint import Document
 from masthead.reader.feeds import xml
 from masthead.reader.request import SiteRequest
 from masthead.reader.site import site_of
-from masthead.records.engine import ListRequest
+from masthead.records.read.page import ListRequest
 
 MAX_URLS = 50_000
 """As the protocol has it."""

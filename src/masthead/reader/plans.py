@@ -16,7 +16,7 @@ from masthead.reader.prices import price_text
 from masthead.reader.request import SiteRequest
 from masthead.reader.views import Offer, Plan, Tier
 from masthead.records.collection import Record
-from masthead.records.engine import ListRequest
+from masthead.records.read.page import ListRequest
 from masthead.site.collection import site_settings
 
 MAX_TIERS = 12

@@ -7,8 +7,8 @@ from functools import lru_cache
 
 from masthead.caller import Caller
 from masthead.errors import BadRequest
-from masthead.records.engine import ListRequest
 from masthead.records.read.expand import Expansion
+from masthead.records.read.page import ListRequest
 from masthead.records.read.projection import Projection
 from masthead.web.query_string import parse_query_string
 

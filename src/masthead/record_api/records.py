@@ -21,9 +21,9 @@ from masthead.record_api.parameters import (
 )
 from masthead.record_api.rendering import render_record, render_records
 from masthead.records.collection import Collection, Record
-from masthead.records.engine import ListRequest, Page
 from masthead.records.fields.base import REQUIRED
 from masthead.records.fields.relation import missing_relation
+from masthead.records.read.page import ListRequest, Page
 from masthead.records.write.validation import Add, Remove
 from masthead.web.answers import send_empty, send_json
 from masthead.web.multipart import Upload, form_to_object, read_form

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from copy import copy
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -30,10 +29,16 @@ from masthead.records.collection import Collection, Record, Registry
 from masthead.records.derived.daily_counts import DailyCounts
 from masthead.records.derived.rows import DerivedRows
 from masthead.records.fields.base import Access
-from masthead.records.filter.ast import Expression
 from masthead.records.filter.parser import ParsedFilter, parse_given
 from masthead.records.read.counts import Counts
 from masthead.records.read.expand import Expansion, expand_records, with_relations
+from masthead.records.read.page import (
+    MAX_OFFSET,
+    ListRequest,
+    Page,
+    page_values,
+    search_values,
+)
 from masthead.records.read.query import (
     Context,
     Prepared,
@@ -45,7 +50,7 @@ from masthead.records.read.query import (
 from masthead.records.read.sorting import parse_sort
 from masthead.records.rotation import Rotated, Rotation
 from masthead.records.search.index import SearchIndex
-from masthead.records.search.terms import document_key, prefix_of, read_query
+from masthead.records.search.terms import read_query
 from masthead.records.write.context import WriteContext
 from masthead.records.write.new_record import NewRecord
 from masthead.records.write.record_rows import ENCRYPTION_PURPOSE, secret_context
@@ -60,52 +65,9 @@ from masthead.storage.database import (
     RowsTooLarge,
     scope_of,
 )
-from masthead.storage.full_text import Term, search_values
 
-MAX_OFFSET = 2**53
 # Ids are unique within a tenant only.
 _SEVERAL_TENANTS = f"Several tenants have a record of this id. {NAME_A_TENANT}"
-
-
-@dataclass(frozen=True, slots=True)
-class ListRequest:
-    page: int = 1
-    per_page: int = 30
-    filter: str | Expression = ""
-    """Text in the filter language, or an expression that the face built itself."""
-    after: tuple[str, str] | None = None
-    """The cursor: only records after this `created` and `id` in the default order, after this
-    position and `id` in a listing, or after this value and `id` in the order of one field."""
-    listing: tuple[str, str] | None = None
-    """The name and value of the listing whose records and order are wanted."""
-    search: str = ""
-    """Words, "phrases" and pre*fixes, all of which must match. Always newest first."""
-    sort: str = ""
-    expand: str = ""
-    names: frozenset[str] | None = None
-    """The fields to read; None is all of them."""
-    skip_total: bool = False
-    max_bytes: int | None = None
-    """Of all records together. Beyond that `AnswerTooLarge` is raised."""
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    items: list[Record]
-    page: int
-    per_page: int
-    total: int
-    """-1 when the request skipped it."""
-    is_complete: bool = True
-    """False for a search while some records still wait to be indexed."""
-    weight: int = 0
-    """Characters of long texts, where `max_bytes` was given."""
-    is_costly: bool = False
-    """A new statement was compiled, or long texts were scanned."""
-
-    @property
-    def total_pages(self) -> int:
-        return -1 if self.total < 0 else -(-self.total // self.per_page)
 
 
 FanOut = Callable[[Unit, Sequence[WrittenEvent]], Awaitable[bool]]
@@ -183,7 +145,7 @@ class Records:
             wanted.listing[0] if wanted.listing else "",
             wanted.max_bytes is not None,
         )
-        found = self._search_values(caller, collection, wanted, terms) if terms else None
+        found = search_values(self.database, caller, collection, wanted, terms) if terms else None
         is_complete = not terms or await self.search_index.catch_up(
             TenantId(caller.tenant_id or ""), collection
         )
@@ -422,21 +384,9 @@ class Records:
     ) -> tuple[list[Record], int]:
         prepared = await self._queries.page(shape, parsed, context)
         collection = self.registry[shape.collection]
-        offset = (wanted.page - 1) * wanted.per_page
-        if offset > MAX_OFFSET:
+        if wanted.offset > MAX_OFFSET:
             return [], 0
-        values: dict[str, Any] = {
-            "tenant": caller.tenant_id,
-            "limit": wanted.per_page,
-            "offset": offset,
-        }
-        if wanted.after:
-            values["after_created"], values["after_id"] = wanted.after
-        if wanted.listing:
-            values["listing_value"] = wanted.listing[1]
-        if parsed:
-            for slot in prepared.slots:
-                values[slot.parameter] = slot.coerce(parsed.values[slot.position])
+        values = page_values(caller, wanted, prepared, parsed)
         rows = await self._fetch(caller, prepared, values, context, wanted.max_bytes)
         to_record = prepared.rows.record
         records = _shown(caller, collection, [to_record(row) for row in rows])
@@ -463,19 +413,6 @@ class Records:
             )
         except RowsTooLarge:
             raise AnswerTooLarge(max_bytes or 0) from None
-
-    def _search_values(
-        self, caller: Caller, collection: Collection, wanted: ListRequest, terms: list[Term]
-    ) -> dict[str, Any]:
-        if caller.tenant_id is None:
-            raise no_tenant(caller)
-        if not collection.searchable or wanted.sort:
-            raise BadRequest("There is no search here, or none that can be sorted.")
-        prefix = prefix_of(caller.tenant_id, collection.name)
-        values = search_values(self.database, prefix, terms)
-        if wanted.after:
-            values |= document_key(caller.tenant_id, collection.name, *wanted.after)
-        return values
 
     async def _may_change(
         self, caller: Caller, collection: Collection, record_id: str, rule: str | None

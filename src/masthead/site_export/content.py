@@ -19,7 +19,8 @@ from masthead.members.collection import blog_members
 from masthead.pages.collection import pages
 from masthead.posts.collection import posts
 from masthead.records.collection import Collection, Record
-from masthead.records.engine import ListRequest, Records
+from masthead.records.engine import Records
+from masthead.records.read.page import ListRequest
 from masthead.records.write.unit import file_key
 from masthead.site.address import Sites
 from masthead.site.collection import site_settings

@@ -29,7 +29,8 @@ from masthead.jobs.runner import Handler, Job
 from masthead.mail.outbox import Outbox
 from masthead.privacy.links import EXPORT_LIFETIME
 from masthead.records.collection import Record
-from masthead.records.engine import ListRequest, Records
+from masthead.records.engine import Records
+from masthead.records.read.page import ListRequest
 from masthead.records.write.unit import Unit
 from masthead.site.address import Sites
 from masthead.site_export.collection import (

@@ -13,7 +13,7 @@ from masthead.errors import Invalid, Problem
 from masthead.events.log import LoggedEvent
 from masthead.events.names import EVENT_NAMES
 from masthead.records.collection import Record
-from masthead.records.engine import ListRequest
+from masthead.records.read.page import ListRequest
 from masthead.web.v1.call import Call
 from masthead.web.v1.parameters import Parameter
 from masthead.web.v1.routes import Route, Shape, delete

@@ -15,8 +15,8 @@ from masthead.admin.request import AdminRequest
 from masthead.caller import Caller
 from masthead.errors import NotFound
 from masthead.records.collection import Record
-from masthead.records.engine import ListRequest
 from masthead.records.filter.conditions import all_of, equals
+from masthead.records.read.page import ListRequest
 from masthead.records.write.audit import (
     CANCELLED_DELETION,
     CANCELLED_ERASURE,

@@ -20,8 +20,8 @@ from masthead.comments.emails import comment_url as address_on_site
 from masthead.errors import Forbidden, Invalid
 from masthead.posts.collection import posts
 from masthead.records.collection import Record
-from masthead.records.engine import ListRequest
 from masthead.records.filter.conditions import all_of, equals
+from masthead.records.read.page import ListRequest
 from masthead.records.write.publication import PUBLISHED
 
 AROUND = 20

@@ -16,9 +16,9 @@ from masthead.config.keyring import DecryptionError
 from masthead.members.collection import blog_members
 from masthead.posts.collection import posts
 from masthead.records.collection import Collection, Record
-from masthead.records.engine import ListRequest
 from masthead.records.filter.ast import Expression
 from masthead.records.filter.conditions import all_of, equals
+from masthead.records.read.page import ListRequest
 
 ADDRESS = "/admin/comments"
 ALL = "all"

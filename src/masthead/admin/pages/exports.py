@@ -14,7 +14,7 @@ from masthead.admin.pages.media_item import size_text
 from masthead.admin.request import AdminRequest
 from masthead.errors import Conflict, NotFound
 from masthead.records.collection import Record
-from masthead.records.engine import ListRequest
+from masthead.records.read.page import ListRequest
 from masthead.records.write.audit import DOWNLOADED_SITE, EXPORTED_SITE
 from masthead.site_export.collection import (
     EXPIRED,

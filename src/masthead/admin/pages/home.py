@@ -16,9 +16,9 @@ from masthead.caller import Caller, Kind
 from masthead.posts.collection import posts
 from masthead.posts.site import AUTHOR_LIST, PUBLISHED_LIST
 from masthead.records.collection import Record
-from masthead.records.engine import ListRequest
 from masthead.records.filter.ast import And, Comparison, Identifier, Macro
 from masthead.records.filter.conditions import equals
+from masthead.records.read.page import ListRequest
 
 DRAFTS = 4
 SOON = 4

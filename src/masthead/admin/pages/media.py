@@ -15,9 +15,9 @@ from masthead.errors import BadRequest, Invalid, MastheadError, NotFound
 from masthead.media.collection import NO_ALT, UNUSED, list_name, media
 from masthead.media.upload import media_path, store_upload
 from masthead.records.collection import Record
-from masthead.records.engine import ListRequest
 from masthead.records.filter.ast import Expression
 from masthead.records.filter.conditions import all_of, equals, has_item
+from masthead.records.read.page import ListRequest
 from masthead.web.multipart import Form, Upload
 
 PER_PAGE = 24

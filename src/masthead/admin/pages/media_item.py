@@ -20,7 +20,7 @@ from masthead.media.http import THUMBNAIL_TYPES
 from masthead.media.sniff import SVG
 from masthead.media.upload import media_path, replace_file
 from masthead.records.collection import USES, Collection, Record
-from masthead.records.engine import ListRequest
+from masthead.records.read.page import ListRequest
 from masthead.site.collection import site_settings
 
 ADDRESS = "/admin/media"

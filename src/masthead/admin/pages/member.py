@@ -41,8 +41,8 @@ from masthead.members.collection import (
 from masthead.posts.collection import posts
 from masthead.reader.prices import price_text
 from masthead.records.collection import Collection, Record
-from masthead.records.engine import ListRequest
 from masthead.records.filter.conditions import equals
+from masthead.records.read.page import ListRequest
 from masthead.records.read.query import access_of
 
 ASKS = (

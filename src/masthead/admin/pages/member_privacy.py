@@ -14,8 +14,8 @@ from masthead.privacy.collection import gdpr_requests
 from masthead.privacy.export import archive_key
 from masthead.privacy.validation import MEMBER
 from masthead.records.collection import Record
-from masthead.records.engine import ListRequest
 from masthead.records.filter.conditions import all_of, equals
+from masthead.records.read.page import ListRequest
 from masthead.records.write.audit import DOWNLOADED_EXPORT
 
 MOST = 20

@@ -20,9 +20,9 @@ from masthead.errors import BadRequest, Invalid, NotFound, Problem
 from masthead.members.collection import MEMBERS_JOINED, blog_members
 from masthead.records.accounts import credentials
 from masthead.records.collection import Record
-from masthead.records.engine import ListRequest
 from masthead.records.filter.ast import Expression
 from masthead.records.filter.conditions import all_of, equals, has_item, newer
+from masthead.records.read.page import ListRequest
 
 ADDRESS = "/admin/members"
 PER_PAGE = 50

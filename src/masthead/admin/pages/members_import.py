@@ -40,8 +40,8 @@ from masthead.importers.member_rows import MAX_MEMBERS, TOO_MANY, checked_email
 from masthead.importers.source import BadFile
 from masthead.members.collection import blog_members
 from masthead.records.collection import Record
-from masthead.records.engine import ListRequest
 from masthead.records.fields.base import FieldError
+from masthead.records.read.page import ListRequest
 from masthead.records.write.unit import file_key
 from masthead.web.multipart import Upload
 

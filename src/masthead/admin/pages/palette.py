@@ -10,7 +10,7 @@ from masthead.admin.pages.texts import status_of
 from masthead.admin.request import AdminRequest
 from masthead.admin.sections import POSTS
 from masthead.posts.collection import posts
-from masthead.records.engine import ListRequest
+from masthead.records.read.page import ListRequest
 
 MOST = 8
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from masthead.admin.request import AdminRequest
 from masthead.caller import Audience, site
 from masthead.identity.tenants import superusers
-from masthead.records.engine import ListRequest
+from masthead.records.read.page import ListRequest
 
 MAX_STAFF = 200
 

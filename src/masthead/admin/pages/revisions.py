@@ -15,8 +15,8 @@ from masthead.editing.difference import Piece, compared, words_compared
 from masthead.editing.texts import Opened, open_text, restore_revision
 from masthead.errors import Conflict, NotFound
 from masthead.records.collection import Record
-from masthead.records.engine import ListRequest
 from masthead.records.filter.conditions import equals
+from masthead.records.read.page import ListRequest
 from masthead.records.write.publication import PUBLISHED
 from masthead.records.write.revisions import CHANGES, MAX_REVISIONS
 

@@ -18,8 +18,8 @@ from masthead.errors import Invalid, NotFound, Problem
 from masthead.payments.collection import tiers
 from masthead.reader.prices import price_text
 from masthead.records.collection import Collection, Record
-from masthead.records.engine import ListRequest
 from masthead.records.filter.conditions import all_of, equals
+from masthead.records.read.page import ListRequest
 
 ORDERS = "/admin/shop/orders"
 GIFT_CARDS = "/admin/shop/gift-cards"

@@ -11,7 +11,7 @@ from masthead.admin.request import AdminRequest
 from masthead.errors import BadRequest, Invalid, NotFound, Problem
 from masthead.identity.tenants import Role, superusers
 from masthead.records.collection import Record
-from masthead.records.engine import ListRequest
+from masthead.records.read.page import ListRequest
 
 ADDRESS = "/admin/staff"
 MAX_STAFF = 200

@@ -23,9 +23,9 @@ from masthead.media.collection import media
 from masthead.members.collection import blog_members
 from masthead.posts.collection import posts
 from masthead.records.collection import Record
-from masthead.records.engine import ListRequest
 from masthead.records.filter.ast import Comparison, Expression, Identifier, Literal, Or
 from masthead.records.filter.conditions import all_of, equals
+from masthead.records.read.page import ListRequest
 from masthead.records.write.audit import OPENED
 from masthead.site.address import site_url
 

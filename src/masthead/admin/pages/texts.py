@@ -13,9 +13,9 @@ from masthead.admin.request import AdminRequest
 from masthead.admin.sections import Section
 from masthead.caller import Caller
 from masthead.records.collection import Record
-from masthead.records.engine import ListRequest
 from masthead.records.filter.ast import Expression
 from masthead.records.filter.conditions import all_of, equals
+from masthead.records.read.page import ListRequest
 from masthead.records.write.publication import PUBLISHED
 
 STATUSES = {"draft": "Draft", "published": "Published"}

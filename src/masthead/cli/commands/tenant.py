@@ -18,7 +18,7 @@ from masthead.identity.tenant_lookup import tenant_named
 from masthead.identity.tenants import tenants
 from masthead.ids import TenantId
 from masthead.records.collection import Record
-from masthead.records.engine import ListRequest
+from masthead.records.read.page import ListRequest
 
 app = new_group("Creates and lists tenants, and changes their plan.")
 

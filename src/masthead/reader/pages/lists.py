@@ -22,7 +22,7 @@ from masthead.reader.views import (
     Month,
     SearchPage,
 )
-from masthead.records.engine import ListRequest
+from masthead.records.read.page import ListRequest
 
 PER_PAGE = 15
 PER_ARCHIVE_PAGE = 100

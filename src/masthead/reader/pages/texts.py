@@ -22,7 +22,7 @@ from masthead.reader.share_pictures import share_url
 from masthead.reader.site import absolute, json_ld, site_of
 from masthead.reader.views import Card, CommentForm, Head, Link, PostPage, Site, TextPage
 from masthead.records.collection import Collection, Record
-from masthead.records.engine import ListRequest
+from masthead.records.read.page import ListRequest
 
 SHARED_WIDTH = 1200
 """A width that thumbs have."""

@@ -17,9 +17,10 @@ from masthead.identity.directory import Tenant
 from masthead.media.images import ImagePool
 from masthead.outbound.client import OutboundClient
 from masthead.records.collection import Collection, Record
-from masthead.records.engine import ListRequest, Page, Records
+from masthead.records.engine import Records
 from masthead.records.filter.ast import Expression
 from masthead.records.filter.conditions import all_of
+from masthead.records.read.page import ListRequest, Page
 from masthead.records.write.unit import Unit
 from masthead.storage.objects import ObjectStore
 from masthead.web.multipart import Upload

@@ -16,8 +16,8 @@ from masthead.errors import BadRequest, SiteSuspended, Unauthenticated
 from masthead.identity.key_authentication import ApiKey, ApiKeys
 from masthead.limits.rate_limiter import RateLimiter
 from masthead.limits.sliding_window import Decision
-from masthead.records.engine import Page
 from masthead.records.fields.file import File
+from masthead.records.read.page import Page
 from masthead.web.answers import (
     RawHeaders,
     encode,

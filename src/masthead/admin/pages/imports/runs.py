@@ -20,7 +20,7 @@ from masthead.importers.collection import (
     import_runs,
 )
 from masthead.records.collection import Record
-from masthead.records.engine import ListRequest
+from masthead.records.read.page import ListRequest
 
 ADDRESS = "/admin/tools/import"
 NEW = f"{ADDRESS}/new"

@@ -23,7 +23,7 @@ from masthead.identity.scopes import SCOPES, granted
 from masthead.limits.sliding_window import limits_of
 from masthead.records.collection import Record
 from masthead.records.derived.daily_counts import ByDay, day_of
-from masthead.records.engine import ListRequest
+from masthead.records.read.page import ListRequest
 
 IN_USE = "revoked_at = '' && (expires_at = '' || expires_at > @now)"
 ENDED = "revoked_at != '' || (expires_at != '' && expires_at <= @now)"

@@ -27,8 +27,8 @@ from masthead.privacy.collection import gdpr_requests
 from masthead.privacy.export import archive_key
 from masthead.privacy.validation import PHRASE, TENANT
 from masthead.records.collection import Record
-from masthead.records.engine import ListRequest
 from masthead.records.filter.conditions import all_of, any_of, equals, newer
+from masthead.records.read.page import ListRequest
 from masthead.records.write.audit import DOWNLOADED_SITE
 
 

@@ -14,7 +14,7 @@ from masthead.errors import Forbidden
 from masthead.events.names import EVENT_NAMES, TEST_PING
 from masthead.records.collection import Record
 from masthead.records.derived.daily_counts import ByDay, day_of
-from masthead.records.engine import ListRequest
+from masthead.records.read.page import ListRequest
 from masthead.webhooks.actions import MAX_PER_TENANT
 from masthead.webhooks.collection import (
     DELIVERIES_DELIVERED,
