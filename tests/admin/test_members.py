@@ -128,6 +128,14 @@ class TestList:
         assert names_in(older) == ["Number 1", "Number 0"]
         assert f"{PER_PAGE + 1}–{PER_PAGE + 2} of {PER_PAGE + 2}" in older
 
+    async def test_a_list_of_one_page_has_nothing_to_turn(
+        self, tenant: TenantWorld, browser: Visitor
+    ) -> None:
+        await member(tenant, "Ana Torres")
+        page = (await browser.get("/admin/members")).text
+        assert "1–1 of 1" in page
+        assert "Older" not in page
+
     async def test_a_fragment_is_a_part_of_its_page(
         self, tenant: TenantWorld, browser: Visitor
     ) -> None:
@@ -218,6 +226,15 @@ class TestOne:
         assert "Print A2" in page
         only = (await browser.get(f"{address}?kind=comments")).text
         assert "Ordered for" not in only
+
+    async def test_the_address_of_one_without_a_name_is_shown_once(
+        self, tenant: TenantWorld, browser: Visitor
+    ) -> None:
+        for given, times in (("", 0), ("Ana Torres", 1)):
+            made = await member(tenant, f"Ana {times}", email=f"ana{times}@a.example")
+            await tenant.update("blog_members", made["id"], {"name": given})
+            page = (await browser.get(f"/admin/members/{made['id']}")).text
+            assert page.count('<span class="mail">') == times
 
     async def test_a_refused_change_shows_what_was_typed(
         self, tenant: TenantWorld, browser: Visitor
