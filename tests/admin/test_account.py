@@ -165,6 +165,13 @@ class TestSignIns:
         assert [(await each.get("/admin")).status_code for each in others] == [303, 303]
         assert (await browser.get("/admin")).status_code == 200
 
+    async def test_one_without_a_known_address_is_a_whole_sentence(
+        self, tenant: TenantWorld
+    ) -> None:
+        browser, _ = await staff(tenant, "owner")
+        page = (await browser.get("/admin/account")).text
+        assert re.search(r">Since [^<]*, last used", page)
+
     async def test_another_accounts_is_not_there(self, tenant: TenantWorld) -> None:
         browser, _ = await staff(tenant, "owner")
         other, _ = await staff(tenant, "author")
