@@ -77,7 +77,11 @@ TIERS = Offer(
         Ask("interval", "Paid every", choices={"month": "Month", "year": "Year"}),
         Ask("benefits", "What a member gets", "One line for each.", rows=4),
         Ask("position", "Position", "Those with a lower number are shown first."),
-        Ask("payment_price_id", "Id of the price at the payment processor"),
+        Ask(
+            "payment_price_id",
+            "Id of the price at the payment processor",
+            "With the secret key of Settings, Payments, readers pay for it in a checkout.",
+        ),
         Ask("payment_url", "Payment page"),
         Ask("active", "For sale"),
     ),
