@@ -13,7 +13,6 @@ import hashlib
 import http.client
 import json
 import os
-import shutil
 import statistics
 import time
 from collections.abc import Iterator
@@ -25,6 +24,7 @@ from typing import Any, Final
 
 import uvloop
 from playwright.async_api import Browser, async_playwright
+from tests.browser import CHROMIUM
 
 from bench import (
     admin_data,
@@ -228,11 +228,10 @@ def _table(timings: list[Timing]) -> str:
 
 async def _visits(port: int, token: str, pages: list[Page]) -> dict[str, tuple[float, float]]:
     """The bytes of the first and of the second visit."""
-    chromium = shutil.which("chromium") or shutil.which("google-chrome")
     found = {}
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(
-            executable_path=chromium,
+            executable_path=CHROMIUM,
             args=["--no-sandbox", "--host-resolver-rules=MAP *.localhost 127.0.0.1"],
         )
         for page in pages:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import shutil
 import statistics
 import time
 import urllib.error
@@ -19,6 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from playwright.async_api import Browser, async_playwright
+from tests.browser import CHROMIUM
 
 from bench import datasets, process
 
@@ -98,10 +98,9 @@ async def _measure(port: int, options: argparse.Namespace) -> int:
     home = _get(port, "/")
     post = "/posts/" + home.split('href="/posts/', 1)[1].split('"', 1)[0]
     is_good = True
-    chromium = shutil.which("chromium") or shutil.which("google-chrome")
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(
-            executable_path=chromium,
+            executable_path=CHROMIUM,
             args=["--no-sandbox", "--host-resolver-rules=MAP *.localhost 127.0.0.1"],
         )
         for name, path in (("post", post), ("home", "/")):

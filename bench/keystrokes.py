@@ -12,7 +12,6 @@ import argparse
 import asyncio
 import json
 import re
-import shutil
 import statistics
 import time
 import urllib.request
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from playwright.async_api import Page, async_playwright
+from tests.browser import CHROMIUM
 
 from bench import datasets, process
 
@@ -107,7 +107,7 @@ async def _measure(port: int, password: str, options: argparse.Namespace) -> int
     origin = f"http://demo.localhost:{port}"
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(
-            executable_path=shutil.which("chromium") or shutil.which("google-chrome"),
+            executable_path=CHROMIUM,
             args=["--no-sandbox", "--host-resolver-rules=MAP *.localhost 127.0.0.1"],
         )
         context = await browser.new_context(viewport={"width": 1280, "height": 800})
