@@ -22,6 +22,9 @@ from tests.clients.node import HERE as CLIENTS
 # The shell does the same for the pages, without windows, in a third of the time.
 _PROGRAMS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 CHROMIUM = next(filter(None, map(shutil.which, _PROGRAMS)), None)
+# Containers run tests as root, for whom Chromium's own sandbox can't start; letters stand as on a
+# screen, not on whole pixels.
+ARGUMENTS = ["--no-sandbox", "--font-render-hinting=none"]
 AXE = CLIENTS / "node_modules" / "axe-core" / "axe.min.js"
 
 PATIENCE_MS = 120_000
@@ -74,7 +77,6 @@ def _note_error(error: WebError) -> None:
 @contextlib.asynccontextmanager
 async def launched() -> AsyncIterator[PlaywrightBrowser]:
     async with async_playwright() as playwright:
-        # Containers run tests as root, for whom Chromium's own sandbox can't start.
-        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         yield browser
         await browser.close()

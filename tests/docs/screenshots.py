@@ -25,7 +25,7 @@ from PIL import Image
 from playwright.async_api import TimeoutError as BrowserTimeout
 from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, sync_playwright
 from tests.admin.every_page import SAMPLES, Sample, Windows, every_page
-from tests.browser import CHROMIUM, REFUSED, launched
+from tests.browser import ARGUMENTS, CHROMIUM, REFUSED, launched
 from tests.browser import Browser as WatchedBrowser
 
 ROOT = Path(__file__).parents[2]
@@ -209,7 +209,7 @@ def main() -> None:
     if wanted.admin is None:
         with demo() as running, sync_playwright() as playwright:
             add_reader(running)
-            browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+            browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
             take_all(browser, running, folder, for_docs=wanted.docs)
             browser.close()
     asyncio.run(take_admin(folder, wanted.admin or ""))

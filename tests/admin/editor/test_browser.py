@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.async_api import BrowserContext, Page, expect
+from playwright.async_api import BrowserContext, Page, Route, expect
 from tests.ai.provider import Hand, text_event
 from tests.browser import AXE, Browser, in_chromium
 from tests.conftest import Server
@@ -468,12 +469,34 @@ async def test_a_setting_that_was_not_stored_is_not_called_saved(desk: Desk) -> 
     await page.get_by_role("button", name="Keep mine").click()
     await saved(page)
     await page.reload()
+    await expect(page.locator("mh-editor[data-ready]")).to_be_attached()
     await expect(page.get_by_label("Paid", exact=True)).to_be_checked()
     # A save that reached the server is no conflict, although its answer was lost.
     await page.route("**/text", _lost_answer, times=1)
     await page.get_by_label("Tags").fill("fog,coast")
     await phase(page, "waiting")
     await saved(page)
+
+
+async def test_what_is_typed_before_the_editor_is_loaded_is_saved(desk: Desk) -> None:
+    stored = await desk.server.tenant.post(title="Early", content_html="<p>Ready.</p>")
+    page = await desk.context.new_page()
+    is_typed = asyncio.Event()
+
+    async def late(route: Route) -> None:
+        await is_typed.wait()
+        await route.continue_()
+
+    await page.route(re.compile(r"/assets/admin/.*editor.*\.js"), late)
+    address = f"{desk.server.url}/admin/posts/{stored['id']}?as=editor"
+    await page.goto(address, wait_until="commit")
+    await page.get_by_label("Title", exact=True).fill("Early bird")
+    assert await page.locator("mh-editor[data-ready]").count() == 0
+    is_typed.set()
+    await expect(page.locator("mh-editor[data-ready]")).to_be_attached()
+    async with asyncio.timeout(120):
+        while (await desk.stored(stored["id"]))["title"] != "Early bird":
+            await asyncio.sleep(0.02)
 
 
 async def test_a_published_post_changes_on_the_site_only_with_update(desk: Desk) -> None:
@@ -491,6 +514,7 @@ async def test_a_published_post_changes_on_the_site_only_with_update(desk: Desk)
     await saved(page)
     assert "Second." not in (await desk.stored(post_id(page)))["content_html"]
     await page.reload()
+    await expect(page.locator("mh-editor[data-ready]")).to_be_attached()
     await expect(page.locator("#text")).to_contain_text("Second.")
     await page.get_by_role("button", name="Update").click()
     await expect(page.locator(".toast")).to_be_visible()

@@ -425,7 +425,11 @@ class TextEditor extends HTMLElement implements Page {
   private async recover(): Promise<void> {
     const opened = this.snapshot();
     const found = await this.saving.unsent(opened);
-    if (!found || this.saving.machine.phase !== "clean") return;
+    if (this.saving.machine.phase !== "clean") return;
+    if (!found) {
+      if (this.isChangedAlready()) this.saving.dispatch({ type: "typed" });
+      return;
+    }
     this.restore(found.mine);
     if (found.isOlder) {
       const theirs = {
@@ -443,14 +447,29 @@ class TextEditor extends HTMLElement implements Page {
     }
   }
 
+  /** The fields of the form that a person fills in and that are saved. */
+  private *savedFields(): Generator<HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement> {
+    for (const each of this.form.elements) {
+      const isField =
+        each instanceof HTMLInputElement || each instanceof HTMLTextAreaElement || each instanceof HTMLSelectElement;
+      if (isField && each.name && !NOT_SAVED.has(each.name) && each.type !== "hidden") yield each;
+    }
+  }
+
+  /** Whether a person typed or chose something while this script was on its way. */
+  private isChangedAlready(): boolean {
+    return [...this.savedFields()].some((each) => {
+      if (each instanceof HTMLSelectElement) return false;
+      if (each.type === "checkbox" || each.type === "radio") {
+        return each instanceof HTMLInputElement && each.checked !== each.defaultChecked;
+      }
+      return each.value !== each.defaultValue;
+    });
+  }
+
   private restore(snapshot: Snapshot): void {
     this.editor.commands.setContent(snapshot.content_json, { emitUpdate: false });
-    for (const each of this.form.elements) {
-      const isSaved =
-        (each instanceof HTMLInputElement || each instanceof HTMLTextAreaElement || each instanceof HTMLSelectElement) &&
-        each.name &&
-        !NOT_SAVED.has(each.name);
-      if (!isSaved || (each instanceof HTMLInputElement && each.type === "hidden")) continue;
+    for (const each of this.savedFields()) {
       const value = snapshot.fields[each.name];
       if (each instanceof HTMLInputElement && (each.type === "checkbox" || each.type === "radio")) {
         each.checked = each.type === "radio" ? each.value === value : value !== undefined;
