@@ -36,13 +36,15 @@ REFUSED: list[str] = []
 `the_policy_refuses_nothing_and_no_script_fails` looks at it after each test."""
 
 
+needs_chromium = pytest.mark.skipif(
+    CHROMIUM is None,
+    reason="Chromium is missing: install chromium-headless-shell or chromium, as .ci/run does",
+)
+
+
 def in_chromium(group: str = "chromium") -> list[pytest.MarkDecorator]:
-    """The marks of a test in a browser; those of one group run one after the other."""
-    is_missing = pytest.mark.skipif(
-        CHROMIUM is None,
-        reason="install chromium: these tests need a browser, and .ci/run installs it",
-    )
-    return [is_missing, pytest.mark.xdist_group(group)]
+    """The marks of tests in a browser; those of one group run one after the other."""
+    return [needs_chromium, pytest.mark.xdist_group(group)]
 
 
 @dataclass(frozen=True)

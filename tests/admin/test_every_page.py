@@ -17,7 +17,7 @@ import pytest
 from lxml import html
 from starlette.routing import Match, Route
 from tests.admin.every_page import SAMPLES, EveryPage, Sample, Windows, every_page
-from tests.browser import CHROMIUM, Browser
+from tests.browser import Browser, needs_chromium
 from tests.clients.node import HERE as CLIENTS
 from tests.clients.node import NODE
 from tests.looks import accessibility, reached_by_tab, sideways, skip_link
@@ -30,10 +30,6 @@ pytestmark = [
     # One service and one browser for the file, beside those of the group "chromium".
     pytest.mark.xdist_group("every_page"),
 ]
-needs_chromium = pytest.mark.skipif(
-    CHROMIUM is None,
-    reason="install chromium: these tests need a browser, and .ci/run installs it",
-)
 
 PAGES = [each for each in SAMPLES if each.is_page]
 

@@ -363,23 +363,29 @@ class TestPreview:
     async def test_it_does_not_wait_for_an_import_of_another_site(
         self, tenant: TenantWorld, other_tenant: TenantWorld, browser: Visitor
     ) -> None:
-        is_running, is_over = asyncio.Event(), asyncio.Event()
+        is_running, is_previewed, is_over = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        parts = tenant.world.parts
+        handlers = dict(ImportWork().handlers(parts))
+        preview = handlers[PREVIEW_JOB]
 
         async def long_import(_job: Job) -> None:
             is_running.set()
             await is_over.wait()
 
-        parts = tenant.world.parts
+        async def watched_preview(job: Job) -> None:
+            await preview(job)
+            is_previewed.set()
+
+        handlers |= {RUN_JOB: long_import, PREVIEW_JOB: watched_preview}
         async with parts.records.unit(system(other_tenant.id)) as unit:
             await enqueue_task(unit, "long", IMPORT)
-        handlers = {**ImportWork().handlers(parts), RUN_JOB: long_import}
         runner = JobRunner(parts.database, handlers, parts.records.clock, concurrency=CONCURRENCY)
         running = asyncio.create_task(runner.run_forever())
         async with asyncio.timeout(120):
             await is_running.wait()
             url = await uploaded(browser, ghost(3))
-            while (await run_of(tenant, url))["state"] != DONE:
-                await asyncio.sleep(0.01)
+            await is_previewed.wait()
+        assert (await run_of(tenant, url))["state"] == DONE
         is_over.set()
         runner.stop()
         await running
