@@ -219,6 +219,67 @@ class TestTwoPeople:
             await bob.save(title="Bob's")
 
 
+class TestOneAccountInTwoTabs:
+    """What a save replaces is an earlier state, although nobody else has written."""
+
+    @pytest.mark.parametrize("status", ["draft", "published"])
+    async def test_the_text_that_was_not_taken_is_an_earlier_state(
+        self, tenant: TenantWorld, status: str
+    ) -> None:
+        post = await tenant.post(title="Fog", status=status)
+        caller = staff(tenant, await tenant.owner())
+        one, other = [await desk_of(tenant, post["id"], caller) for _ in range(2)]
+        await one.save(content_json=document("Of the first tab."))
+        await other.open()
+        await other.save(content_json=document("Of the second."), replaces_newer=True)
+        states = [each["content_html"] for each in await revisions_of(tenant, post["id"])]
+        assert states.count("<p>Of the first tab.</p>") == 1
+        # The same again replaces nothing.
+        await other.save(content_json=document("Of the second."), replaces_newer=True)
+        assert len(await revisions_of(tenant, post["id"])) == len(states)
+
+    async def test_each_text_that_was_live_is_an_earlier_state(self, tenant: TenantWorld) -> None:
+        post = await tenant.published(title="Fog")
+        desk = await desk_of(tenant, post["id"])
+        for text in ("One", "Two", "Three"):
+            await desk.save(content_json=document(text))
+            await desk.put_live()
+        states = [each["content_html"] for each in await revisions_of(tenant, post["id"])]
+        assert sorted(states) == ["", "<p>One</p>", "<p>Two</p>"]
+
+    async def test_discarded_changes_are_an_earlier_state(self, tenant: TenantWorld) -> None:
+        post = await tenant.published(title="Fog")
+        desk = await desk_of(tenant, post["id"])
+        await desk.save(content_json=document("Never live."))
+        await desk.discard()
+        [state] = await revisions_of(tenant, post["id"])
+        assert (state["content_html"], state["status"]) == ("<p>Never live.</p>", "changes")
+
+    async def test_the_changes_of_another_person_are_an_earlier_state(
+        self, tenant: TenantWorld
+    ) -> None:
+        post = await tenant.published(title="Fog")
+        ann = await desk_of(tenant, post["id"])
+        await ann.save(content_json=document("Of Ann."))
+        bob = await desk_of(tenant, post["id"])
+        for text in ("Of Bob.", "Of Bob, on."):
+            await bob.save(content_json=document(text))
+        states = [each["content_html"] for each in await revisions_of(tenant, post["id"])]
+        assert states == ["<p>Of Ann.</p>"]
+
+    async def test_a_new_working_copy_is_another_version_than_the_discarded_one(
+        self, tenant: TenantWorld
+    ) -> None:
+        post = await tenant.published(title="Fog")
+        ann = await desk_of(tenant, post["id"])
+        await ann.save(title="Of Ann")
+        bob = await desk_of(tenant, post["id"])
+        await bob.discard()
+        await bob.save(title="Of Bob")
+        with pytest.raises(Conflict):
+            await ann.save(title="Of Ann, on")
+
+
 class TestADraftThatWasPublished:
     """Taken down by a change of many posts or by an integration, while it had a working copy."""
 

@@ -64,8 +64,10 @@ class Opened:
 
     @property
     def version(self) -> str:
-        """Changes with the text and with its working copy."""
-        return f"{self.text['version']}.{self.copy['version'] if self.copy else 0}"
+        """Changes with the text and with its working copy. The copy's id is in it, because a copy
+        that is discarded and the next one count from one."""
+        copy = f"{self.copy['id']}-{self.copy['version']}" if self.copy else "0"
+        return f"{self.text['version']}.{copy}"
 
     @property
     def is_outdated(self) -> bool:
@@ -98,19 +100,46 @@ async def save_text(
 ) -> Opened:
     """Saves what was typed. Raises Conflict if someone else has saved since `version`.
 
-    `replaces_newer`: the editor has seen that the live text is newer than the working copy, and
-    goes on with the copy.
+    `replaces_newer`: the editor has seen a text that it did not begin with, and goes on with its
+    own. What that replaces becomes an earlier state, also where one account wrote both.
     """
     _check_names(kind, given)
     given = await with_html(given)
     async with records.unit(caller) as unit:
         opened = await _locked(unit, kind, text_id, version)
         given = _without_same_text(opened, await _with_slug(unit, opened, given))
-        if opened.text["status"] != PUBLISHED:
-            return await _merged(unit, caller, opened, given)
-        if opened.is_outdated and not replaces_newer:
+        is_published = opened.text["status"] == PUBLISHED
+        if is_published and opened.is_outdated and not replaces_newer:
             raise Conflict
+        if replaces_newer or _is_anothers(caller, opened):
+            await _store_copy(unit, opened, given)
+        if not is_published:
+            stamped = _new_state(unit, opened, given) if replaces_newer else None
+            return await _merged(unit, caller, opened, given, stamped)
         return Opened(kind, opened.text, await _save_copy(unit, opened, given))
+
+
+def _new_state(unit: Unit, opened: Opened, given: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The stamp by which the text as it is becomes an earlier state, also within one sitting."""
+    if all(opened.text[name] == value for name, value in given.items()):
+        return None
+    return {"revised_at": next_revision(opened.text, unit.now)}
+
+
+def _is_anothers(caller: Caller, opened: Opened) -> bool:
+    return opened.copy is not None and opened.copy["edited_by"] != caller.id
+
+
+async def _store_copy(unit: Unit, opened: Opened, given: Mapping[str, Any] | None = None) -> None:
+    """The working copy becomes an earlier state, unless what replaces it is the same: what was
+    given, or the text itself."""
+    kind, copy = opened.kind, opened.copy
+    if copy is None:
+        return
+    kept = {name: opened.text[name] for name in kind.edited} if given is None else given
+    if any(copy[name] != value for name, value in kept.items()):
+        singular = kind.pointer.removesuffix("_id")
+        await unit.store_snapshot(state_of(opened.text["id"], copy, singular, kind.edited, CHANGES))
 
 
 async def with_html(given: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -183,7 +212,16 @@ async def _without_copy(
         is_published = opened.text["status"] == PUBLISHED
         if opened.is_outdated and is_published and not replaces_newer:
             raise Conflict
-        return await _merged(unit, caller, opened, await _with_slug(unit, opened, given))
+        given = await _with_slug(unit, opened, given)
+        if replaces_newer:
+            await _store_copy(unit, opened, given)
+        # Each text that was live is a state of its own, however soon the next one follows.
+        stamped = _new_state(unit, opened, _goes_live(opened, given)) if is_published else None
+        return await _merged(unit, caller, opened, given, stamped)
+
+
+def _goes_live(opened: Opened, given: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {name: opened.values[name] for name in opened.kind.edited} | dict(given)
 
 
 async def _merged(
@@ -224,6 +262,7 @@ async def discard_copy(
     async with records.unit(caller) as unit:
         opened = await _locked(unit, kind, text_id, version)
         if opened.copy is not None:
+            await _store_copy(unit, opened)
             await unit.delete(kind.working_copies, opened.copy["id"])
         return Opened(kind, opened.text, None)
 
@@ -282,10 +321,7 @@ async def _restored(
         # Also within one sitting, in which no other change stores a state.
         text["revised_at"] = next_revision(opened.text, unit.now)
         restored = await _merged(unit, caller, opened, given, text)
-    if copy is not None:
-        singular = kind.pointer.removesuffix("_id")
-        replaced = state_of(opened.text["id"], copy, singular, kind.edited, CHANGES)
-        await unit.store_snapshot(replaced)
+    await _store_copy(unit, opened, {name: state[name] for name in names})
     return restored
 
 
