@@ -8,7 +8,7 @@ NODE_MODULES := tests/clients/node_modules
 EDITOR := src/masthead/admin/editor
 GENERATOR := $(VENV)/client-generator
 
-.PHONY: run install install-test test lint format docs screenshots bench lock editor clean
+.PHONY: run install install-test test lint format docs screenshots bench bench-commits lock editor clean
 
 run: install
 	$(BIN)/masthead serve --demo
@@ -45,6 +45,13 @@ screenshots: $(VENV)/.installed-test
 bench: $(VENV)/.installed-test
 	$(BIN)/python -m bench $(if $(ONLY),--only $(ONLY))
 
+# The current version beside an older commit: make bench-commits BASE=HEAD~3, with ONLY="v1 list",
+# ROUNDS=3 or SECONDS=0.5 for a quick look. BASE=. is this version beside itself.
+bench-commits: $(VENV)/.installed-test
+	$(if $(BASE),,$(error Say which commit: make bench-commits BASE=<commit>))
+	$(BIN)/python -m bench.commits "$(BASE)" $(if $(ONLY),--only "$(ONLY)") \
+	  $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(SECONDS),--seconds $(SECONDS))
+
 # Rewrites the Python lock files; needs uv.
 lock:
 	uv pip compile pyproject.toml --extra build --universal --generate-hashes --no-header -q -o requirements.lock
@@ -58,7 +65,7 @@ editor: $(EDITOR)/node_modules/.installed
 	$(BIN)/python tests/clients/node.py --prefix $(CURDIR)/$(EDITOR) run --silent build
 
 clean:
-	rm -rf $(VENV) $(NODE_MODULES) $(EDITOR)/node_modules
+	rm -rf $(VENV) $(NODE_MODULES) $(EDITOR)/node_modules build/commits
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

@@ -182,25 +182,13 @@ def _time_pages(
             print(f"not measured: {page.name}, {page.path}: {status}")
     for number in range(-1, rounds):
         for timing in timings:
-            before = _processor_ms(pid)
+            before = process.processor_seconds([pid])
             _, took = _ask(connection, timing.page, tokens[timing.page.who])
             if number >= 0:
                 timing.milliseconds.append(took)
-                timing.processor_ms.append(_processor_ms(pid) - before)
+                timing.processor_ms.append((process.processor_seconds([pid]) - before) * 1_000)
     connection.close()
     return timings
-
-
-def _processor_ms(pid: int) -> float:
-    """What the threads of the server have used. Other work of the machine does not change it much,
-    and a database of its own is not in it."""
-    spent = 0
-    for stat in Path(f"/proc/{pid}/task").glob("*/schedstat"):
-        try:
-            spent += int(stat.read_text().split()[0])
-        except OSError:
-            continue
-    return spent / 1_000_000
 
 
 def _ask(connection: http.client.HTTPConnection, page: Page, token: str) -> tuple[int, float]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import socket
+from dataclasses import dataclass
 from typing import Any
 
 from bench.load import SERIAL
@@ -62,14 +63,30 @@ def call(
     return json.loads(answer)
 
 
-def send(port: int, request: bytes, serial: int) -> Any:
-    """Sends one request of the load generator; returns the decoded answer."""
+@dataclass(frozen=True)
+class Answer:
+    status: int
+    headers: list[tuple[str, str]]
+    body: bytes
+
+    @property
+    def is_good(self) -> bool:
+        return 200 <= self.status < 300
+
+
+def answer_to(port: int, request: bytes, serial: int) -> Answer:
+    """Sends one request of the load generator."""
     with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
         connection.sendall(request.replace(SERIAL, b"%08d" % serial))
         with http.client.HTTPResponse(connection) as response:
             response.begin()
-            answer = response.read()
-            if not 200 <= response.status < 300:
-                line = request.partition(b"\r\n")[0].decode()
-                raise RuntimeError(f"{line}: {response.status} {answer[:500].decode()}")
-    return json.loads(answer)
+            return Answer(response.status, response.getheaders(), response.read())
+
+
+def send(port: int, request: bytes, serial: int) -> Any:
+    """Sends one request of the load generator; returns the decoded answer."""
+    answer = answer_to(port, request, serial)
+    if not answer.is_good:
+        line = request.partition(b"\r\n")[0].decode()
+        raise RuntimeError(f"{line}: {answer.status} {answer.body[:500].decode()}")
+    return json.loads(answer.body)

@@ -16,6 +16,8 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from bench.process import processor_seconds
+
 SERIAL = b"@serial@"
 """Replaced in each request by eight digits that are unique in the run."""
 
@@ -37,6 +39,8 @@ class Plan:
     is_repeatable: bool = True
     """Whether all answers to a request must have the same size."""
     min_body_bytes: int = 1
+    server_pids: list[int] = field(default_factory=list)
+    """Whose processor time is taken."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,8 @@ class Result:
     """Of a core, used by the generator."""
     statuses: dict[str, int]
     problems: list[str] = field(default_factory=list)
+    server_seconds: float = 0.0
+    """Of a processor, used by the server."""
 
     @property
     def is_valid(self) -> bool:
@@ -159,13 +165,17 @@ class _Measurement:
             self.latencies = array("d")
             self.statuses.clear()
             self.body_bytes = 0
-            cpu_before = time.process_time()
+            cpu_before, server_before = time.process_time(), self._server_seconds()
             elapsed = self._drive(plan.seconds)
-            return self._result(elapsed, time.process_time() - cpu_before)
+            cpu, server = time.process_time(), self._server_seconds()
+            return self._result(elapsed, cpu - cpu_before, server - server_before)
         finally:
             self._selector.close()
             for connection in connections:
                 connection.socket.close()
+
+    def _server_seconds(self) -> float:
+        return processor_seconds(self.plan.server_pids)
 
     def _drive(self, seconds: float) -> float:
         started = time.perf_counter()
@@ -218,7 +228,7 @@ class _Measurement:
             elif self._sizes[request] != size:
                 self.problems["answers that changed their size"] += 1
 
-    def _result(self, elapsed: float, cpu_seconds: float) -> Result:
+    def _result(self, elapsed: float, cpu_seconds: float, server_seconds: float) -> Result:
         ordered = sorted(self.latencies)
         if not ordered:
             self.problems["no answer at all"] += 1
@@ -232,6 +242,7 @@ class _Measurement:
             cpu_share=cpu_seconds / elapsed,
             statuses={str(status): count for status, count in sorted(self.statuses.items())},
             problems=[f"{count} {problem}" for problem, count in self.problems.items()],
+            server_seconds=server_seconds,
         )
 
 

@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -45,15 +45,19 @@ def running(
 
 @contextmanager
 def masthead(
-    data_dir: Path, environment: dict[str, str] | None = None, *, workers: int = 1
+    data_dir: Path,
+    environment: dict[str, str] | None = None,
+    *,
+    workers: int = 1,
+    command: str = COMMAND,
 ) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
     """Runs `masthead serve`; yields its port and process."""
     port = free_port()
-    command = [COMMAND, "serve", "--no-demo", f"--port={port}", f"--workers={workers}"]
+    serve = [command, "serve", "--no-demo", f"--port={port}", f"--workers={workers}"]
     # With bytecode, as an installed service: without it every start compiles all sources.
     settings = {"MASTHEAD_DATA_DIR": str(data_dir), "PYTHONDONTWRITEBYTECODE": ""}
     log = data_dir.with_name(f"{data_dir.name}.log")
-    with running(command, port, log, settings | (environment or {})) as server:
+    with running(serve, port, log, settings | (environment or {})) as server:
         yield port, server
 
 
@@ -82,6 +86,19 @@ def pss_megabytes(pid: int) -> float:
 def anonymous_megabytes(pid: int) -> float:
     """The same without mapped files, which the system caches as memory allows."""
     return sum(_kilobytes(each, "Pss_Anon:") for each in [pid, *descendants(pid)]) / 1024
+
+
+def processor_seconds(pids: Iterable[int]) -> float:
+    """What the threads of processes have used so far. Other work of the machine hardly changes what
+    an operation takes of it."""
+    spent = 0
+    for each in pids:
+        for thread in Path(f"/proc/{each}/task").glob("*/schedstat"):
+            try:
+                spent += int(thread.read_text().split()[0])
+            except OSError:
+                continue
+    return spent / 1_000_000_000
 
 
 def descendants(pid: int) -> list[int]:
