@@ -13,7 +13,10 @@ GENERATOR := $(VENV)/client-generator
 run: install
 	$(BIN)/masthead serve --demo
 
+# Compiles what has changed, as pip does for a package that is not editable: an environment that
+# writes no bytecode (PYTHONDONTWRITEBYTECODE) would compile all sources at every start.
 install: $(VENV)/.installed
+	$(BIN)/python -m compileall -q src
 
 install-test: $(VENV)/.installed-test $(NODE_MODULES)/.installed $(EDITOR)/node_modules/.installed \
   $(GENERATOR)/.installed
