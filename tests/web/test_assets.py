@@ -1,4 +1,4 @@
-"""Static files have addresses that name their content, are compressed ahead and kept for good."""
+"""Static files have addresses that name their content, are compressed once and kept for good."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_a_name_of_no_folder_comes_from_the_assets_behind(folder: Path, tmp_path
     ("accepted", "encoding"),
     [("zstd, gzip", "zstd"), ("gzip", "gzip"), ("gzip;q=1, zstd;q=0.5", "gzip"), ("", None)],
 )
-async def test_a_client_gets_what_was_compressed_ahead(
+async def test_a_client_gets_the_encoding_that_it_prefers(
     folder: Path, accepted: str, encoding: str | None
 ) -> None:
     assets = Assets("plain", [folder])
@@ -112,6 +112,19 @@ async def test_a_client_gets_what_was_compressed_ahead(
     assert int(response.headers["content-length"]) == len(body)
     decode = {"zstd": zstd.decompress, "gzip": gzip.decompress, None: bytes}[encoding]
     assert decode(body) == assets.files[url].bodies[None]
+
+
+@pytest.mark.parametrize("lines", [100, 10_000])
+async def test_a_file_is_compressed_when_it_is_first_asked_for(folder: Path, lines: int) -> None:
+    (folder / "site.css").write_text("body { color: #1d1b18 }\n" * lines)
+    assets = Assets("plain", [folder])
+    url = assets.url("site.css")
+    bodies = assets.files[url].bodies
+    assert list(bodies) == [None]
+    _, first = await raw(client(assets), url, "zstd")
+    assert bodies == {None: (folder / "site.css").read_bytes(), "zstd": first}
+    _, second = await raw(client(assets), url, "zstd")
+    assert second == first
 
 
 @pytest.mark.parametrize("name", ["fonts/serif.woff2", "small.js"])
