@@ -15,6 +15,9 @@ DOCUMENT = f"{PREFIX}/asyncapi.json"
 
 
 def event_description_routes(registry: Registry, settings: Settings) -> list[Mounted]:
-    """Built once. Mount it before the API itself, which handles all other paths."""
-    document = encode(build_document(registry, settings))
+    """Mount it before the API itself, which handles all other paths."""
+
+    def document() -> bytes:
+        return encode(build_document(registry, settings))
+
     return [Mounted(DOCUMENT, StaticResponse(document, "application/json"))]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from pathlib import Path
 
@@ -31,18 +32,18 @@ _POLICY = (
 
 
 def description_routes(table: Iterable[Route], settings: Settings) -> list[Mounted]:
-    """Built once. Mount these before the API itself, which handles all other paths."""
-    document = build_document(table, settings)
-    style = StaticResponse((_STATIC / "reference.css").read_bytes(), "text/css; charset=utf-8")
-    script = StaticResponse(
-        (_STATIC / "reference.js").read_bytes(), "text/javascript; charset=utf-8"
-    )
-    content = encode(document)
-    page = _reference(content)
+    """Mount these before the API itself, which handles all other paths."""
+
+    def document() -> bytes:
+        return encode(build_document(table, settings))
+
     policy = [(b"content-security-policy", _POLICY.encode()), (b"referrer-policy", b"no-referrer")]
+    page = StaticResponse(lambda: _reference(document()), "text/html; charset=utf-8", policy)
+    style = StaticResponse((_STATIC / "reference.css").read_bytes, "text/css; charset=utf-8")
+    script = StaticResponse((_STATIC / "reference.js").read_bytes, "text/javascript; charset=utf-8")
     return [
-        Mounted(DOCUMENT, StaticResponse(content, "application/json")),
-        Mounted(REFERENCE, StaticResponse(page, "text/html; charset=utf-8", policy)),
+        Mounted(DOCUMENT, StaticResponse(document, "application/json")),
+        Mounted(REFERENCE, page),
         Mounted(_ASSETS["style"], style),
         Mounted(_ASSETS["script"], script),
     ]
@@ -54,14 +55,19 @@ def _reference(document: bytes) -> bytes:
 
 
 class StaticResponse:
-    """A response that stays the same as long as the process runs."""
+    """A response that stays the same as long as the process runs. `make` is called for the first
+    request, in a thread: a document takes some hundredths of a second."""
 
-    def __init__(self, body: bytes, content_type: str, headers: Iterable[tuple[bytes, bytes]] = ()):
-        self._body = body
-        self._tag = b'"%s"' % hashlib.sha256(body).hexdigest()[:16].encode()
+    def __init__(
+        self,
+        make: Callable[[], bytes],
+        content_type: str,
+        headers: Iterable[tuple[bytes, bytes]] = (),
+    ) -> None:
+        self._make = make
+        self._made: tuple[bytes, bytes] | None = None
         self._type = (b"content-type", content_type.encode())
         self._headers: RawHeaders = [
-            (b"etag", self._tag),
             (b"cache-control", b"public, no-cache"),
             (b"x-content-type-options", b"nosniff"),
             *headers,
@@ -70,8 +76,12 @@ class StaticResponse:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] not in ("GET", "HEAD"):
             raise MethodNotAllowed(("GET", "HEAD"))
-        headers = [*self._headers, *scope.get("masthead.headers", ())]
-        if is_unchanged(header(scope, b"if-none-match"), self._tag):
+        if self._made is None:
+            body = await asyncio.to_thread(self._make)
+            self._made = body, b'"%s"' % hashlib.sha256(body).hexdigest()[:16].encode()
+        body, tag = self._made
+        headers = [(b"etag", tag), *self._headers, *scope.get("masthead.headers", ())]
+        if is_unchanged(header(scope, b"if-none-match"), tag):
             await send_empty(send, 304, headers)
         else:
-            await send_bytes(send, 200, self._body, (self._type, *headers))
+            await send_bytes(send, 200, body, (self._type, *headers))

@@ -86,5 +86,7 @@ def build_service_document(registry: Registry, settings: Settings) -> dict[str, 
 
 
 def service_description_routes(registry: Registry, settings: Settings) -> list[Mounted]:
-    document = encode(build_service_document(registry, settings))
+    def document() -> bytes:
+        return encode(build_service_document(registry, settings))
+
     return [Mounted(DOCUMENT, StaticResponse(document, "application/json"))]
