@@ -1,15 +1,15 @@
 """The interface of a database, the same for SQLite and PostgreSQL.
 
-Statements are SQLAlchemy Core expressions. `Database.compile` compiles them once, and then they run
-with positional values; requests use no SQLAlchemy engine. Only this package knows the differences
-between the databases.
+Statements are SQLAlchemy Core expressions. Those of `Database.compile` are compiled once, when they
+are first used, and then run with positional values; requests use no SQLAlchemy engine. Only this
+package knows the differences between the databases.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, NewType, Protocol
 
 from sqlalchemy.sql import ClauseElement, Insert
@@ -49,6 +49,25 @@ class Statement:
         if self.constants:
             values = {**self.constants, **values}
         return tuple(map(values.__getitem__, self.names))
+
+
+class LazyStatement(Statement):
+    """Compiled when it is first used. A process declares hundreds, of which a command uses a few
+    and a server needs none to start."""
+
+    __slots__ = ("_compile",)
+
+    def __init__(self, compile_now: Callable[[], Statement]) -> None:
+        object.__setattr__(self, "_compile", compile_now)
+
+    def __getattr__(self, name: str) -> Any:
+        # Python asks only for what is not set yet.
+        compiled = self._compile()
+        for field in fields(Statement):
+            object.__setattr__(self, field.name, getattr(compiled, field.name))
+        # Lets go of the expression. Another thread may be about to call it.
+        object.__setattr__(self, "_compile", lambda: compiled)
+        return getattr(compiled, name)
 
 
 class Transaction(Protocol):
@@ -101,8 +120,9 @@ class Database(Protocol):
     """Whether a transaction blocks all other writers."""
 
     def compile(self, statement: ClauseElement, counted: Sequence[str] = ()) -> Statement:
-        """`counted` names the columns of a select whose bytes are limited. Such a statement has the
-        parameter `MAX_BYTES` and may return additional columns at the end."""
+        """Compiled when it is first used. `counted` names the columns of a select whose bytes are
+        limited. Such a statement has the parameter `MAX_BYTES` and may return additional columns at
+        the end."""
         ...
 
     def compile_both(self, first: Insert, second: Insert) -> Statement | None:

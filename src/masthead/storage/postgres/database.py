@@ -25,6 +25,7 @@ from masthead.storage.cancelling import completed
 from masthead.storage.database import (
     MAX_BYTES,
     ForeignKeyViolation,
+    LazyStatement,
     Row,
     RowsTooLarge,
     Scope,
@@ -90,11 +91,14 @@ class PostgresDatabase:
         self._indexes: dict[str, tuple[str, ...]] = {}
 
     def compile(self, statement: ClauseElement, counted: Sequence[str] = ()) -> Statement:
-        if not counted:
-            return compile_statement(statement, POSTGRESQL)
-        assert isinstance(statement, sa.Select)
-        compiled = compile_statement(_limited_by_size(statement, counted), POSTGRESQL)
-        return replace(compiled, counted=(-1,))
+        def compile_now() -> Statement:
+            if not counted:
+                return compile_statement(statement, POSTGRESQL)
+            assert isinstance(statement, sa.Select)
+            compiled = compile_statement(_limited_by_size(statement, counted), POSTGRESQL)
+            return replace(compiled, counted=(-1,))
+
+        return LazyStatement(compile_now)
 
     def compile_both(self, first: Insert, second: Insert) -> Statement:
         return self.compile(first.add_cte(second.cte("second")))

@@ -11,7 +11,7 @@ import msgspec
 from sqlalchemy.sql import ClauseElement, Insert
 
 from masthead.errors import Unavailable
-from masthead.storage.database import Row, Scope, Statement, Transaction
+from masthead.storage.database import LazyStatement, Row, Scope, Statement, Transaction
 from masthead.storage.dialects import SQLITE, compile_statement, with_counted
 from masthead.storage.sqlite.checkpoints import Checkpoints
 from masthead.storage.sqlite.connection import translated
@@ -45,8 +45,11 @@ class SqliteDatabase:
         self._file = _identity(path)
 
     def compile(self, statement: ClauseElement, counted: Sequence[str] = ()) -> Statement:
-        compiled = compile_statement(statement, SQLITE)
-        return with_counted(compiled, statement, counted) if counted else compiled
+        def compile_now() -> Statement:
+            compiled = compile_statement(statement, SQLITE)
+            return with_counted(compiled, statement, counted) if counted else compiled
+
+        return LazyStatement(compile_now)
 
     def compile_both(self, first: Insert, second: Insert) -> None:
         return None
