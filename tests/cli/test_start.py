@@ -32,6 +32,10 @@ def test_a_service_on_sqlite_loads_nothing_of_postgresql() -> None:
     assert loaded("import masthead.app", among) == {"sqlalchemy.dialects.sqlite"}
 
 
+def test_a_service_loads_no_http_client_before_its_first_outgoing_call() -> None:
+    assert loaded("import masthead.app, masthead.serve.process", ("aiohttp",)) == set()
+
+
 def test_a_process_that_prepares_posts_loads_no_service() -> None:
     among = ("sqlalchemy", "structlog", "PIL", "aiohttp", "obstore", "masthead.cli.main")
     assert loaded("import masthead.importers.run.preparing", among) == set()

@@ -12,7 +12,8 @@ from tests.outbound.names import NameServer
 from tests.tls import Exchange, Receiver, answer, cut, hang
 
 from masthead.outbound.addresses import Address
-from masthead.outbound.client import Download, OutboundClient
+from masthead.outbound.answers import Download
+from masthead.outbound.client import OutboundClient
 from masthead.outbound.downloads import (
     MAX_CONCURRENT,
     MAX_PER_HOST,

@@ -30,8 +30,8 @@ from tests.tls import (
 
 from masthead import __version__
 from masthead.outbound.client import OutboundClient
-from masthead.outbound.connections import tls_context
 from masthead.outbound.errors import Kind, OutboundError
+from masthead.outbound.tls import tls_context
 
 BODY = '{"title":"Größe"}'.encode()
 HEADERS = {"Content-Type": "application/json", "X-Service-Event": "test.ping"}
@@ -261,7 +261,7 @@ class TestConnections:
     async def test_with_too_many_open_sockets_connections_are_not_reused(
         self, client: OutboundClient, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("masthead.outbound.client.MAX_POOLED", -1)
+        monkeypatch.setattr("masthead.outbound.http_calls.MAX_POOLED", -1)
         for _ in range(3):
             await client.post(receiver.url(), BODY, HEADERS)
         assert [request.connection for request in receiver.requests] == [1, 2, 3]

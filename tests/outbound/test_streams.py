@@ -30,7 +30,8 @@ from masthead import __version__
 from masthead.outbound.addresses import Address
 from masthead.outbound.errors import Kind, OutboundError
 from masthead.outbound.policies import OutboundPolicy
-from masthead.outbound.streams import MAX_READ_BYTES, OutboundStreams
+from masthead.outbound.streamed_response import MAX_READ_BYTES
+from masthead.outbound.streams import OutboundStreams
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import structlog
 from starlette.types import Receive
@@ -23,8 +24,11 @@ from masthead.ai.providers import Failure, Reader, call_for, reader_for
 from masthead.errors import MastheadError
 from masthead.ids import TenantId
 from masthead.outbound.errors import Kind, OutboundError
-from masthead.outbound.streams import OutboundStreams, StreamedResponse
+from masthead.outbound.streams import OutboundStreams
 from masthead.web.bodies import ClientDisconnected
+
+if TYPE_CHECKING:
+    from masthead.outbound.streamed_response import StreamedResponse
 
 log = structlog.get_logger()
 

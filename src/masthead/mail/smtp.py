@@ -8,7 +8,7 @@ import aiosmtplib
 
 from masthead.config.values import SmtpSecurity, SmtpServer
 from masthead.mail.message import ComposedMail
-from masthead.outbound.connections import tls_context
+from masthead.outbound.tls import tls_context
 
 TIMEOUT_SECONDS = 30.0
 _PERMANENT = range(500, 600)

@@ -15,7 +15,8 @@ from masthead.outbound.slots import HostSlots
 
 if TYPE_CHECKING:
     # The client is expensive to import, and not needed without downloads.
-    from masthead.outbound.client import Download, OutboundClient
+    from masthead.outbound.answers import Download
+    from masthead.outbound.client import OutboundClient
 
 MAX_CONCURRENT = 8
 MAX_PER_HOST = 4

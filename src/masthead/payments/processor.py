@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode, urlsplit
 
 import msgspec
@@ -16,8 +16,11 @@ import structlog
 
 from masthead.outbound.errors import Kind, OutboundError
 from masthead.outbound.policies import OutboundPolicy
-from masthead.outbound.streams import OutboundStreams, StreamedResponse
+from masthead.outbound.streams import OutboundStreams
 from masthead.records.fields.text import is_web_address
+
+if TYPE_CHECKING:
+    from masthead.outbound.streamed_response import StreamedResponse
 
 log = structlog.get_logger()
 

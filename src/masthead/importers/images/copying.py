@@ -35,7 +35,8 @@ from masthead.records.write.unit import Unit
 from masthead.web.multipart import Upload
 
 if TYPE_CHECKING:
-    from masthead.outbound.client import Download, OutboundClient
+    from masthead.outbound.answers import Download
+    from masthead.outbound.client import OutboundClient
 
 log = structlog.get_logger()
 
