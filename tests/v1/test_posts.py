@@ -20,6 +20,7 @@ SUMMARY = {
     "featured_image",
     "tags",
     "published_at",
+    "scheduled_for",
     "created",
     "updated",
 }
@@ -47,7 +48,7 @@ class TestCreate:
         assert post["tags"] == []
         assert post["content_html"] == ""
         assert post["visibility"] == "public"
-        empty = {"excerpt", "featured_image", "published_at", "content_json"}
+        empty = {"excerpt", "featured_image", "published_at", "scheduled_for", "content_json"}
         for name in empty | {"seo_title", "seo_description"}:
             assert post[name] is None
 

@@ -139,7 +139,8 @@ def _link(attributes: object) -> dict[str, str | None] | None:
     # Otherwise a page in a new window could control the page that opened it.
     usual = "noopener" if target == "_blank" else None
     rel = (safe_relation(given) if isinstance(given, str) else "") or usual
-    return {"href": href, "title": _text(attributes.get("title")), "target": target, "rel": rel}
+    title, anchor = _text(attributes.get("title")), _matching(_ANCHOR, attributes.get("id"))
+    return {"id": anchor, "href": href, "title": title, "target": target, "rel": rel}
 
 
 def _safe_address(value: object) -> str | None:
@@ -147,6 +148,8 @@ def _safe_address(value: object) -> str | None:
     return (safe_link(value) or None) if isinstance(value, str) else None
 
 
+# Of a footnote, and of the references to it.
+_ANCHOR = re.compile(r"fn(?:ref)?-[0-9]{1,6}(?:-[0-9]{1,6})?", re.ASCII)
 _LANGUAGE = re.compile(r"[\w.+#-]{1,40}", re.ASCII)
 _DATA_PICTURE = re.compile(r"data:image/(?:png|jpeg|gif|webp|avif);base64,[A-Za-z0-9+/=\s]+")
 
@@ -250,6 +253,10 @@ def _ordered_list(attributes: Attributes) -> Attributes:
     return {"start": None if start == 1 else start}
 
 
+def _list_item(attributes: Attributes) -> Attributes:
+    return {"id": _matching(_ANCHOR, attributes.get("id"))}
+
+
 def _task_item(attributes: Attributes) -> Attributes:
     return {"checked": attributes.get("checked") is True}
 
@@ -265,7 +272,7 @@ _BLOCKS: dict[str, Callable[[Attributes], Attributes]] = {
     "codeBlock": _code_block,
     "bulletList": _no_attributes,
     "orderedList": _ordered_list,
-    "listItem": _no_attributes,
+    "listItem": _list_item,
     "taskList": _no_attributes,
     "taskItem": _task_item,
     "table": _no_attributes,
@@ -370,7 +377,11 @@ _SCHEMA_SPEC: Any = {
             "attrs": _attributes("start"),
             "toDOM": lambda node: ["ol", node.attrs, 0],
         },
-        "listItem": _block("li"),
+        "listItem": {
+            **_block("li"),
+            "attrs": _attributes("id"),
+            "toDOM": lambda node: ["li", node.attrs, 0],
+        },
         "taskList": {
             **_block("ul"),
             "toDOM": lambda _: ["ul", {"data-type": "taskList"}, 0],
@@ -394,7 +405,7 @@ _SCHEMA_SPEC: Any = {
     },
     "marks": {
         "link": {
-            "attrs": _attributes("href", "title", "target", "rel"),
+            "attrs": _attributes("id", "href", "title", "target", "rel"),
             "toDOM": lambda mark, _: ["a", mark.attrs, 0],
         },
         **{name: {"toDOM": lambda _, __, tag=tag: [tag, 0]} for name, tag in _MARKS.items()},

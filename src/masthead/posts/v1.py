@@ -2,16 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final
+
+from masthead import clock
+from masthead.errors import Invalid, Problem
 from masthead.posts.collection import posts
+from masthead.posts.content import CONTENT_MARKDOWN, replace_markdown
 from masthead.records.collection import Record
+from masthead.records.fields.values import read_moment
 from masthead.records.filter.conditions import equals, has_item, newer
 from masthead.records.read.page import Page
+from masthead.records.write.publication import PUBLISHED
 from masthead.web.v1.call import Call
 from masthead.web.v1.parameters import Parameter
 from masthead.web.v1.routes import delete, get, list_of, patch, post, put
 from masthead.web.v1.schema import Body, View
 
-NULLABLE = frozenset({"excerpt", "featured_image", "published_at", "seo_title", "seo_description"})
+NULLABLE = frozenset(
+    {
+        "excerpt",
+        "featured_image",
+        "published_at",
+        "scheduled_for",
+        "seo_title",
+        "seo_description",
+    }
+)
 
 SUMMARY = View(
     "PostSummary",
@@ -26,10 +44,11 @@ SUMMARY = View(
         "featured_image",
         "tags",
         "published_at",
+        "scheduled_for",
         "created",
         "updated",
     ),
-    nullable=NULLABLE & {"excerpt", "featured_image", "published_at"},
+    nullable=NULLABLE & {"excerpt", "featured_image", "published_at", "scheduled_for"},
 )
 POST = View(
     "Post",
@@ -45,18 +64,47 @@ FIELDS = (
     "content_json",
     "excerpt",
     "status",
+    "scheduled_for",
     "visibility",
     "featured_image",
     "tags",
     "seo_title",
     "seo_description",
 )
+
+
+def _refuse_dates_to_come(given: Mapping[str, Any], now: datetime) -> None:
+    """A body that means a later publication must not publish the post at once."""
+    if given.get("status") != PUBLISHED:
+        return
+    for name, problem in _LATER.items():
+        moment = read_moment(given[name]) if isinstance(given.get(name), str) else None
+        if moment and moment > clock.to_text(now):
+            raise Invalid({name: problem})
+
+
+_LATER: Final = {
+    "published_at": Problem(
+        "validation_not_settable",
+        "Can't be set to a future date. To publish the post later, send `scheduled_for` with this "
+        "date, and the status draft or none.",
+    ),
+    "scheduled_for": Problem(
+        "validation_scheduled_draft",
+        "Only a draft can be scheduled. Send the status draft or none with scheduled_for, or send "
+        "the status published without it to publish the post now.",
+    ),
+}
+
 CREATE = Body(
     "PostCreate",
     posts,
     FIELDS,
     required=frozenset({"title"}),
     nullable=NULLABLE | {"content_json"},
+    inputs=(CONTENT_MARKDOWN,),
+    translate=replace_markdown,
+    check=_refuse_dates_to_come,
 )
 UPDATE = Body(
     "PostUpdate",
@@ -64,6 +112,9 @@ UPDATE = Body(
     FIELDS,
     required=frozenset({"title"}),
     nullable=NULLABLE | {"content_json"},
+    inputs=(CONTENT_MARKDOWN,),
+    translate=replace_markdown,
+    check=_refuse_dates_to_come,
     partial=True,
 )
 

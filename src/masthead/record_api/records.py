@@ -12,6 +12,7 @@ from masthead.identity.accounts import new_credentials
 from masthead.ids import TenantId
 from masthead.media.upload import file_field, store_upload
 from masthead.members.email_change import new_address
+from masthead.posts.content import replace_markdown
 from masthead.record_api.call import Call
 from masthead.record_api.chunked_answers import check_size, encode_chunks, send_chunks
 from masthead.record_api.parameters import (
@@ -33,6 +34,9 @@ SMALL_ANSWER = 256 * 1024
 """Characters of long texts; a larger answer is encoded and sent in chunks."""
 LARGE_ANSWER = 1024 * 1024
 """Characters of long texts; a larger list counts towards the limit of costly lists."""
+
+WRITTEN = frozenset({"posts", "pages"})
+"""The collections whose texts may be sent as Markdown."""
 
 
 async def list_records(call: Call) -> None:
@@ -147,13 +151,22 @@ async def _create(
 ) -> Record:
     if file_field(collection):
         return await store_upload(call.services, caller, collection, given, uploads)
+    given = await _with_text(collection, given)
     stamped = None
     if collection.is_auth:
         stamped = await new_credentials(given, required=collection.platform_records)
     return await call.records.create(caller, collection, given, stamped=stamped)
 
 
+async def _with_text(collection: Collection, given: dict[str, Any]) -> dict[str, Any]:
+    """A text that is sent as Markdown."""
+    if collection.name not in WRITTEN:
+        return given
+    return dict(await replace_markdown(given))
+
+
 async def _update(call: Call, collection: Collection, given: dict[str, Any]) -> Record:
+    given = await _with_text(collection, given)
     stamped = None
     if collection.is_auth and given.get("password"):
         await _check_may_set_password(call, collection, given)

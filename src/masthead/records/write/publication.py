@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import quote
 
+from masthead.errors import Invalid, Problem
 from masthead.records.collection import Change, Later, Record, Save
 from masthead.records.fields.base import Access
 from masthead.records.fields.values import Date, Select
@@ -42,7 +43,17 @@ def stamp_publication(save: Save) -> Mapping[str, Any]:
 
 def stamp_schedule(save: Save) -> Mapping[str, Any]:
     """Only a draft waits for its time."""
-    return {"scheduled_for": ""} if save.new["status"] == PUBLISHED else {}
+    if save.new["status"] != PUBLISHED:
+        return {}
+    if "status" not in save.given and "scheduled_for" in save.given and save.new["scheduled_for"]:
+        raise Invalid({"scheduled_for": _NOT_A_DRAFT})
+    return {"scheduled_for": ""}
+
+
+_NOT_A_DRAFT = Problem(
+    "validation_scheduled_draft",
+    "The post is published. Send the status draft as well to take it back until this date.",
+)
 
 
 def is_due(record: Record, now: str) -> bool:

@@ -125,6 +125,8 @@ def body_schema(body: Body) -> Schema:
         if not body.partial and name not in body.required and field.default_value():
             schema["default"] = field.default_value()
         properties[name] = _described(schema, body.collection.name, field)
+    for field in body.inputs:
+        properties[field.name] = _described(field_schema(field), body.collection.name, field)
     properties |= {name: texts.flags[name] for name in body.flags}
     schema = {"type": "object", "properties": properties, "examples": [body_example(body)]}
     if body.required and not body.partial:

@@ -62,7 +62,8 @@ fields: dict[str, dict[str, str]] = {
         "content_json": "The rich-text editor's document. When it comes without `content_html`, "
         "the HTML is rendered from it. A change of `content_html` alone leaves it as it is.",
         "excerpt": "A teaser for lists.",
-        "status": "Publishing stamps `published_at`; a move back to draft clears it.",
+        "status": "Publishing stamps `published_at`; a move back to draft clears it. `published` "
+        "with a `published_at` or a `scheduled_for` in the future is refused.",
         "visibility": "Who may read it once it is published: everybody, members, or paying "
         "members.",
         "featured_image": "The address of the picture above the post and in lists: an http(s) "

@@ -242,7 +242,11 @@ class Endpoint:
         if content_type != "application/json" and not content_type.endswith("+json"):
             raise BadRequest("Send the body as JSON, with `Content-Type: application/json`.")
         raw = await read_body(scope, receive, limit=MAX_JSON_BYTES)
-        return route.body.read(decode_json_object(raw))
+        given = decode_json_object(raw)
+        values = route.body.read(given)
+        if route.body.check:
+            route.body.check(given, self._services.records.clock())
+        return await route.body.translate(values) if route.body.translate else values
 
     async def _form(
         self, route: Route, scope: Scope, receive: Receive, resources: AsyncExitStack

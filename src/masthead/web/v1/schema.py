@@ -6,14 +6,15 @@ declared by the fields, so that the API, its description and the engine can't di
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import cached_property
 from typing import Any
 
 from masthead.errors import Invalid, Problem
 from masthead.records.collection import Collection, Record
-from masthead.records.fields.base import REQUIRED, FieldError
+from masthead.records.fields.base import REQUIRED, Field, FieldError
 from masthead.records.write.validation import Parsed
 
 
@@ -46,6 +47,9 @@ class View:
 NULL = Problem("validation_required", "Cannot be null. Leave the field out, or give it a value.")
 
 
+Translation = Callable[[Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
+
+
 @dataclass(frozen=True)
 class Body:
     """The fields a request may set. Unknown ones are ignored, for newer clients."""
@@ -59,6 +63,11 @@ class Body:
     """For changes: nothing is required, and only the given fields change."""
     flags: tuple[str, ...] = ()
     """Boolean values that are not fields but request an action."""
+    inputs: tuple[Field, ...] = ()
+    """Values that are not fields of the collection; `translate` makes fields of them."""
+    translate: Translation | None = None
+    check: Callable[[Mapping[str, Any], datetime], None] | None = None
+    """Raises Invalid for what must not be misunderstood, given the whole body and the time."""
     rejects_unknown: bool = False
     """Unknown fields are refused, if ignoring them would mislead."""
     help: str = ""
@@ -90,6 +99,7 @@ class Body:
                 values[name] = given[name]
                 if not isinstance(given[name], bool):
                     problems[name] = _NOT_A_FLAG
+        values.update((each.name, given[each.name]) for each in self.inputs if each.name in given)
         if self.rejects_unknown:
             problems |= {name: self._unknown_field for name in given if name not in self.fields}
         if problems:

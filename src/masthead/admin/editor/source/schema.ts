@@ -40,6 +40,31 @@ const Alignment = Extension.create({
   },
 });
 
+/** Footnotes are items of a list, which links in the text point at; each points back. */
+const ANCHOR = /^fn(?:ref)?-[0-9]{1,6}(?:-[0-9]{1,6})?$/;
+
+const Anchor = Extension.create({
+  name: "anchor",
+  addGlobalAttributes() {
+    return [
+      {
+        types: ["listItem", "link"],
+        attributes: {
+          id: {
+            default: null,
+            // A second line of a note is no second note.
+            keepOnSplit: false,
+            parseHTML: (element: HTMLElement) => {
+              const given = element.getAttribute("id") ?? "";
+              return ANCHOR.test(given) ? given : null;
+            },
+          },
+        },
+      },
+    ];
+  },
+});
+
 /** The start of the part that only those may read whom the post is for. */
 const Paywall = Node.create({
   name: "paywall",
@@ -109,6 +134,7 @@ export function extensions(placeholder: string): AnyExtension[] {
     Embed,
     Paywall,
     Alignment,
+    Anchor,
     Placeholder.configure({ placeholder, showOnlyWhenEditable: true }),
   ];
 }
