@@ -6,7 +6,6 @@ import re
 from typing import Any
 
 import pytest
-from tests.privacy.requests import run_jobs
 from tests.world import Account, TenantWorld, World, records_of
 
 from masthead.limits.read_limits import COSTLY_PER_MINUTE
@@ -234,20 +233,31 @@ class TestOthers:
             assert (answer.status_code, answer.headers["location"]) == (301, "/posts/new")
         await page(tenant, "/?p=13")
 
-    async def test_a_changed_slug_redirects_from_the_old_address(
-        self, app: World, tenant: TenantWorld
+    async def test_a_changed_slug_redirects_from_the_old_address_at_once(
+        self, tenant: TenantWorld
     ) -> None:
         post = await tenant.published(title="Fog", slug="fog")
         draft = await tenant.post(title="Draft", slug="draft")
         await tenant.update("posts", draft["id"], {"slug": "draft-2"})
         for slug in ("thick-fog", "fog-again", "fog", "thick-fog"):
             await tenant.update("posts", post["id"], {"slug": slug})
-            await run_jobs(app)
         for old in ("fog", "fog-again"):
             answer = await tenant.guest.get(f"/posts/{old}", headers=HTML)
             assert (answer.status_code, answer.headers["location"]) == (301, "/posts/thick-fog")
         assert "Fog" in await page(tenant, "/posts/thick-fog")
         await page(tenant, "/posts/draft", 404)
+
+    async def test_pages_and_authors_keep_their_old_addresses(self, tenant: TenantWorld) -> None:
+        imprint = await tenant.create(
+            "pages", {"title": "Imprint", "slug": "imprint", "status": "published"}
+        )
+        editor = await tenant.owner(role="editor", name="Ada Byron")
+        changed = await editor.api.patch(records_of("pages", imprint["id"]), json={"slug": "legal"})
+        assert changed.status_code == 200, changed.text
+        await tenant.update("_superusers", editor.id, {"slug": "ada-lovelace"})
+        for old, new in (("/imprint", "/legal"), ("/authors/ada-byron", "/authors/ada-lovelace")):
+            answer = await tenant.guest.get(old, headers=HTML)
+            assert (answer.status_code, answer.headers["location"]) == (301, new)
 
     async def test_the_settings_shape_the_page(self, tenant: TenantWorld) -> None:
         links = [{"label": "Shop", "url": "https://shop.example"}]

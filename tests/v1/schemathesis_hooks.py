@@ -41,7 +41,13 @@ def before_call(context: HookContext, case: Case, kwargs: dict[str, Any]) -> Non
 
 
 def _make_possible(body: dict[str, Any]) -> None:
-    """References exist, and unique values are unique."""
+    """References exist, unique values are unique, and one text is sent in one form."""
+    if "content_markdown" in body:
+        body.pop("content_html", None)
+        body.pop("content_json", None)
+    if body.get("scheduled_for"):
+        # Only a draft can be scheduled.
+        body["status"] = "draft"
     if body.get("post_id"):
         body["post_id"] = POST_ID
     if body.get("parent_id"):

@@ -81,13 +81,14 @@ class TestMarkdown:
     @pytest.mark.parametrize("collection", ["posts", "pages"])
     async def test_in_the_record_store(self, tenant: TenantWorld, collection: str) -> None:
         body = {"title": "About us", "content_markdown": MARKDOWN}
-        made = await tenant.owner.post(records_of(collection), json=body)
+        owner = (await tenant.owner()).api
+        made = await owner.post(records_of(collection), json=body)
         assert made.status_code == 200, made.text
         assert "<em>world</em>" in made.json()["content_html"]
         path = records_of(collection, made.json()["id"])
-        changed = await tenant.owner.patch(path, json={"content_markdown": "*new*"})
+        changed = await owner.patch(path, json={"content_markdown": "*new*"})
         assert changed.json()["content_html"] == "<p><em>new</em></p>"
-        both = await tenant.owner.patch(path, json={"content_markdown": "", "content_html": ""})
+        both = await owner.patch(path, json={"content_markdown": "", "content_html": ""})
         assert both.status_code == 400
         assert both.json()["data"].keys() == {"content_markdown"}
 

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import Any
+from urllib.parse import quote
 
 from masthead.identity.plans import Plan
 from masthead.records.accounts import ACCOUNT_FIELDS, COMMENT_MAILS_OFF
-from masthead.records.collection import Collection, Index, Rules, Save, SiteRules, Uses
+from masthead.records.collection import (
+    Change,
+    Collection,
+    Index,
+    Move,
+    Rules,
+    Save,
+    SiteRules,
+    Uses,
+)
 from masthead.records.fields.base import Access
 from masthead.records.fields.relation import Relation
 from masthead.records.fields.text import Email, Slug, Text, Url
@@ -26,6 +36,13 @@ class Role(StrEnum):
     OWNER = "owner"
     EDITOR = "editor"
     AUTHOR = "author"
+
+
+def author_moves(change: Change) -> Iterator[Move]:
+    """The page of an author stays reachable at its old address."""
+    old, new = change.old, change.new
+    if old and new and old["tenant_id"] and old["slug"] and old["slug"] != new["slug"]:
+        yield Move(*(f"/authors/{quote(each['slug'])}" for each in (old, new)))
 
 
 superusers = Collection(
@@ -50,6 +67,7 @@ superusers = Collection(
     editors=Rules(read=SELF, update=SELF),
     authors=Rules(read=SELF, update=SELF),
     site=SiteRules(read="name != ''", fields=("name", "slug", "bio", "picture")),
+    moves=author_moves,
     uses=Uses(("picture",)),
     required_value=("role", Role.OWNER),
     is_auth=True,

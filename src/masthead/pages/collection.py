@@ -13,7 +13,7 @@ from masthead.records.collection import (
     Counter,
     Event,
     Index,
-    Later,
+    Move,
     Rules,
     Save,
     Searched,
@@ -27,7 +27,7 @@ from masthead.records.fields.translations import TRANSLATIONS
 from masthead.records.write.publication import (
     PUBLISHED_AT,
     STATUS,
-    moved,
+    moves_of,
     stamp_publication,
     was_published,
 )
@@ -56,8 +56,8 @@ def page_events(change: Change) -> Iterator[Event]:
         )
 
 
-def page_jobs(change: Change) -> Iterator[Later]:
-    return moved(change, "/")
+def page_moves(change: Change) -> Iterator[Move]:
+    return moves_of(change, "/")
 
 
 def page_snapshots(change: Change) -> Iterator[Snapshot]:
@@ -86,8 +86,8 @@ pages = Collection(
     ),
     before_save=before_save,
     events=page_events,
-    jobs=page_jobs,
     snapshots=page_snapshots,
+    moves=page_moves,
     counters=(Counter(by=("status",)),),
     # The orders of the admin's list.
     indexes=(

@@ -17,6 +17,7 @@ from masthead.records.collection import (
     Event,
     Index,
     Later,
+    Move,
     Record,
     Rules,
     Save,
@@ -36,7 +37,7 @@ from masthead.records.write.publication import (
     PUBLISHED_AT,
     SCHEDULED_FOR,
     STATUS,
-    moved,
+    moves_of,
     stamp_publication,
     stamp_schedule,
     stays_published,
@@ -121,7 +122,10 @@ def post_jobs(change: Change) -> Iterator[Later]:
     if change.new is None and change.record["status"] == PUBLISHED:
         key = share_file(change.record["tenant_id"], change.record["id"])
         yield Later("files.remove", {"keys": [key]})
-    yield from moved(change, "/posts/")
+
+
+def post_moves(change: Change) -> Iterator[Move]:
+    return moves_of(change, "/posts/")
 
 
 def post_tallies(change: Change, _: str) -> Iterator[Tally]:
@@ -190,6 +194,7 @@ posts = Collection(
     events=post_events,
     jobs=post_jobs,
     snapshots=post_snapshots,
+    moves=post_moves,
     counters=(
         Counter(by=("status", "visibility"), late="published_at"),
         Counter(by=("status",), each="tags"),

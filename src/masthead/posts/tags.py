@@ -18,7 +18,7 @@ from masthead.errors import Invalid, NotFound, Problem
 from masthead.jobs.runner import Handler, Job
 from masthead.posts.collection import post_working_copies, posts
 from masthead.posts.site import TAG_LIST, tag_slug
-from masthead.records.collection import Collection, Index, Record, Rules
+from masthead.records.collection import Collection, Index, Move, Record, Rules
 from masthead.records.engine import Records
 from masthead.records.fields.base import Access
 from masthead.records.fields.documents import TextList
@@ -193,5 +193,4 @@ async def _finish(unit: Unit, change: Record, *, has_address: bool) -> None:
     if not change["new_tag"] or old == new or has_address:
         return
     for page in _FEEDS:
-        addresses = {"old": f"/tags/{quote(old)}{page}", "new": f"/tags/{quote(new)}{page}"}
-        await unit.enqueue("site.redirect", addresses)
+        await unit.redirect(Move(f"/tags/{quote(old)}{page}", f"/tags/{quote(new)}{page}"))

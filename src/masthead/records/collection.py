@@ -154,6 +154,13 @@ class Snapshot(NamedTuple):
     """It also has `changed_by` and `account_id`: who made the change."""
 
 
+class Move(NamedTuple):
+    """A page of the site has another address: the old one redirects to it from the same moment."""
+
+    old: str
+    new: str
+
+
 class Tally(NamedTuple):
     """What a change adds to the count of a day."""
 
@@ -233,6 +240,8 @@ def collection_id(name: str, is_auth: bool) -> str:
 
 MEDIA = "media"
 """The collection of uploaded files."""
+REDIRECTS = "redirects"
+"""The collection of old addresses."""
 USES = "uses of media"
 """The listing of the records that use a file, by the file's id."""
 # On any host, and by the record store's address, where a collection has two names.
@@ -252,6 +261,10 @@ def _no_jobs(_: Change) -> Iterable[Later]:
 
 
 def _no_snapshots(_: Change) -> Iterable[Snapshot]:
+    return ()
+
+
+def _no_moves(_: Change) -> Iterable[Move]:
     return ()
 
 
@@ -309,6 +322,7 @@ class Collection:
     events: Callable[[Change], Iterable[Event]] = _no_events
     jobs: Callable[[Change], Iterable[Later]] = _no_jobs
     snapshots: Callable[[Change], Iterable[Snapshot]] = _no_snapshots
+    moves: Callable[[Change], Iterable[Move]] = _no_moves
     counters: tuple[Counter, ...] = (Counter(by=()),)
     tallies: Callable[[Change, str], Iterable[Tally]] = _no_tallies
     """What a change adds to the counts of days, given the time of the change."""

@@ -7,17 +7,16 @@ from collections.abc import Mapping
 
 from masthead.caller import system
 from masthead.jobs.runner import Handler, Job
-from masthead.records.collection import Collection
+from masthead.records.collection import REDIRECTS, Collection, Move
 from masthead.records.engine import Records
 from masthead.records.fields.text import Text, Url
 from masthead.records.fields.values import Number
-from masthead.records.write.unit import Unit
 
 MAX_PATH = 600
 """Characters. PostgreSQL's unique index takes no more than about 2,700 bytes."""
 
 redirects = Collection(
-    "redirects",
+    REDIRECTS,
     (
         Text(
             name="source",
@@ -35,28 +34,12 @@ redirects = Collection(
 )
 
 REDIRECT_JOB = "site.redirect"
-MAX_CHANGED = 100
-"""Older addresses that follow when an address changes once more. More of them lead to it by way of
-another redirect."""
 
 
 def handlers(records: Records) -> Mapping[str, Handler]:
     async def redirect(job: Job) -> None:
-        """`site.redirect`: something has another address now."""
+        """`site.redirect`: a page that was moved by an earlier version of the service."""
         async with records.unit(system(job.tenant_id), emit_events=False) as unit:
-            await _redirect(unit, job.payload["old"], job.payload["new"])
+            await unit.redirect(Move(job.payload["old"], job.payload["new"]))
 
     return {REDIRECT_JOB: redirect}
-
-
-async def _redirect(unit: Unit, old: str, new: str) -> None:
-    # The new address may be an older one of the same post, which must not lead away from it.
-    for each in await unit.find(redirects, {"source": new}, limit=1):
-        await unit.delete(redirects, each["id"])
-    for each in await unit.find(redirects, {"destination": old}, limit=MAX_CHANGED):
-        await unit.update(redirects, each["id"], {"destination": new})
-    found = await unit.find(redirects, {"source": old}, limit=1)
-    if found:
-        await unit.update(redirects, found[0]["id"], {"destination": new})
-    elif len(old) <= MAX_PATH:
-        await unit.create(redirects, {"source": old, "destination": new})

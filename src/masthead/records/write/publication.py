@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import quote
 
 from masthead.errors import Invalid, Problem
-from masthead.records.collection import Change, Later, Record, Save
+from masthead.records.collection import Change, Move, Record, Save
 from masthead.records.fields.base import Access
 from masthead.records.fields.values import Date, Select
 
@@ -85,7 +85,7 @@ def stays_published(change: Change) -> bool:
     )
 
 
-def moved(change: Change, prefix: str) -> Iterator[Later]:
+def moves_of(change: Change, prefix: str) -> Iterator[Move]:
     """A published text whose slug has changed stays reachable at its old address. `prefix` is what
     stands before the slug there."""
     if not stays_published(change):
@@ -94,4 +94,4 @@ def moved(change: Change, prefix: str) -> Iterator[Later]:
     assert change.new is not None
     old, new = (f"{prefix}{quote(each['slug'])}" for each in (change.old, change.new))
     if old != new:
-        yield Later("site.redirect", {"old": old, "new": new})
+        yield Move(old, new)

@@ -8,19 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from copy import copy
 from datetime import datetime
 from typing import Any
 
 from masthead import clock, ids
-from masthead.caller import Caller
+from masthead.caller import Caller, system
 from masthead.errors import Conflict, Forbidden, NotFound
 from masthead.ids import TenantId
 from masthead.jobs.tables import new_job
 from masthead.records.access import allow
 from masthead.records.collection import (
     MEDIA,
+    REDIRECTS,
     Change,
     Collection,
+    Move,
     Pointer,
     Record,
     Rules,
@@ -35,6 +38,7 @@ from masthead.records.read.query import Context, Shape, access_of, engine_decode
 from masthead.records.write.audit import audit_log, entry_of, event_of, made_by
 from masthead.records.write.context import WriteContext
 from masthead.records.write.media_uses import items_used
+from masthead.records.write.moves import redirect
 from masthead.records.write.new_record import NewRecord
 from masthead.records.write.record_rows import RecordRows
 from masthead.records.write.relations import (
@@ -391,7 +395,16 @@ class Unit:
             await self.enqueue(job.kind, job.payload, job.run_at)
         for snapshot in collection.snapshots(change):
             await self.store_snapshot(snapshot)
+        for move in collection.moves(change):
+            await self.redirect(move)
         self.events.write_caused(collection, change)
+
+    async def redirect(self, move: Move) -> None:
+        """Checks no access: the change that moves the page does."""
+        by_service = copy(self)
+        by_service._caller = system(self.tenant_id)
+        by_service._access = access_of(by_service._caller)
+        await redirect(by_service, self._context.registry[REDIRECTS], move)
 
     async def store_snapshot(self, snapshot: Snapshot) -> None:
         """Checks no access: the change that it belongs to does."""
