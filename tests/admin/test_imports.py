@@ -354,7 +354,9 @@ class TestPreview:
         table = table_in(page)
         assert table["Posts"][:3] == ("3", "0", "0")
         assert table["Members"][:3] == ("1", "0", "0")
-        assert table["Redirects"][0] == "3"
+        # Of the posts, and of the feed.
+        assert table["Redirects"][0] == "4"
+        assert "3 of posts, 1 of feeds" in page
         assert "Run import" in page
         assert "Discard" in page
         for table_name in ("posts", "blog_members", "redirects", "import_items"):
@@ -594,13 +596,13 @@ class TestUndo:
         await tenant.published(title="Written here")
         url = await done(tenant, browser, ghost(3))
         question = (await browser.get(f"{url}/undo")).text
-        # Three posts, their redirects, and a member.
-        assert "The 7 records that it has created go" in question
+        # Three posts, their redirects and that of the feed, and a member.
+        assert "The 8 records that it has created go" in question
         assert (await browser.post(f"{url}/undo")).status_code == 303
         await work(tenant)
         page = (await browser.get(url)).text
         assert "The import is undone." in page
-        assert "Removed: 3 posts, 3 redirects, 1 member." in page
+        assert "Removed: 3 posts, 1 member, 4 redirects." in page
         assert [row["title"] for row in await rows(tenant, "posts")] == ["Written here"]
         assert await rows(tenant, "blog_members") == []
         assert "Undone" in (await browser.get(ADDRESS)).text
@@ -618,7 +620,7 @@ class TestUndo:
         await work(tenant, stopping, rounds=1)
         assert len(await rows(tenant, "posts")) == 20
         page = (await browser.get(url)).text
-        assert "50 of 141" in page
+        assert "50 of 142" in page
         await work(tenant)
         assert await rows(tenant, "posts") == []
         assert "The import is undone." in (await browser.get(url)).text

@@ -169,16 +169,22 @@ def test_the_summary_has_the_documented_shape(masthead: Masthead, wxr: Path, fol
     assert dry == first | {"redirects": None, "dry_run": True}
     assert [path.name for path in folder.iterdir()] == [listed]
     assert listed.startswith("redirects-")
-    assert list(csv.reader(io.StringIO(Path(listed).read_text()))) == [
-        ["source", "destination", "status_code"],
+    header, *lines = csv.reader(io.StringIO(Path(listed).read_text()))
+    assert header == ["source", "destination", "status_code"]
+    assert [line for line in lines if "/posts/" in line[1]] == [
         ["/2020/01/post-1/", "/posts/post-1", "301"],
+        ["/?p=1", "/posts/post-1", "301"],
         ["/2020/01/post-2/", "/posts/post-2", "301"],
+        ["/?p=2", "/posts/post-2", "301"],
     ]
+    assert ["/feed/", "/feed.xml", "301"] in lines
     second = masthead.json(*given, "--output-redirects", "here.csv", "--report", "report.json")
     assert second["posts"] == {"imported": 0, "skipped": 3, "failed": 0, "updated": 0}
     assert Path("here.csv").read_text() == Path(listed).read_text()
     report = json.loads(Path("report.json").read_text())
     assert report["skipped"]["posts"] == {"page": 1, "unchanged since the last import": 2}
+    assert len(report["redirect_list"]) == sum(report["redirect_kinds"].values()) == len(lines)
+    assert report["redirect_list"][0]["source"] == "/2020/01/post-1/"
 
 
 def test_without_json_the_summary_is_a_table(masthead: Masthead, wxr: Path) -> None:

@@ -120,6 +120,8 @@ class Report(msgspec.Struct):
     tags: int = 0
     """Different ones, of the posts."""
     redirects: int = 0
+    redirect_kinds: dict[str, int] = msgspec.field(default_factory=dict)
+    """The redirects by what they are of: posts, pages, feeds, tags, authors, pictures."""
     done: Position = msgspec.field(default_factory=Position)
     expected: Position = msgspec.field(default_factory=Position)
     """How many entries the export has; 0 where that is unknown."""
@@ -202,6 +204,7 @@ class Report(msgspec.Struct):
                 **{name: tally.skipped for name, tally in self.others().items()},
             },
             "html_only": self.html_only,
+            "redirect_kinds": self.redirect_kinds,
             "warnings": msgspec.to_builtins(self.warnings),
             "error_list": msgspec.to_builtins(self.errors),
         }

@@ -53,6 +53,8 @@ class SourcePost(Struct, frozen=True):
     seo_description: str = ""
     old_path: str = ""
     """Path and query of the old permalink, for redirects; '' for none."""
+    other_paths: tuple[str, ...] = ()
+    """More old addresses of it, such as `/?p=12`."""
     price_cents: int | None = None
     currency: str = ""
     warnings: tuple[str, ...] = ()
@@ -65,6 +67,20 @@ class SourceAuthor(Struct, frozen=True):
     email: str
     name: str = ""
     bio: str = ""
+    slug: str = ""
+    """Of the author's page; '' where the source does not say it."""
+
+
+class OldAddress(Struct, frozen=True):
+    """An address of the old site that is of no post or page: of a feed, a list or a file."""
+
+    path: str
+    """With the query, if it has one."""
+    leads_to: Literal["feed", "atom", "tag", "tag feed", "author", "author feed", "file"]
+    name: str = ""
+    """Of the tag; the source id of the author; the address of the file."""
+    post_id: str = ""
+    """The source id of the post or page that a file belongs to, where it is not copied."""
 
 
 class SourceMember(Struct, frozen=True):
@@ -153,6 +169,10 @@ class Source(Protocol):
     def members(self) -> Iterator[SourceMember | Skipped]: ...
 
     def comments(self) -> Iterator[SourceComment | Skipped]: ...
+
+    def addresses(self) -> Iterator[OldAddress]:
+        """Of feeds, lists and files, also of those that are not imported."""
+        ...
 
     def read_file(self, entry: str) -> bytes:
         """An image of `overview.files`, at most as large as an upload."""

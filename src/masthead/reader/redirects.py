@@ -2,30 +2,63 @@
 
 from __future__ import annotations
 
-from masthead.reader.request import SiteRequest
-from masthead.site.redirects import MAX_PATH, redirects
+import re
+from collections.abc import Iterator
+from typing import Final
+from urllib.parse import quote, urlencode
 
-_PLAIN_ADDRESSES = ("p", "page_id")
+from masthead.reader.request import SiteRequest
+from masthead.site.redirects import MAX_PATH, SAFE_IN_PATH, redirects
+
+_PLAIN_ADDRESSES: Final[tuple[str, ...]] = (
+    "p",
+    "page_id",
+    "attachment_id",
+    "cat",
+    "tag",
+    "author",
+    "feed",
+)
 """WordPress without pretty addresses: `/?p=12`."""
+_LATER_PAGE: Final = re.compile(r"(.*/)page/[0-9]{1,6}/?", re.DOTALL)
+# Of the file that was uploaded, WordPress and Ghost made copies in many sizes.
+_SIZE: Final = re.compile(r"(/.+)-[0-9]{1,5}x[0-9]{1,5}(\.[A-Za-z]{3,4})")
+_GHOST_SIZE: Final = re.compile(r"/content/images/size/(?:w[0-9]+)?(?:h[0-9]+)?/(?:format/\w+/)?")
 
 
 def is_old_address(request: SiteRequest) -> bool:
-    """The front page with a query that names a post of the site that was imported."""
+    """The front page with a query that names something of the site that was imported."""
     return request.path == "/" and any(name in request.query for name in _PLAIN_ADDRESSES)
 
 
 async def redirect_of(request: SiteRequest) -> tuple[str, int] | None:
     """Where an address that leads to nothing led to before, and with which status."""
-    path = request.path
-    other = path.rstrip("/") if path.endswith("/") else f"{path}/"
-    sources = [path, other] if path != "/" else []
-    if request.query_string:
-        sources.insert(0, f"{path}?{request.query_string.decode('latin-1')}")
-    for source in sources:
+    for source in dict.fromkeys(_sources(request)):
         if len(source) <= MAX_PATH:
             found = await request.records.find(
                 redirects, {"source": source}, tenant_id=request.tenant_id
             )
-            if found and found[0]["destination"] != path:
+            if found and found[0]["destination"] != request.path:
                 return found[0]["destination"], found[0]["status_code"]
     return None
+
+
+def _sources(request: SiteRequest) -> Iterator[str]:
+    """The likeliest first. A path may be stored as it is written or percent-encoded."""
+    path, encoded = request.path, quote(request.path[: MAX_PATH + 1], safe=SAFE_IN_PATH)
+    if request.query_string:
+        yield f"{encoded}?{request.query_string.decode('latin-1')}"
+    for name in _PLAIN_ADDRESSES:
+        if name in request.query:
+            yield f"{encoded}?{urlencode({name: request.query[name]})}"
+    if path == "/":
+        return
+    for each in (path, encoded):
+        yield each
+        yield each.rstrip("/") if each.endswith("/") else f"{each}/"
+    if later := _LATER_PAGE.fullmatch(encoded):
+        yield later[1]
+    if size := _SIZE.fullmatch(encoded):
+        yield f"{size[1]}{size[2]}"
+    if "/content/images/size/" in encoded:
+        yield _GHOST_SIZE.sub("/content/images/", encoded, count=1)

@@ -14,6 +14,8 @@ from masthead.records.fields.values import Number
 
 MAX_PATH = 600
 """Characters. PostgreSQL's unique index takes no more than about 2,700 bytes."""
+SAFE_IN_PATH = "/%:@!$&'()*+,;=-._~"
+"""Characters that stand as they are in the source of a redirect; others are percent-encoded."""
 
 redirects = Collection(
     REDIRECTS,
@@ -30,7 +32,7 @@ redirects = Collection(
         Number(name="status_code", min=301, max=308, default=301),
     ),
     audited="source",
-    help="Old addresses of imported posts and where they are now.",
+    help="Old addresses, such as those of an imported site, and where they lead now.",
 )
 
 REDIRECT_JOB = "site.redirect"

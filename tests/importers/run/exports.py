@@ -16,6 +16,7 @@ from masthead.importers.report import Report
 from masthead.importers.run.pipeline import Import, Request
 from masthead.importers.run.run_record import NewRun, RunLog, open_shell_run
 from masthead.importers.source import (
+    OldAddress,
     Overview,
     Skipped,
     Source,
@@ -52,6 +53,7 @@ class WrittenExport:
     platform: Literal["wordpress", "substack", "ghost"] = "ghost"
     site_url: str = "https://old.example"
     files: Mapping[str, bytes] = field(default_factory=dict)
+    old: Sequence[OldAddress] = ()
     breaks_after: int | None = None
     """Posts, after which reading is cut off."""
 
@@ -80,6 +82,9 @@ class WrittenExport:
 
     def comments(self) -> Iterator[SourceComment | Skipped]:
         return iter(self.words)
+
+    def addresses(self) -> Iterator[OldAddress]:
+        return iter(self.old)
 
     def read_file(self, entry: str) -> bytes:
         return self.files[entry]

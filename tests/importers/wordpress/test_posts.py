@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from tests.importers.wordpress.wxr import attachment, item, only_post, read, write
 
+from masthead.importers.old_paths import old_path
 from masthead.importers.source import Options, Skipped, SourcePost
-from masthead.importers.wordpress.posts import old_path
 
 
 def reason(path: Path, text: str, options: Options | None = None) -> tuple[str, str] | None:
@@ -117,6 +117,7 @@ class TestFields:
             featured_image_alt="A hero",
             seo_title="Tom & Jerry - The Blog",
             old_path="/2024/05/a-title/",
+            other_paths=("/?p=5",),
         )
 
     def test_a_draft_has_no_date(self, tmp_path: Path) -> None:

@@ -99,7 +99,8 @@ def _remarks(report: Report) -> Iterator[str]:
     if report.warnings:
         yield f"warnings: {len(report.warnings)} (--report has them)"
     if report.redirects_path:
-        yield f"redirects: {report.redirects_path}"
+        kinds = ", ".join(f"{count} of {kind}" for kind, count in report.redirect_kinds.items())
+        yield f"redirects: {report.redirects_path} ({kinds})"
     if report.errors_path:
         yield f"errors: {report.errors_path}"
     if report.dry_run:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, closing, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -35,8 +35,8 @@ async def run_import(invocation: Invocation, options: ImportOptions) -> Shown:
     for path in (options.redirects, options.report):
         _check_folder(path)
     async with _opened(invocation, options) as parts:
-        report = await _run(parts, options)
-    _save_report(report, options.report)
+        report, redirects = await _run(parts, options)
+    _save_report(report, options.report, redirects)
     return _shown(report, invocation)
 
 
@@ -116,7 +116,8 @@ def _shown(report: Report, invocation: Invocation) -> Shown:
     return Shown(report.summary(), summary_table(report))
 
 
-async def _run(parts: OpenedImport, options: ImportOptions) -> Report:
+async def _run(parts: OpenedImport, options: ImportOptions) -> tuple[Report, list[dict[str, str]]]:
+    """The report, and the redirects for its file, where one is wanted."""
     records, request = parts.services.records, parts.request
     log = RunLog(records, request.tenant_id)
     if not options.dry_run:
@@ -133,8 +134,9 @@ async def _run(parts: OpenedImport, options: ImportOptions) -> Report:
         if not options.dry_run:
             _save_redirects(report, work.redirects, options.redirects, records.clock)
             _save_errors(report)
+        redirects = work.redirects.rows() if options.report else []
     await log.finish(report)
-    return report
+    return report, redirects
 
 
 def _failed_posts(path: Path | None) -> frozenset[str] | None:
@@ -172,6 +174,9 @@ def _save_errors(report: Report) -> None:
         report.errors_path = ERRORS_FILE
 
 
-def _save_report(report: Report, path: Path | None) -> None:
+def _save_report(
+    report: Report, path: Path | None, redirects: Sequence[Mapping[str, str]] = ()
+) -> None:
     if path is not None:
-        write_whole(path, msgspec.json.format(msgspec.json.encode(report.full())) + b"\n")
+        whole = msgspec.json.encode({**report.full(), "redirect_list": redirects})
+        write_whole(path, msgspec.json.format(whole) + b"\n")

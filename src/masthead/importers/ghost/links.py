@@ -64,6 +64,10 @@ class Links:
         self.authors: dict[str, SourceAuthor | Skipped] = {}
         self._post_authors: dict[str, list[tuple[int, str]]] = {}
         self._tags: dict[str, str] = {}
+        self.tag_slugs: dict[str, str] = {}
+        """Names by slug, without internal tags."""
+        self.author_slugs: dict[str, str] = {}
+        """Ids by slug."""
         self._post_tags: dict[str, list[tuple[int, str]]] = {}
         self._metas: dict[str, Meta] = {}
         self._customers: dict[str, str] = {}
@@ -132,12 +136,18 @@ class Links:
         name = text(row.get("name"))
         if name and not name.startswith(INTERNAL) and row.get("visibility") != "internal":
             self._tags[key(row.get("id"))] = self._limited(name)
+            if slug := self._limited(text(row.get("slug"))):
+                self.tag_slugs.setdefault(slug, self._tags[key(row.get("id"))])
 
     def _add_author(self, row: dict[str, Any]) -> None:
         source_id, address = key(row.get("id")), normal_email(text(row.get("email")))
+        if slug := self._limited(text(row.get("slug"))):
+            self.author_slugs.setdefault(slug, source_id)
         if source_id and is_email(address):
             name, bio = (self._limited(text(row.get(each))) for each in ("name", "bio"))
-            self.authors[source_id] = SourceAuthor(source_id, address, name[:_MAX_NAME], bio)
+            self.authors[source_id] = SourceAuthor(
+                source_id, address, name[:_MAX_NAME], bio, slug[:_MAX_NAME]
+            )
         else:
             self.authors[source_id] = Skipped("author", source_id, NO_EMAIL)
 

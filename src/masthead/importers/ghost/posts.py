@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from masthead.importers.dates import utc_text
 from masthead.importers.ghost.bodies import ADDRESS, NO_ADDRESS, at_address, body_of
 from masthead.importers.ghost.links import Links, key, text
+from masthead.importers.old_paths import base_path
 from masthead.importers.source import PAYWALL, Kind, Options, Skipped, SourcePost
 
 UNTITLED: Final = "(Untitled)"
@@ -16,6 +18,7 @@ SHOWN_CHARACTERS: Final = 200
 """Of a title in a report."""
 HAS_PREVIEW: Final = "It has a public preview, whose end is marked in its text."
 UNDATED: Final = "The date of publication is missing or can't be read."
+_UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _STATUS: Final[Mapping[str, Any]] = {"published": "published", "draft": "draft"}
 _NOT_IMPORTED: Final = {"scheduled": "scheduled", "sent": "sent by e-mail only"}
 _VISIBILITY: Final[Mapping[str, Any]] = {"": "public", "public": "public", "members": "members"}
@@ -75,6 +78,7 @@ def _post(
         seo_title=(meta.title if meta else "") or text(row.get("meta_title")),
         seo_description=(meta.description if meta else "") or text(row.get("meta_description")),
         old_path=_old_path(slug, options.site_url),
+        other_paths=_other_paths(text(row.get("uuid")), options.site_url),
         warnings=tuple(warnings),
         authors=links.authors_of(row) if options.include_authors else (),
     )
@@ -90,7 +94,12 @@ def _source_id(row: Row) -> str:
     return key(row.get("id")) or key(row.get("uuid")) or key(row.get("slug"))
 
 
+def _other_paths(uuid: str, site_url: str) -> tuple[str, ...]:
+    """Of the preview that Ghost has for every post, and which is shared before it is published."""
+    return (f"{base_path(site_url)}/p/{uuid}/",) if _UUID.fullmatch(uuid) else ()
+
+
 def _old_path(slug: str, site_url: str) -> str:
     if not slug:
         return ""
-    return f"{urlsplit(site_url).path.rstrip('/')}/{quote(slug, safe='')}/"
+    return f"{base_path(site_url)}/{quote(slug, safe='')}/"

@@ -9,6 +9,7 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import quote
 
 from masthead.importers.files.csv_rows import CsvTable
 from masthead.importers.files.export_files import Files, open_files
@@ -17,8 +18,10 @@ from masthead.importers.ghost.members import members_of_csv, members_of_table
 from masthead.importers.ghost.posts import post_of
 from masthead.importers.ghost.tables import NOT_AN_EXPORT, is_export, rows
 from masthead.importers.member_rows import Entry, MergedMembers, refuse_if_too_many
+from masthead.importers.old_paths import base_path
 from masthead.importers.source import (
     BadFile,
+    OldAddress,
     Options,
     Overview,
     Skipped,
@@ -78,6 +81,21 @@ class GhostSource:
     def comments(self) -> Iterator[SourceComment | Skipped]:
         """Ghost does not export them."""
         return iter(())
+
+    def addresses(self) -> Iterator[OldAddress]:
+        """As Ghost has them, unless its routes were changed, which the export does not say."""
+        if self._options.skip_posts or self._export is None:
+            return
+        base = base_path(self._options.site_url)
+        yield OldAddress(f"{base}/rss/", "feed")
+        for slug, name in self._links.tag_slugs.items():
+            path = f"{base}/tag/{quote(slug, safe='')}/"
+            yield OldAddress(path, "tag", name)
+            yield OldAddress(f"{path}rss/", "tag feed", name)
+        for slug, author in self._links.author_slugs.items():
+            path = f"{base}/author/{quote(slug, safe='')}/"
+            yield OldAddress(path, "author", author)
+            yield OldAddress(f"{path}rss/", "author feed", author)
 
     def read_file(self, entry: str) -> bytes:
         return self._files.read(entry, MAX_FILE)

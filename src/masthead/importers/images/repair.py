@@ -20,6 +20,8 @@ from masthead.importers.images.previous_copies import CopyCounter
 from masthead.importers.images.urls import ImageRef
 from masthead.importers.opening import id_namespace
 from masthead.importers.report import Outcome, Report
+from masthead.importers.run.address_batches import AddressBatches
+from masthead.importers.run.destination import Destination
 from masthead.importers.run.drafts import collection_of, key_of_post
 from masthead.importers.run.pipeline import (
     OnProgress,
@@ -70,6 +72,14 @@ class ImageRepair:
         self._preparing = Preparing(source.overview.posts)
         self._previous = PreviousImports(services.records.database, request.tenant_id, run_id)
         self._namespace = id_namespace(source.overview)
+        destination = Destination(
+            services.records,
+            self._previous,
+            request.tenant_id,
+            self._namespace,
+            request.emit_events,
+        )
+        self._addresses = AddressBatches(destination, source.overview.site_url)
         self._copy_counter = CopyCounter(services.records, self._previous, request.tenant_id)
         self._archive = Archive(source.overview.files, source.read_file)
         self._copier = ImageCopier(
@@ -110,6 +120,8 @@ class ImageRepair:
             return report.after(outcomes, await self._copy_counter.count(refs))
         copied, failed = self._copier.copied, len(self._copier.failures)
         new_urls = await self._copier.copy(refs)
+        if redirects := self._addresses.pictures(refs, new_urls):
+            await self._addresses.write_pictures(redirects)
         outcomes = await self._update_posts(found, new_urls)
         failures = notes_of(self._copier.failures[failed:])
         return report.after(outcomes, self._copier.copied - copied, failures)

@@ -64,8 +64,9 @@ def fingerprint(item: SourcePost | SourceMember | SourceComment) -> str:
     return hashlib.blake2b(msgspec.msgpack.encode(values), digest_size=16).hexdigest()
 
 
+_NOT_COUNTED: Final = frozenset({"warnings", "authors", "other_paths"})
 _COUNTED: Final = {
-    kind: tuple(name for name in kind.__struct_fields__ if name not in ("warnings", "authors"))
+    kind: tuple(name for name in kind.__struct_fields__ if name not in _NOT_COUNTED)
     for kind in (SourcePost, SourceMember, SourceComment)
 }
 
@@ -96,6 +97,13 @@ def draft_of(post: SourcePost, body: Body, authors: Sequence[str] = ()) -> Draft
         if authors:
             values["authors"] = list(authors[:MAX_AUTHORS])
     return Draft(cut.collection, values, _slug(post), cut.warnings)
+
+
+def stored_tag(name: str) -> str:
+    """As `draft_of` stores it."""
+    tags = posts.by_name["tags"]
+    assert isinstance(tags, TextList)
+    return name.strip()[: tags.max_length].strip()
 
 
 def _product(post: SourcePost, body: Body, cut: _Cutter) -> Draft:

@@ -23,6 +23,7 @@ from masthead.importers.html.content import Prepared, rewrite
 from masthead.importers.images.previous_copies import CopyCounter
 from masthead.importers.opening import id_namespace
 from masthead.importers.report import IMAGE, Note, Outcome, Position, Report, Tally
+from masthead.importers.run.address_batches import ADDRESSES_PER_BATCH, AddressBatches
 from masthead.importers.run.author_batches import AuthorBatches
 from masthead.importers.run.batch_sizes import (
     AUTHORS_PER_BATCH,
@@ -36,8 +37,10 @@ from masthead.importers.run.batch_sizes import (
 from masthead.importers.run.batches import Batches, Given, SaveProgress, State
 from masthead.importers.run.comment_batches import CommentBatches
 from masthead.importers.run.destination import Destination
+from masthead.importers.run.destinations import is_of_picture
 from masthead.importers.run.drafts import Body, draft_of, fingerprint, key_of_post
 from masthead.importers.run.member_batches import MemberBatches
+from masthead.importers.run.new_redirects import Redirect
 from masthead.importers.run.post_batches import (
     CREATE,
     UPDATE,
@@ -134,6 +137,8 @@ class Import:
         self._members = MemberBatches(destination)
         self._comments = CommentBatches(destination)
         self._authors = AuthorBatches(destination)
+        self._addresses = AddressBatches(destination, source.overview.site_url)
+        self._namespace = destination.namespace
         self._copy_counter = CopyCounter(services.records, self._previous, request.tenant_id)
         self._copying = asyncio.Lock()
         # One thread, because some parsers must stay in the thread that created them.
@@ -176,7 +181,9 @@ class Import:
             await self._import_posts()
             await self._import(self._members, source.members(), MEMBERS_PER_BATCH, done.members)
             await self._import(self._comments, source.comments(), COMMENTS_PER_BATCH, done.comments)
+            await self._redirect_addresses()
         self._report.redirects, self._report.tags = self.redirects.count, len(self._tags)
+        self._report.redirect_kinds = dict(self.redirects.counts)
         return self._report
 
     async def _read(self, work: Callable[[], Made]) -> Made:
@@ -204,6 +211,21 @@ class Import:
             self._report = after(outcomes)
             self._on_progress(self._report)
             self._raise_if_stopping()
+
+    async def _redirect_addresses(self) -> None:
+        """Again in every run: what is stored already stays."""
+        addresses = self._source.addresses()
+        while batch := await self._read(partial(_take, addresses, ADDRESSES_PER_BATCH)):
+            if self._request.dry_run:
+                self.redirects.add(await self._addresses.preview(batch))
+            else:
+                made = await self._addresses.write(batch, self._authors.account_ids)
+                self.redirects.add(made)
+            self._raise_if_stopping()
+        async for old, new in self._previous.imported_redirects(self._namespace):
+            # Posts that stay as they are list no pictures.
+            if is_of_picture(new):
+                self.redirects.add([Redirect("pictures", old, new)])
 
     async def _import_posts(self) -> None:
         batches = map_in_order(self._prepare_batch, self._batches_of_posts())
@@ -274,6 +296,8 @@ class Import:
             new_urls = await copier.copy(refs)
             ready.copied = copier.copied - copied
             ready.failures = notes_of(copier.failures[failed:])
+        if redirects := self._addresses.pictures(refs, new_urls):
+            self.redirects.add(await self._addresses.write_pictures(redirects))
         return new_urls
 
     async def _write_posts(self, ready: ReadyBatch) -> None:
@@ -293,8 +317,7 @@ class Import:
         for entry in ready.entries:
             if isinstance(entry, ReadyPost):
                 self._tags.update(entry.post.tags)
-        for old, new in written.redirects:
-            self.redirects.add(old, new)
+        self.redirects.add(written.redirects)
         self._report = after(written.outcomes)
         self._on_progress(self._report)
 

@@ -7,7 +7,7 @@ interrupted run can be repeated, and two imports may run at the same time.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from typing import Final
 
@@ -28,9 +28,10 @@ from masthead.importers.run.batches import (
     reason_of,
 )
 from masthead.importers.run.destination import Destination
+from masthead.importers.run.destinations import new_path
 from masthead.importers.run.drafts import Draft, key_of_post
+from masthead.importers.run.new_redirects import NewRedirects, Redirect, RedirectKind
 from masthead.importers.run.previous_imports import CurrentRecord, Item
-from masthead.importers.run.redirects import PERMANENT, new_path
 from masthead.importers.source import Skipped, SourcePost
 from masthead.records.collection import Record
 from masthead.records.fields.text import Slug
@@ -39,13 +40,14 @@ from masthead.records.write.new_record import NewRecord
 from masthead.records.write.slugs import free_slug
 from masthead.records.write.unit import Unit
 from masthead.records.write.validation import check_new
-from masthead.site.redirects import redirects
 
 CREATE: Final = "create"
 UPDATE: Final = "update"
 CHANGED_MEANWHILE: Final = "It was changed here during the import. Import again."
 
 _PUBLISHED: Final = "published"
+_REDIRECTED: Final[Mapping[str, RedirectKind]] = {"post": "posts", "page": "pages"}
+"""Products have no address here."""
 
 log = structlog.get_logger()
 
@@ -67,15 +69,13 @@ Entry = ReadyPost | Skipped
 
 class Written(Struct):
     outcomes: list[Outcome] = field(default_factory=list)
-    redirects: list[tuple[str, str]] = field(default_factory=list)
-    """Old and new path of every published post of the batch, written now or before."""
+    redirects: list[Redirect] = field(default_factory=list)
+    """Of every published post and page of the batch, written now or before."""
 
 
 class State(BatchState, frozen=True):
     items: Mapping[str, Item]
     records: Mapping[str, CurrentRecord]
-    redirects: dict[str, str] = field(default_factory=dict)
-    """Old path to destination."""
     slugs: dict[str, set[str]] = field(default_factory=dict)
     """By collection: the slugs of the batch that are taken."""
 
@@ -121,9 +121,8 @@ class PostBatches:
         for entry in entries:
             outcome = self._preview(entry, state)
             written.outcomes.append(outcome)
-            if isinstance(entry, ReadyPost) and entry.draft and outcome.result != "failed":
-                status = entry.draft.values.get("status", "")
-                _list_redirect(entry.post, entry.draft.slug, status, written)
+            if isinstance(entry, ReadyPost) and outcome.result != "failed":
+                written.redirects += _redirects_without_writing(entry, state)
         return written
 
     async def write(self, entries: Sequence[Entry], save_progress: SaveProgress) -> Written:
@@ -166,39 +165,46 @@ class PostBatches:
         ready = [each for each in entries if isinstance(each, ReadyPost)]
         async with self._destination.unit() as unit:
             state = await self.load([each.post for each in ready], unit)
-            await self._load_slugs_and_redirects(unit, ready, state)
+            await self._load_slugs(unit, ready, state)
+            new = NewRedirects(unit, self._destination, state.new_items, may_move=False)
+            await new.load(path for each in ready for path in _old_paths(each.post))
             # A single post is not grouped, so that its error names the cause.
             async with unit.batched_inserts() if len(ready) > 1 else nullcontext():
                 for entry in entries:
                     if isinstance(entry, Skipped):
                         written.outcomes.append(outcome_of_skipped(entry))
                     else:
-                        written.outcomes.append(await self._write(unit, entry, state, written))
+                        outcome = await self._write(unit, entry, state, new, written.redirects)
+                        written.outcomes.append(outcome)
             await self._previous.save(unit, self._destination.namespace, state.new_items)
             await save_progress(unit, written.outcomes)
         return written
 
-    async def _load_slugs_and_redirects(
-        self, unit: Unit, ready: Sequence[ReadyPost], state: State
-    ) -> None:
+    async def _load_slugs(self, unit: Unit, ready: Sequence[ReadyPost], state: State) -> None:
         wanted: dict[str, set[str]] = {}
         for each in ready:
             if each.draft is not None and key_of_post(each.post) not in state.items:
                 wanted.setdefault(each.draft.collection.name, set()).add(each.draft.slug)
         for name, slugs in wanted.items():
             state.slugs[name] = await self._previous.taken_slugs(name, slugs, unit)
-        old_paths = {each.post.old_path for each in ready if each.draft and each.post.old_path}
-        state.redirects.update(await self._previous.redirects(old_paths, unit))
 
-    async def _write(self, unit: Unit, ready: ReadyPost, state: State, written: Written) -> Outcome:
+    async def _write(
+        self,
+        unit: Unit,
+        ready: ReadyPost,
+        state: State,
+        new: NewRedirects,
+        listed: list[Redirect],
+    ) -> Outcome:
         if ready.problem:
             return outcome_of(ready, "failed", ready.problem)
         key = key_of_post(ready.post)
         decision = state.decide(key, ready.fingerprint)
         if decision not in (CREATE, UPDATE):
-            if decision != DELETED:
-                record = state.records[state.items[key].record_id]
-                _list_redirect(ready.post, record.slug, record.status, written)
+            # Also for those of an import of an earlier version, which made fewer redirects.
+            for redirect in _redirects_without_writing(ready, state):
+                if not await new.add(redirect):
+                    listed.append(redirect)
             return outcome_of(ready, "skipped", decision)
         if ready.draft is None:
             # The post needed no update when the batch was prepared; the record changed since.
@@ -214,9 +220,15 @@ class PostBatches:
             stored["version"],
             self._previous.run_id if decision == CREATE else state.items[key].run_id,
         )
-        warnings = await self._redirect(unit, ready.post, stored, state, written)
+        warnings = []
+        slug, status = stored.get("slug", ""), stored.get("status", "")
+        for redirect in _redirects_of(ready.post, slug, status):
+            if warning := await new.add(redirect):
+                warnings.append(warning)
+            else:
+                listed.append(redirect)
         result: Result = "imported" if decision == CREATE else "updated"
-        return outcome_of(ready, result, warnings=warnings)
+        return outcome_of(ready, result, warnings=tuple(warnings))
 
     async def _store(
         self, unit: Unit, ready: ReadyPost, draft: Draft, state: State, decision: str
@@ -247,35 +259,6 @@ class PostBatches:
         taken.add(slug)
         return slug
 
-    async def _redirect(
-        self, unit: Unit, post: SourcePost, record: Record, state: State, written: Written
-    ) -> tuple[str, ...]:
-        """Stores the redirect and adds it to `written`; returns a warning where it can't."""
-        if not _needs_redirect(post, record.get("slug", ""), record.get("status", "")):
-            return ()
-        destination = new_path(record["slug"])
-        existing = state.redirects.get(post.old_path)
-        if existing not in (None, destination):
-            return (f"The old address {post.old_path} leads to {existing} already.",)
-        if existing is None:
-            values = {
-                "source": post.old_path,
-                "destination": destination,
-                "status_code": PERMANENT,
-            }
-            try:
-                made = await unit.create(redirects, values)
-            except Invalid:
-                shown = post.old_path[:SHOWN_CHARACTERS]
-                return (f"The old address {shown} can't be redirected.",)
-            state.redirects[post.old_path] = destination
-            # So that it goes where the import is undone.
-            state.new_items[f"redirect:{post.old_path}"] = Item(
-                redirects.name, made["id"], "", made["version"], self._previous.run_id
-            )
-        written.redirects.append((post.old_path, destination))
-        return ()
-
     def _preview(self, entry: Entry, state: State) -> Outcome:
         if isinstance(entry, Skipped):
             return outcome_of_skipped(entry)
@@ -294,14 +277,29 @@ class PostBatches:
         return outcome_of(entry, "imported" if decision == CREATE else "updated")
 
 
-def _needs_redirect(post: SourcePost, slug: str, status: str) -> bool:
-    is_public = post.kind == "post" and post.status == status == _PUBLISHED
-    return bool(is_public and post.old_path and post.old_path != new_path(slug))
+def _old_paths(post: SourcePost) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(each for each in (post.old_path, *post.other_paths) if each))
 
 
-def _list_redirect(post: SourcePost, slug: str, status: str, written: Written) -> None:
-    if _needs_redirect(post, slug, status):
-        written.redirects.append((post.old_path, new_path(slug)))
+def _redirects_of(post: SourcePost, slug: str, status: str) -> Iterator[Redirect]:
+    is_public = post.status == status == _PUBLISHED
+    kind = _REDIRECTED.get(post.kind)
+    if is_public and kind is not None:
+        destination = new_path(slug, post.kind)
+        for old in _old_paths(post):
+            if old != destination:
+                yield Redirect(kind, old, destination)
+
+
+def _redirects_without_writing(ready: ReadyPost, state: State) -> Iterator[Redirect]:
+    """Of a post that stays as it is here, and in a dry run."""
+    item = state.items.get(key_of_post(ready.post))
+    record = state.records.get(item.record_id) if item else None
+    if record is not None:
+        yield from _redirects_of(ready.post, record.slug, record.status)
+    elif item is None and ready.draft is not None:
+        status = ready.draft.values.get("status", "")
+        yield from _redirects_of(ready.post, ready.draft.slug, status)
 
 
 def outcome_of(

@@ -7,7 +7,7 @@ Each method reads or writes a whole batch in one statement. A read runs in the t
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import Any
 
 import sqlalchemy as sa
@@ -29,6 +29,9 @@ IMAGES = "images"
 _SLUGGED = ("posts", "pages", "products")
 _ACCOUNTS = "_superusers"
 _MEMBER_COLUMNS = ("id", "email", "version", "name", "tier", "payment_customer_id")
+_REDIRECT_KEYS = ("redirect:", "redirect;")
+"""Before and after all keys of redirects."""
+_REDIRECTS_AT_ONCE = 1_000
 _ITEM_COLUMNS = ("collection", "record_id", "fingerprint", "record_version", "run_id")
 
 
@@ -48,6 +51,13 @@ class CurrentRecord(Struct, frozen=True):
     version: int
     slug: str = ""
     status: str = ""
+
+
+class CurrentRedirect(Struct, frozen=True):
+    source: str
+    destination: str
+    id: str
+    version: int
 
 
 class CurrentMember(Struct, frozen=True):
@@ -113,8 +123,9 @@ class PreviousImports:
         self._forget = database.compile(sa.delete(import_items).where(*some))
         self._release = database.compile(sa.update(import_items).where(*some).values(run_id=""))
         self._redirects = database.compile(
-            _select("redirects", ("source", "destination"), "source")
+            _select("redirects", ("source", "destination", "id", "version"), "source")
         )
+        self._imported_redirects = database.compile(_imported_redirects())
 
     async def items(
         self, source: str, source_ids: Iterable[str], unit: Unit | None = None
@@ -165,9 +176,28 @@ class PreviousImports:
     async def taken_slugs(self, collection: str, slugs: Iterable[str], unit: Unit) -> set[str]:
         return {row[0] for row in await self._fetch(unit, self._slugs[collection], slugs)}
 
-    async def redirects(self, sources: Iterable[str], unit: Unit) -> dict[str, str]:
-        """The destinations of those old paths that have a redirect."""
-        return {row[0]: row[1] for row in await self._fetch(unit, self._redirects, sources)}
+    async def redirects(
+        self, sources: Iterable[str], unit: Unit | None = None
+    ) -> dict[str, CurrentRedirect]:
+        """By old path, where it has a redirect."""
+        rows = await self._fetch(unit, self._redirects, sources)
+        return {row[0]: CurrentRedirect(*row) for row in rows}
+
+    async def imported_redirects(self, source: str) -> AsyncIterator[tuple[str, str]]:
+        """Old path and destination of all that imports of this source have made."""
+        after = _REDIRECT_KEYS[0]
+        while True:
+            values = {"tenant": self._tenant_id, "source": source, "after": after}
+            rows = await self._database.fetch(
+                scope_of(self._tenant_id),
+                self._imported_redirects,
+                self._imported_redirects.bind(values),
+            )
+            for row in rows:
+                yield row[1], row[2]
+            if len(rows) < _REDIRECTS_AT_ONCE:
+                return
+            after = rows[-1][0]
 
     async def of_run(self, unit: Unit, collection: str, limit: int) -> list[Item]:
         """Some of what the run has created in a collection."""
@@ -228,6 +258,29 @@ def _upsert(count: int) -> sa.Insert:
     ]
     statement = dialects.insert(import_items).values(rows)
     return dialects.or_replace(statement, ("tenant_id", "source", "source_id"), _ITEM_COLUMNS)
+
+
+def _imported_redirects() -> sa.Select[Any]:
+    table = metadata.tables["redirects"]
+    return (
+        sa.select(import_items.c.source_id, table.c.source, table.c.destination)
+        .join(
+            table,
+            sa.and_(
+                table.c.tenant_id == import_items.c.tenant_id,
+                table.c.id == import_items.c.record_id,
+            ),
+        )
+        .where(
+            import_items.c.tenant_id == sa.bindparam("tenant"),
+            import_items.c.source == sa.bindparam("source"),
+            import_items.c.source_id > sa.bindparam("after"),
+            import_items.c.source_id < _REDIRECT_KEYS[1],
+            import_items.c.collection == "redirects",
+        )
+        .order_by(import_items.c.source_id)
+        .limit(_REDIRECTS_AT_ONCE)
+    )
 
 
 def _select_record(name: str, by: str) -> sa.Select[Any]:

@@ -6,24 +6,22 @@ import csv
 import io
 import os
 import tempfile
+from collections import Counter
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, Final
 
 from masthead.errors import MastheadError
+from masthead.importers.run.new_redirects import PERMANENT, Redirect
 
 COLUMNS: Final = ("source", "destination", "status_code")
-PERMANENT: Final = 301
 _IN_MEMORY: Final = 1024 * 1024
 _FORMULA_STARTS: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 class CannotWrite(MastheadError):
     message = "The file can't be written."
-
-
-def new_path(slug: str) -> str:
-    return f"/posts/{slug}"
 
 
 def guarded(cell: str) -> str:
@@ -40,17 +38,32 @@ class RedirectRows:
         )
         self._writer = csv.writer(self._file)
         self._writer.writerow(COLUMNS)
-        self.count = 0
+        self.counts: Counter[str] = Counter()
+        """By kind."""
+        # Hashes, to save memory.
+        self._listed: set[int] = set()
 
-    def add(self, source: str, destination: str) -> None:
-        self._writer.writerow((guarded(source), guarded(destination), PERMANENT))
-        self.count += 1
+    @property
+    def count(self) -> int:
+        return self.counts.total()
+
+    def add(self, redirects: Iterable[Redirect]) -> None:
+        """Each old address once: the first that is given counts."""
+        for each in redirects:
+            if hash(each.source) not in self._listed:
+                self._listed.add(hash(each.source))
+                self._writer.writerow((guarded(each.source), guarded(each.destination), PERMANENT))
+                self.counts[each.kind] += 1
 
     def content(self) -> bytes:
         self._file.seek(0)
         content = self._file.read().encode()
         self._file.seek(0, io.SEEK_END)
         return content
+
+    def rows(self) -> list[dict[str, str]]:
+        """As the report has them."""
+        return list(csv.DictReader(io.StringIO(self.content().decode(), newline="")))
 
     def close(self) -> None:
         self._file.close()

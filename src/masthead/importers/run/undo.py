@@ -14,9 +14,9 @@ from masthead.comments.collection import comments
 from masthead.ids import TenantId
 from masthead.importers.images.copying import ImportServices
 from masthead.importers.report import EDITED, GONE, IN_USE, Report
+from masthead.importers.run.destinations import is_there
 from masthead.importers.run.pipeline import Stopped, require_writable_site
 from masthead.importers.run.previous_imports import Item, PreviousImports
-from masthead.importers.run.redirects import new_path
 from masthead.importers.run.run_record import RunLog
 from masthead.media.collection import media
 from masthead.pages.collection import page_working_copies
@@ -32,12 +32,12 @@ ORDER: Final = (
     posts.name,
     "pages",
     "products",
-    redirects.name,
     "blog_members",
     "_superusers",
     media.name,
+    redirects.name,
 )
-"""What others point at comes after them."""
+"""What others point at comes after them; redirects stay where they still lead to something."""
 _USED_BY: Final[Mapping[str, Container[str]]] = {
     posts.name: (comments.name,),
     "products": ("payment_products",),
@@ -121,9 +121,7 @@ class Undo:
 
     async def _is_used(self, unit: Unit, collection: Collection, record: Record) -> bool:
         if collection is redirects:
-            prefix = new_path("")
-            slug = record["destination"].removeprefix(prefix)
-            return bool(await unit.find(posts, {"slug": slug}, limit=1))
+            return await is_there(self._services.records, unit, record["destination"])
         if collection.name == media.name:
             return bool(record["uses"] or record["draft_uses"])
         used_by = _USED_BY.get(collection.name, ())

@@ -14,6 +14,7 @@ from masthead.importers.html.densities import HTML_FILES, POST_ROWS
 from masthead.importers.member_rows import Entry, MergedMembers, refuse_if_too_many
 from masthead.importers.source import (
     BadFile,
+    OldAddress,
     Options,
     Overview,
     Skipped,
@@ -91,6 +92,10 @@ class SubstackSource:
 
     def comments(self) -> Iterator[SourceComment | Skipped]:
         return iter(())
+
+    def addresses(self) -> Iterator[OldAddress]:
+        if self._posts is not None and not self._options.skip_posts:
+            yield OldAddress("/feed", "feed")
 
     def read_file(self, entry: str) -> bytes:
         raise BadFile("A Substack export holds no images.")

@@ -6,9 +6,10 @@ It is held in memory for the whole import, so entries are packed and limited.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
+from masthead.importers.old_paths import old_path
 from masthead.importers.wordpress.items import Item
 from masthead.importers.wordpress.texts import cut
 from masthead.records.read.plain_text import plain_text
@@ -28,6 +29,14 @@ class Attachment(NamedTuple):
     alt: str
     caption: str
     title: str
+    page: str
+    """The path of the page that WordPress made for it; '' for none."""
+    above: str
+    """The number of the post that it was uploaded to."""
+
+    @property
+    def parent(self) -> int | None:
+        return as_number(self.above)
 
 
 class Attachments:
@@ -41,20 +50,25 @@ class Attachments:
         if number is None or not _ADDRESS.fullmatch(url):
             return
         texts = (item.meta.get(ALT, ""), item.get("excerpt"), item.get("title"))
-        packed = "\n".join((url, *(_one_line(text) for text in texts))).encode()
+        parent = as_number(item.get("post_parent"))
+        page = (old_path(item.get("link")), str(parent or ""))
+        packed = "\n".join((url, *(_one_line(text) for text in texts), *page)).encode()
         if self._bytes + len(packed) > _MAX_BYTES or len(self._packed) >= _MAX_COUNT:
             return
         if number in self._packed:
             return
         self._packed[number] = packed
         self._bytes += len(packed)
-        parent = as_number(item.get("post_parent"))
         if parent and url.partition("?")[0].lower().endswith(_PICTURES):
             self._pictures_of.setdefault(parent, []).append(number)
 
     def get(self, number: int | None) -> Attachment | None:
         packed = None if number is None else self._packed.get(number)
         return None if packed is None else Attachment(*packed.decode().split("\n"))
+
+    def all(self) -> Iterator[tuple[int, Attachment]]:
+        for number, packed in self._packed.items():
+            yield number, Attachment(*packed.decode().split("\n"))
 
     def pictures_of(self, parent: int) -> Sequence[int]:
         """Uploaded to a post: the gallery of a post that lists no pictures."""

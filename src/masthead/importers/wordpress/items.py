@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import BinaryIO, Final
+from typing import BinaryIO, Final, NamedTuple
 
 from lxml import etree
 
@@ -48,10 +48,24 @@ _WP_FIELDS: Final = frozenset(
         "creator",
     }
 )
-_AUTHOR_FIELDS: Final = frozenset({"author_login", "author_email", "author_display_name"})
+_AUTHOR_FIELDS: Final = frozenset(
+    {"author_id", "author_login", "author_email", "author_display_name", "author_description"}
+)
 _MAX_AUTHOR_FIELD: Final = 500
 MAX_AUTHORS: Final = 10_000
 """Held in memory; all are counted."""
+_TERM_FIELDS: Final = {
+    "term_id": "term_id",
+    "category_nicename": "slug",
+    "tag_slug": "slug",
+    "cat_name": "name",
+    "tag_name": "name",
+    "category_parent": "parent",
+}
+_TERM_DOMAINS: Final = {"category": "category", "tag": "post_tag"}
+_MAX_TERM_FIELD: Final = 200
+MAX_TERMS: Final = 50_000
+"""Held in memory, for the redirects of their lists."""
 _COMMENT_FIELDS: Final = frozenset(
     {
         "comment_id",
@@ -68,8 +82,20 @@ _COMMENT_FIELDS: Final = frozenset(
 # Characters of all comments under one post, and the overhead of a field.
 _MAX_COMMENTS: Final = 50_000_000
 _EACH_FIELD: Final = 100
-_CHANNEL_RSS_FIELDS: Final = frozenset({"title", "link", "description"})
+_CHANNEL_RSS_FIELDS: Final = frozenset({"title", "link", "description", "generator"})
 _CHANNEL_WP_FIELDS: Final = frozenset({"wxr_version", "base_site_url", "base_blog_url"})
+
+
+class Term(NamedTuple):
+    """A category or a tag."""
+
+    domain: str
+    name: str
+    slug: str = ""
+    """In addresses; '' where the export does not say it."""
+    parent: str = ""
+    """The slug of the category above it."""
+    term_id: str = ""
 
 
 @dataclass(slots=True)
@@ -77,8 +103,7 @@ class Item:
     """The texts of an item; of repeated elements, the first."""
 
     fields: dict[str, str] = field(default_factory=dict)
-    categories: list[tuple[str, str]] = field(default_factory=list)
-    """Domain and name."""
+    categories: list[Term] = field(default_factory=list)
     meta: dict[str, str] = field(default_factory=dict)
     is_too_long: bool = False
     comment_count: int = 0
@@ -95,6 +120,7 @@ class Channel:
     has_mixed_encodings: bool = False
     authors: int = 0
     author_fields: list[dict[str, str]] = field(default_factory=list)
+    terms: list[Term] = field(default_factory=list)
 
 
 def read_items(
@@ -154,6 +180,8 @@ class _Target:
         self._with_comments = with_comments
         self._in_comment = False
         self._in_author = False
+        self._term: dict[str, str] | None = None
+        self._term_domain = ""
         self._comment_characters_left = 0
         self._items: list[Item] = []
         self._item: Item | None = None
@@ -162,6 +190,7 @@ class _Target:
         self._in_meta = False
         self._meta_key = ""
         self._domain = ""
+        self._nicename = ""
         self._key = ""
         self._key_depth = 0
         self._texts: list[str] = []
@@ -199,11 +228,12 @@ class _Target:
         if attributes:
             self._check_attributes(attributes)
         if depth == 4:
-            # The parts of terms are ignored.
             if self._item is not None:
                 self._start_in_item(name, attributes)
             elif self._in_author and name in _AUTHOR_FIELDS:
                 self._collect(name, _MAX_AUTHOR_FIELD)
+            elif self._term is not None and name in _TERM_FIELDS:
+                self._collect(name, _MAX_TERM_FIELD)
         elif depth == 5 and self._in_meta:
             if name == "meta_key" or (name == "meta_value" and self._meta_key in self._wanted_meta):
                 self._collect(name)
@@ -243,6 +273,9 @@ class _Target:
             if self._item is not None:
                 self._items.append(self._item)
                 self._item = None
+            elif self._term is not None:
+                self._channel.terms.append(Term(self._term_domain, **self._term))
+                self._term = None
 
     def close(self) -> None:
         """Nothing is built."""
@@ -282,6 +315,9 @@ class _Target:
             if self._channel.authors <= MAX_AUTHORS:
                 self._in_author = True
                 self._channel.author_fields.append({})
+        elif name in _TERM_DOMAINS:
+            if len(self._channel.terms) < MAX_TERMS:
+                self._term, self._term_domain = {"name": ""}, _TERM_DOMAINS[name]
         elif name in _CHANNEL_RSS_FIELDS or name in _CHANNEL_WP_FIELDS:
             self._collect(name)
 
@@ -297,6 +333,7 @@ class _Target:
             self._meta_key = ""
         elif name == "category":
             self._domain = attributes.get("domain", "")[:100]
+            self._nicename = attributes.get("nicename", "")[:_MAX_TERM_FIELD]
             self._collect(name)
         elif name == "content":
             if self._with_content:
@@ -321,6 +358,8 @@ class _Target:
         item = self._item
         if self._in_author:
             self._channel.author_fields[-1].setdefault(key, text.strip())
+        elif self._term is not None:
+            self._term[_TERM_FIELDS[key]] = text.strip()
         elif item is None:
             self._channel.fields.setdefault(key, text.strip())
         elif self._in_comment:
@@ -333,6 +372,6 @@ class _Target:
             item.meta.setdefault(self._meta_key, text.strip())
         elif key == "category":
             if len(item.categories) < _MAX_CATEGORIES:
-                item.categories.append((self._domain, text.strip()))
+                item.categories.append(Term(self._domain, text.strip(), self._nicename))
         else:
             item.fields.setdefault(key, text)

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from decimal import Decimal
 from typing import Final, Literal
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import unquote
 
+from masthead.importers.old_paths import old_path
 from masthead.importers.source import (
     Kind,
     Options,
@@ -20,12 +21,13 @@ from masthead.importers.source import (
     post_key,
 )
 from masthead.importers.wordpress import ours, seo
+from masthead.importers.wordpress.addresses import MAX_TAG, other_paths, tag_name
 from masthead.importers.wordpress.attachments import Attachments, as_number
 from masthead.importers.wordpress.authors import author_id
 from masthead.importers.wordpress.body import to_html
 from masthead.importers.wordpress.comments import comments_of
 from masthead.importers.wordpress.dates import published_at
-from masthead.importers.wordpress.items import Item
+from masthead.importers.wordpress.items import Item, Term
 from masthead.importers.wordpress.texts import cut
 from masthead.importers.wordpress.titles import title_text
 from masthead.records.read.plain_text import plain_text
@@ -39,9 +41,7 @@ MAX_EXCERPT: Final = 300
 MAX_SEO_TITLE: Final = 60
 MAX_SEO_DESCRIPTION: Final = 160
 MAX_TAGS: Final = 100
-MAX_TAG: Final = 100
 _MAX_SLUG: Final = 255
-_MAX_ADDRESS: Final = 2_048
 _MAX_ID: Final = 300
 
 _KINDS: Final[dict[str, Kind]] = {"": "post", "post": "post", "page": "page", "product": "product"}
@@ -70,9 +70,7 @@ _TAG_DOMAINS: Final = frozenset({"", "category", "post_tag", "tag"})
 _PRODUCT_DOMAINS: Final = frozenset({"product_cat", "product_tag"})
 # Characters that end or split a path, or are not allowed in an address.
 _NOT_IN_SLUG: Final = re.compile(r"[\s/?#\\\x00-\x1f\x7f<>\"'`]+")
-_NOT_IN_ADDRESS: Final = re.compile(r"[\x00-\x20\x7f]")
 _PRICE: Final = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,6})?")
-_SAFE_IN_PATH: Final = "/%:@!$&'()*+,;=-._~"
 
 
 @dataclass(slots=True)
@@ -91,6 +89,12 @@ class Site:
     reusable: dict[int, str] = field(default_factory=dict)
     """Reusable blocks by number."""
     has_mixed_encodings: bool = False
+    terms: dict[tuple[str, str], Term] = field(default_factory=dict)
+    """Categories and tags, by domain and slug."""
+    author_numbers: dict[str, str] = field(default_factory=dict)
+    """By login."""
+    is_ours: bool = False
+    """Exported by us: its addresses are those of this software."""
 
 
 class Posts:
@@ -180,6 +184,7 @@ class Posts:
                 seo_description, MAX_SEO_DESCRIPTION, "SEO description", warnings
             ),
             old_path=old_path(item.get("link")),
+            other_paths=() if ours.own_id(item) else other_paths(item, kind, site.url),
             price_cents=_price(item) if kind == "product" else None,
             warnings=tuple(warnings),
             authors=self._authors(item),
@@ -253,10 +258,10 @@ def _limited(text: str, limit: int, name: str, warnings: list[str]) -> str:
 def _tags(item: Item, kind: Kind, warnings: list[str]) -> tuple[str, ...]:
     domains = _PRODUCT_DOMAINS if kind == "product" else _TAG_DOMAINS
     found: dict[str, str] = {}
-    for domain, text in item.categories:
-        name = title_text(text, 2 * MAX_TAG)
+    for term in item.categories:
+        name = tag_name(term.name)
         # WXR 1.0 has every term twice.
-        if domain in domains and name:
+        if term.domain in domains and name:
             name = _limited(name, MAX_TAG, "a tag", warnings)
             found.setdefault(name.casefold(), name)
     if len(found) > MAX_TAGS:
@@ -268,25 +273,6 @@ def _slug(name: str) -> str:
     """Decoded, because WordPress stores it percent-encoded."""
     text = _NOT_IN_SLUG.sub("-", unquote(name)).strip("-.")
     return cut(text, _MAX_SLUG).strip("-.")
-
-
-def old_path(link: str) -> str:
-    """Path and query of a permalink on any host; '' where no redirect is possible."""
-    if not link or len(link) > _MAX_ADDRESS or _NOT_IN_ADDRESS.search(link):
-        return ""
-    try:
-        parts = urlsplit(link)
-    except ValueError:
-        return ""
-    if parts.scheme not in ("http", "https") or not parts.netloc:
-        return ""
-    path = parts.path or "/"
-    if path.startswith("//") or ".." in path.split("/") or "\\" in path:
-        return ""
-    found = quote(path, safe=_SAFE_IN_PATH)
-    if parts.query:
-        found += "?" + quote(parts.query, safe=_SAFE_IN_PATH + "?")
-    return "" if found == "/" or len(found) > _MAX_ADDRESS else found
 
 
 def _price(item: Item) -> int | None:

@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Final
 
 from masthead.importers.files.export_files import Files, open_files
+from masthead.importers.old_paths import base_path
 from masthead.importers.source import (
     BadFile,
+    OldAddress,
     Options,
     Overview,
     Skipped,
@@ -18,15 +20,22 @@ from masthead.importers.source import (
     SourceMember,
     SourcePost,
 )
+from masthead.importers.wordpress.addresses import (
+    attachment_addresses,
+    author_addresses,
+    feed_addresses,
+    term_addresses,
+)
 from masthead.importers.wordpress.attachments import ALT, as_number
 from masthead.importers.wordpress.authors import author_id, author_of
 from masthead.importers.wordpress.clean_xml import NOT_WXR
 from masthead.importers.wordpress.dates import Offsets
-from masthead.importers.wordpress.items import Channel, read_items
+from masthead.importers.wordpress.items import MAX_TERMS, Channel, Term, read_items
 from masthead.importers.wordpress.posts import META, Posts, Site
 from masthead.records.fields.text import is_web_address
 from masthead.records.read.plain_text import plain_text
 
+GENERATOR: Final = "Masthead"
 _EXPORTS: Final = (".xml", ".wxr", ".rss", ".xml.gz", ".wxr.gz")
 _UPLOADS: Final = "wp-content/uploads/"
 _VERSION: Final = re.compile(r"1\.[0-9]{1,2}")
@@ -96,6 +105,16 @@ class WordPress:
                 for item in items:
                     yield from posts.comments_of(item)
 
+    def addresses(self) -> Iterator[OldAddress]:
+        site = self._site
+        if self._options.skip_posts or site.is_ours:
+            return
+        base = base_path(self.overview.site_url)
+        yield from feed_addresses(base)
+        yield from term_addresses(base, site.terms)
+        yield from author_addresses(base, site.author_numbers)
+        yield from attachment_addresses(base, site.attachments)
+
     def read_file(self, entry: str) -> bytes:
         return self._files.read(entry, _MAX_FILE)
 
@@ -127,17 +146,30 @@ def _first_pass(files: Files, names: list[str]) -> Site:
                 if item.get("post_type") == "attachment":
                     site.attachments.add(item)
                 has_reusable |= item.get("post_type") == _REUSABLE
+                _add_terms(site, item.categories)
         # All parts of a large export list the same authors.
         site.authors = max(site.authors, channel.authors)
         for fields in channel.author_fields:
             login = author_id(fields.get("author_login", ""))
             site.authors_by_login.setdefault(login, author_of(fields))
+            site.author_numbers.setdefault(login, fields.get("author_id", ""))
+        _add_terms(site, channel.terms)
         _check_version(channel)
         _describe(site, channel)
     site.offset = offsets.usual()
     if has_reusable:
         site.reusable = _reusable_blocks(files, names)
     return site
+
+
+def _add_terms(site: Site, terms: list[Term]) -> None:
+    """The list of the channel says more of a term than the items do, and may be missing."""
+    for term in terms:
+        key = (term.domain, term.slug)
+        if term.domain not in ("category", "post_tag") or not term.slug:
+            continue
+        if term.term_id or (key not in site.terms and len(site.terms) < MAX_TERMS):
+            site.terms[key] = term
 
 
 def _left_out(site: Site, options: Options) -> dict[str, int]:
@@ -179,6 +211,7 @@ def _describe(site: Site, channel: Channel) -> None:
     usable = (address.rstrip("/") for address in addresses if address.startswith("http"))
     site.url = site.url or next((each for each in usable if is_web_address(each)), "")
     site.has_mixed_encodings |= channel.has_mixed_encodings
+    site.is_ours |= fields.get("generator", "") == GENERATOR
 
 
 def _uploads(files: Files) -> dict[str, str]:

@@ -73,7 +73,7 @@ def lines_of(report: Report, run: Record) -> list[Line]:
         _line("Authors", report.authors),
         _pictures(report, is_preview=is_preview),
         Line("Tags", report.tags, 0, 0, ""),
-        Line("Redirects", report.redirects, 0, 0, "Old addresses lead to the new ones"),
+        Line("Redirects", report.redirects, 0, 0, _redirects(report)),
     ]
     always = {"Posts", "Members", "Pictures"}
     return [
@@ -98,6 +98,11 @@ def _pictures(report: Report, *, is_preview: bool) -> Line:
     return Line(
         "Pictures", images.copied, 0, images.failed, why if images.copied or images.failed else ""
     )
+
+
+def _redirects(report: Report) -> str:
+    counts = [f"{count:,} of {kind}" for kind, count in _largest(report.redirect_kinds)]
+    return f"Old addresses lead to the new ones: {', '.join(counts)}" if counts else ""
 
 
 def _largest(skipped: Mapping[str, int]) -> list[tuple[str, int]]:
