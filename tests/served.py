@@ -6,10 +6,15 @@ import asyncio
 import contextlib
 import socket
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 from typing import Any
 
+import trustme
 import uvicorn
 from starlette.types import ASGIApp
+
+from masthead.serve.http_server import HttpServer
+from masthead.serve.tls import Certificate
 
 
 class QuietServer(uvicorn.Server):
@@ -35,4 +40,24 @@ async def serving(
         yield f"http://127.0.0.1:{bound.getsockname()[1]}"
     finally:
         server.should_exit = True
+        await running
+
+
+@contextlib.asynccontextmanager
+async def serving_over_tls(
+    app: ASGIApp, listener: socket.socket, folder: Path
+) -> AsyncIterator[None]:
+    """By our own server, with a certificate that nobody trusts."""
+    issued = trustme.CA().issue_cert("127.0.0.1")
+    certificate = Certificate(folder / "cert.pem", folder / "key.pem")
+    certificate.chain.write_bytes(b"".join(each.bytes() for each in issued.cert_chain_pems))
+    issued.private_key_pem.write_to_path(certificate.key)
+    listener.listen()
+    server = HttpServer(app, listener, certificate=certificate)
+    running = asyncio.create_task(server.serve())
+    try:
+        yield
+    finally:
+        listener.close()
+        server.stop()  # type: ignore[no-untyped-call]
         await running

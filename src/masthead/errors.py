@@ -47,6 +47,10 @@ class TooLarge(MastheadError):
     message = "The request is larger than this service accepts."
 
 
+class HeadTooLarge(TooLarge):
+    """A part of the request's head, such as its cookies."""
+
+
 class BodyStalled(MastheadError):
     """The client announced a body and stopped sending it."""
 

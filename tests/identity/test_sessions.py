@@ -173,39 +173,35 @@ class TestCookies:
         assert cookie == "pb_member_auth=a.b.c; Max-Age=3600; Path=/; HttpOnly; SameSite=Lax"
 
     @pytest.mark.parametrize(
-        ("header", "token"),
+        ("value", "token"),
         [
-            ("pb_auth=a.b.c", "a.b.c"),
-            ("x=1; pb_auth=a.b.c; y=2", "a.b.c"),
-            ('pb_auth="a.b.c"', "a.b.c"),
-            ("pb_auth=" + quote(json.dumps({"token": "a.b.c", "record": {"id": "1"}})), "a.b.c"),
-            ("pb_auth=" + quote(json.dumps({"token": "a.b.c", "model": None})), "a.b.c"),
-            ("pb_auth=" + quote(json.dumps({"record": None})), None),
-            ("pb_auth=" + quote(json.dumps({"token": 1})), None),
-            ("pb_auth=%7Bbroken", None),
-            ("pb_auth=", None),
-            ("pb_auth=not a token", None),
-            ("pb_member_auth=a.b.c", None),
-            ("xpb_auth=a.b.c", None),
+            ("a.b.c", "a.b.c"),
+            ('"a.b.c"', "a.b.c"),
+            (quote(json.dumps({"token": "a.b.c", "record": {"id": "1"}})), "a.b.c"),
+            (quote(json.dumps({"token": "a.b.c", "model": None})), "a.b.c"),
+            (quote(json.dumps({"record": None})), None),
+            (quote(json.dumps({"token": 1})), None),
+            ("%7Bbroken", None),
             ("", None),
+            ("not a token", None),
         ],
     )
-    def test_both_cookie_formats_are_read(self, header: str, token: str | None) -> None:
-        assert sessions.read_cookie(header, ADMIN_COOKIE) == token
+    def test_both_cookie_formats_are_read(self, value: str, token: str | None) -> None:
+        assert sessions.token_in_cookie(value) == token
 
     def test_a_cookie_that_was_set_can_be_read(self) -> None:
         cookie = sessions.set_cookie(MEMBER_COOKIE, issue(), lifetime=HOUR, secure=True)
-        assert sessions.read_cookie(cookie.partition(";")[0], MEMBER_COOKIE) == issue()
+        value = cookie.partition(";")[0].partition("=")[2]
+        assert sessions.token_in_cookie(value) == issue()
 
     @given(_cookie_values())
     @example("{" + '"token":{' * 2_000)
     @example('{"token":' + "[" * 100_000)
     @example(quote('{"a":' * 1_500))
     def test_any_value_is_a_token_or_none(self, value: str) -> None:
-        for name in (ADMIN_COOKIE, MEMBER_COOKIE):
-            found = sessions.read_cookie(f"{name}={value}", name)
-            if found is not None:
-                assert found.count(".") == 2
-                assert verify(found) is None
-                claims = sessions.peek(found)
-                assert claims is None or isinstance(claims, Claims)
+        found = sessions.token_in_cookie(value)
+        if found is not None:
+            assert found.count(".") == 2
+            assert verify(found) is None
+            claims = sessions.peek(found)
+            assert claims is None or isinstance(claims, Claims)

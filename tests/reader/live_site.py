@@ -13,7 +13,7 @@ from tests.databases import fresh_url
 from tests.mail.offices import Office, text_of
 from tests.payments.processor import SECRET, Processor
 from tests.payments.processor_api import KEY, ProcessorApi
-from tests.served import serving
+from tests.served import serving, serving_over_tls
 from tests.tls import Receiver
 from tests.world import RunningClock, TenantWorld, open_world
 
@@ -41,10 +41,14 @@ class LiveSite:
 
 
 @asynccontextmanager
-async def live_site(engine: str, folder: Path) -> AsyncIterator[LiveSite]:
+async def live_site(
+    engine: str, folder: Path, *, over_tls: bool = False
+) -> AsyncIterator[LiveSite]:
+    """`over_tls`: served as `masthead serve` does it, with HTTP/2."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
-        origin = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        scheme = "https" if over_tls else "http"
+        origin = f"{scheme}://127.0.0.1:{listener.getsockname()[1]}"
         async with Receiver(None) as receiver:
             api = ProcessorApi(receiver)
             world = await open_world(
@@ -64,6 +68,11 @@ async def live_site(engine: str, folder: Path) -> AsyncIterator[LiveSite]:
             tier = {"name": "Supporter", "price": 400, "currency": "gbp"}
             await tenant.create("tiers", {**tier, "payment_price_id": "price_month"})
             office = Office(world, world.parts.settings.data_dir / "mail")
-            async with serving(world.http, listener=listener):
+            served = (
+                serving_over_tls(world.http, listener, folder)
+                if over_tls
+                else serving(world.http, listener=listener)
+            )
+            async with served:
                 yield LiveSite(origin, tenant, api, office)
             await world.parts.close()

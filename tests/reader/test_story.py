@@ -1,6 +1,7 @@
 """A reader's way through a site in Chromium: reads, joins, pays, comments and leaves.
 
-Once with script and once without. Skipped where the machine has no Chromium.
+Once with script, once without, and once over our own TLS with HTTP/2. Skipped where the machine has
+no Chromium.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from playwright.async_api import BrowserContext, Page, expect
 from tests.browser import Browser, in_chromium
 from tests.payments.processor import joined
 from tests.reader.live_site import LiveSite, live_site
+from tests.world import PASSWORD
 
 from masthead.members.collection import blog_members
 from masthead.members.unsubscribe import Unsubscribe
@@ -24,9 +26,14 @@ EMAIL = "ada@example.com"
 OPEN, MEMBERS, PAID = "Fog on the sound", "A map of fountains", "Where the money went"
 
 
+@pytest.fixture(params=["with-script", "without-script", "over-tls"])
+def way(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
 @pytest.fixture
-async def site(tmp_path: Path) -> AsyncIterator[LiveSite]:
-    async with live_site("sqlite", tmp_path) as site:
+async def site(way: str, tmp_path: Path) -> AsyncIterator[LiveSite]:
+    async with live_site("sqlite", tmp_path, over_tls=way == "over-tls") as site:
         for title, visibility in ((OPEN, "public"), (MEMBERS, "members"), (PAID, "paid")):
             text = f"<p>The whole text of {title}.</p>"
             await site.tenant.published(
@@ -35,11 +42,11 @@ async def site(tmp_path: Path) -> AsyncIterator[LiveSite]:
         yield site
 
 
-@pytest.fixture(params=["with-script", "without-script"])
-async def context(
-    request: pytest.FixtureRequest, browser: Browser
-) -> AsyncIterator[BrowserContext]:
-    context = await browser.new_context(java_script_enabled=request.param == "with-script")
+@pytest.fixture
+async def context(way: str, browser: Browser) -> AsyncIterator[BrowserContext]:
+    context = await browser.new_context(
+        java_script_enabled=way != "without-script", ignore_https_errors=way == "over-tls"
+    )
     yield context
     await context.close()
 
@@ -72,15 +79,19 @@ async def member_of(site: LiveSite) -> Record:
 
 
 async def test_a_reader_reads_joins_pays_comments_and_leaves(
-    site: LiveSite, context: BrowserContext
+    site: LiveSite, context: BrowserContext, way: str
 ) -> None:
     page = await context.new_page()
     await read(page, site, OPEN)
+    if way == "over-tls":
+        spoken = "performance.getEntriesByType('navigation')[0].nextHopProtocol"
+        assert await page.evaluate(spoken) == "h2"
     await sees(page, OPEN, is_open=True)
     assert await context.cookies() == []
     await joins(page, site)
     await pays(page, site)
     await comments(page, site)
+    await works_in_the_admin_too(page, site)
     await follows_a_changed_address(page, site)
     await signs_out_and_in_again(page, site)
     await unsubscribes(page, site)
@@ -141,6 +152,28 @@ async def comments(page: Page, site: LiveSite) -> None:
     await expect(page.get_by_text("Thank you.")).to_be_visible()
     subjects = [mail["subject"] for mail in await site.office.mails()]
     assert any("answered" in subject for subject in subjects), subjects
+
+
+async def works_in_the_admin_too(page: Page, site: LiveSite) -> None:
+    """The browser now has several cookies. HTTP/2 sends each in a field of its own."""
+    account = await site.tenant.owner()
+    await page.goto(f"{site.origin}/admin/sign-in")
+    await page.get_by_label("E-mail").fill(account.email)
+    await page.get_by_label("Password", exact=True).fill(PASSWORD)
+    await page.get_by_role("button", name="Sign in").click()
+    await expect(page.get_by_role("heading", level=1)).to_be_visible()
+    await page.goto(f"{site.origin}/admin/more")
+    await page.get_by_role("main").get_by_role("button", name="Light or dark").click()
+    await expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    names = {cookie["name"] for cookie in await page.context.cookies()}
+    prefix = "__Host-" if site.origin.startswith("https") else ""
+    sessions = {"pb_auth", "pb_member_auth"}
+    assert names == {*sessions, f"{prefix}mh_theme", f"{prefix}posted_comments"}
+    await page.goto(f"{site.origin}/admin/posts")
+    await expect(page.get_by_role("heading", level=1)).to_contain_text("Posts")
+    await page.goto(f"{site.origin}/admin/more")
+    await page.get_by_role("main").get_by_role("button", name="Sign out").click()
+    await expect(page.get_by_text("You are signed out.")).to_be_visible()
 
 
 async def follows_a_changed_address(page: Page, site: LiveSite) -> None:

@@ -26,6 +26,7 @@ from masthead.identity.tenants import superusers
 from masthead.web import pages
 from masthead.web.answers import RawHeaders, send_bytes, send_empty
 from masthead.web.assets import content_policy
+from masthead.web.cookies import own_cookie
 from masthead.web.errors import MethodNotAllowed, retry_after
 from masthead.web.files import serve_object
 from masthead.web.forms import MAX_BYTES, check_same_origin, own_origin, read_form
@@ -347,12 +348,12 @@ def _error_headers(status: int, error: MastheadError) -> RawHeaders:
 async def _send(
     request: AdminRequest, scope: Scope, send: Send, answer: Answer, cookies: tuple[str, ...]
 ) -> None:
-    secure = request.context.is_https
+    is_https = request.context.is_https
     if isinstance(answer, Moved):
         cookies = (*cookies, *answer.cookies)
         if answer.sentence:
             keyring = request.services.keyring
-            cookies = (*cookies, flash_cookie(keyring, answer.sentence, secure=secure))
+            cookies = (*cookies, flash_cookie(keyring, answer.sentence, is_https=is_https))
         await _send_moved(request, send, answer.url, cookies)
         return
     if isinstance(answer, Framed):
@@ -379,9 +380,9 @@ async def _send(
         # A whole page would end up inside the part that htmx replaces.
         await _send_moved(request, send, request.address, cookies)
         return
-    flash = request.cookies.get(FLASH_COOKIE, "") if is_whole else ""
+    flash = own_cookie(scope, FLASH_COOKIE) if is_whole else ""
     if flash:
-        cookies = (*cookies, admin_cookie(FLASH_COOKIE, "", seconds=0, secure=secure))
+        cookies = (*cookies, admin_cookie(FLASH_COOKIE, "", seconds=0, is_https=is_https))
     sentence = read_flash(request.services.keyring, flash) if flash else ""
     template = answer.template if is_whole else answer.fragment
     if is_whole and request.is_signed_in:

@@ -11,6 +11,7 @@ import hashlib
 import hmac
 
 from masthead.config.keyring import KeyRing
+from masthead.web.cookies import set_own_cookie
 
 COOKIE = "mh_flash"
 _PURPOSE = "admin-flash"
@@ -18,11 +19,11 @@ _SECONDS = 60
 _MAX_BYTES = 1_000
 
 
-def flash_cookie(keyring: KeyRing, sentence: str, *, secure: bool) -> str:
+def flash_cookie(keyring: KeyRing, sentence: str, *, is_https: bool) -> str:
     """The `Set-Cookie` value."""
     text = base64.urlsafe_b64encode(sentence.encode()[:_MAX_BYTES]).decode().rstrip("=")
     signed = f"{text}.{_signature(keyring.derive(_PURPOSE), text)}"
-    return admin_cookie(COOKIE, signed, seconds=_SECONDS, secure=secure)
+    return admin_cookie(COOKIE, signed, seconds=_SECONDS, is_https=is_https)
 
 
 def read_flash(keyring: KeyRing, cookie: str) -> str:
@@ -39,10 +40,9 @@ def read_flash(keyring: KeyRing, cookie: str) -> str:
         return ""
 
 
-def admin_cookie(name: str, value: str, *, seconds: int, secure: bool) -> str:
-    """A `Set-Cookie` value for the admin's own addresses; 0 seconds deletes the cookie."""
-    attributes = f"Max-Age={seconds}; Path=/admin; HttpOnly; SameSite=Lax"
-    return f"{name}={value}; {attributes}" + ("; Secure" if secure else "")
+def admin_cookie(name: str, value: str, *, seconds: int, is_https: bool) -> str:
+    """A `Set-Cookie` value for the admin's own addresses; 0 seconds delete the cookie."""
+    return set_own_cookie(name, value, path="/admin", seconds=seconds, is_https=is_https)
 
 
 def _signature(key: bytes, text: str) -> str:

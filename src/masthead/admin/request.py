@@ -8,7 +8,6 @@ from datetime import datetime
 from functools import cached_property
 from zoneinfo import ZoneInfo
 
-from starlette.requests import cookie_parser
 from starlette.types import Scope
 
 from masthead import clock
@@ -45,7 +44,8 @@ from masthead.site.domain_proof import DomainProofs
 from masthead.site.test_mail import TestMails
 from masthead.site_export.jobs import SiteExports
 from masthead.storage.objects import ObjectStore
-from masthead.web.answers import header, header_list
+from masthead.web.answers import header
+from masthead.web.cookies import own_cookie
 from masthead.web.error_log import ErrorLog
 from masthead.web.forms import FormTokens
 from masthead.web.multipart import Upload
@@ -131,7 +131,6 @@ class AdminRequest:
     """None for an operator who has not chosen one, and for a guest on the service's own host."""
     site_record: Record
     """The site's settings; empty without a site."""
-    cookies: dict[str, str]
     form: dict[str, str] = field(default_factory=dict)
     waiting: dict[str, Count] = field(default_factory=dict)
     """How much waits behind a link of the frame, by its address."""
@@ -242,7 +241,7 @@ class AdminRequest:
 
     @property
     def theme(self) -> str:
-        chosen = self.cookies.get(THEME_COOKIE, "")
+        chosen = own_cookie(self.scope, THEME_COOKIE)
         return chosen if chosen in THEMES else ""
 
     @property
@@ -256,7 +255,7 @@ class AdminRequest:
 
     @property
     def has_single_keys(self) -> bool:
-        return self.cookies.get(KEYS_COOKIE) != "off"
+        return own_cookie(self.scope, KEYS_COOKIE) != "off"
 
 
 async def open_request(
@@ -264,12 +263,11 @@ async def open_request(
 ) -> AdminRequest:
     """`caller` is one who has signed in during this request."""
     context = request_context(scope)
-    cookies = cookie_parser(header_list(scope, b"cookie") or "")
     if caller is None:
         caller = await services.identify(scope)
     if caller.kind not in _STAFF:
         caller = guest(context.tenant_id)
-    site = await _site_of(services, context, caller, cookies)
+    site = await _site_of(services, context, caller, own_cookie(scope, SITE_COOKIE))
     if site is not None and caller.kind is Kind.OPERATOR:
         caller = in_tenant(caller, site.id)
     account = await _account_of(services, caller)
@@ -277,17 +275,16 @@ async def open_request(
         caller = guest(context.tenant_id)
     found = await services.records.find(site_settings, {}, tenant_id=site.id) if site else []
     site_record = found[0] if found else {}
-    return AdminRequest(services, context, scope, caller, account, site, site_record, cookies)
+    return AdminRequest(services, context, scope, caller, account, site, site_record)
 
 
 async def _site_of(
-    services: AdminServices, context: RequestContext, caller: Caller, cookies: dict[str, str]
+    services: AdminServices, context: RequestContext, caller: Caller, chosen: str
 ) -> Tenant | None:
     """The host's; on the service's own host the account's, or the one that an operator chose."""
     if context.tenant is not None:
         return context.tenant
     if caller.kind is Kind.OPERATOR:
-        chosen = cookies.get(SITE_COOKIE, "")
         return await services.directory.by_id(chosen) if chosen else None
     return await services.directory.by_id(caller.tenant_id) if caller.tenant_id else None
 

@@ -123,15 +123,6 @@ def end_cookie(name: str, *, secure: bool) -> str:
     return set_cookie(name, "", lifetime=timedelta(0), secure=secure)
 
 
-def read_cookie(cookie_header: str, name: str) -> str | None:
-    """The token in the named cookie: plain, or in the JSON that PocketBase's client writes."""
-    for pair in cookie_header.split(";"):
-        found, _, value = pair.strip().partition("=")
-        if found == name:
-            return _token_in(value.strip().strip('"'))
-    return None
-
-
 def _signing_key(secret: bytes, token_key: str) -> bytes:
     return hmac.digest(secret, token_key.encode(), hashlib.sha256)
 
@@ -174,8 +165,9 @@ class _ClientCookie(msgspec.Struct):
 _TOKEN = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\Z")
 
 
-def _token_in(value: str) -> str | None:
-    text = unquote(value)
+def token_in_cookie(value: str) -> str | None:
+    """The token in a cookie's value: plain, or in the JSON that PocketBase's client writes."""
+    text = unquote(value.strip('"'))
     if text.startswith("{"):
         try:
             text = msgspec.json.decode(text, type=_ClientCookie).token

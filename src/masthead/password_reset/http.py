@@ -17,7 +17,7 @@ from masthead.members.collection import blog_members
 from masthead.password_reset.resets import MEMBER_PATH, PasswordResets
 from masthead.records.collection import Collection, Record
 from masthead.site.address import Site
-from masthead.web.bodies import read_small_form
+from masthead.web.bodies import SMALL_FORM_BYTES, read_small_form
 from masthead.web.pages import Input, Page, ShowPage
 from masthead.web.request_context import request_context
 
@@ -91,6 +91,8 @@ def _sentence(error: Invalid) -> str:
 
 
 def _texts(raw: bytes) -> dict[str, str]:
+    if len(raw) > SMALL_FORM_BYTES:
+        raise BadRequest(BAD_FORM)
     try:
         found = parse_qs(raw.decode("latin-1"), errors="replace", max_num_fields=16)
     except ValueError as error:

@@ -16,7 +16,7 @@ from masthead import clock
 from masthead.comments.discussion import CHANGEABLE
 from masthead.config.keyring import KeyRing
 from masthead.ids import TenantId, is_id
-from masthead.web.answers import header
+from masthead.web.cookies import own_cookie, set_own_cookie
 from masthead.web.request_context import request_context
 
 COOKIE: Final = "posted_comments"
@@ -31,9 +31,9 @@ class PostedComments:
 
     def of(self, scope: Scope) -> frozenset[str]:
         """Their ids; nothing where the cookie is missing, forged, another site's or too old."""
-        value = _cookie(header(scope, b"cookie") or "")
+        value = own_cookie(scope, COOKIE)
         tenant_id = request_context(scope).tenant_id
-        if not value or tenant_id is None:
+        if not value or len(value) > _MAX_LENGTH or not value.isascii() or tenant_id is None:
             return frozenset()
         signed, _, signature = value.rpartition(".")
         keys = self._keyring.derive_all(_purpose(tenant_id))
@@ -53,18 +53,14 @@ class PostedComments:
         expires = int((self._clock() + CHANGEABLE).timestamp())
         signed = f"{expires}.{'-'.join(ids)}"
         signature = _signature(self._keyring.derive(_purpose(tenant_id)), signed).decode()
-        age = int(CHANGEABLE.total_seconds())
-        attributes = f"Max-Age={age}; Path=/posts; HttpOnly; SameSite=Lax"
-        secure = "; Secure" if is_https else ""
-        return b"set-cookie", f"{COOKIE}={signed}.{signature}; {attributes}{secure}".encode()
-
-
-def _cookie(cookies: str) -> str:
-    for pair in cookies.split(";"):
-        name, _, value = pair.strip().partition("=")
-        if name == COOKIE and len(value) <= _MAX_LENGTH and value.isascii():
-            return value
-    return ""
+        cookie = set_own_cookie(
+            COOKIE,
+            f"{signed}.{signature}",
+            path="/posts",
+            seconds=int(CHANGEABLE.total_seconds()),
+            is_https=is_https,
+        )
+        return b"set-cookie", cookie.encode()
 
 
 def _signature(key: bytes, signed: str) -> bytes:

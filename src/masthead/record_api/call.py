@@ -14,7 +14,7 @@ from masthead.errors import NotFound, SiteSuspended
 from masthead.identity.accounts import Accounts
 from masthead.identity.directory import TenantDirectory
 from masthead.identity.hosts import parse_host
-from masthead.identity.sessions import ADMIN_COOKIE, MEMBER_COOKIE, read_cookie
+from masthead.identity.sessions import ADMIN_COOKIE, MEMBER_COOKIE, token_in_cookie
 from masthead.identity.tenants import superusers
 from masthead.limits.read_limits import ReadLimit
 from masthead.media.images import ImagePool
@@ -30,6 +30,7 @@ from masthead.web.bodies import (
     read_body,
     read_small_form,
 )
+from masthead.web.cookies import cookies_of
 from masthead.web.request_context import RequestContext, request_context
 
 MAX_JSON_BYTES = 8 * 1024 * 1024
@@ -161,11 +162,11 @@ async def _by_header(services: RecordStoreServices, scope: Scope) -> Caller | No
 async def _by_cookie(
     services: RecordStoreServices, scope: Scope, names: tuple[tuple[str, bool], ...]
 ) -> Caller | None:
-    cookies = header(scope, b"cookie")
-    if not cookies or not is_own_request(scope):
+    cookies = cookies_of(scope)
+    if not any(name in cookies for name, _ in names) or not is_own_request(scope):
         return None
     for name, is_admin in names:
-        token = read_cookie(cookies, name)
+        token = token_in_cookie(cookies.get(name, ""))
         caller = await services.accounts.caller_of(token) if token else None
         # Each cookie is valid only for its own kind of session.
         if caller and (caller.collection == superusers.name) is is_admin:

@@ -21,6 +21,7 @@ TABLE: tuple[tuple[type[MastheadError], int, str], ...] = (
     (errors.NotFound, 404, "not_found"),
     (errors.BodyStalled, 408, "validation_invalid_data"),
     (errors.Conflict, 412, "conflict"),
+    (errors.HeadTooLarge, 431, "validation_invalid_data"),
     (errors.TooLarge, 413, "validation_invalid_data"),
     (errors.RateLimited, 429, "rate_limited"),
     (errors.Unavailable, 503, "unavailable"),

@@ -25,6 +25,8 @@ MIN_BYTES = 1024
 """Below this the additional headers are larger than the gain."""
 MAX_INLINE_BYTES = 64 * 1024
 CACHE_SIZE = 256
+MAX_ACCEPT_BYTES = 1024
+"""Of Accept-Encoding: what is longer is no browser's, and would fill the memory of choices."""
 
 Compress = Callable[[bytes], bytes]
 
@@ -66,12 +68,16 @@ class Compression:
         await self._app(scope, receive, _Answer(send, chosen_encoding(accepted)).send)
 
 
-@lru_cache(maxsize=512)
 def chosen_encoding(accepted: bytes) -> str | None:
     """The encoding with the highest weight in Accept-Encoding, the best among equals.
 
     `*` means gzip, which every client knows.
     """
+    return _chosen(accepted) if len(accepted) <= MAX_ACCEPT_BYTES else None
+
+
+@lru_cache(maxsize=512)
+def _chosen(accepted: bytes) -> str | None:
     weights = dict(map(_weighted, accepted.decode("latin-1").lower().split(",")))
     if "x-gzip" in weights:
         weights.setdefault("gzip", weights["x-gzip"])

@@ -6,6 +6,9 @@ import re
 
 from masthead.errors import Conflict
 
+MAX_BYTES = 4096
+"""Of a header with ETags: more than a browser or a proxy sends."""
+_MAX_DIGITS = 20
 _TAG = re.compile(r'(?:W/)?"([^"]*)"')
 
 
@@ -15,7 +18,7 @@ def etag(version: int) -> bytes:
 
 def is_unchanged(if_none_match: str | None, tag: bytes) -> bool:
     """For GET: the client has this response already."""
-    if if_none_match is None:
+    if if_none_match is None or len(if_none_match) > MAX_BYTES:
         return False
     if if_none_match.strip() == "*":
         return True
@@ -31,7 +34,11 @@ def expected_version(if_match: str | None) -> int | None:
     """
     if if_match is None or if_match.strip() == "*":
         return None
-    tags = _TAG.findall(if_match)
-    if len(tags) != 1 or not tags[0].isascii() or not tags[0].isdigit():
+    tags = _TAG.findall(if_match[:MAX_BYTES])
+    if len(tags) != 1 or not _is_version(tags[0]):
         raise Conflict("The If-Match header names no version of this record. Read it again.")
     return int(tags[0])
+
+
+def _is_version(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS

@@ -37,6 +37,7 @@ SAFE_INLINE = frozenset(
 _MEDIA_TYPE = re.compile(r"[\w.+-]+/[\w.+-]+(?:; ?charset=[\w-]+)?", re.ASCII)
 _RANGE = re.compile(r"bytes=\s*([0-9]{0,18})-([0-9]{0,18})\s*")
 _MAX_NAME = 255
+_MAX_DATE = 100
 
 
 class Info(Protocol):
@@ -182,6 +183,8 @@ def _if_range_holds(request: Headers, info: Info) -> bool:
 
 
 def _date(text: str) -> datetime | None:
+    if len(text) > _MAX_DATE:
+        return None
     try:
         moment = parsedate_to_datetime(text)
     except (ValueError, TypeError, IndexError, OverflowError):

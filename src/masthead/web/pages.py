@@ -64,6 +64,7 @@ ERRORS: tuple[tuple[type[MastheadError], int, str, str], ...] = (
     (errors.NotFound, 404, "not_found", "There is nothing here"),
     (MethodNotAllowed, 405, "method_not_allowed", "That is not possible here"),
     (errors.Conflict, 409, "conflict", "Something changed meanwhile"),
+    (errors.HeadTooLarge, 431, "too_large", "That is too much"),
     (errors.TooLarge, 413, "too_large", "That is too much"),
     (errors.RateLimited, 429, "rate_limited", "Please wait a moment"),
     (errors.StatementTimeout, 503, "unavailable", "Please try again"),

@@ -15,14 +15,14 @@ async def choose_theme(request: AdminRequest) -> Answer:
     chosen = request.form.get("theme", "")
     value, seconds = (chosen, _YEAR) if chosen in THEMES else ("", 0)
     return _back(
-        request, admin_cookie(THEME_COOKIE, value, seconds=seconds, secure=_https(request))
+        request, admin_cookie(THEME_COOKIE, value, seconds=seconds, is_https=_https(request))
     )
 
 
 async def choose_keys(request: AdminRequest) -> Answer:
     value, seconds = ("", 0) if "single_keys" in request.form else ("off", _YEAR)
     sentence = "Single keys are on." if not value else "Single keys are off."
-    cookie = admin_cookie(KEYS_COOKIE, value, seconds=seconds, secure=_https(request))
+    cookie = admin_cookie(KEYS_COOKIE, value, seconds=seconds, is_https=_https(request))
     return _back(request, cookie, sentence)
 
 

@@ -175,7 +175,7 @@ async def choose_tenant(request: AdminRequest, tenant_id: str) -> Answer:
     async with request.records.unit(in_tenant(request.caller, tenant.id)) as unit:
         await unit.note(OPENED)
     cookie = admin_cookie(
-        SITE_COOKIE, tenant.id, seconds=_SESSION_SECONDS, secure=request.context.is_https
+        SITE_COOKIE, tenant.id, seconds=_SESSION_SECONDS, is_https=request.context.is_https
     )
     return Moved("/admin", f"You are in {tenant.name} now.", (cookie,))
 

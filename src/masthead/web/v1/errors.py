@@ -37,6 +37,7 @@ TABLE: tuple[tuple[type[MastheadError], int, str], ...] = (
     (QuotaExceeded, 429, "QUOTA_EXCEEDED"),
     (errors.RateLimited, 429, "RATE_LIMITED"),
     (InvalidScope, 403, "INVALID_SCOPE"),
+    (errors.HeadTooLarge, 431, "BAD_REQUEST"),
     (errors.TooLarge, 413, "BAD_REQUEST"),
     (errors.BodyStalled, 408, "BAD_REQUEST"),
     (errors.StatementTimeout, 400, "BAD_REQUEST"),
