@@ -8,6 +8,8 @@ import pytest
 from starlette.types import Receive, Scope, Send
 from tests.serve.peer import echo, request, serving
 
+from masthead.serve.unread_bodies import MAX_BYTES
+
 BEHIND = request("/smuggled")
 
 
@@ -106,12 +108,47 @@ async def test_an_upgrade_header_is_ignored() -> None:
         peer.writer.close()
 
 
-async def test_an_unread_body_is_not_parsed_as_the_next_request() -> None:
-    async def answers_early(scope: Scope, receive: Receive, send: Send) -> None:
-        length = (b"content-length", b"2")
-        await send({"type": "http.response.start", "status": 200, "headers": [length]})
-        await send({"type": "http.response.body", "body": b"ok"})
+async def answers_early(scope: Scope, receive: Receive, send: Send) -> None:
+    length = (b"content-length", b"2")
+    await send({"type": "http.response.start", "status": 200, "headers": [length]})
+    await send({"type": "http.response.body", "body": b"ok"})
 
+
+@pytest.mark.parametrize("is_chunked", [False, True])
+async def test_a_connection_with_a_small_unread_body_is_used_again(is_chunked: bool) -> None:
+    body = b"x" * MAX_BYTES
+    raw = request("/early", body=body)
+    if is_chunked:
+        raw = head(CHUNKED) + b"%x\r\n%s\r\n" % (len(body), body) + TERMINATED
+    async with serving(answers_early) as served:
+        peer = await served.send(raw[:1_000])
+        # What comes late must not be taken for a request.
+        peer.writer.write(raw[1_000:] + request("/next"))
+        assert [await peer.answer() for _ in range(2)] == [(200, b"ok")] * 2
+        assert served.paths[1:] == ["/next"]
+        peer.writer.close()
+
+
+async def test_a_sender_of_a_large_body_is_told_that_the_connection_ends() -> None:
+    async with serving(answers_early) as served:
+        peer = await served.send(request("/early", body=b"x" * (MAX_BYTES + 1)) + BEHIND)
+        said = await peer.rest()
+        assert said.startswith(b"HTTP/1.1 200 ")
+        assert b"connection: close" in said.lower()
+        assert said.endswith(b"ok")
+        assert served.paths == ["/early"]
+
+
+async def test_a_sender_that_waits_for_a_word_is_not_asked_to_send_a_refused_body() -> None:
+    async with serving(answers_early) as served:
+        peer = await served.send(head("Content-Length: 100", "Expect: 100-continue"))
+        said = await peer.rest()
+        assert said.startswith(b"HTTP/1.1 200 ")
+        assert b"100 Continue" not in said
+        assert said.endswith(b"ok")
+
+
+async def test_an_unread_body_is_not_parsed_as_the_next_request() -> None:
     async with serving(answers_early) as served:
         body = b"x" * 3_000_000 + BEHIND
         raw = request("/upload", body=body)

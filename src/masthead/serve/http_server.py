@@ -19,6 +19,7 @@ from starlette.types import ASGIApp
 
 from masthead.serve.listener import BACKLOG
 from masthead.serve.tls import Certificate
+from masthead.serve.unread_bodies import UnreadBodies
 
 HEAD_SECONDS = 60
 """For reading a request's headers, and for an idle connection between two requests. Proxies close
@@ -41,7 +42,7 @@ class HttpServer(Server):
         head_seconds: float = HEAD_SECONDS,
     ) -> None:
         super().__init__(
-            app,
+            UnreadBodies(app),
             interface=Interfaces.ASGINL,
             http=HTTPModes.auto if certificate else HTTPModes.http1,
             backlog=BACKLOG,

@@ -1,0 +1,102 @@
+"""Reads what is left of a request's body when the answer comes first, as refusals do.
+
+The HTTP server closes a connection whose request it has not read to its end. A client that is still
+sending then sees a broken connection instead of the answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+MAX_BYTES = 256 * 1024
+"""Read before the answer, so that the connection can be used again."""
+READ_SECONDS = 5.0
+MAX_LINGER_BYTES = 4 * 1024 * 1024
+"""Of a longer body, read after the answer: the connection ends, but not before the client had time
+to see the answer (RFC 9112, 9.6)."""
+LINGER_SECONDS = 1.0
+
+_CLOSE = (b"connection", b"close")
+_WITHOUT_BODY = ("GET", "HEAD")
+
+
+class UnreadBodies:
+    """An ASGI middleware for a server of HTTP/1."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        if (
+            scope["type"] != "http"
+            or scope["method"] in _WITHOUT_BODY
+            # The streams of HTTP/2 end one by one.
+            or not scope["http_version"].startswith("1")
+        ):
+            return self._app(scope, receive, send)
+        exchange = _Exchange(scope, receive, send)
+        return self._app(scope, exchange.receive, exchange.send)
+
+
+class _Exchange:
+    __slots__ = ("_is_closing", "_is_read", "_length", "_receive", "_send")
+
+    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self._receive = receive
+        self._send = send
+        self._length = _length(scope)
+        self._is_read = self._length == 0
+        self._is_closing = False
+
+    async def receive(self) -> Message:
+        message = await self._receive()
+        if not message.get("more_body", False):
+            self._is_read = True
+        return message
+
+    async def send(self, message: Message) -> None:
+        if self._is_read and not self._is_closing:
+            await self._send(message)
+        elif message["type"] == "http.response.start":
+            await self._begin(message)
+        elif message.get("more_body", False) or not self._is_closing:
+            await self._send(message)
+        else:
+            # All of the answer is sent, but not its end, at which the server closes.
+            await self._send({**message, "more_body": True})
+            await self._read(MAX_LINGER_BYTES, LINGER_SECONDS)
+            await self._send({"type": "http.response.body", "body": b""})
+
+    async def _begin(self, message: Message) -> None:
+        if self._length <= MAX_BYTES:
+            await self._read(MAX_BYTES, READ_SECONDS)
+        self._is_closing = not self._is_read
+        if self._is_closing:
+            message["headers"] = [*message["headers"], _CLOSE]
+        await self._send(message)
+
+    async def _read(self, most: int, seconds: float) -> None:
+        read = 0
+        try:
+            async with asyncio.timeout(seconds):
+                while not self._is_read and read <= most:
+                    read += len((await self.receive()).get("body", b""))
+        except TimeoutError:
+            return
+
+
+def _length(scope: Scope) -> int:
+    """Of the body; 0 without one. Where it is in chunks, or its sender waits for a word before it
+    sends (`Expect`), it is read as far as the limits allow, or not at all."""
+    length = 0
+    for name, value in scope["headers"]:
+        if name == b"expect":
+            return MAX_BYTES + 1
+        if name == b"transfer-encoding":
+            length = 1
+        elif name == b"content-length" and value.isdigit():
+            length = int(value[:20])
+    return length
