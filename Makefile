@@ -8,7 +8,7 @@ NODE_MODULES := tests/clients/node_modules
 EDITOR := src/masthead/admin/editor
 GENERATOR := $(VENV)/client-generator
 
-.PHONY: run install install-test test lint format docs screenshots bench bench-commits lock editor clean
+.PHONY: run install install-test test test-all lint format docs screenshots bench bench-commits lock editor clean
 
 run: install
 	$(BIN)/masthead serve --demo
@@ -21,9 +21,13 @@ install: $(VENV)/.installed
 install-test: $(VENV)/.installed-test $(NODE_MODULES)/.installed $(EDITOR)/node_modules/.installed \
   $(GENERATOR)/.installed
 
-# Both suites run the same tests, on SQLite and on PostgreSQL; -n 2 uses both cores of a small machine.
+# Each test of a face on one of the two databases, everything else on both; a process for each core.
 test: install-test
-	$(BIN)/pytest -n 2 --dist loadgroup $(ARGS)
+	$(BIN)/pytest -n auto --dist loadgroup $(ARGS)
+
+# Every test on both databases, with the long rounds of kills and fuzzing.
+test-all: install-test
+	$(BIN)/pytest -n auto --dist loadgroup --both-databases --long-rounds $(ARGS)
 
 lint: $(VENV)/.installed-test
 	$(BIN)/ruff format --check src tests bench

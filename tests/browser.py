@@ -42,9 +42,13 @@ needs_chromium = pytest.mark.skipif(
 )
 
 
-def in_chromium(group: str = "chromium") -> list[pytest.MarkDecorator]:
-    """The marks of tests in a browser; those of one group run one after the other."""
-    return [needs_chromium, pytest.mark.xdist_group(group)]
+def keep_files_together(items: list[pytest.Item]) -> None:
+    """One process runs all browser tests of a file, so that the site which they look at is made
+    once; the files are spread over the processes."""
+    for each in items:
+        is_grouped = each.get_closest_marker("xdist_group") is not None
+        if "chromium" in getattr(each, "fixturenames", ()) and not is_grouped:
+            each.add_marker(pytest.mark.xdist_group(each.nodeid.partition("::")[0]))
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The world that tests through the HTTP faces live in; each of them runs on both databases."""
+"""The world that tests through the HTTP faces live in, on SQLite and on PostgreSQL."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Browser as PlaywrightBrowser
 from structlog.dev import ConsoleRenderer, plain_traceback
-from tests.browser import REFUSED, Browser, launched
+from tests import database_choice, rounds
+from tests.browser import REFUSED, Browser, keep_files_together, launched
 from tests.databases import database_url, fresh_url
 from tests.loop_time import LoopTime
 from tests.object_stores import s3_environ, s3_server
@@ -24,8 +25,14 @@ from masthead.records.collection import Record
 __all__ = ["database_url", "s3_environ", "s3_server"]
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    database_choice.add_option(parser)
+    rounds.add_option(parser)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """The environment of the tests' processes and of those that they start."""
+    rounds.configure(config)
     # The default shows the values of every frame, which takes a second.
     ConsoleRenderer.get_active().exception_formatter = plain_traceback
     if hasattr(config, "workerinput"):
@@ -40,8 +47,9 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ["SSL_CERT_DIR"] = folder.name
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    database_choice.leave_out_the_other_database(config, items)
+    keep_files_together(items)
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
 
 

@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 from playwright.async_api import BrowserContext, Page, expect
 from tests.admin.served import served
-from tests.browser import Browser, in_chromium
+from tests.browser import Browser, needs_chromium
 from tests.databases import fresh_url
 from tests.world import PASSWORD, Account, RunningClock, TenantWorld, World, open_world
 
 from masthead.background import job_runner
 
-pytestmark = in_chromium()
+pytestmark = needs_chromium
 
 LONG = "Donaudampfschifffahrtsgesellschaftskapitänsmützenabzeichenverordnung, in voller Länge"
 

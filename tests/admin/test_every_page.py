@@ -25,11 +25,7 @@ from tests.looks import accessibility, reached_by_tab, sideways, skip_link
 from masthead.admin.endpoint import AdminPages
 from masthead.admin.routes import admin_routes
 
-pytestmark = [
-    pytest.mark.long,
-    # One service and one browser for the file, beside those of the group "chromium".
-    pytest.mark.xdist_group("every_page"),
-]
+pytestmark = [pytest.mark.long, pytest.mark.xdist_group("every_page")]
 
 PAGES = [each for each in SAMPLES if each.is_page]
 

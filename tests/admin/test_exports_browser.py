@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from playwright.async_api import BrowserContext, expect
 from tests.admin.served import served
-from tests.browser import Browser, in_chromium
+from tests.browser import Browser, needs_chromium
 from tests.databases import fresh_url
 from tests.mail.offices import read_mail, text_of
 from tests.mail.test_mailed_links import links_in
@@ -23,7 +23,7 @@ from tests.world import PASSWORD, RunningClock, TenantWorld, World, open_world
 
 from masthead.background import job_runner
 
-pytestmark = in_chromium()
+pytestmark = needs_chromium
 
 
 @dataclass(frozen=True)

@@ -13,14 +13,14 @@ import pytest
 from playwright.async_api import FilePayload, Page, expect
 from tests.admin.served import served
 from tests.admin.test_imports import ghost
-from tests.browser import Browser, in_chromium
+from tests.browser import Browser, needs_chromium
 from tests.databases import fresh_url
 from tests.importers.run.exports import rows, without_network
 from tests.world import Account, RunningClock, TenantWorld, open_world
 
 from masthead.background import job_runner
 
-pytestmark = in_chromium()
+pytestmark = needs_chromium
 
 CORPUS = Path(__file__).parents[3] / "shared" / "corpus"
 REAL = CORPUS / "wordpress" / "real" / "theme-unit-test-data.xml"

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from playwright.async_api import Page, Route, expect
 from tests.admin.served import served
-from tests.browser import Browser, in_chromium
+from tests.browser import Browser, needs_chromium
 from tests.databases import fresh_url
 from tests.media.pictures import picture
 from tests.world import Account, RunningClock, TenantWorld, open_world, records_of
 
-pytestmark = in_chromium()
+pytestmark = needs_chromium
 
 # What a person drops on the page.
 DROP = """async (files) => {

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 import pytest
 from playwright.async_api import Page, expect
 from tests.admin.served import served
-from tests.browser import Browser, in_chromium
+from tests.browser import Browser, needs_chromium
 from tests.databases import fresh_url
 from tests.world import Account, RunningClock, TenantWorld, open_world
 
 from masthead.background import job_runner
 
-pytestmark = in_chromium()
+pytestmark = needs_chromium
 
 LIST = (
     "E-Mail-Adresse;Name;Labels;Newsletter\n"

@@ -11,10 +11,10 @@ from pathlib import Path
 
 from playwright.async_api import Page, expect
 from tests.admin.served import world_at_its_address
-from tests.browser import Browser, in_chromium
+from tests.browser import Browser, needs_chromium
 from tests.mail.offices import Office, text_of
 
-pytestmark = in_chromium()
+pytestmark = needs_chromium
 
 OWNER, PASSWORD = "ana@example.com", "another long password"
 

@@ -14,13 +14,13 @@ import pytest
 from playwright.async_api import Page, expect
 from tests.admin.served import world_at_its_address
 from tests.admin.visitor import token_in
-from tests.browser import Browser, in_chromium
+from tests.browser import Browser, needs_chromium
 from tests.mail.offices import Office, text_of
 from tests.world import PASSWORD, Account, TenantWorld
 
 from masthead.caller import system
 
-pytestmark = in_chromium()
+pytestmark = needs_chromium
 
 NEW = "another long password"
 

@@ -15,14 +15,14 @@ import pytest
 from playwright.async_api import Page, expect
 from tests.admin.served import served
 from tests.admin.test_browser import watched
-from tests.browser import Browser, in_chromium
+from tests.browser import Browser, needs_chromium
 from tests.databases import fresh_url
 from tests.world import Account, RunningClock, TenantWorld, open_world
 
 from masthead.caller import system
 from masthead.records.collection import Record
 
-pytestmark = in_chromium()
+pytestmark = needs_chromium
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 from playwright.async_api import Page, expect
 from tests.admin.served import served
-from tests.browser import Browser, in_chromium
+from tests.browser import Browser, needs_chromium
 from tests.databases import fresh_url
 from tests.outbound.names import NameServer
 from tests.payments.processor import SECRET, Processor, joined
@@ -21,7 +21,7 @@ from masthead.background import job_runner
 from masthead.payments.reconcile import Reconciliation
 from masthead.schema import tables
 
-pytestmark = in_chromium()
+pytestmark = needs_chromium
 
 
 @dataclass(frozen=True)

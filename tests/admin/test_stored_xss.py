@@ -18,7 +18,7 @@ from playwright.async_api import Dialog, Page
 from tests.admin import hostile
 from tests.admin.every_page import SAMPLES, Sample
 from tests.admin.payloads import PAYLOADS
-from tests.browser import Browser, in_chromium
+from tests.browser import Browser, needs_chromium
 from tests.databases import fresh_url
 from tests.served import serving
 from tests.world import Account, RunningClock, TenantWorld, World, open_world
@@ -27,10 +27,7 @@ from masthead.identity.sessions import MEMBER_COOKIE
 from masthead.records.fields.text import Text
 from masthead.schema import registry
 
-pytestmark = [
-    pytest.mark.long,
-    *in_chromium("every_page"),
-]
+pytestmark = [pytest.mark.long, needs_chromium]
 
 SHORT = {each for each in PAYLOADS if len(each) <= 16}
 _NAME = re.compile(r"\{([^}]*)\}")

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from playwright.async_api import Page, expect
 from tests.admin.served import served
-from tests.browser import Browser, in_chromium
+from tests.browser import Browser, needs_chromium
 from tests.databases import fresh_url
 from tests.tls import Authority, Receiver, answer
 from tests.webhooks.hooks import Hooks, open_hooks_world
@@ -22,7 +22,7 @@ from masthead.background import job_runner
 from masthead.config.values import RetryPolicy
 from masthead.webhooks.deliver import DeliveryWorker
 
-pytestmark = in_chromium()
+pytestmark = needs_chromium
 
 ONCE = RetryPolicy((), disable_after=2)
 """One attempt; two dead ones in a row disable the subscription."""

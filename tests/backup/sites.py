@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
-from tests.cli.commands import COMMAND, Outcome, plain_environment
+from tests.cli.commands import Outcome, plain_environment
 from tests.databases import empty_postgres_url
+from tests.forking import forked_program
 from tests.world import RunningClock, World, open_world
 
 from masthead.backup.take import REBUILT
@@ -37,7 +38,7 @@ class Installation:
     async def command(self, *arguments: str) -> Outcome:
         """A process of its own, while this one goes on serving."""
         process = await asyncio.create_subprocess_exec(
-            COMMAND,
+            forked_program(),
             *arguments,
             "--data-dir",
             str(self.data_dir),

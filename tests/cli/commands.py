@@ -13,12 +13,14 @@ from typing import Any
 
 import pytest
 from tests.databases import run_apart
+from tests.forking import forked_program
 
 from masthead.cli.main import main
 from masthead.config.settings import Settings
 from masthead.parts import Parts, build
 
 COMMAND = Path(sys.executable).with_name("masthead")
+"""The installed program; `forked_program()` behaves the same and starts in milliseconds."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ class Masthead:
     def piped(self, text: str, *arguments: str) -> Outcome:
         """In a process whose standard input is a pipe with this text."""
         done = subprocess.run(
-            [COMMAND, *arguments, *self.options],
+            [forked_program(), *arguments, *self.options],
             input=text,
             env=plain_environment(),
             capture_output=True,

@@ -11,7 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
-from tests.cli.commands import COMMAND, plain_environment
+from tests.cli.commands import plain_environment
+from tests.forking import forked_program
 
 START_SECONDS = 60
 
@@ -52,10 +53,12 @@ class Running:
 
 
 @contextmanager
-def serving(data_dir: Path, *options: str, **environment: str) -> Iterator[Running]:
+def serving(
+    data_dir: Path, *options: str, program: Path | None = None, **environment: str
+) -> Iterator[Running]:
     with (data_dir.parent / f"{data_dir.name}.log").open("w") as log:
         process = subprocess.Popen(
-            [COMMAND, "serve", "--port", "0", "--data-dir", data_dir, *options],
+            [program or forked_program(), "serve", "--port", "0", "--data-dir", data_dir, *options],
             env=plain_environment(**environment),
             stdout=subprocess.PIPE,
             stderr=log,

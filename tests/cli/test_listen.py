@@ -14,7 +14,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import IO
 
-from tests.cli.commands import COMMAND, Masthead, plain_environment
+from tests.cli.commands import Masthead, plain_environment
+from tests.forking import forked_program
 
 from masthead.caller import system
 from masthead.comments.collection import comments
@@ -53,7 +54,7 @@ class Listening:
 def listening(masthead: Masthead, *options: str, terminal: bool = False) -> Iterator[Listening]:
     read, write = pty.openpty() if terminal else os.pipe()
     process = subprocess.Popen(
-        [COMMAND, "listen", "--tenant", "acme", *options, *masthead.options],
+        [forked_program(), "listen", "--tenant", "acme", *options, *masthead.options],
         env=plain_environment(TERM="xterm-256color", COLUMNS="60"),
         stdout=write,
         stderr=subprocess.PIPE,

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import httpx
 from tests.cli.commands import COMMAND, plain_environment
 from tests.cli.running import Running, serving
+from tests.forking import forked_program
 
 from masthead.identity.api_keys import is_well_formed
 
@@ -92,7 +93,7 @@ def test_the_demo_leaves_a_database_with_tenants_alone(tmp_path: Path) -> None:
         "--slug acme --name A --plan pro --owner-email a@b.example --owner-password password1"
     )
     subprocess.run(
-        [COMMAND, "tenant", "create", *arguments.split(), "--data-dir", data],
+        [forked_program(), "tenant", "create", *arguments.split(), "--data-dir", data],
         env=plain_environment(),
         check=True,
         capture_output=True,
@@ -105,7 +106,7 @@ def test_the_demo_leaves_a_database_with_tenants_alone(tmp_path: Path) -> None:
 
 
 def test_several_processes_share_the_port_and_end_together(tmp_path: Path) -> None:
-    with serving(tmp_path / "data", "--demo", "--workers", "2") as server:
+    with serving(tmp_path / "data", "--demo", "--workers", "2", program=COMMAND) as server:
         lines = [server.line() for _ in range(3)]
         assert lines[0] == f"blog: http://demo.localhost:{server.port}"
         children = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children")
@@ -119,7 +120,14 @@ def test_several_processes_share_the_port_and_end_together(tmp_path: Path) -> No
 def test_a_taken_port_is_an_error_of_one_sentence(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         ended = subprocess.run(
-            [COMMAND, "serve", "--port", str(taken.getsockname()[1]), "--data-dir", tmp_path],
+            [
+                forked_program(),
+                "serve",
+                "--port",
+                str(taken.getsockname()[1]),
+                "--data-dir",
+                tmp_path,
+            ],
             env=plain_environment(),
             capture_output=True,
             text=True,

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
+from tests.forking import forked_program
 
 from masthead import ids
 from masthead.caller import system
@@ -23,7 +23,6 @@ from masthead.parts import Parts, build
 from masthead.records.accounts import credentials
 from masthead.site.collection import site_settings
 
-SCRIPT = Path(__file__).with_name("forking_server.py")
 PASSWORD = "correct horse battery"
 ATTEMPTS = 200
 
@@ -78,32 +77,29 @@ class Running:
 
 
 class Servers:
-    def __init__(self, parent: subprocess.Popen[str]) -> None:
-        self._parent = parent
+    def __init__(self, environ: dict[str, str], started: ExitStack) -> None:
+        self._environ = environ
+        self._started = started
 
     def start(self) -> Running:
         """One more server process; it answers its first request once it is ready."""
-        assert self._parent.stdin is not None
-        assert self._parent.stdout is not None
-        self._parent.stdin.write("\n")
-        self._parent.stdin.flush()
-        pid, port = self._parent.stdout.readline().split()
+        process = subprocess.Popen(
+            [forked_program("tests.durability.forking_server:serve")],
+            env={**os.environ, **self._environ},
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self._started.enter_context(process)
+        self._started.callback(process.terminate)
+        assert process.stdout is not None
+        pid, port = process.stdout.readline().split()
         return Running(int(pid), f"http://127.0.0.1:{port}")
 
 
 @contextmanager
 def servers(environ: dict[str, str]) -> Iterator[Servers]:
-    parent = subprocess.Popen(
-        [sys.executable, str(SCRIPT)],
-        env={**os.environ, **environ},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    with parent:
-        yield Servers(parent)
-        assert parent.stdin is not None
-        parent.stdin.close()
+    with ExitStack() as started:
+        yield Servers(environ, started)
 
 
 async def ready(client: httpx.AsyncClient) -> None:

@@ -15,6 +15,7 @@ from tests.databases import fresh_url, run_apart, start_postgres_server
 from tests.durability.facts import check
 from tests.durability.load import Load
 from tests.durability.servers import environment, new_sites, ready, servers
+from tests.rounds import rounds
 
 from masthead.storage.migrate import migrate
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.long
 
-ROUNDS = 20
+ROUNDS = rounds(8, 40)
 WRITERS = 8
 MOST_CHANGES = 60
 

@@ -1,8 +1,8 @@
-"""Runs the real job runner in forked children, one for each line on standard input.
+"""The real job runner in a process that a test may kill.
 
-The line says by how many seconds the child's clock is ahead: whoever is started an hour later finds
-the leases of the killed run out. Each child says its process id once it is at work, and ends
-politely at SIGTERM.
+Its argument says by how many seconds its clock is ahead: whoever is started an hour later finds the
+leases of the killed run out. It says its process id once it is at work, and ends politely at
+SIGTERM.
 """
 
 from __future__ import annotations
@@ -19,6 +19,10 @@ from masthead.config.settings import Settings
 from masthead.parts import build
 
 
+def main() -> None:
+    asyncio.run(work(timedelta(seconds=float(sys.argv[1]))))
+
+
 async def work(ahead: timedelta) -> None:
     def now() -> datetime:
         return clock.now() + ahead
@@ -32,16 +36,3 @@ async def work(ahead: timedelta) -> None:
     sys.stdout.flush()
     await runner.run_forever()
     await parts.close()
-
-
-def main() -> None:
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # no zombies
-    for line in sys.stdin:
-        if os.fork() == 0:
-            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            asyncio.run(work(timedelta(seconds=float(line))))
-            os._exit(0)
-
-
-if __name__ == "__main__":
-    main()

@@ -5,51 +5,51 @@ from __future__ import annotations
 import asyncio
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import timedelta
-from pathlib import Path
 
+from tests.forking import forked_program
 from tests.world import World
-
-SCRIPT = Path(__file__).with_name("forking_worker.py")
 
 
 class Workers:
-    def __init__(self, parent: subprocess.Popen[str]) -> None:
-        self._parent = parent
+    def __init__(self, function: str, environ: dict[str, str], started: ExitStack) -> None:
+        self._program = forked_program(function)
+        self._environ = environ
+        self._started = started
 
     async def start(self, ahead: timedelta = timedelta()) -> int:
-        """The process id of one more worker, once it is at work; its clock is ahead by so much."""
-        assert self._parent.stdin is not None
-        assert self._parent.stdout is not None
-        self._parent.stdin.write(f"{ahead.total_seconds()}\n")
-        self._parent.stdin.flush()
-        return int(await asyncio.to_thread(self._parent.stdout.readline))
+        """The process id of one more job runner, once it is at work; its clock is ahead."""
+        return await self.start_with(str(ahead.total_seconds()))
+
+    async def start_with(self, *arguments: str) -> int:
+        process = subprocess.Popen(
+            [self._program, *arguments], env=self._environ, stdout=subprocess.PIPE, text=True
+        )
+        self._started.enter_context(process)
+        self._started.callback(process.terminate)
+        assert process.stdout is not None
+        return int(await asyncio.to_thread(process.stdout.readline))
+
+
+@contextmanager
+def workers_of(function: str, **settings: str) -> Iterator[Workers]:
+    # The service refuses settings that it does not know, those of tests among them.
+    inherited = {name: each for name, each in os.environ.items() if "MASTHEAD" not in name}
+    with ExitStack() as started:
+        yield Workers(function, {**inherited, **settings}, started)
 
 
 @contextmanager
 def forked_workers(world: World, **environ: str) -> Iterator[Workers]:
-    settings = world.parts.settings
-    # The service refuses settings that it does not know, those of tests among them.
-    inherited = {name: each for name, each in os.environ.items() if "MASTHEAD" not in name}
-    parent = subprocess.Popen(
-        [sys.executable, str(SCRIPT)],
-        env={
-            **inherited,
-            "MASTHEAD_SECRET_KEY": "k" * 40,
-            "MASTHEAD_BASE_URL": "http://localhost",
-            "MASTHEAD_DATA_DIR": str(settings.data_dir),
-            "MASTHEAD_DATABASE_URL": str(settings.database_url),
-            "MASTHEAD_LOG": "json",
-            **environ,
-        },
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    with parent:
-        yield Workers(parent)
-        assert parent.stdin is not None
-        parent.stdin.close()
+    settings = {
+        "MASTHEAD_SECRET_KEY": "k" * 40,
+        "MASTHEAD_BASE_URL": "http://localhost",
+        "MASTHEAD_DATA_DIR": str(world.parts.settings.data_dir),
+        "MASTHEAD_DATABASE_URL": str(world.parts.settings.database_url),
+        "MASTHEAD_LOG": "json",
+        **environ,
+    }
+    with workers_of("tests.jobs.forking_worker:main", **settings) as workers:
+        yield workers

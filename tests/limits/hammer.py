@@ -1,4 +1,4 @@
-"""A process of its own that hammers one key: `python -m tests.limits.hammer WHERE CALLS`.
+"""A process of its own that hammers one key; its arguments are where, and how many calls.
 
 It says `ready`, waits for a line, makes its calls 16 at a time, and prints how many were admitted
 and which waits the others were told.
@@ -63,5 +63,5 @@ def say(*words: object) -> None:
     sys.stdout.flush()
 
 
-if __name__ == "__main__":
+def run() -> None:
     asyncio.run(main(sys.argv[1], int(sys.argv[2])))

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import MetaData
 from tests.databases import create_tables, empty_postgres_url
+from tests.forking import forked_program
 from tests.limits.hammer import opened
 from tests.redis_server import redis_url
 
@@ -31,7 +32,6 @@ from masthead.limits.store_sqlite import MAX_BATCH, SqliteLimitStore
 from masthead.limits.stores import LimitStore
 
 START = datetime(2026, 11, 14, 9, 30, tzinfo=UTC)
-ROOT = Path(__file__).parents[2]
 KINDS = ["sqlite", "postgresql", "redis"]
 _numbers = itertools.count(1)
 
@@ -241,10 +241,10 @@ async def test_several_processes_share_the_limit_of_a_key(
     kind: str, processes: int, tmp_path: Path
 ) -> None:
     where = new_place(kind, tmp_path)
-    command = [sys.executable, "-m", "tests.limits.hammer", where, "320"]
+    command = [forked_program("tests.limits.hammer:run"), where, "320"]
     pipe = asyncio.subprocess.PIPE
     hammers = [
-        await asyncio.create_subprocess_exec(*command, cwd=ROOT, stdin=pipe, stdout=pipe)
+        await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe)
         for _ in range(processes)
     ]
     for each in hammers:

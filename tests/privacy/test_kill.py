@@ -20,6 +20,7 @@ from tests.jobs.workers import Workers, forked_workers
 from tests.privacy.people import member_with_records
 from tests.privacy.requests import DELETE, EXPORT, deletion, request_of
 from tests.privacy.test_erasure import rows_of
+from tests.rounds import rounds
 from tests.world import Account, RunningClock, TenantWorld, World, open_world, records_of
 
 from masthead.caller import system
@@ -29,7 +30,7 @@ from masthead.records.collection import Record
 
 pytestmark = pytest.mark.long
 
-KILLS = int(os.environ.get("MASTHEAD_TEST_KILLS", "3"))
+KILLS = rounds(3, 12)
 """For each database and each of the two."""
 POSTS, MEMBERS, FILES = 150, 150, 6
 FILE = random.Random(7).randbytes(2**20)
@@ -111,16 +112,16 @@ async def test_an_export_is_whole_however_often_its_worker_was_killed(
     killed = 0
     with forked_workers(world) as workers:
         while killed < KILLS:
-            rounds = min(KILLS - killed, MAX_ATTEMPTS - 1)
+            times = min(KILLS - killed, MAX_ATTEMPTS - 1)
             answer = await owner.api.post(EXPORT, json={"type": "tenant"})
             assert answer.status_code == 202
             asked = await request_of(world, answer.json()["request_id"])
             moments = [
-                _written(unfinished, rng.randint(0, FILES * len(FILE))) for _ in range(rounds)
+                _written(unfinished, rng.randint(0, FILES * len(FILE))) for _ in range(times)
             ]
             await kill_and_finish(workers, timedelta(), moments, _has(world, asked, "ready"))
             check_archive(tmp_path / "media" / archive_key(asked))
-            killed += rounds
+            killed += times
 
 
 def _written(unfinished: Path, size: int) -> Callable[[], Awaitable[bool]]:
@@ -172,18 +173,18 @@ async def test_an_erasure_ends_however_often_its_worker_was_killed(
     killed = 0
     with forked_workers(world) as workers:
         while killed < KILLS:
-            rounds = min(KILLS - killed, MAX_ATTEMPTS - 1)
+            times = min(KILLS - killed, MAX_ATTEMPTS - 1)
             tenant, owner = await a_large_tenant(world)
             answer = await owner.api.post(DELETE, json=deletion(tenant))
             asked = await request_of(world, answer.json()["request_id"])
             rows = sum((await rows_of(world, tenant.id, *LOOKED_AT)).values())
-            moments = [_left(world, tenant, rng.randint(1, rows)) for _ in range(rounds)]
+            moments = [_left(world, tenant, rng.randint(1, rows)) for _ in range(times)]
             in_grace = timedelta(days=30, minutes=1)
             await kill_and_finish(workers, in_grace, moments, _has(world, asked, "completed"))
             assert await rows_of(world, tenant.id) == {"gdpr_requests": 1}
             assert [key async for key in world.parts.objects.list_keys(tenant.id)] == []
             await check_receipt(world, asked)
-            killed += rounds
+            killed += times
     assert await records_of_each(world, kept) == before
 
 

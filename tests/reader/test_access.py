@@ -6,6 +6,8 @@ import httpx
 import pytest
 from tests.world import TenantWorld, World, records_of
 
+pytestmark = pytest.mark.both_databases
+
 GATED = "Gatedwordofthepost"
 TEASER = "Teaserbeforethewall"
 TEXTS = {

@@ -14,14 +14,14 @@ from typing import Any
 
 import pytest
 from playwright.async_api import Page
-from tests.browser import Browser, in_chromium
+from tests.browser import Browser, needs_chromium
 from tests.clients.node import HERE as CLIENTS
 from tests.clients.node import NODE
 from tests.looks import WIDE, accessibility, sideways
 from tests.reader.sample_site import SampleSite, running
 from tests.reader.samples import PAGES
 
-pytestmark = in_chromium()
+pytestmark = needs_chromium
 
 SEEN_EVERYWHERE = (
     "home",

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from playwright.async_api import BrowserContext, Page, expect
-from tests.browser import Browser, in_chromium
+from tests.browser import Browser, needs_chromium
 from tests.payments.processor import joined
 from tests.reader.live_site import LiveSite, live_site
 from tests.world import PASSWORD
@@ -20,7 +20,7 @@ from masthead.members.collection import blog_members
 from masthead.members.unsubscribe import Unsubscribe
 from masthead.records.collection import Record
 
-pytestmark = in_chromium()
+pytestmark = needs_chromium
 
 EMAIL = "ada@example.com"
 OPEN, MEMBERS, PAID = "Fog on the sound", "A map of fountains", "Where the money went"

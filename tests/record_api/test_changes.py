@@ -10,6 +10,8 @@ from tests.world import Account, TenantWorld, World, records_of
 
 from masthead.records.collection import Record
 
+pytestmark = pytest.mark.both_databases
+
 POSTS = records_of("posts")
 
 

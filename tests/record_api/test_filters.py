@@ -19,6 +19,8 @@ from masthead.limits.read_limits import COSTLY_PER_MINUTE
 from masthead.records.fields.base import Access
 from masthead.schema import registry
 
+pytestmark = pytest.mark.both_databases
+
 CORPUS = Path(__file__).parents[3] / "shared" / "corpus" / "filters"
 POSTS = records_of("posts")
 

@@ -9,7 +9,8 @@ import time
 from pathlib import Path
 
 import httpx
-from tests.cli.commands import COMMAND, plain_environment
+from tests.cli.commands import plain_environment
+from tests.forking import forked_program
 
 START_SECONDS = 60
 
@@ -34,7 +35,7 @@ def test_uvicorn_runs_the_service(tmp_path: Path) -> None:
     environment = plain_environment(MASTHEAD_DATA_DIR=str(tmp_path / "data"))
     create = "--slug acme --name A --plan pro --owner-email a@b.example --owner-password password1"
     subprocess.run(
-        [COMMAND, "tenant", "create", *create.split()],
+        [forked_program(), "tenant", "create", *create.split()],
         env=environment,
         check=True,
         capture_output=True,

@@ -9,8 +9,9 @@ from pathlib import Path
 import httpx
 import pytest
 import trustme
-from tests.cli.commands import COMMAND, plain_environment
+from tests.cli.commands import plain_environment
 from tests.cli.running import serving
+from tests.forking import forked_program
 
 
 class Files:
@@ -71,7 +72,7 @@ def test_required_https_accepts_calls_over_tls(files: Files, tmp_path: Path) -> 
 
 def refusal(tmp_path: Path, **variables: str) -> str:
     ended = subprocess.run(
-        [COMMAND, "serve", "--port", "0", "--data-dir", tmp_path / "data"],
+        [forked_program(), "serve", "--port", "0", "--data-dir", tmp_path / "data"],
         env=plain_environment(**variables),
         capture_output=True,
         text=True,

@@ -12,6 +12,8 @@ from tests.world import TenantWorld, World
 
 from masthead.caller import system
 
+pytestmark = pytest.mark.both_databases
+
 POSTS = "/api/v1/posts"
 
 

@@ -17,6 +17,8 @@ from tests.world import TenantWorld, World, open_world
 
 from masthead.identity.api_keys import create_key
 
+pytestmark = pytest.mark.both_databases
+
 POSTS = "/api/v1/posts"
 PRO_PER_MINUTE = 30
 

@@ -1,7 +1,7 @@
-"""Runs the real delivery worker in forked children, one for each line on standard input.
+"""The real delivery worker in a process that a test may kill.
 
-Importing the service takes longer than a worker lives in these tests; a fork has it imported
-already. Each child says its process id once it is at work, and ends politely at SIGTERM.
+Its arguments are its lease and how long it waits for an answer, in seconds. It says its process id
+once it is at work, and ends politely at SIGTERM.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import asyncio
 import os
 import signal
 import sys
-import traceback
 from datetime import timedelta
 
 from masthead.config.settings import Settings
@@ -18,6 +17,11 @@ from masthead.parts import build
 from masthead.schema import tables
 from masthead.webhooks.deliver import DeliveryWorker
 from masthead.webhooks.queue import DeliveryQueue
+
+
+def main() -> None:
+    lease, attempt = map(float, sys.argv[1:])
+    asyncio.run(work(timedelta(seconds=lease), attempt))
 
 
 async def work(lease: timedelta, attempt_seconds: float) -> None:
@@ -34,22 +38,3 @@ async def work(lease: timedelta, attempt_seconds: float) -> None:
     sys.stdout.flush()
     await worker.run_forever()
     await parts.close()
-
-
-def main(lease_seconds: str, attempt_seconds: str) -> None:
-    lease = timedelta(seconds=float(lease_seconds))
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the killed
-    for _ in sys.stdin:
-        if os.fork() == 0:
-            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            try:
-                asyncio.run(work(lease, float(attempt_seconds)))
-            except Exception:
-                # In place of a process id, for which the test would wait for ever.
-                sys.stdout.write(f"{traceback.format_exc()!r}\n")
-                sys.stdout.flush()
-            os._exit(0)
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

@@ -6,27 +6,26 @@ import asyncio
 import os
 import random
 import signal
-import subprocess
-import sys
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import psutil  # type: ignore[import-untyped]
 import pytest
 from tests.databases import fresh_url
+from tests.jobs.workers import workers_of
+from tests.rounds import rounds
 from tests.tls import Authority
 from tests.webhooks.hooks import Hooks, new_hooks, open_hooks_world
 from tests.world import RunningClock
 
 pytestmark = pytest.mark.long
 
-SCRIPT = Path(__file__).with_name("forking_worker.py")
-KILLS = int(os.environ.get("MASTHEAD_TEST_KILLS", "20"))
+WORKER = "tests.webhooks.forking_worker:main"
+KILLS = rounds(8, 40)
 """For each database."""
-STOPS = 5
+STOPS = rounds(3, 10)
 EVENTS_A_ROUND = 25
 
 
@@ -44,36 +43,6 @@ WHEN_KILLED = Times(2.5, 1.0, ",".join(["1"] * 20))
 machine is made again, which is allowed here."""
 WHEN_STOPPED = Times(120.0, 60.0, "1")
 """Long, because here nothing may be sent twice: no attempt may be given up for being late."""
-
-
-class Workers:
-    def __init__(self, parent: subprocess.Popen[str]) -> None:
-        self._parent = parent
-
-    async def start(self) -> int:
-        """The process id of one more worker, once it is at work."""
-        assert self._parent.stdin is not None
-        assert self._parent.stdout is not None
-        self._parent.stdin.write("\n")
-        self._parent.stdin.flush()
-        return int(await asyncio.to_thread(self._parent.stdout.readline))
-
-
-@contextmanager
-def forked_workers(environ: dict[str, str], times: Times) -> Iterator[Workers]:
-    # Without our own settings and MASTHEAD_TEST_KILLS, which the service would not know.
-    others = {name: value for name, value in os.environ.items() if "MASTHEAD_" not in name}
-    parent = subprocess.Popen(
-        [sys.executable, str(SCRIPT), str(times.lease), str(times.attempt)],
-        env=others | environ,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    with parent:
-        yield Workers(parent)
-        assert parent.stdin is not None
-        parent.stdin.close()
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -101,7 +70,7 @@ def environment(hooks: Hooks, times: Times) -> dict[str, str]:
     }
 
 
-async def end_workers(hooks: Hooks, how: signal.Signals, rounds: int, times: Times) -> None:
+async def end_workers(hooks: Hooks, how: signal.Signals, ends: int, times: Times) -> None:
     """Under load, workers that end in the middle of it, one after the other; then one that stays
     until everything is delivered."""
     seed = random.randrange(2**32)
@@ -109,9 +78,10 @@ async def end_workers(hooks: Hooks, how: signal.Signals, rounds: int, times: Tim
     rng = random.Random(seed)
     for number in range(3):
         await hooks.subscribe(url=hooks.receiver.url(f"/{number}"))
-    with forked_workers(environment(hooks, times), times) as workers:
-        for _ in range(rounds):
-            worker = await workers.start()
+    durations = (str(times.lease), str(times.attempt))
+    with workers_of(WORKER, **environment(hooks, times)) as workers:
+        for _ in range(ends):
+            worker = await workers.start_with(*durations)
             before = len(hooks.receiver.requests)
             writing = asyncio.create_task(write_posts(hooks))
             await hooks.receiver.wait_for(before + rng.randint(1, EVENTS_A_ROUND))
@@ -119,7 +89,7 @@ async def end_workers(hooks: Hooks, how: signal.Signals, rounds: int, times: Tim
                 await asyncio.sleep(0)
             os.kill(worker, how)
             await writing
-        last = psutil.Process(await workers.start())
+        last = psutil.Process(await workers.start_with(*durations))
         # What a killed worker had sent and not recorded comes once more, when its lease ends.
         while "pending" in (await all_deliveries(hooks)).values():
             await asyncio.sleep(0.1)

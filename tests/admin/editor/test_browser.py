@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.async_api import BrowserContext, Page, Route, expect
 from tests.ai.provider import Hand, text_event
-from tests.browser import AXE, Browser, in_chromium
+from tests.browser import AXE, Browser, needs_chromium
 from tests.conftest import Server
 from tests.databases import fresh_url
 from tests.served import serving
@@ -29,7 +29,7 @@ from masthead.posts.collection import posts
 
 PASTES = Path(__file__).parent / "pastes"
 
-pytestmark = in_chromium()
+pytestmark = needs_chromium
 
 # A paste as the clipboard makes it.
 PASTE = """([html, text]) => {

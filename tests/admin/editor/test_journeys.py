@@ -8,7 +8,6 @@ import asyncio
 import os
 import signal
 import socket
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -25,14 +24,15 @@ from tests.admin.editor.test_browser import (
     signed_in,
     write,
 )
-from tests.browser import Browser, in_chromium
+from tests.browser import Browser, needs_chromium
 from tests.databases import fresh_url
 from tests.durability.servers import environment, new_sites
+from tests.forking import forked_program
 from tests.world import PASSWORD
 
 __all__ = ["desk"]
 
-pytestmark = in_chromium()
+pytestmark = needs_chromium
 
 
 async def ready(page: Page) -> None:
@@ -81,10 +81,14 @@ class Child:
     _process: asyncio.subprocess.Process | None = field(default=None)
 
     async def start(self) -> None:
-        command = ("-m", "masthead", "serve", "--port", str(self.port), "--no-worker")
+        command = ("serve", "--port", str(self.port), "--no-worker")
         with self.log.open("ab") as log:
             self._process = await asyncio.create_subprocess_exec(
-                sys.executable, *command, env={**os.environ, **self.environ}, stdout=log, stderr=log
+                forked_program(),
+                *command,
+                env={**os.environ, **self.environ},
+                stdout=log,
+                stderr=log,
             )
         async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{self.port}") as client:
             while not await _is_up(client):
