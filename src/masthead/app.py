@@ -234,9 +234,9 @@ def error_responders(
         _send_error,
         {
             # Also for health, AI, data protection, payments and unknown paths.
-            "/api/": error_responder(settings.error_codes),
+            "/api": error_responder(settings.error_codes),
             **dict.fromkeys(RECORD_STORE_PREFIXES, send_record_store_error),
-            "/member/": pages.send_error,
+            "/member": pages.send_error,
             "/admin": admin,
         },
     )
@@ -248,8 +248,8 @@ OPEN_WHILE_SUSPENDED = (
     "/admin",
     "/api/v1",
     *RECORD_STORE_PREFIXES,
-    # They hold nothing of the site. With its slash: a site may have a page "assets".
-    "/assets/",
+    # They hold nothing of the site.
+    "/assets",
     "/api/openapi.json",
     "/.well-known/security.txt",
     # A payment that is not taken is lost.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from masthead.pages.addresses import RESERVED
 from masthead.posts.content import CONTENT_SOURCE, update_content_source
 from masthead.records.collection import (
     FREE,
@@ -66,7 +67,7 @@ def page_snapshots(change: Change) -> Iterator[Snapshot]:
 
 EDITED_FIELDS = (
     Text(name="title", required=True, max=255),
-    Slug(name="slug", source="title"),
+    Slug(name="slug", source="title", reserved=RESERVED),
     Text(name="content_html", max=5_000_000),
     Json(name="content_json"),
     CONTENT_SOURCE,

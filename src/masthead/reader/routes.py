@@ -6,6 +6,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from masthead.errors import NotFound
+from masthead.pages.addresses import FACES
 from masthead.reader.endpoint import Result, SitePages
 from masthead.reader.feeds import atom, json_feed, rss
 from masthead.reader.machines import robots, sitemap_index, sitemap_month, sitemap_pages
@@ -54,10 +55,6 @@ def reader_routes(pages: SitePages) -> list[Route]:
     ]
 
 
-OTHER_FACES = ("/api/", "/admin", "/assets/", "/media/", "/member/", "/_/")
-"""Of what no page of a site can have the address."""
-
-
 class OtherAddresses:
     """What no route has: pages at `/<slug>`, old addresses, and the site's own "not found"."""
 
@@ -65,7 +62,7 @@ class OtherAddresses:
         self._pages = pages
 
     async def __call__(self, scope: Scope, _receive: Receive, send: Send) -> None:
-        if scope["path"].startswith(OTHER_FACES):
+        if scope["path"][1:].partition("/")[0] in FACES:
             raise unknown_path(scope, "There is no such address.")
         slug = scope["path"][1:]
 

@@ -50,13 +50,13 @@ def unknown_path(scope: Scope, sentence: str) -> NotFound:
 
 
 class ErrorResponders:
-    """Error envelopes by path prefix; the longest matching prefix counts."""
+    """Error envelopes by path prefix, in whole segments; the longest matching prefix counts."""
 
     def __init__(self, fallback: ErrorResponder, by_prefix: Mapping[str, ErrorResponder]) -> None:
         self._fallback = fallback
         self._by_prefix = sorted(by_prefix.items(), key=lambda entry: -len(entry[0]))
 
     async def send(self, scope: Scope, send: Send, error: MastheadError) -> None:
-        path = scope["path"]
-        answers = (answer for prefix, answer in self._by_prefix if path.startswith(prefix))
+        path = f"{scope['path']}/"
+        answers = (answer for prefix, answer in self._by_prefix if path.startswith(f"{prefix}/"))
         await next(answers, self._fallback)(scope, send, error)

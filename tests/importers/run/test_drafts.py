@@ -37,6 +37,13 @@ def test_slugs(title: str, slug: str, expected: str) -> None:
     assert draft_of(post(1, title=title, slug=slug), BODY).slug == expected
 
 
+def test_a_page_at_an_address_of_the_service_gets_a_number_and_a_warning() -> None:
+    draft = draft_of(post(1, kind="page", title="Search", slug="search"), BODY)
+    assert draft.slug == "search-2"
+    assert "/search" in draft.warnings[0]
+    assert draft_of(post(1, title="Search", slug="search"), BODY).slug == "search"
+
+
 @pytest.mark.parametrize(
     ("given", "name", "expected", "warnings"),
     [

@@ -96,7 +96,7 @@ def draft_of(post: SourcePost, body: Body, authors: Sequence[str] = ()) -> Draft
         }
         if authors:
             values["authors"] = list(authors[:MAX_AUTHORS])
-    return Draft(cut.collection, values, _slug(post), cut.warnings)
+    return Draft(cut.collection, values, cut.slug(_slug(post)), cut.warnings)
 
 
 def stored_tag(name: str) -> str:
@@ -149,6 +149,17 @@ class _Cutter:
         if len(value) > field.max:
             self._warnings.append(f"The {_label(name)} was cut to {field.max} characters.")
         return value[: field.max]
+
+    def slug(self, wanted: str) -> str:
+        field = self.collection.slug
+        assert field is not None
+        if wanted not in field.reserved:
+            return wanted
+        self._warnings.append(
+            f"The site uses the address /{wanted} itself, so the page has /{wanted}-2 or the next "
+            "free number."
+        )
+        return f"{wanted}-2"
 
     def tags(self, name: str, values: Iterable[str]) -> list[str]:
         field = self.collection.by_name[name]

@@ -86,12 +86,24 @@ class Slug(Text):
     """Stays empty while its source is empty."""
     max: int = 255
     unique: bool = True
-    # Any script, but no character that ends or splits a URL path.
-    pattern: re.Pattern[str] | None = re.compile(r"[^\s/?#\\\x00-\x1f]+")
+    reserved: frozenset[str] = frozenset()
+    """Slugs whose addresses are pages of the service itself."""
+    # Any script, but no character that ends or splits a URL path, and no segment that browsers
+    # resolve before they send it.
+    pattern: re.Pattern[str] | None = re.compile(r"(?!\.{1,2}$)[^\s/?#\\\x00-\x1f]+")
     allowed: str = (
         "May hold letters and digits of any script, hyphens and other signs, but no blanks, "
-        "slashes, backslashes, ? or #."
+        "slashes, backslashes, ? or #, and can't be . or .. alone."
     )
+
+    def parse(self, value: Any) -> str:
+        slug = super().parse(value)
+        if slug in self.reserved:
+            raise refuse(
+                "validation_reserved",
+                f"The site uses the address /{slug} itself. Choose another slug.",
+            )
+        return slug
 
 
 @dataclass(frozen=True, kw_only=True)

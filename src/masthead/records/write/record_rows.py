@@ -63,10 +63,12 @@ class RecordRows:
         is inserted and the slug gets a number."""
         statement = self._context.statements.insert_unless_taken(collection, field.name)
         base = record[field.name]
+        is_taken = partial(self._is_taken, collection, field.name)
+        if base in field.reserved:
+            record[field.name] = await numbered_slug(base, is_taken, field.max)
         while not await self._write(
             statement, statement.bind(self.encoded(collection, record, tuple(record)))
         ):
-            is_taken = partial(self._is_taken, collection, field.name)
             record[field.name] = await numbered_slug(base, is_taken, field.max)
 
     async def optional_slug(self, collection: Collection, field: Slug, record: Record) -> str:

@@ -26,8 +26,8 @@ which costs the same however deep and never skips or repeats an item.
 **Changes.** Send a record's `ETag` as `If-Match` to change only what you have seen (412 otherwise),
 and an `Idempotency-Key` with a POST to repeat it safely for 24 hours.
 
-**Limits** count per key. Every answer has them in `X-RateLimit-*`; a refused call gets 429 and
-`Retry-After`, the seconds to wait.
+**Limits** count per key. The answer to every counted call has them in `X-RateLimit-*`; a refused
+call gets 429 and `Retry-After`, the seconds to wait. Without a limit there are no such headers.
 
 **Errors** have one shape, `{"error": {"code", "message", "details"}}`. Checks run in this order:
 HTTPS, key, plan, limits, scope, query and body, existence, permission. Every answer has an
