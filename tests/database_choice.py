@@ -17,8 +17,19 @@ import pytest
 DATABASES = ("sqlite", "postgresql")
 TESTS = Path(__file__).parent
 
-FACES = ("admin", "clients", "reader", "record_api", "v1", "web")
-"""Folders of `tests`."""
+FACES = (
+    "admin",
+    "ai",
+    "clients",
+    "comments",
+    "members",
+    "password_reset",
+    "reader",
+    "record_api",
+    "v1",
+    "web",
+)
+"""Folders of `tests`: the APIs, the admin, and the pages of readers and members."""
 
 
 def add_option(parser: pytest.Parser) -> None:

@@ -90,11 +90,13 @@ async def resize(page: Page, width: int, height: int = 800) -> None:
     await page.set_viewport_size({"width": width, "height": height})
 
 
-async def axe(page: Page, rules: list[str] | None = None) -> list[Any]:
+async def axe(page: Page, rules: list[str] | None, known: Sequence[str]) -> list[Any]:
     options: dict[str, Any] = {"resultTypes": ["violations"]}
     if rules:
         options["runOnly"] = {"type": "rule", "values": rules}
-    result = await page.evaluate("options => axe.run(options)", options)
+    result = await page.evaluate(
+        "([exclude, options]) => axe.run({exclude}, options)", [list(known), options]
+    )
     return [(each["id"], [node["html"] for node in each["nodes"]]) for each in result["violations"]]
 
 
@@ -102,8 +104,12 @@ async def accessibility(
     page: Page,
     widths: Sequence[int] = (WIDE, PHONE),
     themes: Sequence[Literal["light", "dark"]] = ("light", "dark"),
+    known: Sequence[str] = (),
 ) -> dict[str, list[Any]]:
-    """Findings by size and theme, with everything open that opens in place."""
+    """Findings by size and theme, with everything open that opens in place.
+
+    `known` are selectors of parts that were looked at in another page: they are left out.
+    """
     await page.evaluate(AXE.read_text() + "; 0")
     await page.evaluate(
         "document.querySelectorAll('main details').forEach(each => each.open = true)"
@@ -113,7 +119,7 @@ async def accessibility(
         await resize(page, width)
         for theme in themes:
             await page.emulate_media(color_scheme=theme)
-            findings = await axe(page, None if theme == "light" else COLOURS)
+            findings = await axe(page, None if theme == "light" else COLOURS, known)
             if findings:
                 found[f"axe, {width}, {theme}"] = findings
     await page.emulate_media(color_scheme="light")

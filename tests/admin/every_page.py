@@ -489,6 +489,9 @@ class EveryPage:
         return self.accounts[sample.site if sample.site in ("empty", "closed") else sample.who]
 
 
+FRAME = ("header.side", "nav.bottom")
+
+
 @dataclass
 class Windows:
     """One page for each account and site, so that a sample costs no window of its own."""
@@ -497,6 +500,8 @@ class Windows:
     browser: Browser
     open: dict[tuple[str, str], Page] = field(default_factory=dict)
     size: ViewportSize = field(default_factory=lambda: {"width": 1280, "height": 800})
+    framed: set[tuple[str, str]] = field(default_factory=set)
+    """The accounts and sites whose frame was looked at."""
 
     async def at(self, sample: Sample) -> Page:
         """The page that shows the sample."""
@@ -512,6 +517,15 @@ class Windows:
         if sample.act:
             await sample.act(page)
         return page
+
+    async def known_parts(self, page: Page, sample: Sample) -> tuple[str, ...]:
+        """The frame is the same on every page of an account: it is looked at in the first one."""
+        key = (sample.who, sample.site)
+        if key in self.framed:
+            return FRAME
+        if await page.locator(FRAME[0]).count():
+            self.framed.add(key)
+        return ()
 
     async def _opened(self, sample: Sample) -> Page:
         # Without motion, a colour is what it is as soon as the theme changes.

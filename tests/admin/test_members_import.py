@@ -17,6 +17,7 @@ import httpx
 import pytest
 from tests.admin.visitor import OWN, Visitor, staff
 from tests.importers.run.exports import rows as table_rows
+from tests.rounds import rounds
 from tests.world import TenantWorld
 
 from masthead.caller import system
@@ -571,11 +572,12 @@ class TestHostileFiles:
         assert "None in the first 2,000 rows; the rest is checked in the run." in page
 
     @pytest.mark.long
-    async def test_100_000_rows_take_little_memory(
+    async def test_a_long_list_takes_little_memory(
         self, tenant: TenantWorld, browser: Visitor
     ) -> None:
         """The worker reads all of them, and stores the last ones, as after a crash."""
-        rows, stored, good = 100_000, 98_000, 98_500
+        rows = rounds(30_000, 100_000)
+        stored, good = rows - 2_000, rows - 1_500
         content = b"email,name\n" + b"".join(
             b"m%d@example.com,%s\n" % (number, b"n" * (60 if number < good else 300))
             for number in range(rows)
@@ -591,8 +593,8 @@ class TestHostileFiles:
             peak = tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()
-        # The addresses that were seen are about half of it.
-        assert peak < 20_000_000
+        # Apart from that, only the addresses that were seen take room.
+        assert peak < 10_000_000 + 100 * rows
         report = (await browser.get(address)).text
         assert tally_in(report) == counts(good - stored, 0, 0, rows - good)
         [run] = await imports(tenant)
@@ -656,6 +658,7 @@ class TestTheRun:
         assert await imports(tenant) == [run]
         assert tally_in(report) == counts(3, 0, 0, 1)
 
+    @pytest.mark.both_databases
     async def test_two_workers_at_once_store_no_row_twice(
         self, tenant: TenantWorld, browser: Visitor
     ) -> None:

@@ -17,6 +17,8 @@ from masthead.ai.providers import MAX_OUTPUT_TOKENS
 from masthead.ids import TenantId
 from masthead.web.v1.errors import QuotaExceeded
 
+pytestmark = pytest.mark.both_databases
+
 LONGEST = 300.0
 
 

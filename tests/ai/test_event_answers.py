@@ -69,6 +69,7 @@ async def test_a_slow_client_is_waited_for(client: Client, stream: EventStream) 
     assert client.parts == [text("a")]
 
 
+@pytest.mark.both_databases
 async def test_text_during_a_heartbeat_is_sent_after_it(
     client: Client, stream: EventStream
 ) -> None:
@@ -91,6 +92,7 @@ async def test_there_is_no_heartbeat_while_something_is_being_sent(
     assert client.parts == [text("a")]
 
 
+@pytest.mark.both_databases
 async def test_the_stream_ends_once(client: Client, stream: EventStream) -> None:
     client.may_go_on.clear()
     sending = await begun(stream.texts(["a"]))
@@ -101,6 +103,7 @@ async def test_the_stream_ends_once(client: Client, stream: EventStream) -> None
     assert client.parts == [text("a"), DONE]
 
 
+@pytest.mark.both_databases
 async def test_a_sender_may_be_cancelled_and_another_ends_the_stream(
     client: Client, stream: EventStream
 ) -> None:

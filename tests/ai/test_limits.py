@@ -15,6 +15,8 @@ from tests.tls import Receiver
 from masthead.ai.budget import max_prompt_tokens
 from masthead.ai.prompts import parse_prompt_request, prompt_for
 
+pytestmark = pytest.mark.both_databases
+
 
 async def statuses(client: httpx.AsyncClient, count: int) -> list[int]:
     return [(await client.post(PATH, json=GENERATE)).status_code for _ in range(count)]

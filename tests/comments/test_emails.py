@@ -266,6 +266,7 @@ class TestOff:
 
 
 class TestOnce:
+    @pytest.mark.both_databases
     async def test_a_form_that_is_sent_twice_at_once_is_one_comment_and_one_mail(
         self, office: Office, site: TenantWorld, author: Account
     ) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from tests.cli.commands import COMMAND, plain_environment
 from tests.cli.running import Running, serving
+from tests.forking import forked_program
 from tests.media.pictures import picture
 
 # One demo for the file.
@@ -67,7 +68,7 @@ def is_run(block: str) -> bool:
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
     folder = tmp_path_factory.mktemp("docs")
     (folder / ".venv" / "bin").mkdir(parents=True)
-    (folder / ".venv" / "bin" / "masthead").symlink_to(COMMAND)
+    (folder / ".venv" / "bin" / "masthead").symlink_to(forked_program())
     prepare_files(folder)
     allowed = {"MASTHEAD_OUTBOUND_ALLOW": "127.0.0.0/8"}
     with serving(folder / "data", "--demo", **allowed) as running:
@@ -111,7 +112,7 @@ def test_the_shell_blocks_of_a_page_work_when_pasted(page: Path, demo: Demo) -> 
         ["bash", "-xc", _STRICT_CURL + script],
         stdin=subprocess.DEVNULL,
         cwd=demo.folder,
-        env=plain_environment(PATH=f"{COMMAND.parent}:/usr/local/bin:/usr/bin:/bin"),
+        env=plain_environment(PATH=f"{demo.folder}/.venv/bin:{COMMAND.parent}:/usr/bin:/bin"),
         capture_output=True,
         text=True,
         timeout=600,

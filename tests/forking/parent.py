@@ -26,6 +26,7 @@ def main(path: str) -> None:
     importlib.import_module("masthead.app")
     importlib.import_module("masthead.cli.commands.serve")
     importlib.import_module("masthead.serve.process")
+    importlib.import_module("masthead.storage.migrations.run")
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # no zombies
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(path)

@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.rounds import rounds
 from tests.work import at_most
 
 from masthead.html.markup import TAGS, Token, background_of, cleaned
@@ -270,7 +271,7 @@ text onclick=x data:image/png,x srcset='a data-src=z &nbsp; <h2 id=x> </h2> #x
 """
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=rounds(120, 900), deadline=None)
 @given(st.lists(st.sampled_from([*_PIECES.split(), " ", "\n", "\xa0"]), max_size=25).map("".join))
 def test_nothing_acts_and_a_second_time_changes_nothing(html: str) -> None:
     shown, tokens = cleaned(html)

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.rounds import rounds
 
 from masthead.config.values import RateLimits
 from masthead.identity.directory import Tenant
@@ -212,7 +213,7 @@ some_limits = st.builds(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=rounds(120, 900), deadline=None)
 @given(gaps=gaps, limits=some_limits, start=st.integers(0, DAY))
 def test_no_window_ever_exceeds_its_limit_and_the_wait_is_right(
     gaps: list[int], limits: Limits, start: int
@@ -239,7 +240,7 @@ def test_no_window_ever_exceeds_its_limit_and_the_wait_is_right(
         assert all(days.count(day) <= limits.per_day for day in set(days))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=rounds(80, 600), deadline=None)
 @given(seconds=st.lists(st.integers(0, 200), min_size=1, max_size=80), limit=st.integers(1, 6))
 def test_calls_a_second_apart_are_counted_exactly(seconds: list[int], limit: int) -> None:
     """The slots cost nothing where a slot holds one call: what is refused was really too much."""

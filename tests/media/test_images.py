@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 from tests.media.pictures import exif, picture, png, png_bomb, saved, with_frame_larger_than_screen
+from tests.rounds import rounds
 from tests.work import at_most
 
 from masthead.errors import Unavailable
@@ -246,7 +247,7 @@ def test_a_narrow_strip_is_not_enlarged_beyond_the_limit() -> None:
         make_thumb(io.BytesIO(picture("PNG", (2, 9000))), ThumbSpec(4096, 0))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=rounds(60, 450), deadline=None)
 @given(
     st.sampled_from(["PNG", "JPEG", "GIF", "WEBP"]), st.integers(0, 10_000), st.binary(max_size=8)
 )

@@ -19,6 +19,7 @@ from tests.media.pictures import (
     picture,
     png,
 )
+from tests.rounds import rounds
 from tests.work import at_most
 
 from masthead.media.location import strip_location
@@ -106,7 +107,7 @@ def test_the_location_of_an_appended_picture_is_removed() -> None:
     assert b"SECRET" not in stripped(first + picture("JPEG", exif=exif()))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=rounds(80, 600), deadline=None)
 @given(
     st.sampled_from(["JPEG", "PNG", "WEBP"]),
     st.integers(0, 1000),

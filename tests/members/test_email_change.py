@@ -203,6 +203,7 @@ class TestConfirming:
         assert (mail["member_id"], mail["template"]) == (ana.id, "email_changed")
         assert mail["state"] == "sent"
 
+    @pytest.mark.both_databases
     async def test_a_link_works_once(self, office: Office, site: TenantWorld, ana: Account) -> None:
         await ask(ana)
         link = await link_to(office)

@@ -163,6 +163,7 @@ async def refused(person: Person, link: str) -> None:
     assert (await person.confirm(token_in(link))).status_code == 400
 
 
+@pytest.mark.both_databases
 @KINDS
 async def test_a_link_works_once(person: Person) -> None:
     link = await person.link()

@@ -20,6 +20,7 @@ from tests.payments.processor import (
     refunded,
     subscription,
 )
+from tests.rounds import rounds
 from tests.world import World
 
 from masthead.payments.subscription_state import (
@@ -97,7 +98,9 @@ async def test_events_in_order_end_in_the_expected_state(app: World) -> None:
 
 
 @settings(
-    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=rounds(20, 90),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(st.permutations(YEAR), st.lists(st.sampled_from(YEAR), max_size=6))
 async def test_any_order_with_repeats_ends_the_same(
@@ -119,7 +122,7 @@ subscription_updates = st.tuples(
 )
 
 
-@settings(max_examples=500)
+@settings(max_examples=rounds(200, 1500))
 @given(st.lists(subscription_updates, min_size=2, max_size=6), st.randoms(use_true_random=False))
 def test_merging_states_does_not_depend_on_the_order(updates: list[Any], chance: Random) -> None:
     mixed = updates + updates[: len(updates) // 2]

@@ -12,6 +12,7 @@ import httpx
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.rounds import rounds
 from tests.work import thread_seconds
 from tests.world import Account, TenantWorld, World, records_of
 
@@ -294,7 +295,7 @@ async def crowd(service: World) -> dict[str, Any]:
 
 class TestGenerated:
     @settings(
-        max_examples=120,
+        max_examples=rounds(48, 360),
         deadline=None,
         suppress_health_check=[HealthCheck.function_scoped_fixture],
     )

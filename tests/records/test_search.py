@@ -14,6 +14,7 @@ import pytest
 import sqlalchemy as sa
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.rounds import rounds
 from tests.world import TenantWorld, World
 
 from masthead.caller import guest, system
@@ -259,7 +260,7 @@ async def test_a_long_text_is_found_by_its_beginning(tenant: TenantWorld) -> Non
 
 
 @settings(
-    max_examples=60,
+    max_examples=rounds(24, 180),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )

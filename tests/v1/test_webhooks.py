@@ -207,6 +207,7 @@ async def test_unsubscribing(api: httpx.AsyncClient) -> None:
     assert (await api.delete(path)).status_code == 404
 
 
+@pytest.mark.both_databases
 async def test_a_tenant_has_at_most_100(api: httpx.AsyncClient) -> None:
     for _ in range(95):
         await subscribed(api)
@@ -410,6 +411,7 @@ async def followed(api: httpx.AsyncClient, event_id: str) -> list[dict[str, Any]
     return found
 
 
+@pytest.mark.both_databases
 async def test_a_consumer_misses_nothing_that_is_written_at_the_same_time(
     api: httpx.AsyncClient, tenant: TenantWorld
 ) -> None:

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from starlette.types import Message, Receive, Scope
+from tests.rounds import rounds
 
 from masthead.errors import BadRequest, TooLarge
 from masthead.web.bodies import ClientDisconnected
@@ -330,14 +331,14 @@ alphabet = st.sampled_from(
 bodies = st.binary(max_size=300) | st.lists(alphabet, max_size=25).map(b"".join)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=rounds(120, 900), deadline=None)
 @given(bodies, st.integers(1, 40))
 def test_random_bytes_are_a_form_or_a_refusal(body: bytes, step: int) -> None:
     with contextlib.suppress(BadRequest, TooLarge):
         asyncio.run(read(body, step=step, limit=2000))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=rounds(40, 300), deadline=None)
 @given(st.binary(max_size=120))
 def test_a_random_content_type_is_a_form_or_a_refusal(value: bytes) -> None:
     async def attempt() -> None:

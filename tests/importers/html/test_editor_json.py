@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from prosemirror.model import Node, Schema
 from tests.importers.html.plain_documents import said
+from tests.rounds import rounds
 
 from masthead.html.markup import cleaned
 from masthead.importers.html.editor_json import to_document
@@ -295,7 +296,7 @@ _BLOCKS = st.recursive(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=rounds(160, 1200), deadline=None)
 @given(st.lists(_BLOCKS, max_size=4).map("".join))
 def test_nothing_is_lost_in_any_document(html: str) -> None:
     shown, document, reason = converted(html)
@@ -404,7 +405,7 @@ def _containers(inner: st.SearchStrategy[dict[str, Any]]) -> st.SearchStrategy[d
     )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=rounds(120, 900), deadline=None)
 @given(st.lists(st.recursive(_LEAVES, _containers, max_leaves=6), min_size=1, max_size=4))
 def test_what_an_editor_wrote_comes_back(blocks: list[dict[str, Any]]) -> None:
     """Our own exports hold what the renderer made; the document behind it is found again."""
