@@ -30,6 +30,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     rounds.add_option(parser)
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than cores: a process waits a seventh of its time for databases and others."""
+    return (os.cpu_count() or 1) + 1
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """The environment of the tests' processes and of those that they start."""
     rounds.configure(config)
