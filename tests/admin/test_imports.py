@@ -400,7 +400,7 @@ class TestPreview:
             item(post_id=2, post_type="page", title="Imprint"),
             item(post_id=3, status="future"),
         )
-        url = await previewed(tenant, browser, export.encode(), "export.xml")
+        url = await previewed(tenant, browser, export.encode(), "export.xml", part="chosen")
         page = (await browser.get(url)).text
         assert table_in(page)["Pages"] == ("0", "0", "1", "1 not chosen")
         assert table_in(page)["Posts"] == ("1", "0", "1", "1 scheduled")
@@ -415,6 +415,35 @@ class TestPreview:
         bad = await browser.post(f"{url}/preview", {"site_url": "nowhere"})
         assert bad.status_code == 422
         assert "Begin with http://" in bad.text
+
+    async def test_everything_is_everything(self, tenant: TenantWorld, browser: Visitor) -> None:
+        shown = (await browser.get(NEW)).text
+        assert 'value="all" checked>Everything' in shown
+        comment = "<wp:comment><wp:comment_id>1</wp:comment_id>"
+        comment += "<wp:comment_content>Hm</wp:comment_content></wp:comment>"
+        author = (
+            "<wp:author><wp:author_login>ann</wp:author_login>"
+            "<wp:author_email>ann@old.example.com</wp:author_email></wp:author>"
+        )
+        whole = wxr(
+            item(post_id=1, raw=comment),
+            item(post_id=2, post_type="page"),
+            item(post_id=3, post_type="product"),
+            item(post_id=4, status="private"),
+            item(post_id=5, status="future", post_date_gmt="2099-01-01 10:00:00"),
+            item(post_id=6, status="trash"),
+        ).replace("<item>", f"{author}<item>", 1)
+        url = await done(tenant, browser, whole.encode(), "export.xml", part="all")
+        table = table_in((await browser.get(url)).text)
+        assert table["Posts"] == ("3", "0", "1", "1 trashed")
+        assert [table[name][0] for name in ("Pages", "Products", "Comments", "Authors")] == [
+            *("1", "1", "1", "1"),
+        ]
+        assert {
+            (row["status"], row["scheduled_for"][:4]) for row in await rows(tenant, "posts")
+        } == {
+            *(("published", ""), ("draft", ""), ("draft", "2099")),
+        }
 
     async def test_ten_posts_are_shown_as_the_site_will_show_them(
         self, tenant: TenantWorld, browser: Visitor
@@ -527,9 +556,9 @@ class TestRun:
         await tenant.settings(comments_enabled=False)
         comment = "<wp:comment><wp:comment_id>1</wp:comment_id></wp:comment>"
         export = wxr(item(raw=comment)).encode()
-        url = await previewed(tenant, browser, export, "export.xml", include_comments="on")
+        url = await previewed(tenant, browser, export, "export.xml")
         page = (await browser.get(url)).text
-        assert "Comments are disabled on this site." in page
+        assert table_in(page)["Comments"] == ("0", "0", "1", "1 comments are disabled on this site")
         assert "--include" not in page
 
 

@@ -15,18 +15,34 @@ _NAMED_MONTH: Final = ("%b %d, %Y", "%B %d, %Y")
 _MAX_LENGTH: Final = 40
 
 
+PASSED: Final = "It was scheduled for a time that has passed, and is a draft now."
+NO_TIME: Final = "It was scheduled for no readable time, and is a draft now."
+
+
 def utc_text(value: object) -> str:
     """'' for a value that is no date, has an ambiguous order of day and month, or is in the future.
 
     A time without an offset is UTC: the platforms write no other.
     """
+    moment = any_utc_text(value)
+    return "" if moment > clock.to_text(clock.now() + timedelta(days=1)) else moment
+
+
+def any_utc_text(value: object) -> str:
+    """The same, of any time."""
     try:
         moment = _moment(value)
-        if moment is None or moment > clock.now() + timedelta(days=1):
-            return ""
-        return clock.to_text(moment)
+        return "" if moment is None else clock.to_text(moment)
     except (ValueError, OverflowError, OSError):
         return ""
+
+
+def schedule(moment: str, warnings: list[str]) -> str:
+    """When a scheduled post is to be published; '' with a warning where it can't be."""
+    if moment > clock.to_text(clock.now()):
+        return moment
+    warnings.append(PASSED if moment else NO_TIME)
+    return ""
 
 
 def _moment(value: object) -> datetime | None:

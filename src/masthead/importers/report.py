@@ -63,8 +63,12 @@ class Tally(msgspec.Struct):
 
 
 class Images(msgspec.Struct):
+    """Each picture once, however many posts show it and in however many sizes."""
+
     copied: int = 0
     failed: int = 0
+    to_fetch: int = 0
+    """In a dry run, which does not fetch them: those that are not in the export itself."""
 
 
 class Note(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -75,6 +79,8 @@ class Note(msgspec.Struct, frozen=True, omit_defaults=True):
     title: str = ""
     url: str = ""
     reason: str = ""
+    picture: str = ""
+    """The address of the picture, where a post shows it at another one."""
 
 
 class Position(msgspec.Struct):
@@ -130,7 +136,11 @@ class Report(msgspec.Struct):
     errors_path: str = ""
 
     def after(
-        self, outcomes: Sequence[Outcome], copied: int = 0, failures: Sequence[Note] = ()
+        self,
+        outcomes: Sequence[Outcome],
+        copied: int = 0,
+        failures: Sequence[Note] = (),
+        to_fetch: int = 0,
     ) -> Report:
         """A copy with the batch added; this report is unchanged, in case the batch fails."""
         new = msgspec.structs.replace(
@@ -140,7 +150,9 @@ class Report(msgspec.Struct):
             comments=self.comments.copy(),
             authors=self.authors.copy(),
             images=Images(
-                self.images.copied + copied, self.images.failed + self._count_new(failures)
+                self.images.copied + copied,
+                self.images.failed + self._count_new(failures),
+                self.images.to_fetch + to_fetch,
             ),
             html_only=dict(self.html_only),
             warnings=list(self.warnings),
@@ -157,8 +169,8 @@ class Report(msgspec.Struct):
         """Pictures that were not counted yet: one picture may be in many posts."""
         if not failures:
             return 0
-        known = {note.url for note in self.errors if note.kind == IMAGE}
-        return len({note.url for note in failures} - known)
+        known = {note.picture or note.url for note in self.errors if note.kind == IMAGE}
+        return len({note.picture or note.url for note in failures} - known)
 
     def _add(self, outcome: Outcome) -> None:
         is_post = outcome.what in ("post", "page", "product")
@@ -182,11 +194,16 @@ class Report(msgspec.Struct):
             "posts": self.posts.summary(),
             "members": self.members.summary(),
             **{name: tally.summary() for name, tally in self.others().items()},
-            "images": {"copied": self.images.copied, "failed": self.images.failed},
+            "images": self._images(),
             "redirects": self.redirects_path or None,
             "errors": self.errors_path or None,
             "dry_run": self.dry_run,
         }
+
+    def _images(self) -> dict[str, int]:
+        images = self.images
+        found = {"copied": images.copied, "failed": images.failed}
+        return found | {"to_fetch": images.to_fetch} if images.to_fetch else found
 
     def others(self) -> dict[str, Tally]:
         """Of items that only some exports have."""

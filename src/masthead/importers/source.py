@@ -20,6 +20,7 @@ class BadFile(MastheadError):
 
 Kind = Literal["post", "page", "product"]
 
+NOT_SCHEDULED = "It was scheduled, which only posts can be here, and is a draft now."
 PAYWALL = '<hr class="paywall">'
 """Marks where the part of a text begins that only members of its visibility may read."""
 
@@ -46,6 +47,8 @@ class SourcePost(Struct, frozen=True):
     visibility: Literal["public", "members", "paid"] = "public"
     published_at: str = ""
     """UTC, in the format of `masthead.clock`; '' where the source has no usable date."""
+    scheduled_for: str = ""
+    """When a draft is to be published, in the same format."""
     tags: tuple[str, ...] = ()
     featured_image: str = ""
     featured_image_alt: str = ""
@@ -91,6 +94,10 @@ class SourceMember(Struct, frozen=True):
     payment_customer_id: str = ""
     created: str = ""
     """UTC, in the format of `masthead.clock`; '' if unknown."""
+    labels: tuple[str, ...] = ()
+    note: str = ""
+    past_state: Literal["", "cancelled", "past_due"] = ""
+    """'' for active."""
 
 
 class SourceComment(Struct, frozen=True):
@@ -130,6 +137,8 @@ class Options:
     include_products: bool = False
     include_comments: bool = False
     include_authors: bool = False
+    include_unpublished: bool = False
+    """Private and pending posts as drafts, scheduled ones as scheduled."""
     skip_posts: bool = False
     skip_members: bool = False
 

@@ -10,8 +10,9 @@ from msgspec.structs import replace
 from tests.importers.run.exports import post
 
 from masthead.importers.opening import id_namespace, open_export
-from masthead.importers.run.drafts import Body, draft_of, fingerprint
+from masthead.importers.run.drafts import Body, draft_of, fingerprint, prints_of
 from masthead.importers.run.file_names import safe_name
+from masthead.importers.run.new_redirects import Redirect
 from masthead.importers.run.previous_imports import LONGEST_KEY, key_of
 from masthead.importers.run.redirects import CannotWrite, RedirectRows, guarded, write_whole
 from masthead.importers.source import BadFile, Options, Overview, SourceMember
@@ -85,8 +86,8 @@ def test_a_draft_has_no_date_of_publication() -> None:
 
 def test_a_fingerprint_is_of_everything_but_warnings() -> None:
     one = post(1)
-    assert fingerprint(one) == fingerprint(replace(one, warnings=("a new reader's remark",)))
-    assert fingerprint(one) != fingerprint(replace(one, tags=("new",)))
+    assert prints_of(one) == prints_of(replace(one, warnings=("a new reader's remark",)))
+    assert prints_of(one) != prints_of(replace(one, tags=("new",)))
     member = SourceMember("a@example.com")
     assert fingerprint(member) != fingerprint(replace(member, newsletter=False))
 
@@ -115,7 +116,7 @@ def test_what_ids_are_unique_in(platform: Any, site_url: str, expected: str) -> 
 def test_no_cell_is_a_formula(start: str) -> None:
     assert guarded(f"{start}1+1") == f"'{start}1+1"
     rows = RedirectRows()
-    rows.add(f"{start}cmd", "/posts/a")
+    rows.add([Redirect("posts", f"{start}cmd", "/posts/a")])
     assert f"'{start}cmd" in rows.content().decode()
     rows.close()
 

@@ -46,6 +46,11 @@ _required = _with(
 _shared = _with(
     click.option("--include-pages", is_flag=True, help="Pages, too."),
     click.option(
+        "--include-unpublished",
+        is_flag=True,
+        help="Private and pending posts, too, as drafts, and scheduled ones as scheduled.",
+    ),
+    click.option(
         "--output-redirects",
         "redirects",
         metavar="PATH",

@@ -96,6 +96,8 @@ def _remarks(report: Report) -> Iterator[str]:
             yield f"{name} skipped, {reason}: {count}"
     for reason, count in sorted(report.html_only.items()):
         yield f"posts that the editor can't open without losing {reason}: {count}"
+    if report.images.to_fetch:
+        yield f"pictures to fetch from the old site: {report.images.to_fetch}"
     if report.warnings:
         yield f"warnings: {len(report.warnings)} (--report has them)"
     if report.redirects_path:

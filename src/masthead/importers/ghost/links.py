@@ -72,6 +72,8 @@ class Links:
         self._metas: dict[str, Meta] = {}
         self._customers: dict[str, str] = {}
         self._paying: set[str] = set()
+        self._labels: dict[str, str] = {}
+        self._member_labels: dict[str, list[str]] = {}
         # Hashes, to save memory: there may be a row for every member.
         self._newsletter_members: set[int] | None = None
         self._held = 0
@@ -98,7 +100,7 @@ class Links:
         count = self._linked[table]
         if count <= ALWAYS_ALLOWED:
             return
-        if table == "tags":
+        if table in ("tags", "labels"):
             limit = MAX_TAGS
         else:
             owners = self.members if table.startswith("members") else self.posts
@@ -120,6 +122,10 @@ class Links:
 
     def meta(self, post_id: str) -> Meta | None:
         return self._metas.get(post_id)
+
+    def labels(self, member_id: str) -> tuple[str, ...]:
+        ids = self._member_labels.get(member_id, ())
+        return tuple(self._labels[each] for each in ids if each in self._labels)
 
     def customer(self, member_id: str) -> str:
         return self._customers.get(member_id, "")
@@ -177,6 +183,13 @@ class Links:
         if row.get("status") in _PAYING:
             self._paying.add(self._limited(text(row.get("customer_id"))))
 
+    def _add_label(self, row: dict[str, Any]) -> None:
+        self._labels[key(row.get("id"))] = self._limited(text(row.get("name")))
+
+    def _add_member_label(self, row: dict[str, Any]) -> None:
+        labels = self._member_labels.setdefault(key(row.get("member_id")), [])
+        labels.append(self._limited(key(row.get("label_id"))))
+
     def _add_newsletter_member(self, row: dict[str, Any]) -> None:
         self._newsletter_members = self._newsletter_members or set()
         self._newsletter_members.add(hash(key(row.get("member_id"))))
@@ -198,5 +211,7 @@ _TABLES: Final = {
     "posts_meta": Links._add_meta,
     "members_stripe_customers": Links._add_customer,
     "members_stripe_customers_subscriptions": Links._add_subscription,
+    "labels": Links._add_label,
+    "members_labels": Links._add_member_label,
     "members_newsletters": Links._add_newsletter_member,
 }

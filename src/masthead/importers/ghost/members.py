@@ -12,6 +12,8 @@ from masthead.importers.member_rows import MAX_NAME, checked_email, refused
 from masthead.importers.source import Skipped, SourceMember
 
 DELETED: Final = "deleted at the source"
+_PAST_STATES: Final[Mapping[str, Any]] = {"cancelled": "cancelled", "past_due": "past_due"}
+"""In the column that our own exports add."""
 _PAID: Final = frozenset({"paid", "comped", "gift"})
 
 
@@ -38,6 +40,9 @@ def _of_csv(email: str, row: Row) -> SourceMember:
         newsletter=subscribed is None or not subscribed.strip() or is_yes(subscribed),
         payment_customer_id=customer[:MAX_NAME],
         created=utc_text(row.get("created_at", "")),
+        labels=tuple(each.strip() for each in row.get("labels", "").split(",") if each.strip()),
+        note=row.get("note", "").strip(),
+        past_state=_PAST_STATES.get(row.get("masthead_status", ""), ""),
     )
 
 
@@ -58,6 +63,8 @@ def _of_row(email: str, row: Mapping[str, Any], links: Links) -> SourceMember:
         newsletter=_gets_newsletter(row, links.gets_newsletter(member_id)),
         payment_customer_id=customer,
         created=utc_text(row.get("created_at")),
+        labels=links.labels(member_id),
+        note=text(row.get("note")),
     )
 
 

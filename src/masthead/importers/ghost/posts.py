@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import quote
 
-from masthead.importers.dates import utc_text
+from masthead.importers.dates import any_utc_text, schedule, utc_text
 from masthead.importers.ghost.bodies import ADDRESS, NO_ADDRESS, at_address, body_of
 from masthead.importers.ghost.links import Links, key, text
 from masthead.importers.old_paths import base_path
-from masthead.importers.source import PAYWALL, Kind, Options, Skipped, SourcePost
+from masthead.importers.source import NOT_SCHEDULED, PAYWALL, Kind, Options, Skipped, SourcePost
 
 UNTITLED: Final = "(Untitled)"
 SHOWN_CHARACTERS: Final = 200
@@ -20,7 +20,8 @@ HAS_PREVIEW: Final = "It has a public preview, whose end is marked in its text."
 UNDATED: Final = "The date of publication is missing or can't be read."
 _UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _STATUS: Final[Mapping[str, Any]] = {"published": "published", "draft": "draft"}
-_NOT_IMPORTED: Final = {"scheduled": "scheduled", "sent": "sent by e-mail only"}
+_SCHEDULED: Final = "scheduled"
+_NOT_IMPORTED: Final = {_SCHEDULED: "scheduled", "sent": "sent by e-mail only"}
 _VISIBILITY: Final[Mapping[str, Any]] = {"": "public", "public": "public", "members": "members"}
 
 Row = Mapping[str, Any]
@@ -35,7 +36,8 @@ def post_of(row: object, links: Links, options: Options) -> SourcePost | Skipped
     status = text(row.get("status"))
     if kind == "page" and not options.include_pages:
         return Skipped(kind, source_id, "page", title[:SHOWN_CHARACTERS])
-    if status not in _STATUS:
+    is_included = status == _SCHEDULED and options.include_unpublished
+    if status not in _STATUS and not is_included:
         reason = _NOT_IMPORTED.get(status, "unknown status")
         return Skipped(kind, source_id, reason, title[:SHOWN_CHARACTERS])
     return _post(row, kind, source_id, title, links, options)
@@ -46,7 +48,7 @@ def _post(
 ) -> SourcePost:
     row_id = key(row.get("id"))
     meta = links.meta(row_id)
-    status = _STATUS[text(row.get("status"))]
+    status = _STATUS.get(text(row.get("status")), "draft")
     html, warnings = body_of(row)
     visibility = _VISIBILITY.get(text(row.get("visibility")), "paid")
     if visibility == "public":
@@ -61,6 +63,11 @@ def _post(
     published_at = utc_text(row.get("published_at")) if status == "published" else ""
     if status == "published" and not published_at:
         warnings.append(UNDATED)
+    scheduled_for = ""
+    if text(row.get("status")) == _SCHEDULED and kind == "post":
+        scheduled_for = schedule(any_utc_text(row.get("published_at")), warnings)
+    elif text(row.get("status")) == _SCHEDULED:
+        warnings.append(NOT_SCHEDULED)
     slug = text(row.get("slug"))
     return SourcePost(
         source_id=source_id,
@@ -72,6 +79,7 @@ def _post(
         status=status,
         visibility=visibility,
         published_at=published_at,
+        scheduled_for=scheduled_for,
         tags=links.tags(row_id),
         featured_image=at_address(image, options.site_url),
         featured_image_alt=meta.image_alt if meta else "",

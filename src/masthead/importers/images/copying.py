@@ -21,7 +21,7 @@ from masthead.caller import system
 from masthead.errors import Invalid, MastheadError
 from masthead.ids import TenantId
 from masthead.importers.files.archived import Archive
-from masthead.importers.images.previous_copies import previous_copies
+from masthead.importers.images.previous_copies import NO_ADDRESS, entry_of, previous_copies
 from masthead.importers.images.urls import ImageRef, file_name, picture_key
 from masthead.importers.run.previous_imports import IMAGES, Item, PreviousImports
 from masthead.media.collection import media
@@ -57,6 +57,8 @@ class ImageFailure:
     url: str
     """As written in the post."""
     reason: str
+    picture: str = ""
+    """The address of the original, where that is another one."""
 
 
 class _NotCopied(Exception):
@@ -123,7 +125,10 @@ class ImageCopier:
                     yield from ((url, self._new_urls[key]) for url in ref.urls)
                 else:
                     shown = ref.urls[0][:MAX_SHOWN]
-                    self.failures.append(ImageFailure(ref.source_id, shown, self._reasons[key]))
+                    original = ref.original_url[:MAX_SHOWN]
+                    picture = "" if original == shown else original
+                    failure = ImageFailure(ref.source_id, shown, self._reasons[key], picture)
+                    self.failures.append(failure)
 
     async def _find_previous(self, keys: Sequence[str]) -> None:
         if keys:
@@ -145,16 +150,13 @@ class ImageCopier:
 
     async def _copy_from_anywhere(self, key: str, refs: Sequence[ImageRef]) -> str:
         original = refs[0].original_url
-        if self._archive is not None:
-            # The original first: the archive may hold smaller sizes, too.
-            urls = (original, *(url for ref in refs for url in (*ref.candidates, *ref.urls)))
-            if entry := self._archive.entry_of(urls):
-                return await self._copy_from_archive(self._archive, key, original, entry)
+        if self._archive is not None and (entry := entry_of(refs, self._archive)):
+            return await self._copy_from_archive(self._archive, key, original, entry)
         if original[:5].lower() == "data:":
             return await self._store_upload(key, "image", _once(_decoded(original)))
         candidates = dict.fromkeys(url for ref in refs for url in ref.candidates)
         if not candidates:
-            raise _NotCopied("The address is relative, and the export has no site address.")
+            raise _NotCopied(NO_ADDRESS)
         return await self._download(key, file_name(original), list(candidates))
 
     async def _download(self, key: str, name: str, candidates: Sequence[str]) -> str:

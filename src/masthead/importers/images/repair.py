@@ -72,6 +72,7 @@ class ImageRepair:
         self._preparing = Preparing(source.overview.posts)
         self._previous = PreviousImports(services.records.database, request.tenant_id, run_id)
         self._namespace = id_namespace(source.overview)
+        self._archive = Archive(source.overview.files, source.read_file)
         destination = Destination(
             services.records,
             self._previous,
@@ -80,8 +81,9 @@ class ImageRepair:
             request.emit_events,
         )
         self._addresses = AddressBatches(destination, source.overview.site_url)
-        self._copy_counter = CopyCounter(services.records, self._previous, request.tenant_id)
-        self._archive = Archive(source.overview.files, source.read_file)
+        self._copy_counter = CopyCounter(
+            services.records, self._previous, request.tenant_id, self._archive
+        )
         self._copier = ImageCopier(
             services,
             request.tenant_id,
@@ -117,7 +119,8 @@ class ImageRepair:
         refs = [ref for each in found for ref in each.refs]
         if self._request.dry_run:
             outcomes = [_outcome(each.post, bool(each.refs)) for each in found]
-            return report.after(outcomes, await self._copy_counter.count(refs))
+            foreseen = await self._copy_counter.count(refs)
+            return report.after(outcomes, foreseen.copied, foreseen.failures, foreseen.to_fetch)
         copied, failed = self._copier.copied, len(self._copier.failures)
         new_urls = await self._copier.copy(refs)
         if redirects := self._addresses.pictures(refs, new_urls):

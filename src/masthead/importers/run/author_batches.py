@@ -15,6 +15,7 @@ from masthead.importers.run.destination import Destination
 from masthead.importers.run.previous_imports import CurrentRecord, Item
 from masthead.importers.source import SourceAuthor
 from masthead.records.accounts import new_token_key
+from masthead.records.fields.text import Slug
 from masthead.records.write.unit import Unit
 
 KNOWN: Final = "on the staff already"
@@ -34,6 +35,8 @@ class AuthorBatches(Batches[SourceAuthor, _State]):
         super().__init__(destination)
         self.account_ids: dict[str, str] = {}
         """By source id, of the authors written so far."""
+        self._new_emails: set[str] = set()
+        """Of accounts that a run would have made before, in a dry run."""
 
     async def _load(self, items: Sequence[SourceAuthor], unit: Unit | None) -> _State:
         previous = self._destination.previous
@@ -49,15 +52,12 @@ class AuthorBatches(Batches[SourceAuthor, _State]):
         return _State(ids, await previous.accounts([each.email for each in items], unit))
 
     def _preview(self, item: SourceAuthor, state: _State) -> Outcome:
-        account_id = state.account_ids.get(_key(item))
-        if account_id == "":
-            return _outcome(item, "skipped", DELETED)
-        if account_id or item.email in state.by_email:
-            return _outcome(item, "skipped", KNOWN)
-        return _outcome(item, "imported")
+        outcome = self._decide(item, state)
+        self._new_emails.add(item.email)
+        return outcome
 
     async def _write(self, unit: Unit, item: SourceAuthor, state: _State) -> Outcome:
-        outcome = self._preview(item, state)
+        outcome = self._decide(item, state)
         if outcome.reason == DELETED:
             return outcome
         key = _key(item)
@@ -73,11 +73,32 @@ class AuthorBatches(Batches[SourceAuthor, _State]):
         self.account_ids[item.source_id] = state.account_ids[key]
         return outcome
 
+    def _decide(self, item: SourceAuthor, state: _State) -> Outcome:
+        account_id = state.account_ids.get(_key(item))
+        if account_id == "":
+            return _outcome(item, "skipped", DELETED)
+        # Two authors with one address are one account.
+        is_there = item.email in state.by_email or item.email in self._new_emails
+        if account_id or is_there:
+            return _outcome(item, "skipped", KNOWN)
+        return _outcome(item, "imported")
+
 
 async def _create(unit: Unit, author: SourceAuthor) -> CurrentRecord:
     values = {"email": author.email, "role": Role.AUTHOR, "name": author.name, "bio": author.bio}
+    if author.name and await _is_free(unit, author.slug):
+        values["slug"] = author.slug
     record = await unit.create(superusers, values, stamped={"token_key": new_token_key()})
     return CurrentRecord(record["id"], record["version"])
+
+
+async def _is_free(unit: Unit, slug: str) -> bool:
+    """Whether the page of the author can keep its name."""
+    field = superusers.by_name["slug"]
+    assert isinstance(field, Slug)
+    assert field.pattern
+    is_valid = len(slug) <= field.max and field.pattern.fullmatch(slug)
+    return bool(is_valid) and not await unit.find(superusers, {"slug": slug}, limit=1)
 
 
 def _key(author: SourceAuthor) -> str:

@@ -17,6 +17,7 @@ from masthead.importers.run.batches import (
     BatchState,
     reason_of,
 )
+from masthead.importers.run.destination import Destination
 from masthead.importers.run.drafts import fingerprint
 from masthead.importers.run.previous_imports import CurrentRecord, Item
 from masthead.importers.source import SourceComment
@@ -35,6 +36,11 @@ class _State(BatchState, frozen=True):
 
 
 class CommentBatches(Batches[SourceComment, _State]):
+    def __init__(self, destination: Destination) -> None:
+        super().__init__(destination)
+        self.coming_posts: set[int] = set()
+        """Hashes of the keys of posts that a run would have written before, in a dry run."""
+
     async def _load(self, items: Sequence[SourceComment], unit: Unit | None) -> _State:
         previous, namespace = self._destination.previous, self._destination.namespace
         ids = {each.source_id for each in items} | {each.parent_id for each in items} - {""}
@@ -52,18 +58,20 @@ class CommentBatches(Batches[SourceComment, _State]):
         return _State(known, records, post_ids)
 
     def _preview(self, item: SourceComment, state: _State) -> Outcome:
-        """As if the posts of the export had been imported."""
-        reason = _reason_to_skip(item, state)
+        reason = self._reason_to_skip(item, state)
         is_known = _key(item.source_id) in state.items
         result: Result = "skipped" if reason else "updated" if is_known else "imported"
-        return _outcome(item, result, reason, item.warnings)
+        return _outcome(item, result, reason, () if reason else item.warnings)
+
+    def _reason_to_skip(self, item: SourceComment, state: _State) -> str:
+        if item.post_key not in state.posts and hash(item.post_key) not in self.coming_posts:
+            return NO_POST
+        return _reason_to_skip(item, state)
 
     async def _write(self, unit: Unit, item: SourceComment, state: _State) -> Outcome:
-        post_id = state.posts.get(item.post_key)
-        if post_id is None:
-            return _outcome(item, "skipped", NO_POST)
-        if reason := _reason_to_skip(item, state):
+        if reason := self._reason_to_skip(item, state):
             return _outcome(item, "skipped", reason)
+        post_id = state.posts[item.post_key]
         key = _key(item.source_id)
         known = state.items.get(key)
         names = ("author_name", "author_email", "body", "status")

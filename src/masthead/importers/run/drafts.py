@@ -4,7 +4,7 @@ of the fields, and the fingerprint that shows whether the source has changed."""
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import unquote
 
@@ -56,15 +56,61 @@ def key_of_member(member: SourceMember) -> str:
     return f"member:{member.email}"
 
 
-def fingerprint(item: SourcePost | SourceMember | SourceComment) -> str:
+class Prints(msgspec.Struct, frozen=True):
+    """The fingerprints of a post: of what every import reads, and of its authors, which only some
+    ask for."""
+
+    text: str
+    authors: str
+    """'' where the import does not ask for them."""
+    both: str
+    """As versions before have stored them."""
+
+    def are_those_of(self, stored: str) -> bool:
+        """Whether the source has not changed, in what this import asks for."""
+        text, _, authors = stored.partition(_AND)
+        is_same = text == self.text and self.authors in ("", authors)
+        return is_same or stored == self.both
+
+    def to_store(self, stored: str = "") -> str:
+        """`stored` is that of the import before, which may have asked for more."""
+        authors = self.authors or stored.partition(_AND)[2]
+        return f"{self.text}{_AND}{authors}" if authors else self.text
+
+
+_AND: Final = "+"
+
+
+def prints_of(post: SourcePost) -> Prints:
+    values = _values(post)
+    text = _digest(values)
+    if not post.authors:
+        return Prints(text, "", text)
+    return Prints(text, _digest(list(post.authors)), _digest([*values, post.authors]))
+
+
+def fingerprint(item: SourceMember | SourceComment) -> str:
+    return _digest(_values(item))
+
+
+def _values(item: SourcePost | SourceMember | SourceComment) -> list[Any]:
     values = [getattr(item, name) for name in _COUNTED[type(item)]]
-    if isinstance(item, SourcePost) and item.authors:
-        # Only then, so that the fingerprints of imports without authors stay the same.
-        values.append(item.authors)
+    # Only those that are given, so that the fingerprints of versions before stay the same.
+    later = [getattr(item, name) for name in _LATER.get(type(item), ())]
+    return [*values, later] if any(later) else values
+
+
+def _digest(values: list[Any]) -> str:
     return hashlib.blake2b(msgspec.msgpack.encode(values), digest_size=16).hexdigest()
 
 
-_NOT_COUNTED: Final = frozenset({"warnings", "authors", "other_paths"})
+_LATER: Final[Mapping[type, tuple[str, ...]]] = {
+    SourcePost: ("scheduled_for",),
+    SourceMember: ("labels", "note", "past_state"),
+}
+_NOT_COUNTED: Final = frozenset(
+    {"warnings", "authors", "other_paths", "scheduled_for", "labels", "note", "past_state"}
+)
 _COUNTED: Final = {
     kind: tuple(name for name in kind.__struct_fields__ if name not in _NOT_COUNTED)
     for kind in (SourcePost, SourceMember, SourceComment)
@@ -86,6 +132,7 @@ def draft_of(post: SourcePost, body: Body, authors: Sequence[str] = ()) -> Draft
         values["published_at"] = post.published_at
     if post.kind == "post":
         values |= {
+            **({"scheduled_for": post.scheduled_for} if post.scheduled_for else {}),
             # Plain text: every reader has removed the tags.
             "excerpt": " ".join(post.excerpt.split())[:EXCERPT],
             "visibility": post.visibility,

@@ -4,7 +4,7 @@ customer id. It never removes paid access and never turns the newsletter on agai
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from msgspec import Struct
 
@@ -17,12 +17,16 @@ from masthead.importers.run.previous_imports import CurrentMember, Item
 from masthead.importers.source import SourceMember
 from masthead.members.collection import blog_members
 from masthead.records.accounts import credentials
+from masthead.records.fields.documents import TextList
 from masthead.records.fields.text import Text
 from masthead.records.read.query import access_of
 from masthead.records.write.unit import Unit
 from masthead.records.write.validation import check_new
 
 EXISTS: Final = "already a member"
+CUT: Final = "The note or the labels of a member were cut: too long or too many."
+_LABELS: Final = cast(TextList, blog_members.by_name["labels"])
+_NOTE: Final = cast(Text, blog_members.by_name["note"]).max
 
 
 class _State(BatchState, frozen=True):
@@ -124,6 +128,10 @@ def _merged(member: SourceMember, known: CurrentMember) -> _Decision:
         changes["payment_customer_id"] = member.payment_customer_id
     if member.name and not known.name:
         changes["name"] = _values(member)["name"]
+    given = _given(member)
+    for name, is_empty in (("note", not known.note), ("labels", known.labels in ("", "[]"))):
+        if is_empty and name in given:
+            changes[name] = given[name]
     if not changes:
         return _Decision("skipped", EXISTS, record_id=known.id)
     return _Decision("updated", record_id=known.id, changes=changes)
@@ -138,10 +146,30 @@ def _values(member: SourceMember) -> dict[str, Any]:
         "tier": member.tier,
         "newsletter": member.newsletter,
         "payment_customer_id": member.payment_customer_id,
+        **_given(member),
     }
+
+
+def _given(member: SourceMember) -> dict[str, Any]:
+    """What not every export has, and what staff here may have set meanwhile."""
+    found = {"labels": _labels(member), "note": member.note[:_NOTE], "status": member.past_state}
+    return {name: value for name, value in found.items() if value}
+
+
+def _labels(member: SourceMember) -> list[str]:
+    kept = (each.strip()[: _LABELS.max_length].strip() for each in member.labels)
+    return [each for each in dict.fromkeys(kept) if each][: _LABELS.max_items]
+
+
+def _warnings(member: SourceMember) -> tuple[str, ...]:
+    is_cut = len(member.note) > _NOTE or any(
+        len(each.strip()) > _LABELS.max_length for each in member.labels
+    )
+    return (CUT,) if is_cut or len(set(member.labels)) > _LABELS.max_items else ()
 
 
 def _outcome(member: SourceMember, decision: _Decision) -> Outcome:
     # Without the address: the report is stored, and an erasure does not search it.
     shown = "" if decision.result != "failed" else member.email[:3] + "…"
-    return Outcome("member", shown, decision.result, reason=decision.reason)
+    warnings = _warnings(member) if decision.result in ("imported", "updated") else ()
+    return Outcome("member", shown, decision.result, reason=decision.reason, warnings=warnings)

@@ -38,7 +38,7 @@ from masthead.importers.run.batches import Batches, Given, SaveProgress, State
 from masthead.importers.run.comment_batches import CommentBatches
 from masthead.importers.run.destination import Destination
 from masthead.importers.run.destinations import is_of_picture
-from masthead.importers.run.drafts import Body, draft_of, fingerprint, key_of_post
+from masthead.importers.run.drafts import Body, Prints, draft_of, key_of_post, prints_of
 from masthead.importers.run.member_batches import MemberBatches
 from masthead.importers.run.new_redirects import Redirect
 from masthead.importers.run.post_batches import (
@@ -55,12 +55,14 @@ from masthead.importers.run.run_record import RunLog
 from masthead.importers.run.samples import Samples
 from masthead.importers.source import Skipped, Source, SourcePost
 from masthead.outbound.downloads import RETRY_DELAYS, RetryDelays
+from masthead.records.collection import Record
 from masthead.records.write.unit import Unit
 
 if TYPE_CHECKING:
     from masthead.importers.images.copying import ImageCopier, ImageFailure, ImportServices
 
 REPEATED: Final = "the same item again"
+COMMENTS_OFF: Final = "comments are disabled on this site"
 NOT_ASKED_FOR: Final = {
     "comments": "not asked for (--include-comments)",
     "authors": "not asked for (--include-authors)",
@@ -87,6 +89,7 @@ class ReadyBatch(Struct):
     start: int
     entries: list[Entry]
     copied: int = 0
+    to_fetch: int = 0
     failures: list[Note] = field(default_factory=list)
 
 
@@ -139,7 +142,9 @@ class Import:
         self._authors = AuthorBatches(destination)
         self._addresses = AddressBatches(destination, source.overview.site_url)
         self._namespace = destination.namespace
-        self._copy_counter = CopyCounter(services.records, self._previous, request.tenant_id)
+        self._copy_counter = CopyCounter(
+            services.records, self._previous, request.tenant_id, self._archive
+        )
         self._copying = asyncio.Lock()
         # One thread, because some parsers must stay in the thread that created them.
         self._reading = ThreadPoolExecutor(1, thread_name_prefix="import")
@@ -162,17 +167,18 @@ class Import:
     async def run(self) -> Report:
         """Raises `BadFile` where the export is damaged further on, and `Stopped`."""
         source = self._source
-        await require_writable_site(
-            self._services, self._request.tenant_id, comments=bool(source.overview.comments)
-        )
+        site = await require_writable_site(self._services, self._request.tenant_id)
         earlier = await self._log.start()
         if earlier is not None:
             self._report, self._done_before = earlier, earlier.done
         for name, count in source.overview.left_out.items():
             setattr(self._report, name, Tally(skipped={NOT_ASKED_FOR[name]: count}))
         overview = source.overview
+        takes_comments = site is None or site["comments_enabled"]
+        if overview.comments and not takes_comments:
+            self._report.comments = Tally(skipped={COMMENTS_OFF: overview.comments})
         self._report.expected = Position(
-            overview.posts or 0, overview.members or 0, overview.comments
+            overview.posts or 0, overview.members or 0, overview.comments if takes_comments else 0
         )
         done = self._done_before
         with self._reading:
@@ -180,7 +186,8 @@ class Import:
             await self._import(self._authors, source.authors(), AUTHORS_PER_BATCH, done.authors)
             await self._import_posts()
             await self._import(self._members, source.members(), MEMBERS_PER_BATCH, done.members)
-            await self._import(self._comments, source.comments(), COMMENTS_PER_BATCH, done.comments)
+            words = source.comments() if takes_comments else iter(())
+            await self._import(self._comments, words, COMMENTS_PER_BATCH, done.comments)
             await self._redirect_addresses()
         self._report.redirects, self._report.tags = self.redirects.count, len(self._tags)
         self._report.redirect_kinds = dict(self.redirects.counts)
@@ -242,12 +249,12 @@ class Import:
 
     async def _prepare_batch(self, batch: Batch) -> ReadyBatch:
         posts = [each for each in batch.entries if isinstance(each, SourcePost)]
-        fingerprints = {key_of_post(post): fingerprint(post) for post in posts}
+        prints = {key_of_post(post): prints_of(post) for post in posts}
         state = await self._posts.load(posts)
         wanted = [
             post
             for post in posts
-            if state.decide(key := key_of_post(post), fingerprints[key]) in (CREATE, UPDATE)
+            if state.decide(key := key_of_post(post), prints[key]) in (CREATE, UPDATE)
         ]
         prepared = await self._preparing.prepare(wanted, self._source.overview.site_url)
         made = {key_of_post(post): each for post, each in zip(wanted, prepared, strict=True)}
@@ -258,27 +265,27 @@ class Import:
                 ready.entries.append(entry)
             else:
                 key = key_of_post(entry)
-                ready.entries.append(self._ready(entry, fingerprints[key], made.get(key), new_urls))
+                ready.entries.append(self._ready(entry, prints[key], made.get(key), new_urls))
         return ready
 
     def _ready(
         self,
         post: SourcePost,
-        fingerprint: str,
+        prints: Prints,
         prepared: Prepared | str | None,
         new_urls: dict[str, str],
     ) -> ReadyPost:
         if prepared is None:
-            return ReadyPost(post, fingerprint, None)
+            return ReadyPost(post, prints, None)
         if isinstance(prepared, str):
-            return ReadyPost(post, fingerprint, None, problem=prepared)
+            return ReadyPost(post, prints, None, problem=prepared)
         html, document = rewrite(prepared.html, prepared.content_json, new_urls)
         body = Body(html, document, new_urls.get(post.featured_image, post.featured_image))
         account_ids = self._authors.account_ids
         ids = [account_ids[each] for each in post.authors if each in account_ids]
         draft = draft_of(post, body, list(dict.fromkeys(ids)))
         checked = self._posts.checked(draft)
-        return ReadyPost(post, fingerprint, draft, checked, prepared.why_html_only)
+        return ReadyPost(post, prints, draft, checked, prepared.why_html_only)
 
     async def _copy_images(self, prepared: Sequence[Prepared], ready: ReadyBatch) -> dict[str, str]:
         """Maps old addresses to new ones. A dry run fetches nothing and only counts."""
@@ -286,7 +293,9 @@ class Import:
         if not refs:
             return {}
         if self._request.dry_run:
-            ready.copied = await self._copy_counter.count(refs)
+            foreseen = await self._copy_counter.count(refs)
+            ready.copied, ready.to_fetch = foreseen.copied, foreseen.to_fetch
+            ready.failures = foreseen.failures
             return {}
         copier = self._copier
         # One batch at a time, so that failures are attributed to their batch; the downloads of
@@ -306,10 +315,15 @@ class Import:
         def after(outcomes: Sequence[Outcome]) -> Report:
             if is_counted:
                 return self._report
-            return self._report.after(outcomes, ready.copied, ready.failures)
+            return self._report.after(outcomes, ready.copied, ready.failures, ready.to_fetch)
 
         if self._request.dry_run:
             written = await self._posts.preview(ready.entries)
+            self._comments.coming_posts.update(
+                hash(key_of_post(entry.post))
+                for entry, outcome in zip(ready.entries, written.outcomes, strict=True)
+                if isinstance(entry, ReadyPost) and outcome.result in ("imported", "updated")
+            )
             self.samples.add(ready.entries)
             await self._log.save_now_and_then(after(written.outcomes))
         else:
@@ -333,22 +347,20 @@ class Import:
 
 
 def notes_of(failures: Sequence[ImageFailure]) -> list[Note]:
-    return [Note(IMAGE, each.source_id, url=each.url, reason=each.reason) for each in failures]
+    return [
+        Note(IMAGE, each.source_id, url=each.url, reason=each.reason, picture=each.picture)
+        for each in failures
+    ]
 
 
-async def require_writable_site(
-    services: ImportServices, tenant_id: TenantId, *, comments: bool = False
-) -> None:
-    """Checked here, because the engine lets the system caller write to a read-only site."""
+async def require_writable_site(services: ImportServices, tenant_id: TenantId) -> Record | None:
+    """Its settings. Checked here, because the engine lets the system caller write to a read-only
+    site."""
     records = services.records
     found = await records.find(records.registry["site_settings"], {}, tenant_id=tenant_id)
     if found and (found[0]["read_only_mode"] or found[0]["deleted_at"]):
         raise Forbidden("This site is read-only. Nothing can be imported until that is lifted.")
-    if comments and found and not found[0]["comments_enabled"]:
-        raise Forbidden(
-            "Comments are disabled on this site. Enable them in its settings, or import without "
-            "comments (--include-comments)."
-        )
+    return found[0] if found else None
 
 
 class PostReader:

@@ -29,7 +29,7 @@ from masthead.importers.run.batches import (
 )
 from masthead.importers.run.destination import Destination
 from masthead.importers.run.destinations import new_path
-from masthead.importers.run.drafts import Draft, key_of_post
+from masthead.importers.run.drafts import Draft, Prints, key_of_post
 from masthead.importers.run.new_redirects import NewRedirects, Redirect, RedirectKind
 from masthead.importers.run.previous_imports import CurrentRecord, Item
 from masthead.importers.source import Skipped, SourcePost
@@ -54,7 +54,7 @@ log = structlog.get_logger()
 
 class ReadyPost(Struct, frozen=True):
     post: SourcePost
-    fingerprint: str
+    prints: Prints
     draft: Draft | None
     """None where nothing has to be written."""
     checked: NewRecord | None = None
@@ -79,7 +79,7 @@ class State(BatchState, frozen=True):
     slugs: dict[str, set[str]] = field(default_factory=dict)
     """By collection: the slugs of the batch that are taken."""
 
-    def decide(self, key: str, fingerprint: str) -> str:
+    def decide(self, key: str, prints: Prints) -> str:
         """CREATE, UPDATE, or the reason to skip the post."""
         item = self.items.get(key)
         if item is None:
@@ -87,7 +87,7 @@ class State(BatchState, frozen=True):
         record = self.records.get(item.record_id)
         if record is None:
             return DELETED
-        if item.fingerprint == fingerprint:
+        if prints.are_those_of(item.fingerprint):
             return UNCHANGED
         return UPDATE if item.record_version == record.version else EDITED
 
@@ -199,7 +199,7 @@ class PostBatches:
         if ready.problem:
             return outcome_of(ready, "failed", ready.problem)
         key = key_of_post(ready.post)
-        decision = state.decide(key, ready.fingerprint)
+        decision = state.decide(key, ready.prints)
         if decision not in (CREATE, UPDATE):
             # Also for those of an import of an earlier version, which made fewer redirects.
             for redirect in _redirects_without_writing(ready, state):
@@ -213,12 +213,13 @@ class PostBatches:
             stored = await self._store(unit, ready, ready.draft, state, decision)
         except Invalid as error:
             return outcome_of(ready, "failed", reason_of(error))
+        known = state.items.get(key)
         state.new_items[key] = Item(
             ready.draft.collection.name,
             stored["id"],
-            ready.fingerprint,
+            ready.prints.to_store(known.fingerprint if known else ""),
             stored["version"],
-            self._previous.run_id if decision == CREATE else state.items[key].run_id,
+            known.run_id if known else self._previous.run_id,
         )
         warnings = []
         slug, status = stored.get("slug", ""), stored.get("status", "")
@@ -264,7 +265,7 @@ class PostBatches:
             return outcome_of_skipped(entry)
         if entry.problem:
             return outcome_of(entry, "failed", entry.problem)
-        decision = state.decide(key_of_post(entry.post), entry.fingerprint)
+        decision = state.decide(key_of_post(entry.post), entry.prints)
         if decision not in (CREATE, UPDATE):
             return outcome_of(entry, "skipped", decision)
         assert entry.draft is not None, "every post to be written has a draft"

@@ -28,7 +28,9 @@ IMAGES = "images"
 
 _SLUGGED = ("posts", "pages", "products")
 _ACCOUNTS = "_superusers"
-_MEMBER_COLUMNS = ("id", "email", "version", "name", "tier", "payment_customer_id")
+_MEMBER_COLUMNS = (
+    *("id", "email", "version", "name", "tier", "payment_customer_id", "note", "labels"),
+)
 _REDIRECT_KEYS = ("redirect:", "redirect;")
 """Before and after all keys of redirects."""
 _REDIRECTS_AT_ONCE = 1_000
@@ -67,6 +69,9 @@ class CurrentMember(Struct, frozen=True):
     name: str
     tier: str
     payment_customer_id: str
+    note: str
+    labels: str
+    """As stored JSON."""
 
 
 def key_of(source_id: str) -> str:

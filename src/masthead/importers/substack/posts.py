@@ -7,7 +7,7 @@ from html import escape, unescape
 from typing import Any, Final
 from urllib.parse import quote
 
-from masthead.importers.dates import utc_text
+from masthead.importers.dates import any_utc_text, schedule, utc_text
 from masthead.importers.files.csv_rows import Row, is_yes
 from masthead.importers.source import PAYWALL, Kind, SourcePost
 from masthead.importers.substack.markup import cleaned
@@ -54,7 +54,8 @@ def shown_title(row: Row) -> str:
     return title_of(row)[:_SHOWN_CHARACTERS]
 
 
-def post_of(row: Row, kind: Kind, html: str) -> SourcePost:
+def post_of(row: Row, kind: Kind, html: str, *, with_schedule: bool = False) -> SourcePost:
+    """`with_schedule`: a post that waits for its time goes on waiting, and is no plain draft."""
     number, slug = number_and_slug(row["post_id"])
     is_published = is_yes(row.get("is_published", ""))
     published_at = utc_text(row.get("post_date", ""))
@@ -70,8 +71,12 @@ def post_of(row: Row, kind: Kind, html: str) -> SourcePost:
         warnings.append(RECORDING)
     if is_published and not published_at:
         warnings.append(UNDATED)
-    elif not is_published and row.get("post_date", "").strip() and not published_at:
-        warnings.append(SCHEDULED)
+    scheduled_for = ""
+    if not is_published and row.get("post_date", "").strip() and not published_at:
+        if with_schedule and kind == "post":
+            scheduled_for = schedule(any_utc_text(row.get("post_date", "")), warnings)
+        else:
+            warnings.append(SCHEDULED)
     return SourcePost(
         source_id=number,
         kind=kind,
@@ -82,6 +87,7 @@ def post_of(row: Row, kind: Kind, html: str) -> SourcePost:
         status="published" if is_published else "draft",
         visibility=visibility,
         published_at=published_at if is_published else "",
+        scheduled_for=scheduled_for,
         old_path=f"/p/{quote(slug, safe='')}" if slug else "",
         warnings=tuple(warnings),
     )

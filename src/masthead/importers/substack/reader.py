@@ -127,7 +127,8 @@ class SubstackSource:
             return _left_out(row, NO_HTML)
         if name is not None and (self._texts.sizes[name] or 0) > MAX_HTML:
             return _left_out(row, "HTML file too large")
-        return post_of(row, kind, self._text(name))
+        with_schedule = self._options.include_unpublished
+        return post_of(row, kind, self._text(name), with_schedule=with_schedule)
 
     def _name_of(self, row: Row) -> str | None:
         """File names may differ in case; the file of a draft may have the number only."""

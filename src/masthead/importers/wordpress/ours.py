@@ -7,13 +7,14 @@ import re
 from typing import Final, Literal
 
 from masthead.ids import is_id
-from masthead.importers.dates import utc_text
+from masthead.importers.dates import any_utc_text, utc_text
 from masthead.importers.wordpress.items import Item
 
 ID: Final = "_masthead_id"
 VISIBILITY: Final = "_masthead_visibility"
 PUBLISHED_AT: Final = "_masthead_published_at"
-META: Final = frozenset({ID, VISIBILITY, PUBLISHED_AT})
+SCHEDULED_FOR: Final = "_masthead_scheduled_for"
+META: Final = frozenset({ID, VISIBILITY, PUBLISHED_AT, SCHEDULED_FOR})
 
 _VISIBILITIES: Final[dict[str, Literal["public", "members", "paid"]]] = {
     "members": "members",
@@ -37,6 +38,10 @@ def own_html(item: Item) -> str | None:
 
 def visibility(item: Item) -> Literal["public", "members", "paid"]:
     return _VISIBILITIES.get(item.meta.get(VISIBILITY, ""), "public")
+
+
+def own_scheduled_for(item: Item) -> str:
+    return any_utc_text(item.meta.get(SCHEDULED_FOR, ""))
 
 
 def own_published_at(item: Item) -> str:

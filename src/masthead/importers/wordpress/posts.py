@@ -10,8 +10,10 @@ from decimal import Decimal
 from typing import Final, Literal
 from urllib.parse import unquote
 
+from masthead.importers.dates import schedule
 from masthead.importers.old_paths import old_path
 from masthead.importers.source import (
+    NOT_SCHEDULED,
     Kind,
     Options,
     Skipped,
@@ -59,6 +61,8 @@ _OTHER_TYPES: Final = {
     "shop_coupon": "coupon",
     "wp_block": "reusable block",
 }
+_SCHEDULED: Final = "future"
+_UNPUBLISHED: Final = frozenset({_SCHEDULED, "private", "pending"})
 _OTHER_STATUSES: Final = {
     "future": "scheduled",
     "private": "private",
@@ -139,7 +143,8 @@ class Posts:
         if kind == "product" and not self._options.include_products:
             return "product"
         status = item.get("status").lower()
-        if status not in _STATUSES:
+        is_included = status in _UNPUBLISHED and self._options.include_unpublished
+        if status not in _STATUSES and not is_included:
             return _OTHER_STATUSES.get(status, "other status")
         if item.get("post_password"):
             return "password protected"
@@ -162,7 +167,7 @@ class Posts:
         }
         seo_title = seo.first_of(item.meta, seo.TITLES, values)
         seo_description = seo.first_of(item.meta, seo.DESCRIPTIONS, values)
-        status = _STATUSES[item.get("status").lower()]
+        status = _STATUSES.get(item.get("status").lower(), "draft")
         image, alt = self._featured_image(item, warnings)
         if not title:
             warnings.append("no title")
@@ -176,6 +181,7 @@ class Posts:
             status=status,
             visibility=ours.visibility(item),
             published_at=self._published_at(item, status, warnings),
+            scheduled_for=self._scheduled_for(item, kind, warnings),
             tags=tags,
             featured_image=image,
             featured_image_alt=alt,
@@ -227,6 +233,15 @@ class Posts:
         if warning:
             warnings.append(warning)
         return moment
+
+    def _scheduled_for(self, item: Item, kind: Kind, warnings: list[str]) -> str:
+        if item.get("status").lower() != _SCHEDULED:
+            return ""
+        if kind != "post":
+            warnings.append(NOT_SCHEDULED)
+            return ""
+        moment = ours.own_scheduled_for(item) or published_at(item, self._site.offset)[0]
+        return schedule(moment, warnings)
 
     def _featured_image(self, item: Item, warnings: list[str]) -> tuple[str, str]:
         named = item.meta.get(THUMBNAIL, "")

@@ -3,34 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from masthead.errors import Invalid, Problem
 from masthead.importers.source import Options, site_url_of
 
-BOTH, POSTS, MEMBERS = "both", "posts", "members"
-PARTS = {BOTH: "Everything", POSTS: "Posts only", MEMBERS: "Members only"}
+ALL, CHOSEN, MEMBERS = "all", "chosen", "members"
+PARTS = {ALL: "Everything", CHOSEN: "Posts, and what is ticked", MEMBERS: "Members only"}
 
 
 @dataclass(frozen=True, slots=True)
 class _Box:
-    """A part that is imported where its box is ticked."""
+    """A part that is imported beside the posts where its box is ticked."""
 
     label: str
     platforms: tuple[str, ...] = ("wordpress", "ghost", "substack")
     note: str = ""
 
 
+WITH_MEMBERS = "with_members"
 BOXES: Mapping[str, _Box] = {
     "include_pages": _Box("Pages"),
+    WITH_MEMBERS: _Box("Members", ("ghost", "substack"), "Ghost, Substack"),
     "include_comments": _Box("Comments", ("wordpress",), "WordPress"),
     "include_authors": _Box(
         "Authors, as staff who can’t sign in yet", ("wordpress", "ghost"), "WordPress, Ghost"
     ),
     "include_products": _Box("Products", ("wordpress",), "WordPress"),
+    "include_unpublished": _Box(
+        "Private and pending posts, as drafts, and scheduled ones, as scheduled"
+    ),
 }
-NEW = Options(include_pages=True)
+_INCLUDED = tuple(name for name in BOXES if name != WITH_MEMBERS)
+EVERYTHING = Options(
+    include_pages=True,
+    include_comments=True,
+    include_authors=True,
+    include_products=True,
+    include_unpublished=True,
+)
+NEW = EVERYTHING
 """Of a new import, in which each can be changed."""
 
 
@@ -50,19 +63,21 @@ def options_form(
     options: Options, platform: str = "", *, site_url: str | None = None, error: str = ""
 ) -> OptionsForm:
     """`platform` leaves out what its exports never have. `site_url` is what was typed."""
+    ticked = {name: getattr(options, name) for name in _INCLUDED}
+    ticked[WITH_MEMBERS] = not options.skip_members
     boxes = tuple(
-        (name, box.label, "" if platform else box.note, getattr(options, name))
+        (name, box.label, "" if platform else box.note, ticked[name])
         for name, box in BOXES.items()
         if not platform or platform in box.platforms
     )
-    chosen = MEMBERS if options.skip_posts else POSTS if options.skip_members else BOTH
-    parts = tuple((name, label, name == chosen) for name, label in PARTS.items())
-    return OptionsForm(
-        boxes,
-        () if platform == "wordpress" else parts,
-        options.site_url if site_url is None else site_url,
-        error,
+    is_all = all(is_ticked for _, _, _, is_ticked in boxes)
+    chosen = MEMBERS if options.skip_posts else ALL if is_all else CHOSEN
+    parts = tuple(
+        (name, label, name == chosen)
+        for name, label in PARTS.items()
+        if platform != "wordpress" or name != MEMBERS
     )
+    return OptionsForm(boxes, parts, options.site_url if site_url is None else site_url, error)
 
 
 def options_of(form: Mapping[str, str]) -> Options:
@@ -75,12 +90,15 @@ def options_of(form: Mapping[str, str]) -> Options:
 
 
 def chosen_options(form: Mapping[str, str], site_url: str = "") -> Options:
-    part = form.get("part", BOTH)
+    part = form.get("part", CHOSEN if any(name in form for name in BOXES) else ALL)
+    if part == ALL:
+        return replace(EVERYTHING, site_url=site_url)
+    if part == MEMBERS:
+        return Options(site_url=site_url, skip_posts=True)
     return Options(
         site_url=site_url,
-        skip_posts=part == MEMBERS,
-        skip_members=part == POSTS,
-        **{name: name in form for name in BOXES},
+        skip_members=WITH_MEMBERS not in form,
+        **{name: name in form for name in _INCLUDED},
     )
 
 

@@ -91,13 +91,15 @@ def _line(label: str, tally: Tally) -> Line:
 
 
 def _pictures(report: Report, *, is_preview: bool) -> Line:
+    """New are those that are certain: a preview does not ask the old site for the others."""
     images = report.images
-    why = "Fetched from the old site, or taken from the file" if is_preview else ""
+    why = []
+    if images.to_fetch:
+        why.append(f"{images.to_fetch:,} to fetch from the old site, as far as it still has them")
     if images.failed:
-        why = f"{images.failed:,} could not be fetched: the texts keep their old addresses"
-    return Line(
-        "Pictures", images.copied, 0, images.failed, why if images.copied or images.failed else ""
-    )
+        could = "can’t" if is_preview else "could not"
+        why.append(f"{images.failed:,} {could} be fetched: the texts keep their old addresses")
+    return Line("Pictures", images.copied, 0, images.failed, "; ".join(why))
 
 
 def _redirects(report: Report) -> str:
