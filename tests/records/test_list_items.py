@@ -17,7 +17,7 @@ from masthead.records.read.page import ListRequest
 from masthead.records.read.query import Context, Shape, access_of
 from masthead.records.read.sorting import parse_sort
 from masthead.records.write.slugs import slugify
-from masthead.storage.database import scope_of
+from masthead.storage.database import Statement, scope_of
 
 TAGS = ["news", "it's", 'a "b"', "Ünïcode", "x,y"]
 
@@ -227,7 +227,7 @@ async def test_a_list_of_one_person_or_post_reads_no_others(
 
 async def _plan(app: World, statement: Any, values: dict[str, Any]) -> list[str]:
     database = app.parts.database
-    explain = type(statement)(
+    explain = Statement(
         "EXPLAIN QUERY PLAN " + statement.text, statement.names, statement.constants
     )
     rows = await database.fetch(scope_of(values["tenant"]), explain, explain.bind(values))
