@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
 from tests.world import TenantWorld, World
+
+from masthead.reader.themes import Themes
 
 
 async def test_a_change_is_seen_by_the_next_request(tenant: TenantWorld) -> None:
@@ -44,6 +49,26 @@ async def test_shared_caches_may_keep_a_guests_page_only(tenant: TenantWorld) ->
         assert (await client.get("/posts/same")).headers["cache-control"] == "private, no-cache"
     missing = await tenant.guest.get("/posts/none")
     assert missing.headers["cache-control"] == "private, no-cache"
+
+
+async def test_what_a_page_does_not_read_from_its_address_leads_to_the_same_page(
+    tenant: TenantWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await tenant.published(title="Same")
+    draw, drawn = Themes.render, []
+
+    def counted(self: Themes, theme: str, template: str, *others: Any) -> str:
+        drawn.append(template)
+        return draw(self, theme, template, *others)
+
+    monkeypatch.setattr(Themes, "render", counted)
+    for path in ("/", "/posts/same", "/archive", "/feed.xml", "/sitemap.xml"):
+        plain = await tenant.guest.get(path)
+        before = drawn.copy()
+        for query in ("utm_source=x", "a=1&b=2", "a", "q=1", "%ff=%fe", "x=" + "y" * 1_000):
+            answer = await tenant.guest.get(f"{path}?{query}")
+            assert (answer.text, answer.headers["etag"]) == (plain.text, plain.headers["etag"])
+        assert drawn == before
 
 
 async def test_a_scheduled_post_shows_at_its_time(tenant: TenantWorld, app: World) -> None:

@@ -62,6 +62,20 @@ class TestETags:
         await api.delete(path)
         assert (await api.get(POSTS)).json()["total"] == 0
 
+    async def test_a_tag_of_one_site_is_not_anothers(
+        self, app: World, tenant: TenantWorld, api: httpx.AsyncClient
+    ) -> None:
+        """The path is the same for the keys of all sites."""
+        other = await key_client(await app.new_tenant("other", plan="enterprise"))
+        path, tag = await new_post(api)
+        other_path, other_tag = await new_post(other)
+        assert tag != other_tag
+        changed = await other.patch(other_path, json={"title": "y"}, headers={"if-match": tag})
+        assert changed.status_code == 412
+        for accepted in (tag, '"2"'):
+            sent = await api.patch(path, json={"title": "y"}, headers={"if-match": accepted})
+            assert sent.status_code == 200
+
     async def test_cached_answers_are_not_shared_between_tenants(
         self, app: World, tenant: TenantWorld, api: httpx.AsyncClient
     ) -> None:

@@ -94,6 +94,18 @@ class TestTenantHeader:
         other = await tenant.guest.get(POSTS, headers={"x-tenant-id": other_tenant.id})
         assert (same.status_code, other.status_code) == (200, 400)
 
+    async def test_pages_are_those_of_the_host_alone(
+        self, app: World, tenant: TenantWorld, other_tenant: TenantWorld
+    ) -> None:
+        """A shared cache keeps a page for everyone who asks this host for it."""
+        await tenant.published(title="Shared")
+        plain = await tenant.guest.get("/posts/shared")
+        for named in (other_tenant.id, "nope"):
+            answer = await tenant.guest.get("/posts/shared", headers={"x-tenant-id": named})
+            assert answer.text == plain.text
+        named_page = await app.client().get("/posts/shared", headers={"x-tenant-id": tenant.id})
+        assert named_page.status_code == 404
+
     @pytest.mark.parametrize("named", ["nope", "x" * 15, "%00", "' OR 1=1", "é"])
     async def test_it_names_a_tenant(self, app: World, named: str) -> None:
         headers = [(b"x-tenant-id", named.encode("latin-1"))]

@@ -25,6 +25,8 @@ from masthead.web.request_context import request_context
 
 THUMBNAIL_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 MAX_QUERY_BYTES = 2_000
+VARY = "X-Tenant-Id"
+"""On the service's own host the header chooses the site."""
 MAX_NAMESAKES = 5
 
 _MARKUP = frozenset({"text/html", "application/xml"})
@@ -106,6 +108,7 @@ async def serve_file(
         filename=name,
         content_type=served_type(record["mime_type"]),
         download=wanted.get("download", "").lower() in ("1", "true", "t"),
+        vary=VARY,
     )
 
 

@@ -32,7 +32,7 @@ CARD_FIELDS = frozenset(
         "featured_image",
     }
 )
-_BEFORE = "before"
+BEFORE = "before"
 
 
 Listing = tuple[str, str]
@@ -45,7 +45,7 @@ async def listed_posts(
     first_page: bool = False,
 ) -> tuple[list[Record], Pager]:
     """A page of the posts of some listings, newest first, beginning where the address says."""
-    after = None if first_page else _position(request.query.get(_BEFORE, ""))
+    after = None if first_page else _position(request.query.get(BEFORE, ""))
     found: dict[str, Record] = {}
     for listing in listings or ((PUBLISHED_LIST, ""),):
         wanted = ListRequest(
@@ -58,8 +58,8 @@ async def listed_posts(
     older = ""
     if len(newest) > count:
         position = f"{items[-1]['published_at']}_{items[-1]['id']}"
-        older = f"{quote(request.path)}?{_BEFORE}={quote(position, safe='')}"
-    return items, Pager(quote(request.path) if _BEFORE in request.query else "", older)
+        older = f"{quote(request.path)}?{BEFORE}={quote(position, safe='')}"
+    return items, Pager(quote(request.path) if BEFORE in request.query else "", older)
 
 
 def _order(post: Record) -> tuple[str, str]:

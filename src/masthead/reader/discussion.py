@@ -30,6 +30,8 @@ ANSWERS_A_PAGE: Final = 200
 LEVELS: Final = 3
 """Of nesting; deeper answers stand with those of the last level, in the order of their time."""
 _BEFORE, _THREAD, _AFTER = "before", "thread", "after"
+READ = (_BEFORE, _THREAD, _AFTER)
+"""The parameters that a discussion depends on."""
 _AFTER_A_LINK: Final = ".,;:!?)]}"
 
 
@@ -94,9 +96,7 @@ def page_address(request: SiteRequest, post: Record) -> str:
 
 
 def _same_page(request: SiteRequest) -> str:
-    kept = {
-        name: request.query[name] for name in (_BEFORE, _THREAD, _AFTER) if name in request.query
-    }
+    kept = {name: request.query[name] for name in READ if name in request.query}
     return f"?{urlencode(kept)}" if kept else ""
 
 

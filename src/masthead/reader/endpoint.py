@@ -7,11 +7,11 @@ which are never cached.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from starlette.types import Receive, Scope, Send
 
@@ -27,6 +27,7 @@ from masthead.reader.request import (
     Visit,
     open_request,
     personal_visit,
+    read_query,
     visit_of,
 )
 from masthead.reader.site import ANY_FORM_TOKEN, chrome_of, site_of
@@ -36,7 +37,7 @@ from masthead.web.answers import RawHeaders, header_list, send_bytes, send_empty
 from masthead.web.assets import content_policy
 from masthead.web.cache import AnswerCache, CachedAnswer
 from masthead.web.errors import MethodNotAllowed, retry_after
-from masthead.web.etags import is_unchanged
+from masthead.web.etags import is_unchanged, site_mark
 from masthead.web.forms import check_same_origin, own_origin, read_form
 from masthead.web.request_context import request_context
 
@@ -103,12 +104,15 @@ class SitePages:
         make: Make,
         *parameters: str,
         for_guests: bool = False,
+        query: Sequence[str] = (),
         personal: bool | Callable[[Scope], bool] = False,
     ) -> _Endpoint:
-        """`for_guests`: the response is that of a guest, also for a signed-in member. `personal`:
-        it is for one reader, who may be the request's `member`, and is not cached. Some pages are
-        personal for certain requests only."""
-        return _Endpoint(self, make, parameters, for_guests, personal)
+        """`query`: the parameters that the response depends on; a page that is cached gets no
+        others, and whatever else is in an address leads to the same page. `for_guests`: the
+        response is that of a guest, also for a signed-in member. `personal`: it is for one reader,
+        who may be the request's `member`, and is not cached. Some pages are personal for certain
+        requests only."""
+        return _Endpoint(self, make, parameters, query, for_guests, personal)
 
     def form(
         self, handle: Handle, *parameters: str, page: Make | None = None, is_open: bool = False
@@ -122,7 +126,13 @@ class SitePages:
         return _Form(self, handle, parameters, shown, is_open)
 
     async def send(
-        self, scope: Scope, send: Send, make: Making, *, for_guests: bool = False
+        self,
+        scope: Scope,
+        send: Send,
+        make: Making,
+        *,
+        query: Sequence[str] = (),
+        for_guests: bool = False,
     ) -> None:
         context = request_context(scope)
         if context.tenant is None:
@@ -132,13 +142,15 @@ class SitePages:
         if not for_guests:
             visit = await visit_of(self.services, scope, context.tenant.id)
         audience = visit.audience
-        key = (context.tenant.id, f"site{audience:d} {scope['path']}", scope["query_string"])
+        read = read_query(scope["query_string"], query)
+        asked = urlencode(read).encode() if read else b""
+        key = (context.tenant.id, f"site{audience:d} {scope['path']}", asked)
         cached = await self._cache.get(key)
         if cached is not None:
             await self._send(scope, send, 200, cached, visit)
             return
         version = await self._cache.version(context.tenant.id)
-        request = await open_request(self.services, context.tenant, audience, scope)
+        request = await open_request(self.services, context.tenant, audience, scope, query=read)
         result = await _result(request, make)
         if isinstance(result, Moved):
             await _send_moved(send, result)
@@ -235,7 +247,12 @@ class SitePages:
 
     def _answer(self, version: int, request: SiteRequest, result: Drawn | Document) -> CachedAnswer:
         # Another version of the theme is another page, too.
-        tag = b'"%d-%d-%s"' % (version, request.audience, self.services.themes.fingerprint)
+        tag = b'"%d-%s-%d-%s"' % (
+            version,
+            site_mark(request.tenant_id),
+            request.audience,
+            self.services.themes.fingerprint,
+        )
         if isinstance(result, Document):
             headers = [(b"content-type", result.content_type)]
             return CachedAnswer(version, result.body, tag if result.status == 200 else b"", headers)
@@ -253,12 +270,14 @@ class _Endpoint:
         pages: SitePages,
         make: Make,
         parameters: tuple[str, ...],
+        query: Sequence[str],
         for_guests: bool,
         personal: bool | Callable[[Scope], bool],
     ) -> None:
         self._pages = pages
         self._make = make
         self._parameters = parameters
+        self._query = query
         self._for_guests = for_guests
         self._personal = personal
 
@@ -273,7 +292,9 @@ class _Endpoint:
             _check_method(scope, "GET", "HEAD")
             await self._pages.send_personal(scope, send, make)
         else:
-            await self._pages.send(scope, send, make, for_guests=self._for_guests)
+            await self._pages.send(
+                scope, send, make, query=self._query, for_guests=self._for_guests
+            )
 
 
 class _Form:

@@ -10,7 +10,7 @@ from urllib.parse import quote, urlencode
 from masthead.reader.request import SiteRequest
 from masthead.site.redirects import MAX_PATH, SAFE_IN_PATH, redirects
 
-_PLAIN_ADDRESSES: Final[tuple[str, ...]] = (
+PLAIN_ADDRESSES: Final[tuple[str, ...]] = (
     "p",
     "page_id",
     "attachment_id",
@@ -28,7 +28,7 @@ _GHOST_SIZE: Final = re.compile(r"/content/images/size/(?:w[0-9]+)?(?:h[0-9]+)?/
 
 def is_old_address(request: SiteRequest) -> bool:
     """The front page with a query that names something of the site that was imported."""
-    return request.path == "/" and any(name in request.query for name in _PLAIN_ADDRESSES)
+    return request.path == "/" and any(name in request.sent_query for name in PLAIN_ADDRESSES)
 
 
 async def redirect_of(request: SiteRequest) -> tuple[str, int] | None:
@@ -48,9 +48,9 @@ def _sources(request: SiteRequest) -> Iterator[str]:
     path, encoded = request.path, quote(request.path[: MAX_PATH + 1], safe=SAFE_IN_PATH)
     if request.query_string:
         yield f"{encoded}?{request.query_string.decode('latin-1')}"
-    for name in _PLAIN_ADDRESSES:
-        if name in request.query:
-            yield f"{encoded}?{urlencode({name: request.query[name]})}"
+    for name in PLAIN_ADDRESSES:
+        if name in request.sent_query:
+            yield f"{encoded}?{urlencode({name: request.sent_query[name]})}"
     if path == "/":
         return
     for each in (path, encoded):

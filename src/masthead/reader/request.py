@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from urllib.parse import parse_qs
@@ -86,6 +86,7 @@ class SiteRequest:
     path: str
     query_string: bytes
     query: dict[str, str]
+    """Of a page that is cached, only what it is cached by."""
     site_record: Record
     tenant_record: Record
     member: Record | None = None
@@ -99,6 +100,11 @@ class SiteRequest:
     """Which sign-in of the member it is."""
     client: Client = field(default_factory=Client)
     is_https: bool = False
+
+    @property
+    def sent_query(self) -> dict[str, str]:
+        """All of it, for what is not cached: where an old address leads to."""
+        return read_query(self.query_string)
 
     @property
     def records(self) -> Records:
@@ -128,8 +134,9 @@ async def open_request(
     scope: Scope,
     visit: Visit | None = None,
     posted: frozenset[str] = frozenset(),
+    query: dict[str, str] | None = None,
 ) -> SiteRequest:
-    """`visit` is given for forms and personal pages only."""
+    """`visit` is given for forms and personal pages only, `query` for all others."""
     context = request_context(scope)
     found = await services.records.find(tenants, {"id": tenant.id}, tenant_id=tenant.id)
     stored = await services.records.find(site_settings, {}, tenant_id=tenant.id)
@@ -142,7 +149,7 @@ async def open_request(
         context.address,
         scope["path"],
         scope["query_string"],
-        _query(scope["query_string"]),
+        read_query(scope["query_string"]) if query is None else query,
         stored[0] if stored else empty,
         found[0],
         visit.member if visit else None,
@@ -184,8 +191,10 @@ async def _member(services: ReaderServices, caller: Caller, tenant_id: TenantId)
     return found[0] if found else None
 
 
-def _query(raw: bytes) -> dict[str, str]:
-    """The last value of each name."""
+def read_query(raw: bytes, names: Sequence[str] | None = None) -> dict[str, str]:
+    """The last value of each name, or of the given ones, in their order."""
+    if not raw:
+        return {}
     if len(raw) > MAX_QUERY_BYTES:
         raise BadRequest(f"The address has over {MAX_QUERY_BYTES:,} bytes after its question mark.")
     try:
@@ -194,4 +203,4 @@ def _query(raw: bytes) -> dict[str, str]:
         raise BadRequest(
             f"The address has over {MAX_QUERY_FIELDS} values after its question mark."
         ) from error
-    return {name: values[-1] for name, values in found.items()}
+    return {name: found[name][-1] for name in (found if names is None else names) if name in found}

@@ -7,6 +7,8 @@ from starlette.types import Receive, Scope, Send
 
 from masthead.errors import NotFound
 from masthead.pages.addresses import FACES
+from masthead.reader.cards import BEFORE
+from masthead.reader.discussion import READ
 from masthead.reader.endpoint import Result, SitePages
 from masthead.reader.feeds import atom, json_feed, rss
 from masthead.reader.machines import robots, sitemap_index, sitemap_month, sitemap_pages
@@ -14,8 +16,9 @@ from masthead.reader.pages.comments import delete_comment, edit_comment, post_co
 from masthead.reader.pages.home import home
 from masthead.reader.pages.lists import archive, author, search, tag
 from masthead.reader.pages.plans import PLANS, billing, plans, upgrade
-from masthead.reader.pages.share import oembed, share_picture
+from masthead.reader.pages.share import EMBEDDING, oembed, share_picture
 from masthead.reader.pages.texts import post, text_page
+from masthead.reader.redirects import PLAIN_ADDRESSES
 from masthead.reader.request import SiteRequest
 from masthead.web.errors import unknown_path
 
@@ -25,15 +28,15 @@ def reader_routes(pages: SitePages) -> list[Route]:
         return bool(pages.services.posted_comments.of(scope))
 
     return [
-        Route("/", pages.endpoint(home)),
-        Route("/archive", pages.endpoint(archive)),
-        Route("/search", pages.endpoint(search)),
-        Route("/posts/{slug}", pages.endpoint(post, "slug", personal=has_posted)),
+        Route("/", pages.endpoint(home, query=(BEFORE, *PLAIN_ADDRESSES))),
+        Route("/archive", pages.endpoint(archive, query=(BEFORE,))),
+        Route("/search", pages.endpoint(search, query=("q",))),
+        Route("/posts/{slug}", pages.endpoint(post, "slug", query=READ, personal=has_posted)),
         Route("/posts/{slug}/comments", pages.form(post_comment, "slug")),
         Route("/posts/{slug}/comments/{id}", pages.form(edit_comment, "slug", "id")),
         Route("/posts/{slug}/comments/{id}/delete", pages.form(delete_comment, "slug", "id")),
-        Route("/tags/{slug}", pages.endpoint(tag, "slug")),
-        Route("/authors/{slug}", pages.endpoint(author, "slug")),
+        Route("/tags/{slug}", pages.endpoint(tag, "slug", query=(BEFORE,))),
+        Route("/authors/{slug}", pages.endpoint(author, "slug", query=(BEFORE,))),
         Route(PLANS, pages.endpoint(plans)),
         Route("/member/upgrade", pages.form(upgrade)),
         Route("/member/billing", pages.form(billing)),
@@ -43,7 +46,7 @@ def reader_routes(pages: SitePages) -> list[Route]:
         Route("/tags/{slug}/feed.xml", pages.endpoint(rss, "slug", for_guests=True)),
         Route("/tags/{slug}/atom.xml", pages.endpoint(atom, "slug", for_guests=True)),
         Route("/tags/{slug}/feed.json", pages.endpoint(json_feed, "slug", for_guests=True)),
-        Route("/oembed", pages.endpoint(oembed, for_guests=True)),
+        Route("/oembed", pages.endpoint(oembed, query=EMBEDDING, for_guests=True)),
         Route(
             "/share/{slug}/{digest}.png",
             pages.endpoint(share_picture, "slug", "digest", for_guests=True),

@@ -13,6 +13,8 @@ from masthead.errors import AnswerTooLarge
 from masthead.records.collection import Record
 from masthead.web.answers import JSON, encode
 
+PRIVATE = (b"cache-control", b"private, no-cache")
+"""What a caller may read is the caller's own: no cache may give it to the next one."""
 CHUNK_BYTES = 256 * 1024
 """Bytes that are encoded before other tasks run, and that are sent in one message."""
 
@@ -45,7 +47,7 @@ async def encode_chunks(
 
 async def send_chunks(send: Send, chunks: deque[bytes]) -> None:
     length = str(sum(map(len, chunks))).encode()
-    headers = [JSON, (b"content-length", length)]
+    headers = [JSON, PRIVATE, (b"content-length", length)]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
     while chunks:
         chunk = chunks.popleft()

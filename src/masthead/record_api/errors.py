@@ -9,7 +9,7 @@ from starlette.types import Scope, Send
 from masthead import errors
 from masthead.errors import MastheadError
 from masthead.web.answers import send_json
-from masthead.web.errors import InternalError, retry_after
+from masthead.web.errors import NO_STORE, InternalError, retry_after
 
 # The first matching row counts. A query that exceeds the time limit is a client error.
 TABLE: tuple[tuple[type[MastheadError], int, str], ...] = (
@@ -34,7 +34,7 @@ async def send_error(scope: Scope, send: Send, error: MastheadError) -> None:
         ((status, code) for kind, status, code in TABLE if isinstance(error, kind)),
         (500, "internal_error"),
     )
-    headers = [*scope.get("masthead.headers", ()), *retry_after(status, error)]
+    headers = [NO_STORE, *scope.get("masthead.headers", ()), *retry_after(status, error)]
     body = {"status": status, "code": code, "message": str(error), "data": _data(error)}
     await send_json(send, status, body, headers)
 

@@ -14,7 +14,7 @@ from masthead.media.upload import file_field, store_upload
 from masthead.members.email_change import new_address
 from masthead.posts.content import replace_markdown
 from masthead.record_api.call import Call
-from masthead.record_api.chunked_answers import check_size, encode_chunks, send_chunks
+from masthead.record_api.chunked_answers import PRIVATE, check_size, encode_chunks, send_chunks
 from masthead.record_api.parameters import (
     max_answer_bytes,
     parse_list_parameters,
@@ -51,7 +51,7 @@ async def list_records(call: Call) -> None:
     }
     items = await render_records(collection, page.items, wanted.projection)
     if page.weight <= SMALL_ANSWER and not wanted.request.expand:
-        await send_json(call.send, 200, {**body, "items": items})
+        await send_json(call.send, 200, {**body, "items": items}, (PRIVATE,))
         return
     if items is not page.items:
         # Frees the whole records before sending to a slow client.
@@ -82,7 +82,7 @@ async def view_record(call: Call) -> None:
     collection = call.collection()
     record = await _view(call, collection, call.caller, call.record_id)
     check_size(record, max_answer_bytes(call.caller))
-    await send_json(call.send, 200, record)
+    await send_json(call.send, 200, record, (PRIVATE,))
 
 
 async def create_record(call: Call) -> None:

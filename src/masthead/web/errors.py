@@ -11,6 +11,9 @@ from starlette.types import Scope, Send
 from masthead.errors import MastheadError, NotFound, RateLimited
 from masthead.web.answers import RawHeaders
 
+NO_STORE = (b"cache-control", b"no-store")
+"""Of errors: a 404 may be stored for a while by a cache that is told nothing."""
+
 ErrorResponder: TypeAlias = Callable[[Scope, Send, MastheadError], Awaitable[None]]
 
 

@@ -79,6 +79,7 @@ async def serve_object(
     content_type: str,
     download: bool = False,
     cache_control: str = CACHE_FOR_A_MONTH,
+    vary: str = "",
 ) -> None:
     """Answers a GET or HEAD of the object. Raises what the store raises, before anything is sent.
 
@@ -97,6 +98,8 @@ async def serve_object(
         "content-security-policy": CONTENT_SECURITY_POLICY,
         "x-content-type-options": "nosniff",
     }
+    if vary:
+        common["vary"] = vary
     wanted: tuple[int, int] | None = None
     if scope["method"] == "HEAD" or any(name in request for name in _NEEDS_INFO):
         info = await store.head(key)

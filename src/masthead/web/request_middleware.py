@@ -31,7 +31,7 @@ log = structlog.get_logger()
 HEALTH = "/api/health"
 NO_ANSWER = 499
 """Logged, never sent, as by nginx: the client closed the connection before the response."""
-V1_PREFIX = "/api/v1/"
+API_PREFIX, V1_PREFIX = "/api/", "/api/v1/"
 UNKNOWN_HOST = (
     "No site is served at this address. "
     "The operator sets MASTHEAD_BASE_DOMAIN; an owner gives a site its domain in the admin."
@@ -106,7 +106,9 @@ class RequestMiddleware:
         if scope["path"] == HEALTH:
             # A load balancer may use any host name.
             return None
-        named = header(scope, b"x-tenant-id")
+        # Not for pages: a shared cache keeps them under the host's name alone.
+        is_api = scope["path"].startswith(API_PREFIX)
+        named = header(scope, b"x-tenant-id") if is_api else None
         if named is None:
             return await self._tenant_at(place)
         at_host = None if isinstance(place, BareHost) else await self._tenant_at(place)

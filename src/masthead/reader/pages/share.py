@@ -18,6 +18,7 @@ from masthead.reader.share_pictures import share_url, stored_share_picture
 from masthead.reader.site import site_of
 from masthead.reader.views import Card, Site
 
+EMBEDDING = ("format", "url", "maxwidth")
 EMBED_WIDTH, EMBED_HEIGHT = 600, 200
 """Of the card that another site shows, in CSS pixels."""
 _JSON = b"application/json; charset=utf-8"

@@ -150,9 +150,13 @@ class Endpoint:
         """The body, its ETag (empty if it must not be cached) and its Link headers."""
         result = await call.route.handler(call)
         if isinstance(result, Page):
-            tag = etag(version) if result.is_complete else b""
+            tag = etag(version, call.tenant.id) if result.is_complete else b""
             return encode(_page_body(call, result)), tag, _links(call, result)
-        return encode(apply_view(call.route.view, result)), etag(result["version"]), []
+        return (
+            encode(apply_view(call.route.view, result)),
+            etag(result["version"], call.tenant.id),
+            [],
+        )
 
     async def _change(
         self,
@@ -200,7 +204,7 @@ class Endpoint:
         body: Mapping[str, Any],
     ) -> Call:
         call = self._call(route, key, scope, receive, body)
-        call.expected_version = expected_version(header_list(scope, b"if-match"))
+        call.expected_version = expected_version(header_list(scope, b"if-match"), key.tenant.id)
         if route.method == "POST" and not route.calls_out:
             call.idempotency_key = _idempotency_key(scope)
         return call
@@ -218,7 +222,7 @@ class Endpoint:
             return Answer(call.route.status, b"")
         # A record. Checking for Mapping instead would cost more than the rest of this function.
         if isinstance(result, dict) and "version" in result:
-            headers.append((b"etag", etag(result["version"])))
+            headers.append((b"etag", etag(result["version"], call.tenant.id)))
         return Answer(call.route.status, encode(_wrapped(call, result)))
 
     async def _run_once(self, call: Call, key: ApiKey, idempotency_key: str) -> Answer:

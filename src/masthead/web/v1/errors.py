@@ -10,7 +10,13 @@ from masthead import errors
 from masthead.config.values import ErrorCodes
 from masthead.errors import MastheadError
 from masthead.web.answers import RawHeaders, send_json
-from masthead.web.errors import ErrorResponder, InternalError, MethodNotAllowed, retry_after
+from masthead.web.errors import (
+    NO_STORE,
+    ErrorResponder,
+    InternalError,
+    MethodNotAllowed,
+    retry_after,
+)
 
 
 class InvalidScope(MastheadError):
@@ -70,7 +76,7 @@ def error_responder(codes: ErrorCodes) -> ErrorResponder:
                 "details": _details(error),
             }
         }
-        headers = [*scope.get("masthead.headers", ()), *retry_after(status, error)]
+        headers = [NO_STORE, *scope.get("masthead.headers", ()), *retry_after(status, error)]
         await send_json(send, status, body, [*headers, *_headers(error)])
 
     return answer
