@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 
 import pytest
-from tests.world import World
+from tests.world import PASSWORD, TenantWorld, World
 
 from masthead import ids
 from masthead.errors import RateLimited
@@ -21,10 +21,13 @@ from masthead.limits.sign_in_throttle import (
     LoginThrottle,
 )
 
+SIGN_IN = "/api/collections/blog_members/auth-with-password"
+
 
 def attempt(identity: str = "", address: str = "") -> Attempt:
     """An attempt of a new account from a new address, by default."""
-    return Attempt("blog_members", identity or ids.new_id(), address or ids.new_id())
+    account = ("tenant", identity) if identity else ("", "")
+    return Attempt("blog_members", identity or ids.new_id(), address or ids.new_id(), account)
 
 
 async def admitted(throttle: LoginThrottle, *attempts: Attempt) -> int:
@@ -67,7 +70,7 @@ async def test_many_networks_together_have_a_hundred_tries_an_hour(app: World) -
 async def test_failures_elsewhere_never_lock_out_a_known_network(
     app: World,
 ) -> None:
-    throttle, owner = app.parts.throttle, attempt()
+    throttle, owner = app.parts.throttle, attempt(ids.new_id())
     await throttle.admit(owner)
     await throttle.succeeded(owner)
     for _ in range(3):
@@ -80,7 +83,7 @@ async def test_failures_elsewhere_never_lock_out_a_known_network(
 
 
 async def test_a_password_reset_by_email_makes_its_network_known(app: World) -> None:
-    throttle, owner = app.parts.throttle, attempt()
+    throttle, owner = app.parts.throttle, attempt(ids.new_id())
     await admitted(throttle, *[owner] * (ATTEMPTS_PER_PAIR + 1))
     await from_many_networks(throttle, owner.identity)
     await throttle.forgive(owner)
@@ -89,7 +92,7 @@ async def test_a_password_reset_by_email_makes_its_network_known(app: World) -> 
 
 
 async def test_a_sign_in_from_a_known_network_refunds_no_attempts_of_others(app: World) -> None:
-    throttle, owner = app.parts.throttle, attempt()
+    throttle, owner = app.parts.throttle, attempt(ids.new_id())
     for _ in range(2):
         await throttle.admit(owner)
         await throttle.succeeded(owner)
@@ -97,6 +100,32 @@ async def test_a_sign_in_from_a_known_network_refunds_no_attempts_of_others(app:
     await throttle.admit(owner)
     await throttle.succeeded(owner)
     assert await admitted(throttle, attempt(owner.identity)) == 0
+
+
+async def test_an_account_of_the_same_address_at_another_site_makes_no_network_known(
+    app: World, tenant: TenantWorld, other_tenant: TenantWorld
+) -> None:
+    throttle = app.parts.throttle
+    victim = await tenant.member()
+    await other_tenant.member(email=victim.email)
+    attacker = {"identity": victim.email, "password": PASSWORD}
+    own = app.client(other_tenant.host, address="198.51.100.77")
+    assert (await own.post(SIGN_IN, json=attacker)).status_code == 200
+    await from_many_networks(throttle, victim.email)
+    guessing = app.client(tenant.host, address="198.51.100.77")
+    guess = {"identity": victim.email, "password": "guessed password"}
+    assert (await guessing.post(SIGN_IN, json=guess)).status_code == 429
+    # The namesake's own network stays open, at its own site.
+    assert (await own.post(SIGN_IN, json=attacker)).status_code == 200
+
+
+async def test_a_link_by_mail_at_another_site_forgives_no_failures_from_elsewhere(
+    app: World,
+) -> None:
+    throttle, name = app.parts.throttle, ids.new_id()
+    await from_many_networks(throttle, name)
+    await throttle.forgive(Attempt("blog_members", name, ids.new_id(), ("another", name)))
+    assert await admitted(throttle, attempt(name)) == 0
 
 
 async def test_an_address_has_a_hundred_tries_at_any_account(app: World) -> None:

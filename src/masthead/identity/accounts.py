@@ -78,9 +78,9 @@ class Accounts:
         address: str,
         user_agent: str = "",
     ) -> SignedIn:
-        attempt = Attempt(collection.name, identity, address)
-        await self._throttle.admit(attempt)
         account = await self.find(collection, tenant_id, identity)
+        attempt = Attempt(collection.name, identity, address, account_key(account))
+        await self._throttle.admit(attempt)
         # One hash is checked in any case, so that the time reveals nothing about accounts.
         password_hash = account["password_hash"] if account else ""
         if not await passwords.verify_password(password_hash, password) or account is None:
@@ -207,9 +207,9 @@ class Accounts:
 
         Counts as a sign-in, so that a stolen session can't be used to guess the password.
         """
-        attempt = Attempt(collection.name, caller.email, address)
-        await self._throttle.admit(attempt)
         account = await self._account_of(collection, caller)
+        attempt = Attempt(collection.name, caller.email, address, account_key(account))
+        await self._throttle.admit(attempt)
         if account is None or not await passwords.verify_password(
             account["password_hash"], password
         ):
@@ -316,6 +316,11 @@ _STAFF = {Role.OWNER: Kind.OWNER, Role.EDITOR: Kind.EDITOR, Role.AUTHOR: Kind.AU
 
 def session_lifetime(collection: Collection) -> timedelta:
     return ADMIN_SESSION if collection is superusers else MEMBER_SESSION
+
+
+def account_key(account: Record | None) -> tuple[str, str]:
+    """Names one account among those of the same address."""
+    return (account["tenant_id"], account["id"]) if account else ("", "")
 
 
 def account_caller(collection: Collection, account: Record) -> Caller:

@@ -5,8 +5,9 @@ concurrent guesses are a hundred attempts. The counts are in the database, for a
 
 Ten failures lock an account for the network that they came from and for no other, so that a
 stranger can't lock its owner out. Failures from all networks together have a second, slower limit.
-It does not apply to networks from which the account has signed in before, or has reset its password
-by email.
+It does not apply to networks from which that very account has signed in before, or has reset its
+password by email: failures count by the address, but an account of the same address at another site
+makes no network known.
 """
 
 from __future__ import annotations
@@ -79,6 +80,8 @@ class Attempt:
     collection: str
     identity: str
     address: str
+    account: tuple[str, str] = ("", "")
+    """Its tenant and id; empty if there is none, for which the same is looked up."""
 
     @property
     def account_subject(self) -> str:
@@ -90,7 +93,7 @@ class Attempt:
 
     @property
     def known_subject(self) -> str:
-        return self._digest("known network", network_of(self.address))
+        return _digest("known network", self.collection, *self.account, network_of(self.address))
 
     @property
     def network_subject(self) -> str:
@@ -177,11 +180,10 @@ class LoginThrottle:
             await self._remember_network(tx, attempt)
 
     async def forgive(self, attempt: Attempt) -> None:
-        """After a password reset by email: clears the account's failures, and marks the network as
-        known."""
+        """After a password reset by email: clears the failures from this network, and marks it as
+        known. Those from all others stay: they may be about an account at another site."""
         async with self._database.transaction(EVERY_TENANT) as tx:
-            for subject in (attempt.pair_subject, attempt.account_subject):
-                await tx.execute(self._drop, self._drop.bind({"subject": subject}))
+            await tx.execute(self._drop, self._drop.bind({"subject": attempt.pair_subject}))
             await self._remember_network(tx, attempt)
 
     async def admit_reset(self, attempt: Attempt, tenant_id: str) -> bool:

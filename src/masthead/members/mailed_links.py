@@ -20,7 +20,7 @@ from sqlalchemy import Column, ForeignKeyConstraint, Index, PrimaryKeyConstraint
 from masthead import clock
 from masthead.caller import system
 from masthead.errors import BadRequest, Forbidden
-from masthead.identity.accounts import Accounts, SignedIn
+from masthead.identity.accounts import Accounts, SignedIn, account_key
 from masthead.identity.sign_ins import Client
 from masthead.identity.suspension import is_suspended
 from masthead.ids import TenantId
@@ -167,7 +167,8 @@ class MailedLinks:
                 member = await _signed_up(unit, link)
             else:
                 member = await _account(unit, link)
-        await self._throttle.forgive(Attempt(blog_members.name, link.email, client.address))
+        attempt = Attempt(blog_members.name, link.email, client.address, account_key(member))
+        await self._throttle.forgive(attempt)
         return await self._accounts.begin(blog_members, member, client), link
 
     async def sweep(self) -> None:

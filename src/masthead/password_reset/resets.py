@@ -16,7 +16,7 @@ import structlog
 from masthead.caller import system
 from masthead.config.settings import Settings
 from masthead.errors import BadRequest
-from masthead.identity.accounts import RESET_LINK, Accounts, new_credentials
+from masthead.identity.accounts import RESET_LINK, Accounts, account_key, new_credentials
 from masthead.identity.tenants import superusers
 from masthead.ids import TenantId
 from masthead.jobs.runner import Handler, Job
@@ -88,7 +88,8 @@ class PasswordResets:
             # The link came by email, so the address is verified.
             stamped = {**stamped, "verified": True}
             await unit.update(collection, account["id"], {}, stamped=stamped)
-        await self.throttle.forgive(Attempt(collection.name, account["email"], address))
+        attempt = Attempt(collection.name, account["email"], address, account_key(account))
+        await self.throttle.forgive(attempt)
 
     async def _mail(self, job: Job) -> None:
         requested = job.payload
