@@ -14,8 +14,8 @@ _GAP = 1 / 3
 _TALLEST = 55.0
 _SHORTEST = 1.0
 """A day without anything is a line, not a hole."""
-_LOWEST, _HIGHEST = 53.0, 5.0
-"""Of a line's points, from the top."""
+_HIGHEST = 5.0
+"""Of a line's points, from the top; the lowest are on the ground line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,14 +75,13 @@ def bar_chart(
 
 
 def line_chart(sentence: str, days: Sequence[Day], counted: str = "Count") -> Chart:
-    """From the least to the most: for totals, whose zero is far below."""
-    least = min((each.count for each in days), default=0)
-    span = max((each.count for each in days), default=0) - least
+    """From zero: a line that begins elsewhere makes little changes look large."""
+    most = max((each.count for each in days), default=0)
     step = WIDTH / max(len(days) - 1, 1)
     points = []
     for position, each in enumerate(days):
-        share = (each.count - least) / span if span else 0.5
-        points.append(f"{position * step:.1f} {_LOWEST - share * (_LOWEST - _HIGHEST):.1f}")
+        share = each.count / most if most else 0
+        points.append(f"{position * step:.1f} {HEIGHT - share * (HEIGHT - _HIGHEST):.1f}")
     return Chart(sentence, tuple(days), line=f"M{' L'.join(points)}", counted=counted)
 
 

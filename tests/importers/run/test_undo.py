@@ -151,3 +151,30 @@ async def test_what_another_import_has_brought_stays(tenant: TenantWorld) -> Non
     await undone(tenant, log)
     assert [row["title"] for row in await rows(tenant, "posts")] == ["Changed"]
     assert len(await rows(tenant, "blog_members")) == 2
+
+
+async def test_the_charts_show_what_they_showed_before(tenant: TenantWorld) -> None:
+    """An undo takes its counts from the days that it gave them to."""
+    await tenant.create("blog_members", {"email": "dee@example.com"})
+    before = await _daily_counts(tenant)
+    readers = [
+        SourceMember("ana@example.com", created="2026-11-10T10:00:00.000Z"),
+        SourceMember("bo@example.com", created="2020-01-01T10:00:00.000Z"),
+        SourceMember("cy@example.com"),
+    ]
+    log = await new_run(tenant)
+    await imported(tenant, export(readers=readers), log=log)
+    assert await _daily_counts(tenant) != before
+    tenant.world.clock.advance(days=2)
+
+    await undone(tenant, log)
+
+    assert await _daily_counts(tenant) == before
+
+
+async def _daily_counts(tenant: TenantWorld) -> dict[tuple[str, str], int]:
+    return {
+        (row["metric"], row["day"]): row["total"]
+        for row in await rows(tenant, "daily_counts")
+        if row["total"] and not row["subject"]
+    }

@@ -116,7 +116,7 @@ class Undo:
             return EDITED
         if await self._is_used(unit, collection, found[0]):
             return IN_USE
-        await unit.delete(collection, item.record_id)
+        await unit.delete(collection, item.record_id, taken_back=True)
         return ""
 
     async def _is_used(self, unit: Unit, collection: Collection, record: Record) -> bool:

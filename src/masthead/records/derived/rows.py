@@ -3,12 +3,13 @@ counts of days, the items of its lists, and its entry in the search queue."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import sqlalchemy as sa
 
 from masthead.ids import TenantId
-from masthead.records.collection import Change, Collection, Counter, Listing, Record
+from masthead.records.collection import Change, Collection, Counter, Listing, Record, Tally
 from masthead.records.derived.daily_counts import DailyCounts
 from masthead.records.derived.list_items import listed_values
 from masthead.records.search import terms as search_terms
@@ -16,6 +17,12 @@ from masthead.records.search.index import queue_for_indexing, remove_from_queue
 from masthead.records.tables import record_counts
 from masthead.storage import dialects, full_text
 from masthead.storage.database import Database, Transaction
+
+
+def _taken_back(collection: Collection, record: Record, now: str) -> Iterator[Tally]:
+    """The counts that its creation gave, from the same days."""
+    for each in collection.tallies(Change(None, record), now):
+        yield each._replace(number=-each.number)
 
 
 class DerivedRows:
@@ -47,12 +54,18 @@ class DerivedRows:
         now: str,
         collection: Collection,
         change: Change,
+        *,
+        taken_back: bool = False,
     ) -> None:
-        """`version` is the tenant's version that this change takes."""
+        """`version` is the tenant's version that this change takes. A record that is `taken_back`
+        is deleted as if it had never been created."""
         record = change.record
         key = _RecordKey(tenant_id, collection.name, record["created"], record["id"])
         await self._update_counters(tx, key, collection, change)
-        await self._daily.add(tx, ((tenant_id, each) for each in collection.tallies(change, now)))
+        tallies = (
+            _taken_back(collection, record, now) if taken_back else collection.tallies(change, now)
+        )
+        await self._daily.add(tx, ((tenant_id, each) for each in tallies))
         before, after = collection.listed(change.old), collection.listed(change.new)
         await self._update_items(tx, key, before, after)
         if collection.searchable:

@@ -221,8 +221,15 @@ class Unit:
         return record
 
     async def delete(
-        self, collection: Collection, record_id: str, *, expected_version: int | None = None
+        self,
+        collection: Collection,
+        record_id: str,
+        *,
+        expected_version: int | None = None,
+        taken_back: bool = False,
     ) -> Record:
+        """`taken_back`: as if it had never been created, so the counts per day lose it on the day
+        that they got it."""
         if not collection.owner_may_delete and not self._caller.is_platform:
             allow(self._caller, None)
             raise Forbidden("Only a platform operator can delete this record.")
@@ -231,7 +238,7 @@ class Unit:
             raise Conflict
         self._refuse_if_read_only()
         await check_required_value(self, collection, old, None)
-        await self._delete(collection, old)
+        await self._delete(collection, old, taken_back=taken_back)
         await self._audit(entry_of(self._caller, collection, Change(old, None)))
         return old
 
@@ -345,12 +352,14 @@ class Unit:
         to_record = engine_decoder(collection).record
         return [to_record(row) for row in rows]
 
-    async def _delete(self, collection: Collection, record: Record) -> None:
+    async def _delete(
+        self, collection: Collection, record: Record, *, taken_back: bool = False
+    ) -> None:
         await self._release(collection, record)
         await self._rows.delete(collection, record)
         files = [record[each.name] for each in collection.fields if isinstance(each, File)]
         await self._remove_files(collection, files, record["id"])
-        await self._record_change(collection, Change(record, None))
+        await self._record_change(collection, Change(record, None), taken_back=taken_back)
 
     async def _release(self, collection: Collection, record: Record) -> None:
         """Deletes or detaches the records that point at this one, each as a change of its own."""
@@ -384,9 +393,17 @@ class Unit:
             keys = [file_key(self.tenant_id, collection, record_id, name) for name in names]
             await self.enqueue("files.remove", {"keys": keys})
 
-    async def _record_change(self, collection: Collection, change: Change) -> None:
+    async def _record_change(
+        self, collection: Collection, change: Change, *, taken_back: bool = False
+    ) -> None:
         await self._context.derived.update(
-            self._tx, self.tenant_id, self._version, self._now, collection, change
+            self._tx,
+            self.tenant_id,
+            self._version,
+            self._now,
+            collection,
+            change,
+            taken_back=taken_back,
         )
         self._uses.note(collection, change)
         if collection.is_identity:
