@@ -8,6 +8,7 @@ from datetime import timedelta
 from functools import partial
 
 from masthead.commerce.jobs import mark_abandoned
+from masthead.editing import jobs as text_jobs
 from masthead.importers import jobs as import_jobs
 from masthead.importers.files.work_folder import delete_abandoned
 from masthead.importers.member_csv.expiry import delete_expired
@@ -39,6 +40,7 @@ def job_handlers(parts: Parts) -> Mapping[str, Handler]:
         **media_copies.handlers(parts.records, parts.objects, parts.images),
         **media_use_counts.handlers(parts.records),
         **post_jobs.handlers(parts.records),
+        **text_jobs.handlers(parts.records),
         **tags.handlers(parts.records),
         **redirects.handlers(parts.records),
         **mail_jobs.handlers(parts.mail, transport_of(settings), settings.mail_from),
@@ -86,7 +88,8 @@ def job_runner(parts: Parts) -> JobRunner:
         | privacy_jobs.CONCURRENCY
         | import_jobs.CONCURRENCY
         | site_export_jobs.CONCURRENCY
-        | media_copies.CONCURRENCY,
+        | media_copies.CONCURRENCY
+        | text_jobs.CONCURRENCY,
     )
 
 

@@ -62,7 +62,7 @@ def texts(shown: Record, notes: Record) -> list[dict[str, Any]]:
             "content_html": (
                 f'<p>One\ntwo</p><p><img src="{shown["url"]}" alt=""></p>'
                 f'<p><img src="{relative}?thumb=100x100"> <a href="{notes["url"]}">notes</a></p>'
-                "<pre>a[0]]> && [b]</pre>"
+                "<pre>a[0]]&gt; &amp;&amp; [b]</pre>"
             ),
             "excerpt": "Short & <sweet>",
             "status": "published",

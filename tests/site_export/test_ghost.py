@@ -41,7 +41,7 @@ async def test_a_post_has_its_fields(found: dict[str, bytes], filled: Filled) ->
         "html": (
             f'<p>One\ntwo</p><p><img src="{image}" alt=""></p>'
             f'<p><img src="{image}"> <a href="{notes}">notes</a></p>'
-            "<pre>a[0]]> && [b]</pre>"
+            "<pre>a[0]]&gt; &amp;&amp; [b]</pre>"
         ),
         "comment_id": record["id"],
         "feature_image": image,

@@ -87,7 +87,7 @@ async def test_pelican_reads_posts_pages_and_drafts(
         "Status: published",
     ]
     is_markdown = pandoc.parent != tmp_path / "bin"
-    assert ("    a[0]]> && [b]" if is_markdown else "<pre>a[0]]> && [b]</pre>") in body
+    assert ("    a[0]]> && [b]" if is_markdown else "<pre>a[0]]&gt; &amp;&amp; [b]</pre>") in body
     assert (f"[notes]({filled.notes['url']})" if is_markdown else filled.notes["url"]) in body
     assert "Status: draft" in found["a-draft.md"]
     assert "Slug: %c3%bcber-uns" in found["-c3-bcber-uns.md"]

@@ -160,7 +160,7 @@ async def test_what_xml_cannot_hold_is_left_out(tenant: TenantWorld, tmp_path: P
     await export(tenant, "wxr", tmp_path / "site.xml")
     wxr = Wxr(tmp_path / "site.xml")
     post = wxr.post("AB ]]&gt; AT&amp;T")
-    assert post.findtext(BODY) == "<!-- wp:html -->\n<p>]]></p>]]>\n<!-- /wp:html -->"
+    assert post.findtext(BODY) == "<!-- wp:html -->\n<p>]]&gt;</p>]]&gt;\n<!-- /wp:html -->"
 
 
 async def test_nothing_of_another_tenant_is_in_it(

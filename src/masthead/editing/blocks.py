@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-from masthead.html.markup import HEADINGS, INLINE, PAYWALL_CLASS, Token, cleaned
+from masthead.html.markup import PAYWALL_CLASS, Token, cleaned_or_plain
+from masthead.html.sanitizer import HEADINGS, INLINE
 
 _NAMES: Final = {
     **dict.fromkeys(HEADINGS, "Heading"),
@@ -27,7 +28,7 @@ class Block(NamedTuple):
 
 def blocks_of(html: str) -> list[Block]:
     """Without the looks of the words. Addresses of links and pictures are part of the text."""
-    return _Reader().read(cleaned(html)[1])
+    return _Reader().read(cleaned_or_plain(html)[1])
 
 
 class _Reader:

@@ -20,7 +20,7 @@ from masthead.pages.collection import page_revisions, page_working_copies, pages
 from masthead.posts.collection import EDITED as EDITED_IN_POSTS
 from masthead.posts.collection import post_revisions, post_working_copies, posts
 from masthead.posts.content import JSON, html_of
-from masthead.records.collection import Collection, Record
+from masthead.records.collection import Collection, PreparedTexts, Record
 from masthead.records.engine import Records
 from masthead.records.write.publication import DRAFT, PUBLISHED
 from masthead.records.write.revisions import CHANGES, next_revision, state_of
@@ -105,7 +105,9 @@ async def save_text(
     """
     _check_names(kind, given)
     given = await with_html(given)
-    async with records.unit(caller) as unit:
+    # Also where it only goes into a working copy: what can't go live is refused at once.
+    prepared = await records.prepared(kind.texts, given)
+    async with records.unit(caller, prepared=prepared) as unit:
         opened = await _locked(unit, kind, text_id, version)
         given = _without_same_text(opened, await _with_slug(unit, opened, given))
         is_published = opened.text["status"] == PUBLISHED
@@ -207,7 +209,8 @@ async def _without_copy(
     replaces_newer: bool,
 ) -> Opened:
     """The changes, and those of the working copy, in the text itself."""
-    async with records.unit(caller) as unit:
+    prepared = await _prepared(records, caller, kind, text_id, given)
+    async with records.unit(caller, prepared=prepared) as unit:
         opened = await _locked(unit, kind, text_id, version)
         is_published = opened.text["status"] == PUBLISHED
         if opened.is_outdated and is_published and not replaces_newer:
@@ -218,6 +221,22 @@ async def _without_copy(
         # Each text that was live is a state of its own, however soon the next one follows.
         stamped = _new_state(unit, opened, _goes_live(opened, given)) if is_published else None
         return await _merged(unit, caller, opened, given, stamped)
+
+
+async def _prepared(
+    records: Records, caller: Caller, kind: TextKind, text_id: str, given: Mapping[str, Any]
+) -> PreparedTexts:
+    """The text that was given, or else that of the working copy."""
+    if given.keys() & _FORMS_OF_TEXT:
+        return await records.prepared(kind.texts, given)
+    copies = await records.find(
+        kind.working_copies, {kind.pointer: text_id}, tenant_id=caller.tenant_id
+    )
+    if not copies:
+        return PreparedTexts()
+    [copy] = copies
+    name = "content_json" if copy["content_source"] == JSON else "content_html"
+    return await records.prepared(kind.texts, {name: copy[name]})
 
 
 def _goes_live(opened: Opened, given: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -276,7 +295,8 @@ async def schedule(
     given: Mapping[str, Any] | None = None,
 ) -> Opened:
     """A draft waits for the moment; '' takes it back. `given` are last changes."""
-    async with records.unit(caller) as unit:
+    prepared = await _prepared(records, caller, POSTS, text_id, given or {})
+    async with records.unit(caller, prepared=prepared) as unit:
         opened = await _locked(unit, POSTS, text_id, version)
         if opened.text["status"] == PUBLISHED:
             raise BadRequest("The post is published already. Only a draft can be scheduled.")
@@ -297,7 +317,8 @@ async def restore_revision(
     if not found:
         raise NotFound
     state = found[0]
-    async with records.unit(caller) as unit:
+    prepared = await records.prepared(kind.texts, {"content_html": state["content_html"]})
+    async with records.unit(caller, prepared=prepared) as unit:
         opened = await _locked(unit, kind, text_id, version)
         names = [name for name in kind.edited if name not in _NOT_RESTORED]
         if all(state[name] == opened.values[name] for name in names):

@@ -7,20 +7,14 @@ import re
 from collections import Counter
 from html import escape, unescape
 
+from masthead.html.effort import MAX_TAGS
+
 MAX_DEPTH = 100
 """As deep as the editor's documents. Deeper tags are removed, without their text: the time of the
 sanitizer grows with the square of the depth."""
-MAX_TAGS = 120_000
-"""A table of many thousand rows has this many. Of a post with more, only the text is left, so that
-sanitizing takes at most two seconds."""
 
 
 def presanitized(html: str) -> str:
-    html = _storable(html)
-    if html.count("<") > MAX_DEPTH:
-        html = _flattened(html)
-    if html.count("<") > MAX_TAGS:
-        html = _TAG.sub(" ", html)
     lower = html.lower()
     if any(part in lower for part in _REPLACED):
         html = _IMAGE.sub(_unlazy, html)
@@ -30,6 +24,20 @@ def presanitized(html: str) -> str:
 
 
 _REPLACED = ("<iframe", "<embed", "<noscript", "data-src", "data-lazy-src", "data-original")
+
+
+def flattened(html: str) -> str:
+    """For texts that were written elsewhere, and are taken rather than refused."""
+    html = _storable(html)
+    if html.count("<") > MAX_DEPTH:
+        html = _flattened(html)
+    if html.count("<") > MAX_TAGS:
+        html = without_tags(html)
+    return html
+
+
+def without_tags(html: str) -> str:
+    return _TAG.sub(" ", html)
 
 
 def _storable(html: str) -> str:

@@ -8,16 +8,14 @@ values in double quotes, tags closed. Later steps only remove.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 from urllib.parse import unquote
 
-import nh3
-
-from masthead.html.foreign_html import presanitized
+from masthead.html.foreign_html import flattened, presanitized, without_tags
+from masthead.html.sanitizer import ALIGNED, HEADINGS, TooCostly, sanitized
 from masthead.html.srcset import parse_srcset, safe_srcset
 from masthead.records.safe_addresses import (
-    LINK_SCHEMES,
     safe_link,
     safe_picture,
     safe_relation,
@@ -37,67 +35,70 @@ class Token(NamedTuple):
 VOID = frozenset({"br", "hr", "img", "input", "source", "track", "col", "wbr"})
 PAYWALL_CLASS = "paywall"
 """Of the rule that begins the part of a text for members."""
-HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
-_BLOCKS = (
-    "address article aside blockquote dd details div dl dt figcaption figure footer h1 h2 h3 h4 h5"
-    " h6 header hr li main nav ol p pre section summary ul"
-)
-_TABLES = "caption col colgroup table tbody td tfoot th thead tr"
-_INLINE = (
-    "a abbr b bdi bdo br cite code del dfn em i ins kbd label mark q rp rt ruby s samp small span"
-    " strike strong sub sup time u var wbr"
-)
-_MEDIA = "audio img input picture source track video"
-TAGS = frozenset(f"{_BLOCKS} {_TABLES} {_INLINE} {_MEDIA}".split())
-INLINE = frozenset(f"{_INLINE} {_MEDIA}".split())
-"""Tags that do not begin another block of the text."""
-
-_ALIGNED = {name: {"class", "align"} for name in (*HEADINGS, "p", "td", "th", "div")}
-_ATTRIBUTES = {
-    **_ALIGNED,
-    "*": {"id", "lang", "dir", "style"},
-    "a": {"href", "title", "target", "rel", "name"},
-    "abbr": {"title"},
-    "audio": {"src", "controls", "loop"},
-    "code": {"class"},
-    "col": {"span"},
-    "colgroup": {"span"},
-    "details": {"open"},
-    "dfn": {"title"},
-    "hr": {"class"},
-    "img": {"src", "srcset", "sizes", "alt", "title", "width", "height"},
-    "input": {"checked"},
-    "li": {"value", "data-type", "data-checked"},
-    "ol": {"start", "reversed", "type"},
-    "pre": {"class"},
-    "source": {"src", "srcset", "sizes", "type", "media"},
-    "td": {*_ALIGNED["td"], "colspan", "rowspan"},
-    "th": {*_ALIGNED["th"], "colspan", "rowspan"},
-    "time": {"datetime"},
-    "track": {"src", "kind", "srclang", "label"},
-    "ul": {"data-type"},
-    "video": {"src", "poster", "controls", "loop", "muted", "playsinline", "width", "height"},
-}
-# Removed with their content.
-_DROPPED = {"script", "style", "svg", "template", "select", "textarea", "button", "title"}
-
-_cleaner = nh3.Cleaner(
-    tags=set(TAGS),
-    clean_content_tags=_DROPPED,
-    attributes=_ATTRIBUTES,
-    set_tag_attribute_values={"input": {"type": "checkbox", "disabled": ""}},
-    link_rel=None,
-    url_schemes={*LINK_SCHEMES, "data"},
-    filter_style_properties={"text-align", "background-image", "background"},
-)
-
+PAYWALL_COMMENT = "<!--more-->"
+PAYWALL_MARK = "\U000f4d57"
+"""Stands for that comment while a text is sanitized, which drops comments. A character that no
+script has."""
 _TAG = re.compile(r'<(/?)([a-z0-9]+)((?: [^ =>"]+="[^"]*")*)>')
 _ATTRIBUTE = re.compile(r' ([^ =>"]+)="([^"]*)"')
 
 
 def cleaned(html: str) -> tuple[str, list[Token]]:
-    """Safe HTML, and its tokens."""
-    return _Tokenizer(_cleaner.clean(presanitized(html))).run()
+    """Safe HTML, and its tokens. What is nested too deeply is flattened. Raises TooCostly."""
+    return restricted(sanitized(presanitized(flattened(html))))
+
+
+def restricted(safe: str) -> tuple[str, list[Token]]:
+    """The sanitizer's output with fewer attributes, and its tokens."""
+    return _Tokenizer(safe).run()
+
+
+def tokens_of(clean: str) -> list[Token]:
+    """Of clean HTML as it was written here, or of its beginning: what is open is closed."""
+    tokens: list[Token] = []
+    open_names: list[str] = []
+    at = 0
+    for tag in _TAG.finditer(clean):
+        start, end = tag.span()
+        if start > at:
+            tokens.append(Token("text", _resolved(clean[at:start])))
+        at = end
+        slash, name, attributes = tag.groups()
+        if slash:
+            if open_names and open_names[-1] == name:
+                open_names.pop()
+            tokens.append(Token("end", name))
+            continue
+        if attributes:
+            given = {key: _resolved(value) for key, value in _ATTRIBUTE.findall(attributes)}
+            tokens.append(Token("start", name, given))
+        else:
+            tokens.append(Token("start", name))
+        if name not in VOID:
+            open_names.append(name)
+    if at < len(clean):
+        tokens.append(Token("text", _resolved(clean[at:])))
+    return [*tokens, *(Token("end", name) for name in reversed(open_names))]
+
+
+def depth_of(tokens: Sequence[Token]) -> int:
+    depth = deepest = 0
+    for kind, name, _ in tokens:
+        if kind == "end":
+            depth -= 1
+        elif kind == "start" and name not in VOID:
+            depth += 1
+            deepest = max(deepest, depth)
+    return deepest
+
+
+def cleaned_or_plain(html: str) -> tuple[str, list[Token]]:
+    """As `cleaned`. Of what is too costly only the text is left."""
+    try:
+        return cleaned(html)
+    except TooCostly:
+        text = without_tags(html)
+        return escaped(text), [Token("text", text)] if text else []
 
 
 def written(name: str, attributes: Attributes) -> str:
@@ -157,7 +158,11 @@ class _Tokenizer:
         if text[0] == "\n" and self._tokens and self._tokens[-1][:2] == ("start", "pre"):
             # HTML parsers ignore one line end here, as the sanitizer did.
             self._pieces.append("\n")
-        self._pieces.append(text)
+        if PAYWALL_MARK in text:
+            self._pieces.append(text.replace(PAYWALL_MARK, PAYWALL_COMMENT))
+            text = text.replace(PAYWALL_MARK, "")
+        else:
+            self._pieces.append(text)
         self._tokens.append(Token("text", _resolved(text)))
 
     def _start(self, name: str, attributes: str, whole: str) -> None:
@@ -167,6 +172,7 @@ class _Tokenizer:
                 self._tokens.append(Token("start", name))
                 self._pieces.append(whole)
             return
+        attributes = attributes.replace(PAYWALL_MARK, "")
         given = {key: _resolved(value) for key, value in _ATTRIBUTE.findall(attributes)}
         allowed = self._restricted(name, given)
         if self._shows_nothing(name, allowed):
@@ -235,7 +241,7 @@ _MAY_BE_EMPTY = frozenset(
 
 def _alignment(name: str, given: Attributes) -> str:
     """From a class, an attribute or a style."""
-    if name not in _ALIGNED or given.keys().isdisjoint(("class", "align", "style")):
+    if name not in ALIGNED or given.keys().isdisjoint(("class", "align", "style")):
         return ""
     if name == "div" and _BACKGROUND.search(given.get("style", "")):
         return ""

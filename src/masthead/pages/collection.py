@@ -6,7 +6,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from masthead.pages.addresses import RESERVED
-from masthead.posts.content import CONTENT_SOURCE, update_content_source
+from masthead.posts.content import (
+    CLEAN_FIELDS,
+    CONTENT_HTML,
+    CONTENT_SOURCE,
+    RENDERING,
+    update_content_source,
+)
 from masthead.records.collection import (
     FREE,
     Change,
@@ -68,7 +74,7 @@ def page_snapshots(change: Change) -> Iterator[Snapshot]:
 EDITED_FIELDS = (
     Text(name="title", required=True, max=255),
     Slug(name="slug", source="title", reserved=RESERVED),
-    Text(name="content_html", max=5_000_000),
+    CONTENT_HTML,
     Json(name="content_json"),
     CONTENT_SOURCE,
 )
@@ -76,7 +82,7 @@ EDITED = tuple(each.name for each in EDITED_FIELDS)
 
 pages = Collection(
     "pages",
-    (*EDITED_FIELDS, STATUS, PUBLISHED_AT, TRANSLATIONS, *REVISION_FIELDS),
+    (*EDITED_FIELDS, STATUS, PUBLISHED_AT, TRANSLATIONS, *REVISION_FIELDS, *CLEAN_FIELDS),
     audited="title",
     help="Texts that stand on their own, such as an imprint. The fields work as in `posts`.",
     editors=FREE,
@@ -86,6 +92,7 @@ pages = Collection(
         fields=("title", "slug", "content_html", "published_at", "translations", "updated"),
     ),
     before_save=before_save,
+    rendering=RENDERING,
     events=page_events,
     snapshots=page_snapshots,
     moves=page_moves,

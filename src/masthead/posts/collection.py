@@ -7,7 +7,13 @@ from typing import Any
 
 from masthead.caller import Kind
 from masthead.errors import Forbidden
-from masthead.posts.content import CONTENT_SOURCE, update_content_source
+from masthead.posts.content import (
+    CLEAN_FIELDS,
+    CONTENT_HTML,
+    CONTENT_SOURCE,
+    RENDERING,
+    update_content_source,
+)
 from masthead.posts.site import READING_MINUTES, SITE, SUMMARY, listings, summarized
 from masthead.records.collection import (
     FREE,
@@ -156,7 +162,7 @@ def post_snapshots(change: Change) -> Iterator[Snapshot]:
 EDITED_FIELDS = (
     Text(name="title", required=True, max=255),
     Slug(name="slug", source="title"),
-    Text(name="content_html", max=5_000_000),
+    CONTENT_HTML,
     Json(name="content_json"),
     CONTENT_SOURCE,
     Text(name="excerpt", max=500),
@@ -181,6 +187,7 @@ posts = Collection(
         SUMMARY,
         READING_MINUTES,
         *REVISION_FIELDS,
+        *CLEAN_FIELDS,
     ),
     audited="title",
     help="What a site publishes, drafts included.",
@@ -191,6 +198,7 @@ posts = Collection(
     editors=FREE,
     authors=Rules(read=OWN, create=OWN, update=OWN, delete=OWN),
     before_save=before_save,
+    rendering=RENDERING,
     events=post_events,
     jobs=post_jobs,
     snapshots=post_snapshots,

@@ -1,5 +1,6 @@
 """A text has two forms, HTML and the editor's document. This module records which one is newer, for
-posts and pages. Callers may also send Markdown, which becomes both."""
+posts and pages, and makes the clean HTML that readers see. Callers may also send Markdown, which
+becomes both."""
 
 from __future__ import annotations
 
@@ -7,13 +8,32 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any, Final
 
+import msgspec
+
 from masthead.errors import Invalid, Problem
-from masthead.records.collection import Save
+from masthead.html.clean_texts import RULES, clean, clean_all_or_plain
+from masthead.html.sanitizer import TooCostly
+from masthead.records.collection import PreparedTexts, Rendering, Save
 from masthead.records.fields.base import Access, FieldError
 from masthead.records.fields.text import Text
-from masthead.records.fields.values import Select
+from masthead.records.fields.values import Number, Select
 
 HTML, JSON = "html", "json"
+MAX_HTML: Final = 5_000_000
+_SMALL_DOCUMENT: Final = 10_000
+"""Bytes of JSON. Longer ones take so long that a thread renders them."""
+
+CONTENT_HTML = Text(
+    name="content_html",
+    max=MAX_HTML,
+    help="The text as it was sent. Readers get it cleaned: without scripts, styles and whatever "
+    "else the site does not show.",
+)
+CLEAN_FIELDS = (
+    Text(name="content_clean", max=10_000_000, read=Access.ENGINE, write=Access.ENGINE),
+    Number(name="clean_rules", read=Access.ENGINE, write=Access.ENGINE),
+)
+"""What readers see of the text, empty where it is as it was sent; and the rules that made it."""
 
 CONTENT_MARKDOWN: Final = Text(
     name="content_markdown",
@@ -83,7 +103,9 @@ def update_content_source(save: Save) -> Mapping[str, Any]:
 def _rendered(save: Save) -> Mapping[str, str]:
     if "content_html" in save.given:
         return {}
-    html = html_of(save.new["content_json"])
+    document = save.new["content_json"]
+    known = [html for each, html in save.prepared.documents if each is document or each == document]
+    html = known[0] if known else html_of(document)
     # JSON that can't be rendered, such as another editor's, leaves the HTML.
     return {"content_html": html} if html else {}
 
@@ -93,6 +115,47 @@ def html_of(content_json: Any) -> str | None:
     from masthead.posts.editor import render
 
     return render(content_json)
+
+
+async def prepare(values: Mapping[str, Any]) -> PreparedTexts:
+    """For a change with these values: the HTML of a document, and the clean text."""
+    prepared = PreparedTexts()
+    html, document = values.get("content_html"), values.get("content_json")
+    if document is not None and not html:
+        is_small = isinstance(document, dict) and _size(document) <= _SMALL_DOCUMENT
+        rendered = html_of(document) if is_small else await asyncio.to_thread(html_of, document)
+        prepared.documents.append((document, rendered))
+        html = rendered
+    # Any other value is refused by the field.
+    if html and isinstance(html, str) and len(html) <= MAX_HTML:
+        prepared.texts[html] = await _clean(html)
+    return prepared
+
+
+def _size(document: dict[str, Any]) -> int:
+    try:
+        return len(msgspec.json.encode(document))
+    except (TypeError, ValueError, RecursionError, UnicodeError):
+        return _SMALL_DOCUMENT + 1
+
+
+async def _clean(html: str) -> str:
+    try:
+        return await clean(html)
+    except TooCostly as error:
+        problem = Problem("validation_html_too_costly", str(error))
+        raise Invalid({"content_html": problem}) from None
+
+
+RENDERING = Rendering(
+    of="content_html",
+    into="content_clean",
+    made_by="clean_rules",
+    rules=RULES,
+    prepare=prepare,
+    make=_clean,
+    make_anyway=clean_all_or_plain,
+)
 
 
 def _is_changed(save: Save, name: str) -> bool:

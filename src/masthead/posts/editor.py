@@ -1,7 +1,7 @@
 """Renders the rich-text editor's document (ProseMirror or TipTap JSON) to HTML.
 
-Unknown nodes of an editor's extensions keep their text; script URLs are removed. The result is
-still sanitized wherever it is shown.
+Unknown nodes of an editor's extensions keep their text; script URLs are removed. What readers see
+of the result is cleaned as any other HTML.
 """
 
 from __future__ import annotations

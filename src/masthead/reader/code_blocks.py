@@ -12,8 +12,9 @@ from functools import lru_cache
 from typing import Final
 
 from masthead.html.markup import Token, escaped, written
+from masthead.limited_process import Unavailable
 from masthead.reader.lexing import MAX_SECONDS, Run, lexers
-from masthead.reader.lexing_process import LexingProcess, Unavailable
+from masthead.reader.lexing_process import LexingProcess
 
 MAX_CHARACTERS: Final = 20_000
 MAX_LINE: Final = 1_000

@@ -1,7 +1,7 @@
-"""A post's HTML as its page shows it: sanitized, without inline styles, with pictures in the size
-of the screen, coloured code, and links in place of players of other sites.
+"""A post's clean HTML as its page shows it: without inline styles, with pictures in the size of the
+screen, coloured code, and links in place of players of other sites.
 
-Stored HTML is what a client sent, so every page and feed shows it through this module only.
+It was cleaned when it was saved; every page and feed writes it anew through this module.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final
 
 from markupsafe import Markup
 
-from masthead.html.markup import Attributes, Token, cleaned, escaped, written
+from masthead.html.markup import Attributes, Token, escaped, tokens_of, written
 from masthead.posts.site import without_paywall
 from masthead.reader.code_blocks import Coloured, coloured_block
 from masthead.reader.embeds import embed_card
@@ -22,7 +22,7 @@ from masthead.reader.request import SiteRequest
 from masthead.reader.views import Picture
 
 _LONG: Final = 50_000
-"""Characters from which the sanitizer has a thread of its own."""
+"""Characters from which a text is read and written in a thread."""
 _FIRST_SCREEN: Final = 600
 """Characters of text. A picture after more of it is below what a screen shows first."""
 _MEASURE: Final = 640
@@ -52,8 +52,8 @@ async def in_a_feed(html: str, site_url: str) -> str:
 async def _tokens(html: str) -> list[Token]:
     html = without_paywall(html)
     if len(html) > _LONG:
-        return (await asyncio.to_thread(cleaned, html))[1]
-    return cleaned(html)[1]
+        return await asyncio.to_thread(tokens_of, html)
+    return tokens_of(html)
 
 
 def _addresses(tokens: Sequence[Token]) -> list[str]:
@@ -61,7 +61,7 @@ def _addresses(tokens: Sequence[Token]) -> list[str]:
 
 
 class _Writer:
-    """Writes sanitized tokens as HTML."""
+    """Writes clean tokens as HTML."""
 
     def __init__(self, tokens: Sequence[Token]) -> None:
         self._tokens = tokens
@@ -72,7 +72,7 @@ class _Writer:
         while at < len(self._tokens):
             piece, at = self._piece(at)
             pieces.append(piece)
-        return Markup("".join(pieces))  # noqa: S704  (sanitized, and written anew)
+        return Markup("".join(pieces))  # noqa: S704  (clean, and written anew)
 
     def _piece(self, at: int) -> tuple[str, int]:
         """What is written for the tokens from `at`, and the index after them."""

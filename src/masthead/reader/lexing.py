@@ -1,18 +1,18 @@
-"""The process that reads code with Pygments; `lexing_process` starts it.
+"""Reads code with Pygments, in the process that `lexing_process` starts.
 
 One expression of a lexer can take exponential time, and nothing else in its process runs
-meanwhile. So the kernel ends this process where a block takes too long.
+meanwhile. So the kernel ends the process where a block takes too long.
 """
 
 from __future__ import annotations
 
-import signal
 import time
 from collections.abc import Iterator
 from functools import cache, lru_cache
 from importlib import import_module
-from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from masthead.limited_process import limited
 
 if TYPE_CHECKING:
     from pygments.lexer import Lexer
@@ -68,32 +68,15 @@ def lexers() -> dict[str, tuple[str, str]]:
     }
 
 
-def serve(connection: Connection) -> None:
-    """Answers pairs of language and code until the other end is closed."""
-    # The parent handles Ctrl-C.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # Ends the process also in the middle of an expression.
-    signal.signal(signal.SIGPROF, signal.SIG_DFL)
-    connection.send("ready")
-    while True:
-        try:
-            language, code = connection.recv()
-            connection.send(_lexed(language, code))
-        except (EOFError, OSError):
-            return
-
-
-def _lexed(language: str, code: str) -> Lexed:
+def lexed(language: str, code: str) -> Lexed:
     # Before the time starts: the first block of a language imports its module.
     lexer = _lexer(language)
     start = time.process_time()
-    signal.setitimer(signal.ITIMER_PROF, MAX_SECONDS)
     try:
-        runs = list(_runs(lexer, code))
+        with limited(MAX_SECONDS):
+            runs = list(_runs(lexer, code))
     except _FAILURES:
         runs = []
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
     # Some lexers lose text that they don't expect.
     is_whole = "".join(run.text for run in runs) == code
     return Lexed(runs if is_whole else None, time.process_time() - start)

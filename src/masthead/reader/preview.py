@@ -15,6 +15,7 @@ import msgspec
 from starlette.types import Scope
 
 from masthead.caller import Audience
+from masthead.html.clean_texts import clean_or_plain
 from masthead.identity.directory import Tenant
 from masthead.pages.collection import pages
 from masthead.posts.collection import posts
@@ -46,7 +47,8 @@ class Previews:
         path = _PREFIXES[texts.name] + quote(text["slug"])
         visited = {**scope, "path": path, "query_string": b""}
         request = await open_request(self.services, tenant, audience, visited)
-        drawn = await _DRAWN[texts.name](request, _on_the_site(texts, text, request))
+        shown = {**text, "content_html": await clean_or_plain(text["content_html"])}
+        drawn = await _DRAWN[texts.name](request, _on_the_site(texts, shown, request))
         head = replace(drawn.head, noindex=True, is_preview=True)
         theme = request.site_record["theme"]
         chrome = chrome_of(request, head)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -87,6 +87,49 @@ class Site:
     comments_moderation: str = "guests"
 
 
+class PreparedTexts:
+    """What was made of a change's values before its transaction, which others wait for."""
+
+    __slots__ = ("documents", "texts")
+
+    def __init__(self) -> None:
+        self.documents: list[tuple[Any, str | None]] = []
+        """Documents of an editor, and their HTML."""
+        self.texts: dict[str, str] = {}
+        """Texts, and what readers see of them."""
+
+    def add(self, other: PreparedTexts) -> None:
+        self.documents += other.documents
+        self.texts.update(other.texts)
+
+
+NOTHING_PREPARED = PreparedTexts()
+
+
+@dataclass(frozen=True, slots=True)
+class Rendering:
+    """What readers see of a text, in place of what was sent: made when the text is saved."""
+
+    of: str
+    into: str
+    """The field that holds it. It is empty where readers see the text as it was sent."""
+    made_by: str
+    """The field that holds the number of the rules by which it was made."""
+    rules: int
+    """The number of today's rules."""
+    prepare: Callable[[Mapping[str, Any]], Awaitable[PreparedTexts]]
+    """Of the values that were given. Raises `Invalid` for a text beyond the limits."""
+    make: Callable[[str], Awaitable[str]]
+    """Of one text. Raises `Invalid`."""
+    make_anyway: Callable[[Sequence[str]], Awaitable[list[str]]]
+    """Of texts that were stored before these rules, whatever they are."""
+
+    def stored(self, text: str, rendered: str) -> Record:
+        # A text of which nothing is left is a blank: an empty field says that it is as it was sent.
+        shown = "" if rendered == text else rendered or " "
+        return {self.into: shown, self.made_by: self.rules}
+
+
 class Save(NamedTuple):
     """The argument of a `before_save` hook: the record before and after the change."""
 
@@ -97,6 +140,7 @@ class Save(NamedTuple):
     now: str
     site: Site
     caller: Caller
+    prepared: PreparedTexts = NOTHING_PREPARED
 
 
 class Change(NamedTuple):
@@ -323,6 +367,7 @@ class Collection:
     jobs: Callable[[Change], Iterable[Later]] = _no_jobs
     snapshots: Callable[[Change], Iterable[Snapshot]] = _no_snapshots
     moves: Callable[[Change], Iterable[Move]] = _no_moves
+    rendering: Rendering | None = None
     counters: tuple[Counter, ...] = (Counter(by=()),)
     tallies: Callable[[Change, str], Iterable[Tally]] = _no_tallies
     """What a change adds to the counts of days, given the time of the change."""

@@ -25,7 +25,14 @@ from masthead.records.access import (
     require_tenant,
     scope_of_caller,
 )
-from masthead.records.collection import Collection, Record, Registry
+from masthead.records.collection import (
+    NOTHING_PREPARED,
+    Collection,
+    PreparedTexts,
+    Record,
+    Registry,
+    Rendering,
+)
 from masthead.records.derived.daily_counts import DailyCounts
 from masthead.records.derived.rows import DerivedRows
 from masthead.records.fields.base import Access
@@ -144,6 +151,7 @@ class Records:
             _needs_tenant(caller, expansion),
             wanted.listing[0] if wanted.listing else "",
             wanted.max_bytes is not None,
+            wanted.rendered,
         )
         found = search_values(self.database, caller, collection, wanted, terms) if terms else None
         is_complete = not terms or await self.search_index.catch_up(
@@ -187,7 +195,7 @@ class Records:
             raise NotFound
         if len(rows) > 1:
             raise BadRequest(_SEVERAL_TENANTS)
-        [record] = _shown(caller, collection, [prepared.rows.record(rows[0])])
+        [record] = await _shown(caller, collection, [prepared.rows.record(rows[0])])
         if expansion:
             await expand_records(self, caller, collection, [record], expansion, max_bytes)
         return record
@@ -213,7 +221,8 @@ class Records:
         await self._validate_async(collection, given)
         require_tenant(caller)
         checked = NewRecord.checked(caller, collection, given)
-        async with self.unit(caller) as unit:
+        prepared = await self.prepared(collection, checked.fields)
+        async with self.unit(caller, prepared=prepared) as unit:
             return await unit.store(collection, checked, stamped=stamped)
 
     def as_seen_by(self, caller: Caller, collection: Collection, record: Record) -> Record:
@@ -233,7 +242,8 @@ class Records:
         rule = collection.rules_for(access_of(caller)).update
         caller = await self._may_change(caller, collection, record_id, rule)
         await self._validate_async(collection, given)
-        async with self.unit(caller) as unit:
+        prepared = await self.prepared(collection, given)
+        async with self.unit(caller, prepared=prepared) as unit:
             return await unit.update(
                 collection, record_id, given, stamped=stamped, expected_version=expected_version
             )
@@ -251,9 +261,19 @@ class Records:
         async with self.unit(caller) as unit:
             return await unit.delete(collection, record_id, expected_version=expected_version)
 
+    async def prepared(self, collection: Collection, values: Mapping[str, Any]) -> PreparedTexts:
+        """What a change with these values needs and takes long to make: for `unit`."""
+        if collection.rendering is None:
+            return NOTHING_PREPARED
+        return await collection.rendering.prepare(values)
+
     @asynccontextmanager
     async def unit(
-        self, caller: Caller, *, emit_events: bool | tuple[str, ...] = True
+        self,
+        caller: Caller,
+        *,
+        emit_events: bool | tuple[str, ...] = True,
+        prepared: PreparedTexts | None = None,
     ) -> AsyncIterator[Unit]:
         """Several changes of one tenant in one transaction.
 
@@ -264,7 +284,9 @@ class Records:
         tenant_id = caller.tenant_id or TenantId("")
         try:
             async with self.database.transaction(scope_of(tenant_id)) as transaction:
-                unit = Unit(transaction, caller, tenant_id, self._write_context, emit_events)
+                unit = Unit(
+                    transaction, caller, tenant_id, self._write_context, emit_events, prepared
+                )
                 await unit.begin()
                 yield unit
                 is_queued = await self._write_events(unit)
@@ -368,7 +390,7 @@ class Records:
             "limit": limit,
         }
         rows = await self._fetch(caller, prepared, values, Context(caller, self.clock()), max_bytes)
-        return _shown(caller, collection, [prepared.rows.record(row) for row in rows])
+        return await _shown(caller, collection, [prepared.rows.record(row) for row in rows])
 
     async def _validate_async(self, collection: Collection, given: Mapping[str, Any]) -> None:
         if validator := self._async_validators.get(collection.name):
@@ -389,7 +411,7 @@ class Records:
         values = page_values(caller, wanted, prepared, parsed)
         rows = await self._fetch(caller, prepared, values, context, wanted.max_bytes)
         to_record = prepared.rows.record
-        records = _shown(caller, collection, [to_record(row) for row in rows])
+        records = await _shown(caller, collection, [to_record(row) for row in rows])
         return records, prepared.weight(rows)
 
     async def _fetch(
@@ -436,11 +458,26 @@ class Records:
         return in_tenant(caller, TenantId(found[0]["tenant_id"]))
 
 
-def _shown(caller: Caller, collection: Collection, records: list[Record]) -> list[Record]:
+async def _shown(caller: Caller, collection: Collection, records: list[Record]) -> list[Record]:
+    if collection.rendering is not None:
+        await _render_old(collection.rendering, records)
     if caller.kind is not Kind.SITE or collection.site is None:
         return records
     show = collection.site.show
     return [show(record, caller.audience) for record in records]
+
+
+async def _render_old(rendering: Rendering, records: list[Record]) -> None:
+    """What older rules have made, or none, is made while it is read."""
+    old = [
+        each
+        for each in records
+        if each.pop(rendering.made_by, rendering.rules) != rendering.rules and each[rendering.of]
+    ]
+    if old:
+        made = await rendering.make_anyway([each[rendering.of] for each in old])
+        for record, text in zip(old, made, strict=True):
+            record[rendering.of] = text
 
 
 def _needs_tenant(caller: Caller, expansion: Expansion | None) -> bool:

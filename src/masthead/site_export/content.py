@@ -136,7 +136,11 @@ class Content:
         after: tuple[str, str] | None = None
         while True:
             wanted = ListRequest(
-                per_page=per_page, after=after, names=frozenset(names), skip_total=True
+                per_page=per_page,
+                after=after,
+                names=frozenset(names),
+                skip_total=True,
+                rendered=True,
             )
             found = (await self._records.page(system(self._tenant_id), collection, wanted)).items
             if found:

@@ -12,7 +12,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 from urllib.parse import unquote
 
-from masthead.html.markup import HEADINGS, PAYWALL_CLASS, VOID, Attributes, Token
+from masthead.html.markup import PAYWALL_CLASS, VOID, Attributes, Token
+from masthead.html.sanitizer import HEADINGS
 from masthead.html.srcset import parse_srcset
 from masthead.importers.html.editor_nodes import (
     Figure,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from masthead.caller import Caller, system
 from masthead.ids import TenantId
 from masthead.importers.run.previous_imports import PreviousImports
+from masthead.records.collection import PreparedTexts
 from masthead.records.engine import Records
 from masthead.records.write.unit import Unit
 
@@ -25,5 +26,5 @@ class Destination:
     def caller(self) -> Caller:
         return system(self.tenant_id)
 
-    def unit(self) -> AbstractAsyncContextManager[Unit]:
-        return self.records.unit(self.caller, emit_events=self.emit_events)
+    def unit(self, prepared: PreparedTexts | None = None) -> AbstractAsyncContextManager[Unit]:
+        return self.records.unit(self.caller, emit_events=self.emit_events, prepared=prepared)

@@ -33,7 +33,7 @@ from masthead.importers.run.drafts import Draft, Prints, key_of_post
 from masthead.importers.run.new_redirects import NewRedirects, Redirect, RedirectKind
 from masthead.importers.run.previous_imports import CurrentRecord, Item
 from masthead.importers.source import Skipped, SourcePost
-from masthead.records.collection import Record
+from masthead.records.collection import PreparedTexts, Record
 from masthead.records.fields.text import Slug
 from masthead.records.read.query import access_of
 from masthead.records.write.new_record import NewRecord
@@ -163,7 +163,7 @@ class PostBatches:
     async def _write_batch(self, entries: Sequence[Entry], save_progress: SaveProgress) -> Written:
         written = Written()
         ready = [each for each in entries if isinstance(each, ReadyPost)]
-        async with self._destination.unit() as unit:
+        async with self._destination.unit(_clean_already(ready)) as unit:
             state = await self.load([each.post for each in ready], unit)
             await self._load_slugs(unit, ready, state)
             new = NewRedirects(unit, self._destination, state.new_items, may_move=False)
@@ -280,6 +280,15 @@ class PostBatches:
 
 def _old_paths(post: SourcePost) -> tuple[str, ...]:
     return tuple(dict.fromkeys(each for each in (post.old_path, *post.other_paths) if each))
+
+
+def _clean_already(ready: Sequence[ReadyPost]) -> PreparedTexts:
+    """The texts of an import were sanitized by the rules of the site when they were prepared."""
+    prepared = PreparedTexts()
+    for each in ready:
+        if each.draft is not None and (html := each.draft.values.get("content_html")):
+            prepared.texts[html] = html
+    return prepared
 
 
 def _redirects_of(post: SourcePost, slug: str, status: str) -> Iterator[Redirect]:

@@ -17,6 +17,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from typing import Final
 
+from masthead.html.sanitizer import TooCostly
 from masthead.importers.html.content import Prepared, prepare
 from masthead.importers.source import SourcePost
 
@@ -100,6 +101,8 @@ def _prepared(post: SourcePost, site_url: str) -> Prepared | str:
         )
     try:
         return prepare(post, site_url)
+    except TooCostly as error:
+        return str(error)
     # One of the three broad edges, an importer's row: one post that fails is reported, and the
     # others are imported.
     except Exception as error:

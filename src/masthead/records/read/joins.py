@@ -23,6 +23,17 @@ class TableRef:
     table: FromClause
 
 
+def shown_columns(
+    collection: Collection, table: FromClause, shows_rendering: bool
+) -> dict[str, ColumnElement[Any]]:
+    """The columns of a reader that are not those of the same name."""
+    rendering = collection.rendering
+    if rendering is None or not shows_rendering:
+        return {}
+    made, sent = table.c[rendering.into], table.c[rendering.of]
+    return {rendering.of: sa.case((made != "", made), else_=sent).label(rendering.of)}
+
+
 def points_at(source: TableRef, relation: Pointer, target: TableRef) -> ColumnElement[bool]:
     """The source row's relation holds the target row's id."""
     if isinstance(relation, RelationList):

@@ -40,6 +40,8 @@ class ListRequest:
     skip_total: bool = False
     max_bytes: int | None = None
     """Of all records together. Beyond that `AnswerTooLarge` is raised."""
+    rendered: bool = False
+    """Texts as readers see them, also for those who see what was sent."""
 
     @property
     def offset(self) -> int:

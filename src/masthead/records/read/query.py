@@ -30,7 +30,7 @@ from masthead.records.fields.base import Access, Decoder, Field
 from masthead.records.fields.relation_list import RelationList
 from masthead.records.filter.ast import Expression, comparisons, conjuncts
 from masthead.records.filter.parser import ParsedFilter, parse
-from masthead.records.read.joins import TableRef
+from masthead.records.read.joins import TableRef, shown_columns
 from masthead.records.read.operands import Slot
 from masthead.records.read.sorting import SortKey
 from masthead.records.read.where import WhereCompiler
@@ -80,6 +80,12 @@ class Shape:
     """The listing whose order the rows have, instead of the order of their creation."""
     sized: bool = False
     """The database refuses rows of too many bytes before they are read."""
+    rendered: bool = False
+    """Texts as readers see them, whatever the access."""
+
+    @property
+    def shows_rendering(self) -> bool:
+        return self.rendered or self.access <= Access.SITE
 
 
 class RowDecoder:
@@ -394,7 +400,10 @@ class Queries:
         table = self._tables[shape.collection]
         ref = TableRef(collection, table)
         compiler = WhereCompiler(self._registry, self._tables, shape.access)
-        query = sa.select(*(table.c[each.name] for each in self.fields(shape)))
+        shown = shown_columns(collection, table, shape.shows_rendering)
+        query = sa.select(
+            *(shown.get(each.name, table.c[each.name]) for each in self.fields(shape))
+        )
         if shape.has_tenant:
             query = query.where(table.c.tenant_id == sa.bindparam("tenant", required=True))
         elif (open_sites := self._of_open_sites(shape, table.c.tenant_id)) is not None:
@@ -417,10 +426,15 @@ class Queries:
         readable = self._registry[shape.collection].readable(shape.access)
         if shape.with_tenant and TENANT_ID not in readable:
             readable = (*readable, TENANT_ID)
-        if shape.names is None:
-            return readable
-        # Expanding needs the id.
-        return tuple(each for each in readable if each.name in shape.names or each.name == "id")
+        if shape.names is not None:
+            # Expanding needs the id.
+            names = {*shape.names, "id"}
+            readable = tuple(each for each in readable if each.name in names)
+        rendering = self._registry[shape.collection].rendering
+        if rendering and shape.shows_rendering and any(e.name == rendering.of for e in readable):
+            made_by = self._registry[shape.collection].by_name[rendering.made_by]
+            readable = (*readable, made_by)
+        return readable
 
     def _order(
         self,

@@ -35,7 +35,14 @@ from masthead.records.filter.ast import (
 )
 from masthead.records.filter.ast import Operand as Node
 from masthead.records.filter.parser import parse
-from masthead.records.read.joins import Group, Joins, TableRef, grouped, points_at
+from masthead.records.read.joins import (
+    Group,
+    Joins,
+    TableRef,
+    grouped,
+    points_at,
+    shown_columns,
+)
 from masthead.records.read.operands import (
     Coerce,
     Operand,
@@ -210,7 +217,8 @@ class WhereCompiler:
                 return self._json_path(ref, path, index, origin, walk)
             ref = step
         field = self._field(ref, path[-1], path)
-        column = ref.table.c[field.name]
+        shown = shown_columns(ref.collection, ref.table, self.access <= Access.SITE)
+        column = shown.get(field.name, ref.table.c[field.name])
         self.is_slow |= is_document(field)
         operand = Operand(column, field.kind, is_nullable(field), is_long=is_long(field))
         return _at_end(operand, origin, ref, walk)

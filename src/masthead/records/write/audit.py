@@ -24,7 +24,9 @@ PLANNED_DELETION, CANCELLED_DELETION = "planned a deletion", "cancelled a deleti
 RETRIED_JOB, DISCARDED_JOB = "ran a job again", "discarded a job"
 MAX_LABEL = 255
 _PEOPLE = frozenset({Kind.AUTHOR, Kind.EDITOR, Kind.OWNER, Kind.OPERATOR})
-_BY_ITSELF = frozenset({"updated", "version", "edited_by", "revised_at"})
+_BY_ITSELF = frozenset(
+    {"updated", "version", "edited_by", "revised_at", "content_clean", "clean_rules"}
+)
 """Changes along with everything else."""
 
 audit_log = Collection(

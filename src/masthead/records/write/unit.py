@@ -20,12 +20,15 @@ from masthead.jobs.tables import new_job
 from masthead.records.access import allow
 from masthead.records.collection import (
     MEDIA,
+    NOTHING_PREPARED,
     REDIRECTS,
     Change,
     Collection,
     Move,
     Pointer,
+    PreparedTexts,
     Record,
+    Rendering,
     Rules,
     Save,
     Site,
@@ -65,8 +68,10 @@ class Unit:
         tenant_id: TenantId,
         context: WriteContext,
         emit_events: bool | tuple[str, ...],
+        prepared: PreparedTexts | None = None,
     ) -> None:
         self.tenant_id = tenant_id
+        self._prepared = prepared or NOTHING_PREPARED
         self._tx = transaction
         self._caller = caller
         self._access = access_of(caller)
@@ -151,6 +156,8 @@ class Unit:
         await check_relations(self, self._context, collection, record)
         self._refuse_if_read_only()
         record.update(self._stamps(collection, None, record, new.named))
+        if collection.rendering is not None:
+            record.update(await self._rendered(collection.rendering, None, record))
         if new_slug:
             await self._rows.insert_with_slug(collection, record, new_slug)
         else:
@@ -166,8 +173,18 @@ class Unit:
     def _stamps(
         self, collection: Collection, old: Record | None, new: Record, named: frozenset[str]
     ) -> Mapping[str, Any]:
-        save = Save(old, new, named, self._now, self.tenant.site, self._caller)
+        save = Save(old, new, named, self._now, self.tenant.site, self._caller, self._prepared)
         return collection.before_save(save)
+
+    async def _rendered(
+        self, rendering: Rendering, old: Record | None, new: Record
+    ) -> Mapping[str, Any]:
+        """What readers see of a new text. It was prepared, or the change itself waits for it."""
+        text = new[rendering.of]
+        if old is not None and text == old[rendering.of]:
+            return {}
+        rendered = self._prepared.texts.get(text) if text else ""
+        return rendering.stored(text, await rendering.make(text) if rendered is None else rendered)
 
     async def _check_result(self, collection: Collection, record: Record, rule: str | None) -> None:
         """A rule must also hold for the written record: a caller can't create one it has no access
@@ -207,6 +224,8 @@ class Unit:
         if all(record[name] == old[name] for name in record):
             return old
         record.update(self._stamps(collection, old, record, frozenset(changes)))
+        if collection.rendering is not None:
+            record.update(await self._rendered(collection.rendering, old, record))
         changed = tuple(name for name in record if record[name] != old[name])
         if not changed:
             return old
@@ -261,6 +280,16 @@ class Unit:
         statement = self._context.statements.insert(audit_log)
         row = statement.bind(self._rows.encoded(audit_log, record, tuple(record)))
         await self._tx.defer(statement, [row])
+
+    async def render_again(self, collection: Collection, record_id: str, text: str) -> None:
+        """By the rules of today, where the record still has the text that was prepared. Neither
+        its version nor an event tells of it."""
+        rendering = collection.rendering
+        assert rendering is not None
+        for old in await self.find(collection, {"id": record_id}, limit=1):
+            if old[rendering.of] == text:
+                stored = rendering.stored(text, self._prepared.texts[text])
+                await self._rows.update(collection, {**old, **stored}, tuple(stored))
 
     async def list_again(self, collection: Collection, record_id: str) -> None:
         """Puts a record into the listings that its collection has had only since it was saved."""

@@ -58,7 +58,9 @@ fields: dict[str, dict[str, str]] = {
         "title": "The headline.",
         "slug": "The last part of the post's address, unique in the site. Made from the title when "
         "left out; one that is taken is refused.",
-        "content_html": "The text as HTML. Sanitized whenever it is shown.",
+        "content_html": "The text as HTML, kept and answered as it was sent. Readers see it "
+        "cleaned: without scripts, styles and whatever else the site does not show. HTML that "
+        "would take too long to clean is refused.",
         "content_json": "The rich-text editor's document. When it comes without `content_html`, "
         "the HTML is rendered from it. A change of `content_html` alone leaves it as it is.",
         "excerpt": "A teaser for lists.",

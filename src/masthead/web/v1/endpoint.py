@@ -228,7 +228,9 @@ class Endpoint:
     async def _run_once(self, call: Call, key: ApiKey, idempotency_key: str) -> Answer:
         subject = subject_of(key.id, call.route.method, call.scope["path"], idempotency_key)
         fingerprint = fingerprint_of(msgspec.json.encode(call.body, order="sorted").decode())
-        async with self._services.records.unit(call.caller) as unit:
+        records, body = self._services.records, call.route.body
+        prepared = await records.prepared(body.collection, call.body) if body else None
+        async with records.unit(call.caller, prepared=prepared) as unit:
             earlier = await self._idempotency.find(unit, subject, fingerprint)
             if earlier is not None:
                 return earlier
