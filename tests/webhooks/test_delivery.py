@@ -7,7 +7,8 @@ import asyncio
 import pytest
 import sqlalchemy as sa
 from standardwebhooks import Webhook
-from tests.tls import Exchange, answer
+from tests.loop_time import LoopTime
+from tests.tls import Exchange, Receiver, answer, hang
 from tests.v1.keys import key_client
 from tests.webhooks.hooks import A, Hooks, payload_of
 from tests.world import RunningClock
@@ -18,6 +19,8 @@ from masthead.caller import system
 from masthead.posts.collection import posts
 from masthead.schema import tables
 from masthead.storage.database import scope_of
+from masthead.webhooks.hosts import INITIAL_CALLS
+from masthead.webhooks.sending import ATTEMPT_SECONDS
 from masthead.webhooks.signing import verify
 
 
@@ -218,3 +221,31 @@ async def test_a_running_worker_sends_new_deliveries(hooks: Hooks) -> None:
     worker.stop()
     await running
     assert await hooks.states() == ["delivered"] * 5
+
+
+async def test_hung_receivers_of_one_site_do_not_delay_another_site_at_the_same_host(
+    hooks: Hooks, loop_time: LoopTime
+) -> None:
+    """All of them at one address: the whole host looks as if it hung."""
+    for number in range(4):
+        path = f"/hung/{number}"
+        hooks.receiver.at(path, hang)
+        await hooks.subscribe(url=hooks.receiver.url(path))
+    other = await hooks.world.new_tenant("other")
+    async with Receiver(hooks.authority.certificate()) as quick:
+        assert quick.host == hooks.receiver.host
+        await hooks.subscribe(url=quick.url(), api=await key_client(other))
+        worker = hooks.worker()
+        running = asyncio.create_task(worker.run_forever())
+        await hooks.tenant.post()
+        # Those that a host may get before it has answered, then one at a time after a timeout.
+        for hung in (INITIAL_CALLS, INITIAL_CALLS + 1):
+            await hooks.receiver.wait_for(hung)
+            with loop_time.at_most(ATTEMPT_SECONDS / 2):
+                await other.post()
+                worker.wake()
+                await quick.wait_for(len(quick.requests) + 1)
+            await loop_time.advance(ATTEMPT_SECONDS + 1)
+        worker.stop()
+        await hooks.receiver.refuse()
+        await running

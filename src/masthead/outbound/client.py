@@ -73,11 +73,13 @@ class OutboundClient:
         *,
         timeout_seconds: float = 10.0,
         max_answer_bytes: int = 2048,
+        share: str = "",
     ) -> Answer:
-        """One call, without redirects; waiting for a slot does not count as its time."""
+        """One call, without redirects; waiting for a slot does not count as its time. Calls of
+        another share, such as another site, don't wait for the same slots."""
         target = parse_url(url, WEBHOOKS)
         calls = await self._calls_of(WEBHOOKS)
-        return await calls.post(target, body, headers, timeout_seconds, max_answer_bytes)
+        return await calls.post(target, body, headers, timeout_seconds, max_answer_bytes, share)
 
     @asynccontextmanager
     async def download(

@@ -64,9 +64,10 @@ class HttpCalls:
         headers: Mapping[str, str],
         timeout_seconds: float,
         max_answer_bytes: int,
+        share: str,
     ) -> Answer:
         """One call, without redirects; waiting for a slot does not count as its time."""
-        async with self._slots.slot(_host_key(target)):
+        async with self._slots.slot(f"{share} {_host_key(target)}"):
             started = time.perf_counter()
             with translated_errors():
                 async with asyncio.timeout(timeout_seconds):

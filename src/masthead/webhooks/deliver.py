@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
+from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Sequence
 from datetime import datetime, timedelta
 
@@ -14,6 +15,7 @@ from masthead import clock, ids
 from masthead.config.keyring import DecryptionError, KeyRing
 from masthead.config.values import RetryPolicy
 from masthead.errors import Unavailable
+from masthead.ids import TenantId
 from masthead.outbound.client import OutboundClient
 from masthead.records.write.record_rows import ENCRYPTION_PURPOSE, secret_context
 from masthead.webhooks.attempts import SendResult
@@ -26,6 +28,8 @@ from masthead.webhooks.sending import ATTEMPT_SECONDS, send
 MAX_CALLS = 512
 MAX_CALLS_TO_UNRESPONSIVE = MAX_CALLS // 2
 """Half of the calls stay available to responsive hosts."""
+MAX_CALLS_OF_SITE = MAX_CALLS // 2
+"""So one site whose receivers all hang leaves calls for the others, whatever their hosts."""
 MAX_CLAIMED = 4 * MAX_CALLS
 QUEUE_PAGE = 256
 QUEUES_PER_CLAIM = 16
@@ -70,6 +74,7 @@ class DeliveryWorker:
         """Hosts that wait for one of the process's call slots."""
         self._calls: set[asyncio.Task[None]] = set()
         self._calls_to_unresponsive = 0
+        self._calls_of_site: Counter[TenantId] = Counter()
         self._claimed = 0
         self._is_full = False
         self._all_done = asyncio.Event()
@@ -185,11 +190,11 @@ class DeliveryWorker:
         record = {"tenant_id": key.tenant_id, "id": key.webhook_id}
         context = secret_context(webhook_subscriptions, record, "secret")
         secret = self._keyring.decrypt(ENCRYPTION_PURPOSE, subscription.secret, context)
-        return Target(subscription.url, host_of(subscription.url), secret)
+        return Target(subscription.url, host_of(subscription.url), secret, key.tenant_id)
 
     def _shares(self, targets: dict[QueueKey, Target]) -> dict[QueueKey, int]:
-        """How many to claim of each queue: queues of one host share its capacity, and those that
-        get none are deferred until there is some again."""
+        """How many to claim of each queue: a site's queues of one host share its capacity, and
+        those that get none are deferred until there is some again."""
         by_host: dict[Host, list[QueueKey]] = {}
         for key, target in targets.items():
             by_host.setdefault(self._hosts.of(target), []).append(key)
@@ -229,6 +234,8 @@ class DeliveryWorker:
     def _has_slot_for(self, host: Host) -> bool:
         if host.is_unresponsive and self._calls_to_unresponsive >= MAX_CALLS_TO_UNRESPONSIVE:
             return False
+        if self._calls_of_site[host.site] >= MAX_CALLS_OF_SITE:
+            return False
         return len(self._calls) < MAX_CALLS
 
     def _has_lease_left(self, delivery: Delivery) -> bool:
@@ -240,12 +247,16 @@ class DeliveryWorker:
         host, is_to_unresponsive = claimed.host, claimed.host.is_unresponsive
         host.active_calls += 1
         self._calls_to_unresponsive += is_to_unresponsive
+        self._calls_of_site[host.site] += 1
         call = asyncio.create_task(self._call(claimed))
         self._calls.add(call)
 
         def ended(done: asyncio.Task[None]) -> None:
             self._calls.discard(done)
             self._calls_to_unresponsive -= is_to_unresponsive
+            self._calls_of_site[host.site] -= 1
+            if not self._calls_of_site[host.site]:
+                del self._calls_of_site[host.site]
             host.active_calls -= 1
             if not done.cancelled() and (failure := done.exception()):
                 # It is claimed again when its lease ends.

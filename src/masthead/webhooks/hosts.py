@@ -1,7 +1,8 @@
-"""Limits the concurrent calls to each receiving host; unresponsive hosts get fewer.
+"""Limits the concurrent calls of each site to each receiving host; unresponsive hosts get fewer.
 
-All subscriptions of one host, such as those of a large automation platform, share its limit.
-Different hosts never wait for each other.
+All subscriptions of a site at one host share its limit. Different hosts never wait for each other,
+and neither do sites at one host, such as a large automation platform: what hangs is often one
+receiver there, not the host.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections import deque
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from masthead.ids import TenantId
 from masthead.webhooks.queue import Delivery, QueueKey
 
 INITIAL_CALLS = 2
@@ -27,6 +29,7 @@ class Target:
     url: str
     host: str
     secret: str
+    site: TenantId
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,8 @@ class ClaimedDelivery:
 
 
 class Host:
+    """A receiving host, as one site sees it."""
+
     __slots__ = (
         "_average_seconds",
         "active_calls",
@@ -45,10 +50,12 @@ class Host:
         "deferred",
         "is_unresponsive",
         "max_calls",
+        "site",
         "waiting",
     )
 
-    def __init__(self, max_calls: int) -> None:
+    def __init__(self, site: TenantId, max_calls: int) -> None:
+        self.site = site
         self.max_calls = max_calls
         self.call_limit = min(INITIAL_CALLS, max_calls)
         """Concurrent calls at present."""
@@ -105,12 +112,13 @@ class Host:
 class Hosts:
     def __init__(self, max_calls: int) -> None:
         self._max_calls = max_calls
-        self._hosts: dict[str, Host] = {}
+        self._hosts: dict[tuple[TenantId, str], Host] = {}
 
     def of(self, target: Target) -> Host:
-        host = self._hosts.get(target.host)
+        key = target.site, target.host
+        host = self._hosts.get(key)
         if host is None:
-            host = self._hosts[target.host] = Host(self._max_calls)
+            host = self._hosts[key] = Host(target.site, self._max_calls)
         return host
 
     def remove_idle(self) -> None:
@@ -118,8 +126,8 @@ class Hosts:
         using it."""
         is_over_limit = len(self._hosts) > MAX_HOSTS
         self._hosts = {
-            name: host
-            for name, host in self._hosts.items()
+            key: host
+            for key, host in self._hosts.items()
             if not host.is_idle or (host.is_unresponsive and not is_over_limit)
         }
 

@@ -43,6 +43,7 @@ async def send(
             headers,
             timeout_seconds=timeout_seconds,
             max_answer_bytes=ANSWER_BYTES,
+            share=delivery.queue_key.tenant_id,
         )
     except OutboundError as error:
         duration_ms = int((loop.time() - began) * 1000)
