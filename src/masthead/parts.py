@@ -14,6 +14,7 @@ from masthead.ai.ledger import Ledger
 from masthead.ai.open_streams import OpenStreams
 from masthead.comments.emails import CommentEmails
 from masthead.comments.mail_links import CommentMailLinks
+from masthead.config import served_secret
 from masthead.config.keyring import KeyRing
 from masthead.config.settings import Settings
 from masthead.identity.accounts import Accounts
@@ -103,6 +104,7 @@ async def build(settings: Settings, now: clock.Clock = clock.now) -> Parts:
     """Opens what the settings name. The database must have the current schema already."""
     installation = await open_installation(settings, now)
     keyring, database, outbound = installation.keyring, installation.database, installation.outbound
+    served_secret.remember(settings, keyring)
     deliveries_queued = asyncio.Event()
     deliveries = DeliveryQueue(database, tables)
     mail = Outbox(database, keyring, settings, now)

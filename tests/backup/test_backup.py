@@ -6,7 +6,7 @@ import asyncio
 import json
 import stat
 import tarfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import asyncpg
@@ -291,6 +291,45 @@ class TestRefusals:
         assert "secret.key is missing" in refused.err
         assert not (tmp_path / "again.tar").exists()
         assert not (original.data_dir / "secret.key").exists()
+
+    @pytest.mark.parametrize("has_secrets", [True, False])
+    async def test_a_shell_without_the_secret_of_the_service_is_refused(
+        self, engine: str, tmp_path: Path, has_secrets: bool
+    ) -> None:
+        shell = Installation.empty(engine, tmp_path)
+        async with shell.serving() as world:
+            # The first start has generated a root secret, which is still there.
+            await world.new_tenant("demo", slug="demo")
+        service = replace(shell, environment={"MASTHEAD_SECRET_KEY": "s" * 40})
+        async with service.serving() as world:
+            tenant = await world.new_tenant("other", slug="other")
+            if has_secrets:
+                await tenant.settings(ai_api_key=SECRET)
+        file = tmp_path / "wrong.tar"
+        for arguments in (
+            ("backup", str(file)),
+            ("settings", "set", "--tenant", "demo", "ai_api_key=x"),
+        ):
+            refused = await shell.command(*arguments)
+            assert (refused.code, refused.out) == (1, "")
+            assert "MASTHEAD_SECRET_KEY" in refused.err
+        assert not file.exists()
+        advice = (await shell.command("doctor")).out
+        assert "another root secret" in advice
+        await service.json("backup", str(file))
+
+    async def test_secrets_that_none_of_the_root_secrets_reads_are_noticed_without_a_start(
+        self, engine: str, tmp_path: Path
+    ) -> None:
+        service = Installation.empty(engine, tmp_path, MASTHEAD_SECRET_KEY="s" * 40)
+        async with service.serving() as world:
+            tenant = await world.new_tenant("demo", slug="demo")
+            await tenant.settings(ai_api_key=SECRET)
+        (service.data_dir / "secret.id").unlink()
+        shell = replace(service, environment={"MASTHEAD_SECRET_KEY": "t" * 40})
+        refused = await shell.command("backup", str(tmp_path / "wrong.tar"))
+        assert refused.code == 1
+        assert "MASTHEAD_SECRET_KEY" in refused.err
 
     async def test_a_data_directory_that_holds_anything_is_left_alone(
         self, engine: str, tmp_path: Path

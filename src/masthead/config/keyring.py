@@ -73,6 +73,11 @@ class KeyRing:
         return plaintext.decode()
 
     @property
+    def ids(self) -> tuple[str, ...]:
+        """They tell root secrets apart and reveal nothing about them."""
+        return tuple(self._roots)
+
+    @property
     def is_rotating(self) -> bool:
         """There are older root secrets, which only decrypt."""
         return len(self._roots) > 1

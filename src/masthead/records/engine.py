@@ -352,6 +352,10 @@ class Records:
             ENCRYPTION_PURPOSE, stored, secret_context(collection, record, name)
         )
 
+    async def secrets_readability(self) -> tuple[int, int]:
+        """How many stored secrets of all tenants can be read, and how many can't."""
+        return await self._rotation.readability()
+
     async def reencrypt_secrets(self) -> Rotated:
         """Encrypts all stored secrets with the newest root secret. Older ones can then go."""
         return await self._rotation.run()

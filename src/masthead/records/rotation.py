@@ -58,13 +58,18 @@ class Rotation:
 
     async def unreadable(self) -> int:
         """How many stored secrets none of the configured root secrets decrypts."""
-        count = 0
+        return (await self.readability())[1]
+
+    async def readability(self) -> tuple[int, int]:
+        """How many stored secrets can be read, and how many can't."""
+        found = [0, 0]
         for column in self._columns:
             last: Row = ("", "")
             while rows := await column.after(last):
                 last = rows[-1]
-                count += sum(not self._is_readable(column, *row) for row in rows)
-        return count
+                for row in rows:
+                    found[not self._is_readable(column, *row)] += 1
+        return found[0], found[1]
 
     def _is_readable(
         self, column: _SecretColumn, tenant_id: str, record_id: str, stored: str

@@ -11,6 +11,9 @@ from masthead.backup.take import Taken, take_backup
 from masthead.cli.counters import counters
 from masthead.cli.invocation import Invocation, Shown, command
 from masthead.cli.opened_installation import opened
+from masthead.config.served_secret import DIFFERS, refuse_other
+from masthead.config.settings import SettingsError
+from masthead.installation import Installation
 
 
 @command("backup")
@@ -21,8 +24,14 @@ async def backup(invocation: Invocation, file: Path) -> Shown:
     The file appears when it is complete. It holds the root secret: store it like a password.
     """
     async with opened(invocation) as installation:
+        unreadable = await _check_secrets(installation)
         with counters("records", "media") as count:
             taken = await take_backup(installation.settings, installation.objects, file, count)
+    if unreadable:
+        sys.stderr.write(
+            f"masthead: {unreadable} stored secrets can't be read with the root secret; set them "
+            "again.\n"
+        )
     if taken.missing:
         sys.stderr.write(f"masthead: {_missing(taken)}\n")
     data = {
@@ -33,6 +42,16 @@ async def backup(invocation: Invocation, file: Path) -> Shown:
     }
     written = f"{taken.records:,} records and {taken.media:,} stored files"
     return Shown(data, f"Wrote {written} to {file} ({taken.bytes:,} bytes).")
+
+
+async def _check_secrets(installation: Installation) -> int:
+    """Refuses a root secret with which a restored copy could read no stored secret. Returns how
+    many it can't read although it reads others: those of an earlier root secret."""
+    refuse_other(installation.settings, installation.keyring)
+    readable, unreadable = await installation.records.secrets_readability()
+    if unreadable and not readable:
+        raise SettingsError(DIFFERS)
+    return unreadable
 
 
 def _missing(taken: Taken) -> str:

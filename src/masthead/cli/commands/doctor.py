@@ -25,7 +25,7 @@ import sqlalchemy as sa
 from masthead import clock, ids
 from masthead.cli.causes import database_cause, smtp_cause, storage_cause
 from masthead.cli.invocation import Invocation, Shown, command
-from masthead.config import private_files
+from masthead.config import private_files, served_secret
 from masthead.config.keyring import KeyRing
 from masthead.config.settings import Settings, SettingsError
 from masthead.errors import MastheadError, NotFound, Unavailable
@@ -122,6 +122,11 @@ def _data_dir(folder: Path) -> Result:
 
 
 async def secret_key(settings: Settings) -> Result:
+    if not settings.lacks_root_secret and served_secret.is_other(settings, _keyring(settings)):
+        return State.FAIL, (
+            "the service was last started with another root secret than this shell has; run the "
+            "commands with the service's environment, or restart the service with this one"
+        )
     if settings.secret_key is not None:
         return State.OK, f"{len(settings.secret_key)} from MASTHEAD_SECRET_KEY"
     if settings.lacks_root_secret:
@@ -259,14 +264,17 @@ async def mail(settings: Settings) -> Result:
     return State.OK, f"{server.host}:{server.port} answers"
 
 
+def _keyring(settings: Settings) -> KeyRing:
+    return KeyRing([str(secret) for secret in settings.load_root_secrets()])
+
+
 async def stored_secrets(settings: Settings) -> Result:
     """API keys of AI providers, webhook and payment secrets, which the root secret encrypts."""
     if settings.lacks_root_secret or await revision_of(settings.database_url) != HEAD:
         return State.OK, "nothing is stored yet"
     opened = await open_database(settings.database_url)
     try:
-        keyring = KeyRing([str(secret) for secret in settings.load_root_secrets()])
-        count = await Rotation(opened, registry, tables, keyring).unreadable()
+        count = await Rotation(opened, registry, tables, _keyring(settings)).unreadable()
     finally:
         await opened.close()
     if count:

@@ -12,6 +12,7 @@ from masthead.cli.invocation import Invocation, Shown, command, new_group
 from masthead.cli.opened_installation import opened
 from masthead.cli.secret_values import prompt_secret, read_secret
 from masthead.cli.tenant_option import tenant_option
+from masthead.config.served_secret import refuse_other
 from masthead.errors import NotFound
 from masthead.identity.tenant_lookup import tenant_named
 from masthead.ids import TenantId
@@ -36,6 +37,8 @@ async def set_settings(invocation: Invocation, tenant: str, changes: Sequence[st
     """
     given = parse_changes(changes)
     async with opened(invocation) as parts:
+        if any(isinstance(SETTABLE[name], Secret) and value for name, value in given.items()):
+            refuse_other(parts.settings, parts.keyring)
         current = await _settings_of(parts.records, tenant)
         # From the registry, because its validators include the operator's rules.
         collection = parts.records.registry[site_settings.name]
