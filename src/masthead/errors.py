@@ -112,3 +112,12 @@ class Unavailable(MastheadError):
     """The database or the object store does not answer."""
 
     message = "The service is temporarily unavailable. Try again in a moment."
+
+
+class DiskFull(Unavailable):
+    """Nothing can be stored. What is stored can be read."""
+
+    message = (
+        "The disk of the service is full, so nothing can be stored. Reading works. Try again when "
+        "the operator has freed space."
+    )

@@ -13,14 +13,22 @@ import aiosmtplib
 
 from masthead.config.settings import Settings
 from masthead.config.values import SmtpServer
+from masthead.errors import DiskFull
+from masthead.storage.disk import is_disk_full
 
 _S3_CODE = re.compile(r"<Code>(\w+)</Code>")
 _REFUSED_KEY = ("InvalidAccessKeyId", "SignatureDoesNotMatch", "AccessDenied", "InvalidToken")
 
 
+FREE_SPACE = "free space or enlarge it; the service reads on and stores again by itself"
+
+
 def database_cause(settings: Settings, error: BaseException) -> str:
     cause = error.__cause__ or error
     path = settings.sqlite_path
+    if isinstance(error, DiskFull) or is_disk_full(cause):
+        where = f"the disk of {path}" if path else "the disk of the PostgreSQL server"
+        return f"{where} is full; {FREE_SPACE}"
     if path is not None:
         return f"{path} can't be opened ({cause}); check the file and MASTHEAD_DATABASE_URL"
     return _postgres_cause(settings.database_url, cause)
@@ -50,6 +58,8 @@ def _postgres_cause(url: str, cause: BaseException) -> str:
 def storage_cause(settings: Settings, error: BaseException) -> str:
     cause = error.__cause__ or error
     parts = urlsplit(settings.storage_url)
+    if parts.scheme == "file" and is_disk_full(cause):
+        return f"the disk of {parts.path} is full; {FREE_SPACE}"
     if parts.scheme == "file":
         reason = cause.strerror if isinstance(cause, OSError) else cause
         return f"{parts.path} can't be written to ({reason}); give the service's user access"

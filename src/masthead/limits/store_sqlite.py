@@ -24,6 +24,7 @@ from masthead import clock
 from masthead.config import private_files
 from masthead.errors import Unavailable
 from masthead.ids import TenantId
+from masthead.storage.disk import DiskState
 from masthead.storage.sqlite.connection import BUSY, code_of, translated
 
 EXPIRE_SECONDS = 2 * 24 * 3600
@@ -57,6 +58,7 @@ class SqliteLimitStore:
         self._clock = now
         self._waiting: list[_Request] = []
         self._scheduled: asyncio.Handle | None = None
+        self._disk = DiskState(path.parent)
         self._states: dict[str, bytes] = {}
         self._data_version: int | None = None
         """Of the file when the states were read."""
@@ -130,12 +132,22 @@ class SqliteLimitStore:
         states = self._current_states({name for each in batch for name in each.names})
         changed: dict[str, bytes] = {}
         outcomes = list(map(partial(_outcome, states, changed), batch))
-        self._write(changed)
-        self._connection.execute("COMMIT")
+        self._store(changed)
         # Emptied while settling: this frame is in a failure's traceback, and a reference from here
         # to the failure would be a cycle.
         while batch:
             _settle(batch.pop(0), outcomes.pop(0))
+
+    def _store(self, changed: dict[str, bytes]) -> None:
+        try:
+            self._write(changed)
+            self._connection.execute("COMMIT")
+        except sqlite3.Error as error:
+            if code_of(error) != sqlite3.SQLITE_FULL:
+                raise
+            # Calls that only read go on, and are counted in the memory of this process.
+            self._disk.note_full(error)
+            self._abandon()
 
     def _begin(self) -> bool:
         for _ in range(BEGIN_ATTEMPTS):
@@ -182,6 +194,9 @@ class SqliteLimitStore:
 
     def _roll_back(self) -> None:
         self._states.clear()
+        self._abandon()
+
+    def _abandon(self) -> None:
         if self._connection.in_transaction:
             with suppress(sqlite3.Error):
                 self._connection.execute("ROLLBACK")

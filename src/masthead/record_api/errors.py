@@ -24,6 +24,7 @@ TABLE: tuple[tuple[type[MastheadError], int, str], ...] = (
     (errors.HeadTooLarge, 431, "validation_invalid_data"),
     (errors.TooLarge, 413, "validation_invalid_data"),
     (errors.RateLimited, 429, "rate_limited"),
+    (errors.DiskFull, 503, "disk_full"),
     (errors.Unavailable, 503, "unavailable"),
     (InternalError, 500, "internal_error"),
 )

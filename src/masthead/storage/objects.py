@@ -24,7 +24,8 @@ from obstore.exceptions import BaseError
 from obstore.store import LocalStore, S3Store
 
 from masthead.config import private_files
-from masthead.errors import BadRequest, NotFound, Unavailable
+from masthead.errors import BadRequest, DiskFull, NotFound, Unavailable
+from masthead.storage.disk import is_disk_full
 
 if TYPE_CHECKING:
     from obstore import GetOptions, GetResult, ObjectMeta
@@ -382,7 +383,7 @@ def _store_errors() -> Iterator[None]:
     except FileNotFoundError as error:
         raise NotFound from error
     except (BaseError, OSError) as error:
-        raise Unavailable from error
+        raise (DiskFull if is_disk_full(error) else Unavailable) from error
 
 
 @contextmanager
@@ -390,7 +391,7 @@ def _file_errors() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise Unavailable from error
+        raise (DiskFull if is_disk_full(error) else Unavailable) from error
 
 
 def _store(content: bytes, temporary: Path, path: Path, folder: Path) -> None:

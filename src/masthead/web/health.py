@@ -11,7 +11,7 @@ from starlette.types import Receive, Scope, Send
 
 import masthead
 from masthead import clock
-from masthead.errors import Unavailable
+from masthead.errors import DiskFull, Unavailable
 from masthead.storage.database import Database
 from masthead.web.answers import send_empty, send_json
 from masthead.web.errors import MethodNotAllowed, retry_after
@@ -46,6 +46,9 @@ class Health:
         }
         try:
             await self._database.ping()
+        except DiskFull:
+            # Pages and lists are answered, so a load balancer must not take the service out.
+            body.update(status="degraded", pb="degraded", error="disk_full")
         except Unavailable as error:
             log.warning("health.record_store_down", cause=str(error.__cause__ or error))
             # Never the cause itself: it may name a host, a path or a user.

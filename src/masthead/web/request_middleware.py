@@ -16,9 +16,10 @@ from structlog.contextvars import bind_contextvars, reset_contextvars
 from masthead import ids
 from masthead.access_log import Answered, log_answer
 from masthead.config.settings import Settings
-from masthead.errors import BadRequest, MastheadError, NotFound, Unauthenticated
+from masthead.errors import BadRequest, DiskFull, MastheadError, NotFound, Unauthenticated
 from masthead.identity.directory import Tenant, TenantDirectory
 from masthead.identity.hosts import BareHost, HostKind, Subdomain, classify_host, parse_host
+from masthead.storage.disk import DiskState, is_disk_full
 from masthead.web.answers import header
 from masthead.web.bodies import ClientDisconnected
 from masthead.web.error_log import ErrorLog
@@ -52,6 +53,7 @@ class RequestMiddleware:
         self._error_responders = error_responders
         self._directory = directory
         self._settings = settings
+        self._disk = DiskState()
         self._place = lru_cache(maxsize=4_096)(self._placed)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -76,6 +78,11 @@ class RequestMiddleware:
             await self._error_responders.send(scope, answer.send, error)
         # One of the service's three edges: no request may stop the service.
         except Exception as error:
+            if is_disk_full(error) and answer.status == NO_ANSWER:
+                # Of a temporary file of an upload, for example.
+                self._disk.note_full(error)
+                await self._error_responders.send(scope, answer.send, DiskFull())
+                return
             log.exception("request.failed", path=scope["path"])
             tenant_id = context.tenant_id if context else None
             self._error_log.record(

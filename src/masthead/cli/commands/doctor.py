@@ -23,7 +23,7 @@ import aiosmtplib
 import sqlalchemy as sa
 
 from masthead import clock, ids
-from masthead.cli.causes import database_cause, smtp_cause, storage_cause
+from masthead.cli.causes import FREE_SPACE, database_cause, smtp_cause, storage_cause
 from masthead.cli.invocation import Invocation, Shown, command
 from masthead.config import private_files, served_secret
 from masthead.config.keyring import KeyRing
@@ -37,6 +37,7 @@ from masthead.records.tables import tenant_states
 from masthead.records.versions import is_used
 from masthead.schema import registry, tables
 from masthead.storage.database import EVERY_TENANT
+from masthead.storage.disk import has_no_space
 from masthead.storage.migrate import HEAD, revision_of
 from masthead.storage.objects import open_object_store
 from masthead.storage.open import open_database
@@ -115,6 +116,8 @@ def _data_dir(folder: Path) -> Result:
         return State.WARN, f"{folder} does not exist yet; the first start creates it"
     if not os.access(folder, os.W_OK | os.X_OK):
         return State.FAIL, f"{folder} is not writable; give the service's user write access"
+    if has_no_space(folder):
+        return State.FAIL, f"the disk of {folder} is full; {FREE_SPACE}"
     free = shutil.disk_usage(folder).free
     if free < MIN_FREE_BYTES:
         return State.WARN, f"only {free // 1024**2} MiB are free on the disk of {folder}"

@@ -19,7 +19,7 @@ from sqlalchemy.dialects.postgresql.base import PGDialect
 from sqlalchemy.engine.interfaces import Dialect
 from sqlalchemy.sql import ClauseElement, Insert
 
-from masthead.errors import StatementTimeout, Unavailable
+from masthead.errors import DiskFull, StatementTimeout, Unavailable
 from masthead.storage import dialects
 from masthead.storage.cancelling import completed
 from masthead.storage.database import (
@@ -35,6 +35,7 @@ from masthead.storage.database import (
 )
 from masthead.storage.deferred import Deferred
 from masthead.storage.dialects import compile_statement
+from masthead.storage.disk import DiskState
 from masthead.storage.fair_share import FairShare
 from masthead.storage.postgres.row_security import ROLE
 
@@ -89,6 +90,7 @@ class PostgresDatabase:
         self._pool = pool
         self._share = FairShare(reads_per_tenant)
         self._indexes: dict[str, tuple[str, ...]] = {}
+        self._disk = DiskState()
 
     def compile(self, statement: ClauseElement, counted: Sequence[str] = ()) -> Statement:
         def compile_now() -> Statement:
@@ -142,6 +144,7 @@ class PostgresDatabase:
                 yield transaction
                 transaction.check()
                 await completed(transaction.commit())
+                self._disk.note_written()
             except BaseException:
                 await completed(transaction.roll_back())
                 raise
@@ -163,6 +166,8 @@ class PostgresDatabase:
                     await self._release(lease)
         except FAILURES as error:
             raise Unavailable from error
+        if self._disk.is_full:
+            raise DiskFull
 
     async def close(self) -> None:
         try:
@@ -217,6 +222,9 @@ class PostgresDatabase:
             # When the server ends an idle connection, asyncpg waits for the rest of an error. It
             # refuses statements, but the pool would keep such a connection.
             connection.terminate()
+        if isinstance(error, asyncpg.DiskFullError):
+            self._disk.note_full(error)
+            return DiskFull()
         if isinstance(error, _TRANSIENT) or connection.is_closed():
             return Unavailable()
         return error

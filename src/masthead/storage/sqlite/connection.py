@@ -7,7 +7,7 @@ import sqlite3
 from pathlib import Path
 
 from masthead.config import private_files
-from masthead.errors import StatementTimeout, Unavailable
+from masthead.errors import DiskFull, StatementTimeout, Unavailable
 from masthead.storage.database import ForeignKeyViolation, UniqueViolation
 from masthead.storage.sqlite.patterns import FUNCTION_FAILED, add_like
 
@@ -28,7 +28,6 @@ BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 _BROKEN = BUSY | {
     sqlite3.SQLITE_CANTOPEN,
     sqlite3.SQLITE_CORRUPT,
-    sqlite3.SQLITE_FULL,
     sqlite3.SQLITE_IOERR,
     sqlite3.SQLITE_NOMEM,
     sqlite3.SQLITE_NOTADB,
@@ -68,6 +67,8 @@ def translated(error: sqlite3.Error) -> Exception:
     code = code_of(error)
     if code == sqlite3.SQLITE_INTERRUPT or str(error) == FUNCTION_FAILED:
         return StatementTimeout()
+    if code == sqlite3.SQLITE_FULL:
+        return DiskFull()
     if code in _BROKEN:
         return Unavailable()
     if code == sqlite3.SQLITE_CONSTRAINT:

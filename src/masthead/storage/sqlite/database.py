@@ -10,9 +10,10 @@ from pathlib import Path
 import msgspec
 from sqlalchemy.sql import ClauseElement, Insert
 
-from masthead.errors import Unavailable
+from masthead.errors import DiskFull, Unavailable
 from masthead.storage.database import LazyStatement, Row, Scope, Statement, Transaction
 from masthead.storage.dialects import SQLITE, compile_statement, with_counted
+from masthead.storage.disk import DiskState
 from masthead.storage.sqlite.checkpoints import Checkpoints
 from masthead.storage.sqlite.connection import translated
 from masthead.storage.sqlite.readers import Readers
@@ -40,7 +41,10 @@ class SqliteDatabase:
         checkpoints: Callable[[Path], Checkpoints] = Checkpoints,
     ) -> None:
         self._path = path
-        self._writer = Writer(path, timeout_seconds=statement_seconds, checkpoints=checkpoints)
+        self._disk = DiskState(path.parent)
+        self._writer = Writer(
+            path, timeout_seconds=statement_seconds, disk=self._disk, checkpoints=checkpoints
+        )
         self._readers = Readers(path, timeout_seconds=statement_seconds)
         self._file = _identity(path)
 
@@ -81,6 +85,8 @@ class SqliteDatabase:
             raise Unavailable
         self.data_version()
         await self._writer.ping(PING_SECONDS)
+        if self._disk.is_full:
+            raise DiskFull
 
     async def close(self) -> None:
         await self._writer.close()

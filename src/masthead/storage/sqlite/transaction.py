@@ -8,9 +8,9 @@ from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, TypeVar
 
-from masthead.errors import Unavailable
+from masthead.errors import DiskFull, Unavailable
 from masthead.storage.database import Row, Statement
-from masthead.storage.sqlite.connection import code_of, translated
+from masthead.storage.sqlite.connection import code_of
 from masthead.storage.sqlite.deferred import Deferred, run_rows
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ class SqliteTransaction:
         try:
             return self._writer.finish(self._deferred)
         except sqlite3.Error as error:
-            self._failure = translated(error)
+            self._failed_by(error)
             return None
 
     def _check(self) -> None:
@@ -127,7 +127,7 @@ class SqliteTransaction:
             raise self._failure
 
     def _failed_by(self, error: sqlite3.Error) -> Exception:
-        self._failure = translated(error)
+        self._failure = self._writer.translated(error)
         return self._failure
 
 
@@ -135,4 +135,4 @@ async def _durable(commit: Commit) -> None:
     # When this task is cancelled the commit continues.
     failure = await commit
     if failure is not None:
-        raise Unavailable from failure
+        raise (DiskFull if isinstance(failure, DiskFull) else Unavailable) from failure

@@ -22,7 +22,7 @@ What a failure does:
 - SQLite itself rolls back the batch, as it does on a full or broken disk: the transactions that had
   finished in it raise `Unavailable`, the present one raises its error. The next begins a new batch.
 - The COMMIT or a deferred row fails: all transactions of the batch raise `Unavailable`, and nothing
-  of them is stored.
+  of them is stored. On a full disk it is `DiskFull`, which is `Unavailable`, too.
 - Another process holds the lock longer than the statement timeout: the transaction whose turn it is
   raises `Unavailable`.
 - A task is cancelled while it waits for the commit: the commit continues.
@@ -48,9 +48,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
-from masthead.errors import Unavailable
+from masthead.errors import DiskFull, Unavailable
 from masthead.storage.cancelling import completed
 from masthead.storage.database import Row, Statement
+from masthead.storage.disk import DiskState
 from masthead.storage.sqlite.checkpoints import Checkpoints
 from masthead.storage.sqlite.connection import BUSY, code_of, connect, translated
 from masthead.storage.sqlite.deferred import Deferred
@@ -79,6 +80,7 @@ class Writer:
         path: Path,
         *,
         timeout_seconds: float,
+        disk: DiskState,
         checkpoints: Callable[[Path], Checkpoints] = Checkpoints,
     ) -> None:
         # busy_seconds=0: a lock of another process is polled for, which does not block the event
@@ -87,6 +89,9 @@ class Writer:
         self.connection.execute("PRAGMA wal_autocheckpoint = 0")
         self.connection.set_progress_handler(self._is_late, _STEPS_PER_TICK)
         self.timeout_seconds = timeout_seconds
+        self._disk = disk
+        self._changes = 0
+        """All rows that were changed before the batch, also those that were rolled back."""
         self.state = State.IDLE
         self._queue: deque[_Waiter] = deque()
         self._holder: asyncio.Task[Any] | None = None
@@ -178,17 +183,23 @@ class Writer:
         self._commits.append(commit)
         return commit
 
+    def translated(self, error: sqlite3.Error) -> Exception:
+        found = translated(error)
+        if isinstance(found, DiskFull):
+            self._disk.note_full(error)
+        return found
+
     def roll_back(self) -> None:
         """Undoes the savepoint. After a full disk or an I/O error SQLite has rolled back the whole
         batch, so there is none."""
         if not self.connection.in_transaction:
-            self._fail_batch(Unavailable())
+            self._fail_batch(DiskFull() if self._disk.is_full else Unavailable())
             return
         try:
             self.connection.execute("ROLLBACK TO member")
             self.connection.execute("RELEASE member")
         except sqlite3.Error as error:
-            self._fail_batch(error)
+            self._fail_batch(self.translated(error))
             return
         self._deferred.add_all(self._written_early.take())
 
@@ -236,6 +247,7 @@ class Writer:
 
     def _open_batch(self) -> None:
         self.state = State.GATHERING
+        self._changes = self.connection.total_changes
         self._turns = 0
         self._capacity = min(max(len(self._queue), MIN_BATCH), MAX_BATCH)
 
@@ -245,7 +257,7 @@ class Writer:
                 self.connection.execute("BEGIN IMMEDIATE")
             except sqlite3.Error as error:
                 if code_of(error) not in BUSY or time.monotonic() > deadline:
-                    raise translated(error) from error
+                    raise self.translated(error) from error
                 # Another process has the lock; the jitter keeps two pollers out of step.
                 await asyncio.sleep(random.uniform(0.0005, 0.004))  # noqa: S311
         self.connection.execute("SAVEPOINT member")
@@ -285,15 +297,23 @@ class Writer:
     def _committed(self, commits: list[Commit], written: asyncio.Future[None]) -> None:
         failure = written.exception()
         if failure is not None:
+            if isinstance(failure, sqlite3.Error):
+                failure = self.translated(failure)
             self._roll_back_batch()
             # First, so that their tasks invalidate their caches before the next transactions.
             _acknowledge(commits, failure)
             self._next_batch()
             return
+        self._note_changes()
         self._checkpoints.after_commit()
         self._next_batch()
         # Last, so that the tasks continue while the next batch is being committed.
         _acknowledge(commits, None)
+
+    def _note_changes(self) -> None:
+        """A commit without changes, as that of a ping, writes nothing to the disk."""
+        if self.connection.total_changes != self._changes:
+            self._disk.note_written()
 
     def _next_batch(self) -> None:
         if self._queue:

@@ -291,7 +291,10 @@ def schemas() -> dict[str, Any]:
             ["status", "ts", "pb", "build"],
             status={"enum": ["ok", "degraded"]},
             ts=text("UTC.", format="date-time"),
-            pb={"description": "The record store.", "enum": ["ok", "down"]},
+            pb={
+                "description": "The record store: `degraded` where it can only be read.",
+                "enum": ["ok", "degraded", "down"],
+            },
             build=text("The revision that runs."),
             error=text(),
         ),

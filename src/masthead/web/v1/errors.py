@@ -53,6 +53,7 @@ TABLE: tuple[tuple[type[MastheadError], int, str], ...] = (
     (MethodNotAllowed, 405, "METHOD_NOT_ALLOWED"),
     (errors.Conflict, 412, "PRECONDITION_FAILED"),
     (errors.Forbidden, 403, "FORBIDDEN"),
+    (errors.DiskFull, 503, "DISK_FULL"),
     (errors.Unavailable, 503, "INTERNAL_ERROR"),
     (InternalError, 500, "INTERNAL_ERROR"),
 )

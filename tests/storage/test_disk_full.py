@@ -1,0 +1,178 @@
+"""A full disk: reads go on, writes are refused with the reason, and the operator is told."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import httpx
+import pytest
+from structlog.testing import capture_logs
+from tests.v1.keys import key_client
+from tests.world import TenantWorld, World, open_world, records_of
+
+from masthead.cli.commands.doctor import data_dir, storage
+from masthead.limits.store_sqlite import SqliteLimitStore
+from masthead.storage.migrate import migrate
+
+pytestmark = pytest.mark.both_databases
+
+POSTS = "/api/v1/posts"
+LARGE = "<p>" + "long words " * 40_000 + "</p>"
+_FULL = """
+CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = 'disk_full'; END $$;
+CREATE TRIGGER full_disk BEFORE INSERT ON posts FOR EACH ROW EXECUTE FUNCTION refuse();
+"""
+
+
+@asynccontextmanager
+async def no_room(world: World) -> AsyncIterator[None]:
+    """The database itself refuses to grow, with the error that it has for a full disk."""
+    url = world.parts.settings.database_url
+    if url.startswith("postgresql"):
+        server = await asyncpg.connect(url)
+        await server.execute(_FULL)
+        try:
+            yield
+        finally:
+            await server.execute("DROP TRIGGER full_disk ON posts; DROP FUNCTION refuse")
+            await server.close()
+        return
+    database: Any = world.parts.database
+    connection = database._writer.connection
+    (pages,) = connection.execute("PRAGMA page_count").fetchone()
+    connection.execute(f"PRAGMA max_page_count = {pages}")
+    try:
+        yield
+    finally:
+        connection.execute("PRAGMA max_page_count = 1073741823")
+
+
+async def health(world: World) -> tuple[int, dict[str, Any]]:
+    answer = await world.client().get("/api/health")
+    body = answer.json()
+    return answer.status_code, {name: body.get(name) for name in ("status", "pb", "error")}
+
+
+OK = (200, {"status": "ok", "pb": "ok", "error": None})
+FULL = (200, {"status": "degraded", "pb": "degraded", "error": "disk_full"})
+
+
+async def recovered(world: World) -> None:
+    async with asyncio.timeout(30):
+        while await health(world) != OK:
+            await asyncio.sleep(0.1)
+
+
+def assert_full(answer: httpx.Response) -> None:
+    assert answer.status_code == 503, answer.text
+    assert int(answer.headers["retry-after"]) > 0
+
+
+async def test_writes_are_refused_with_the_reason_and_reads_go_on(
+    app: World, tenant: TenantWorld
+) -> None:
+    api = await key_client(tenant)
+    owner = (await tenant.owner()).api
+    await tenant.published(title="Still there")
+    with capture_logs() as logs:
+        async with no_room(app):
+            for _ in range(2):
+                refused = await api.post(POSTS, json={"title": "x", "content_html": LARGE})
+                assert_full(refused)
+                assert refused.json()["error"]["code"] == "DISK_FULL"
+            stored = await owner.post(
+                records_of("posts"), json={"title": "x", "content_html": LARGE}
+            )
+            assert_full(stored)
+            assert stored.json()["code"] == "disk_full"
+            assert await health(app) == FULL
+            assert (await api.get(POSTS)).json()["total"] == 1
+            assert (await tenant.guest.get("/posts/still-there")).status_code == 200
+    named = [each for each in logs if each["event"] == "storage.disk_full"]
+    assert [each["log_level"] for each in named] == ["error"]
+    assert named[0]["cause"]
+    made = await api.post(POSTS, json={"title": "x", "content_html": LARGE})
+    assert made.status_code == 201
+    await recovered(app)
+
+
+async def test_calls_are_counted_in_memory_while_the_counters_have_no_room(tmp_path: Path) -> None:
+    store: Any = SqliteLimitStore(tmp_path / "limits.db")
+    try:
+        (pages,) = store._connection.execute("PRAGMA page_count").fetchone()
+        store._connection.execute(f"PRAGMA max_page_count = {pages}")
+        subject, counts = "x" * 200_000, []
+        for _ in range(3):
+            counts.append(
+                await store.update("t", [subject], lambda old: ([old[0] + b"1"], len(old[0])))
+            )
+        assert counts == [0, 1, 2]
+    finally:
+        await store.close()
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of its own, which only root can mount."""
+    if sys.platform != "linux" or os.geteuid() != 0:
+        pytest.skip("needs root, to mount a small file system")
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=24m", "masthead-test", str(folder)]
+    made = subprocess.run(mount, capture_output=True, text=True, check=False)
+    if made.returncode != 0:
+        pytest.skip(f"needs the right to mount a file system ({made.stderr.strip()})")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
+
+
+@contextmanager
+def filled(folder: Path) -> Iterator[None]:
+    file = folder / "filler"
+    with file.open("wb", buffering=0) as filler:
+        try:
+            while True:
+                filler.write(b"x" * 4096)
+        except OSError:
+            pass
+    yield
+    file.unlink()
+
+
+async def test_a_file_system_without_space(small_disk: Path) -> None:
+    url = f"sqlite:///{small_disk}/own.db"
+    await migrate(url)
+    world = await open_world(url, small_disk)
+    try:
+        tenant = await world.new_tenant("demo", slug="demo")
+        api = await key_client(tenant)
+        await tenant.published(title="Still there")
+        with filled(small_disk):
+            assert_full(await api.post(POSTS, json={"title": "x", "content_html": LARGE}))
+            upload = await api.post("/api/v1/media", files={"file": ("a.txt", b"text" * 50_000)})
+            assert_full(upload)
+            assert upload.json()["error"]["code"] == "DISK_FULL"
+            for _ in range(3):
+                listed = await api.get(POSTS)
+                assert (listed.status_code, listed.json()["total"]) == (200, 1)
+            assert (await tenant.guest.get("/posts/still-there")).status_code == 200
+            assert await health(world) == FULL
+            settings = world.parts.settings
+            for check in (data_dir, storage):
+                state, advice = await check(settings)
+                assert (str(state), "is full; free space" in advice) == ("fail", True), advice
+        assert (await api.post(POSTS, json={"title": "x"})).status_code == 201
+        await recovered(world)
+    finally:
+        await world.parts.close()
