@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Browser as PlaywrightBrowser
 from structlog.dev import ConsoleRenderer, plain_traceback
-from tests import database_choice, rounds
+from tests import corpus, database_choice, rounds
 from tests.browser import REFUSED, Browser, keep_files_together, launched
 from tests.databases import database_url, fresh_url
 from tests.loop_time import LoopTime
@@ -38,6 +38,7 @@ def pytest_xdist_auto_num_workers() -> int:
 def pytest_configure(config: pytest.Config) -> None:
     """The environment of the tests' processes and of those that they start."""
     rounds.configure(config)
+    corpus.hide(config)
     # The default shows the values of every frame, which takes a second.
     ConsoleRenderer.get_active().exception_formatter = plain_traceback
     if hasattr(config, "workerinput"):

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import base64
-import json
 import time
-from pathlib import Path
-from typing import Any
 
 import pytest
 import stripe
 from hypothesis import given
 from hypothesis import strategies as st
+from tests import signature_vectors
 from tests.payments.processor import SECRET, sign, timed
+from tests.signature_vectors import Vector
 
 from masthead.payments.signatures import digest, is_authentic
 
 BODY = b'{"id": "evt_1",\n "type": "x"}'
 NOW = 1_718_000_000
 PLAIN = sign(SECRET, BODY)
-VECTORS = Path(__file__).parents[3] / "shared/corpus/webhooks/signature-vectors.json"
 
 
 @pytest.mark.parametrize(
@@ -98,16 +95,8 @@ def test_the_processors_library_accepts_what_is_signed_here() -> None:
         stripe.WebhookSignature.verify_header(BODY.decode() + " ", header, SECRET, tolerance=300)
 
 
-def payment_vectors() -> list[Any]:
-    if not VECTORS.exists():
-        return [pytest.param(None, marks=pytest.mark.skip("without the corpus"))]
-    vectors = json.loads(VECTORS.read_text())["vectors"]
-    return [pytest.param(each, id=each["name"]) for each in vectors if "payment" in each["name"]]
-
-
-@pytest.mark.parametrize("vector", payment_vectors())
-def test_the_corpus_vectors(vector: dict[str, Any]) -> None:
-    body = base64.b64decode(vector["body_base64"])
-    header = {vector["header_name"].lower(): vector["header_value"]}
-    now = int(vector.get("timestamp", NOW))
-    assert is_authentic(header, vector["secret"], body, now) == vector["valid"]
+@pytest.mark.parametrize("vector", signature_vectors.payment())
+def test_vectors(vector: Vector) -> None:
+    header = {vector.header.lower(): vector.value}
+    now = int(vector.timestamp)
+    assert is_authentic(header, vector.secret, vector.body, now) is vector.is_valid
