@@ -1,5 +1,5 @@
 """An import in Chromium with a worker that runs: upload with its progress, preview, run while the
-page is closed, report, undo. With an export of our own, and with a real one where it is at hand."""
+page is closed, report, undo. With an export of our own, and with one of the corpus."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ from pathlib import Path
 
 import pytest
 from playwright.async_api import FilePayload, Page, expect
+from tests import corpus
 from tests.admin.served import served
 from tests.admin.test_imports import ghost
 from tests.browser import Browser, needs_chromium
 from tests.databases import fresh_url
 from tests.importers.run.exports import rows, without_network
+from tests.importers.samples import wordpress
+from tests.importers.samples.wordpress_bodies import SHORTCODES
 from tests.world import Account, RunningClock, TenantWorld, open_world
 
 from masthead.background import job_runner
 
 pytestmark = needs_chromium
 
-CORPUS = Path(__file__).parents[3] / "shared" / "corpus"
-REAL = CORPUS / "wordpress" / "real" / "theme-unit-test-data.xml"
 POSTS = 120
 """More than one batch."""
 
@@ -68,16 +69,17 @@ async def tools(
 
 
 def exports() -> list[object]:
-    missing = pytest.mark.skipif(not REAL.exists(), reason="the shared corpus is not here")
+    large = corpus.found("wordpress/real/theme-unit-test-data.xml")
     return [
-        pytest.param("tideline.ghost.json", ghost(POSTS), id="own"),
-        pytest.param(REAL.name, None, id="real", marks=missing),
+        pytest.param("tideline.ghost.json", ghost(POSTS), POSTS, id="ghost"),
+        pytest.param("tideline.xml", wordpress.BLOG.encode(), len(SHORTCODES), id="wordpress"),
+        *(pytest.param(path.name, path.read_bytes(), None, id="corpus") for path in large),
     ]
 
 
-@pytest.mark.parametrize(("name", "content"), exports())
+@pytest.mark.parametrize(("name", "content", "number"), exports())
 async def test_from_the_file_to_the_report_and_back(
-    tools: Tools, name: str, content: bytes | None
+    tools: Tools, name: str, content: bytes, number: int | None
 ) -> None:
     before = await rows(tools.tenant, "posts")
     page = await tools.opened("/admin/tools/import")
@@ -85,7 +87,7 @@ async def test_from_the_file_to_the_report_and_back(
     file: FilePayload = {
         "name": name,
         "mimeType": "application/json",
-        "buffer": content or REAL.read_bytes(),
+        "buffer": content,
     }
     await page.locator("#file").set_input_files(file)
     await page.get_by_role("button", name="Upload and preview").click()
@@ -113,8 +115,8 @@ async def test_from_the_file_to_the_report_and_back(
     await expect(page.locator(".head-sub .badge")).to_have_text("Imported")
     imported = await rows(tools.tenant, "posts")
     assert len(imported) > len(before)
-    if content:
-        assert len(imported) == POSTS
+    if number:
+        assert len(imported) == number
     async with page.expect_download() as download:
         await page.get_by_role("link", name="Redirects").click()
     assert (await download.value).suggested_filename == "redirects.csv"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pickle
 import xml.etree.ElementTree as ET
-from pathlib import Path
 
 import pytest
+from tests import corpus
 
 from masthead.importers.html import content
 from masthead.importers.html.content import Prepared, prepare, rewrite
@@ -14,7 +14,6 @@ from masthead.importers.source import SourcePost
 from masthead.records.fields import documents
 
 SITE = "https://old.example.com"
-CORPUS = Path(__file__).parents[4] / "shared" / "corpus" / "wordpress" / "synthetic" / "images.xml"
 CONTENT = "{http://purl.org/rss/1.0/modules/content/}encoded"
 
 SUBSTACK = "https://substackcdn.com/image/fetch"
@@ -179,20 +178,47 @@ def test_nothing_to_rewrite() -> None:
     assert rewrite("<img src=a>", None, {}) == ("<img src=a>", None)
 
 
-@pytest.mark.skipif(not CORPUS.exists(), reason="the corpus is not here")
-def test_the_corpus() -> None:
-    root = ET.parse(CORPUS).getroot()
-    bodies = [item.findtext(CONTENT) or "" for item in root.iter("item")]
-    found = [image for body in bodies for image in ready(body).images]
-    by_original = {image.original_url: image for image in found}
-    uploads = f"{SITE}/wp-content/uploads/2023/05"
-    assert f"{uploads}/big.jpg" in by_original
-    assert f"{uploads}/big-scaled.jpg" not in by_original
-    assert f"{uploads}/photo-e1612345678901.jpg" in by_original
-    assert f"{uploads}/name-with-2x4-inside.jpg" in by_original
-    assert f"{uploads}/cover.jpg" in by_original
-    assert f"{uploads}/poster.jpg" in by_original
-    assert f"{uploads}/photon.jpg" in by_original
-    assert "http://169.254.169.254/latest/meta-data/" in by_original
-    assert f"{uploads}/%C3%BCml%C3%A4ut.png" in by_original
-    assert not any("file:" in url or "javascript:" in url for url in by_original)
+UPLOADS = f"{SITE}/wp-content/uploads/2021/06"
+PHOTON = "https://i1.wp.com/old.example.com/wp-content/uploads/2021/06"
+TEXT = f"""
+<figure><a href="{UPLOADS}/pier.jpg"><img src="{UPLOADS}/pier-1024x683.jpg"
+ srcset="{UPLOADS}/pier-300x200.jpg 300w, {UPLOADS}/pier-scaled.jpg 2560w"></a></figure>
+<p><img src="{UPLOADS}/boats-e1623000000000-150x150.jpg"><img src="{UPLOADS}/plank-2x4.jpg"></p>
+<div style="background-image:url({UPLOADS}/cover.jpg)">Over it</div>
+<video src="{UPLOADS}/film.mp4" poster="{UPLOADS}/poster.jpg"></video>
+<p><img src="{PHOTON}/photon-640x480.jpg?fit=640%2C480&amp;ssl=1">
+<img src="https://tide.files.wordpress.com/2021/06/hosted.jpg?w=600"></p>
+<p><img src="/wp-content/uploads/2021/06/möwe.png"><img src="//cdn.example/far.gif">
+<img src="wp-content/uploads/2021/06/near.png"></p>
+<p><img src="http://169.254.169.254/latest/"><img src="http://[::1]/inside.png"></p>
+<p><img src="file:///etc/passwd"><img src="javascript:alert(1)"><img src="data:text/html,x"></p>
+<!-- <img src="{UPLOADS}/commented.jpg"> --><p>&lt;img src="{UPLOADS}/escaped.jpg"&gt;</p>
+"""
+
+
+def test_every_picture_of_a_text_is_found_once_in_its_full_size() -> None:
+    assert sorted(originals(TEXT)) == sorted(
+        [
+            *(f"{UPLOADS}/{name}" for name in ("pier.jpg", "boats-e1623000000000.jpg")),
+            *(f"{UPLOADS}/{name}" for name in ("plank-2x4.jpg", "cover.jpg", "poster.jpg")),
+            *(f"{UPLOADS}/{name}" for name in ("photon.jpg", "m%C3%B6we.png", "near.png")),
+            "https://tide.files.wordpress.com/2021/06/hosted.jpg",
+            "https://cdn.example/far.gif",
+            # Found, so that the refusal is told.
+            "http://169.254.169.254/latest/",
+            "http://[::1]/inside.png",
+        ]
+    )
+
+
+def test_pictures_of_the_corpus() -> None:
+    for path in corpus.found("wordpress/synthetic/images.xml"):
+        bodies = [item.findtext(CONTENT) or "" for item in ET.parse(path).getroot().iter("item")]
+        found = {image.original_url for body in bodies for image in ready(body).images}
+        uploads = f"{SITE}/wp-content/uploads/2023/05"
+        names = ("big.jpg", "photo-e1612345678901.jpg", "name-with-2x4-inside.jpg", "cover.jpg")
+        others = ("poster.jpg", "photon.jpg", "%C3%BCml%C3%A4ut.png")
+        assert found >= {f"{uploads}/{name}" for name in (*names, *others)}
+        assert "http://169.254.169.254/latest/meta-data/" in found
+        assert f"{uploads}/big-scaled.jpg" not in found
+        assert not any("file:" in url or "javascript:" in url for url in found)
