@@ -15,6 +15,7 @@ from tests import corpus, database_choice, rounds
 from tests.browser import REFUSED, Browser, keep_files_together, launched
 from tests.databases import database_url, fresh_url
 from tests.loop_time import LoopTime
+from tests.not_run import pytest_terminal_summary
 from tests.object_stores import s3_environ, s3_server
 from tests.served import serving
 from tests.tls import Authority
@@ -22,7 +23,7 @@ from tests.world import START, Account, RunningClock, TenantWorld, World, open_w
 
 from masthead.records.collection import Record
 
-__all__ = ["database_url", "s3_environ", "s3_server"]
+__all__ = ["database_url", "pytest_terminal_summary", "s3_environ", "s3_server"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

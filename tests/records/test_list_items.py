@@ -19,6 +19,9 @@ from masthead.records.read.sorting import parse_sort
 from masthead.records.write.slugs import slugify
 from masthead.storage.database import Statement, scope_of
 
+on_sqlite = pytest.mark.parametrize("service", ["sqlite"], indirect=True)
+"""PostgreSQL plans by its statistics."""
+
 TAGS = ["news", "it's", 'a "b"', "Ünïcode", "x,y"]
 
 
@@ -153,11 +156,10 @@ async def test_visitors_see_what_is_public(
 
 @pytest.mark.parametrize("after", [None, ("2026-11-14T09:30:00.123Z", "a" * 15)])
 @pytest.mark.parametrize("expression", ["tags ?= 'x'", "tags ?= 'x' && status = 'draft'"])
+@on_sqlite
 async def test_a_page_is_read_in_index_order_and_not_sorted(
     tenant: TenantWorld, app: World, expression: str, after: Any
 ) -> None:
-    if app.engine != "sqlite":
-        pytest.skip("PostgreSQL plans by its statistics")
     parsed = parse_cached(expression)
     wanted = ListRequest(filter=expression, after=after)
     caller = system(tenant.id)
@@ -174,11 +176,10 @@ async def test_a_page_is_read_in_index_order_and_not_sorted(
 @pytest.mark.parametrize(
     ("collection", "by"), [("posts", "id"), ("blog_members", "id"), ("comments", "post_id")]
 )
+@on_sqlite
 async def test_related_records_are_found_by_their_keys(
     tenant: TenantWorld, app: World, collection: str, by: str
 ) -> None:
-    if app.engine != "sqlite":
-        pytest.skip("PostgreSQL plans by its statistics")
     shape = Shape(collection, access_of(system(tenant.id)), True)
     statement = app.parts.records._queries.some(shape, by).statement
     values = dict.fromkeys(statement.names, "x") | {"keys": "[]", "limit": 20}
@@ -190,11 +191,10 @@ async def test_related_records_are_found_by_their_keys(
     ("collection", "by"),
     [("orders", "payment_id"), ("media", "sha256"), ("blog_members", "payment_customer_id")],
 )
+@on_sqlite
 async def test_records_are_found_by_an_indexed_value(
     tenant: TenantWorld, app: World, collection: str, by: str
 ) -> None:
-    if app.engine != "sqlite":
-        pytest.skip("PostgreSQL plans by its statistics")
     statement = app.parts.records._statements.find(app.collection(collection), (by,), True)
     values = dict.fromkeys(statement.names, "x") | {"limit": 1}
     plan = await _plan(app, statement, values)
@@ -210,11 +210,10 @@ async def test_records_are_found_by_an_indexed_value(
         ("comments", "post_id = 'x' && status = 'spam'"),
     ],
 )
+@on_sqlite
 async def test_a_list_of_one_person_or_post_reads_no_others(
     tenant: TenantWorld, app: World, collection: str, expression: str
 ) -> None:
-    if app.engine != "sqlite":
-        pytest.skip("PostgreSQL plans by its statistics")
     parsed, caller = parse_cached(expression), system(tenant.id)
     shape = Shape(collection, access_of(caller), True, parsed.shape, parse_sort("-created"))
     context = Context(caller, app.clock())

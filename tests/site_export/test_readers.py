@@ -34,7 +34,7 @@ def pandoc(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
         return (
             Path(found)
             if found
-            else pytest.skip("Pandoc is not installed here; .ci/run installs it.")
+            else pytest.skip("Pandoc is missing: install pandoc, as .ci/run does")
         )
     stand_in = tmp_path / "bin" / "pandoc"
     stand_in.parent.mkdir()
