@@ -43,6 +43,7 @@ MAX_INLINE_COMPARISONS = 4
 """Filters of more comparisons are compiled in a thread. Four take some milliseconds."""
 
 T = TypeVar("T")
+P = TypeVar("P", "Prepared", "PreparedTotal")
 
 _ACCESS = {
     Kind.GUEST: Access.PUBLIC,
@@ -273,13 +274,13 @@ class Queries:
         return self._cached(("some", shape, by), lambda: self._compile_some(shape, by))
 
     async def _compiled(
-        self, key: Hashable, wanted: ParsedFilter | None, make: Callable[[], T]
-    ) -> T:
+        self, key: Hashable, wanted: ParsedFilter | None, make: Callable[[], P]
+    ) -> P:
         """Compiles large filters in a thread, one at a time, to keep the event loop free."""
         if wanted is None or comparisons(wanted.expression) <= MAX_INLINE_COMPARISONS:
             return self._cached(key, make)
         async with self._compiling:
-            prepared = await asyncio.to_thread(make)
+            prepared = await asyncio.to_thread(_completed, make)
         return self._cached(key, lambda: prepared)
 
     def _cached(self, key: Hashable, make: Callable[[], T]) -> T:
@@ -525,6 +526,13 @@ def macro_value(name: str, now: datetime) -> Any:
     if name in _PARTS:
         return float(_PARTS[name](now))
     return clock.to_text(_MOMENTS[name](now))
+
+
+def _completed(make: Callable[[], P]) -> P:
+    """With its statement compiled, which would otherwise happen at its first use."""
+    prepared = make()
+    _ = prepared.statement.text
+    return prepared
 
 
 def _day_start(now: datetime) -> datetime:
