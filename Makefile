@@ -8,7 +8,8 @@ NODE_MODULES := tests/clients/node_modules
 EDITOR := src/masthead/admin/editor
 GENERATOR := $(VENV)/client-generator
 
-.PHONY: run install install-test test test-all lint format docs screenshots bench bench-commits lock editor clean
+.PHONY: run install install-test test test-all test-planted lint format docs screenshots bench \
+  bench-commits lock editor clean
 
 run: install
 	$(BIN)/masthead serve --demo
@@ -28,6 +29,10 @@ test: install-test
 # Every test on both databases, with the long rounds of kills and fuzzing.
 test-all: install-test
 	$(BIN)/pytest -n auto --dist loadgroup --both-databases --long-rounds $(ARGS)
+
+# Plants ten faults, one after another, in a copy of the tree: the tests of each room must find it.
+test-planted: install-test
+	$(BIN)/python -m tests.planted $(if $(ONLY),--only "$(ONLY)")
 
 lint: $(VENV)/.installed-test
 	$(BIN)/ruff format --check src tests bench

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import inspect
+import re
 from datetime import UTC, datetime
 from email import message_from_bytes, message_from_string
 from email.header import decode_header, make_header
@@ -15,6 +16,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from jinja2 import Environment
+from jinja2.meta import find_undeclared_variables
 
 from masthead.email_address import is_email, normal_email
 from masthead.mail import account_emails
@@ -319,3 +322,23 @@ def test_an_unsubscribe_link_is_in_both_parts() -> None:
     )
     assert "Unsubscribe: https://u.x" in rendered.text
     assert 'href="https://u.x"' in rendered.html
+
+
+TEMPLATES = sorted(path.stem for path in FOLDER.glob("*.txt") if path.stem != "base")
+
+
+@pytest.mark.parametrize("template", TEMPLATES)
+def test_no_value_of_any_mail_is_markup(template: str) -> None:
+    """Also in the branches that show something where a value is empty."""
+    source = "".join(
+        (FOLDER / f"{each}.{kind}").read_text()
+        for each in ("base", template)
+        for kind in ("txt", "html")
+    )
+    source = re.sub(r"{% extends [^%]*%}|{% (?:end)?block[^%]*%}", "", source)
+    eve = dict.fromkeys(find_undeclared_variables(Environment().parse(source)), "<b>Eve</b>")
+    for empty in ("", *re.findall(r"{% (?:el)?if (\w+)", source)):
+        values = {name: "" if name == empty else value for name, value in eve.items()}
+        html = render(Mail(template, "me@example.com", "<b>Eve</b>", values)).html
+        assert "&lt;b&gt;Eve" in html
+        assert "<b>Eve" not in html

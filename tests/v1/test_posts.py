@@ -328,3 +328,8 @@ class TestList:
         assert links["next"].params["page"] == "3"
         assert links["last"].params["page"] == "3"
         assert all(link.params["status"] == "draft" for link in links.values())
+        ends = [await api.get(POSTS, params={"per_page": 2, "page": page}) for page in (1, 3)]
+        assert [{rel for rel in answer.links if rel in ("prev", "next")} for answer in ends] == [
+            {"next"},
+            {"prev"},
+        ]

@@ -1,0 +1,114 @@
+"""Ten small faults, each in another room of the service, and the tests that must find it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True)
+class Fault:
+    what: str
+    file: str
+    """Below `src/masthead/`."""
+    old: str
+    """Occurs once in the file."""
+    new: str
+    tests: tuple[str, ...]
+    """Below `tests/`: those of the room, whichever of them finds it."""
+
+    @property
+    def path(self) -> str:
+        return f"src/masthead/{self.file}"
+
+    @property
+    def selection(self) -> tuple[str, ...]:
+        return tuple(f"tests/{each}" for each in self.tests)
+
+    def planted_in(self, text: str) -> str:
+        if (found := text.count(self.old)) != 1:
+            raise LookupError(
+                f"{self.path} has {found} times what the fault replaces ({self.what}). "
+                f"Give it a text that occurs once: {self.old!r}"
+            )
+        return text.replace(self.old, self.new)
+
+
+FAULTS = (
+    Fault(
+        "a list forgets the tenant",
+        "records/read/query.py",
+        """\
+        if shape.has_tenant:
+            query = query.where(table.c.tenant_id ==""",
+        """\
+        if shape.has_tenant and shape.search:
+            query = query.where(table.c.tenant_id ==""",
+        ("record_api/test_access.py",),
+    ),
+    Fault(
+        "every member of the staff can make API keys",
+        "admin/routes.py",
+        "at(get=keys.keys_page, post=keys.new_key, who=owners)",
+        "at(get=keys.keys_page, post=keys.new_key)",
+        ("admin/test_keys.py", "admin/test_roles.py"),
+    ),
+    Fault(
+        "a post is published without its event",
+        "posts/collection.py",
+        "    if was_published(change):\n",
+        "    if was_published(change) and change.old is None:\n",
+        ("events", "records/test_events.py"),
+    ),
+    Fault(
+        "the last page names a next one",
+        "web/v1/endpoint.py",
+        "if page.page < page.total_pages:",
+        "if page.page <= page.total_pages:",
+        ("v1/test_posts.py", "v1/test_post_lists.py"),
+    ),
+    Fault(
+        "guests get the cached pages of paying members",
+        "reader/endpoint.py",
+        """f"site{audience:d} {scope['path']}\"""",
+        """f"site {scope['path']}\"""",
+        ("reader/test_caching.py", "reader/test_access.py"),
+    ),
+    Fault(
+        "a mail shows the name of a comment's author unescaped",
+        "mail/templates/comment_posted.html",
+        "{{ author }} commented on",
+        "{{ author | safe }} commented on",
+        ("mail/test_message.py", "comments/test_emails.py"),
+    ),
+    Fault(
+        "the signature of a payment event is not compared",
+        "payments/signatures.py",
+        "any(hmac.compare_digest(expected, each) for each in claim.digests)",
+        "any(len(expected) == len(each) for each in claim.digests)",
+        ("payments/test_signatures.py", "payments/test_receiver.py"),
+    ),
+    Fault(
+        "calls are not counted for the hour",
+        "limits/sliding_window.py",
+        "hour = _with_call(hour, now, MINUTE)",
+        "hour = _slid(hour, now, MINUTE)",
+        ("limits/test_rate_limits.py",),
+    ),
+    Fault(
+        "a job that fails is lost",
+        "jobs/runner.py",
+        "await self._queue.postpone(job, lease, type(error).__name__)",
+        "await self._queue.finish(job)",
+        ("jobs/test_runner.py",),
+    ),
+    Fault(
+        "a total counts posts that are not due yet",
+        "records/derived/totals.py",
+        "        if self.only_due:\n",
+        "        if self.only_due and not has_tenant:\n",
+        ("records/test_totals.py", "record_api/test_lists.py"),
+    ),
+)

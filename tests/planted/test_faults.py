@@ -1,0 +1,31 @@
+"""The planted faults still fit the code, so that `make test-planted` can't rot unseen."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+from tests.planted.faults import FAULTS, ROOT, Fault
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda each: each.file)
+def test_what_a_fault_replaces_occurs_once_and_its_tests_exist(fault: Fault) -> None:
+    sound = (ROOT / fault.path).read_text()
+    planted = fault.planted_in(sound)
+    assert planted != sound
+    if fault.file.endswith(".py"):
+        # It must fail a test, not the import.
+        ast.parse(planted)
+    for each in fault.selection:
+        assert (ROOT / each).exists()
+
+
+def test_each_of_the_ten_is_in_another_room() -> None:
+    assert len({fault.file.rpartition("/")[0] for fault in FAULTS}) == len(FAULTS) == 10
+
+
+@pytest.mark.parametrize("text", ["", "old old"], ids=["gone", "twice"])
+def test_a_fault_that_no_longer_fits_is_said(text: str) -> None:
+    fault = Fault("a fault", "app.py", "old", "new", ())
+    with pytest.raises(LookupError, match=r"src/masthead/app\.py"):
+        fault.planted_in(text)
