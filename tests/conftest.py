@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 from playwright.async_api import Browser as PlaywrightBrowser
 from structlog.dev import ConsoleRenderer, plain_traceback
 from tests import corpus, database_choice, rounds
@@ -38,6 +39,9 @@ def pytest_xdist_auto_num_workers() -> int:
 
 def pytest_configure(config: pytest.Config) -> None:
     """The environment of the tests' processes and of those that they start."""
+    # An example that takes 200 ms on a busy machine is no failure.
+    settings.register_profile("masthead", deadline=None)
+    settings.load_profile("masthead")
     rounds.configure(config)
     corpus.hide(config)
     # The default shows the values of every frame, which takes a second.
