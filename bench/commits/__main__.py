@@ -42,7 +42,9 @@ def main(arguments: list[str] | None = None) -> int:
         print("No row has that name. The names are:", *rounds.names(), sep="\n  ")
         return 2
     _report(rows, older.name, current.name, options)
-    return 1 if any(row.verdict.is_failure for row in rows) else 0
+    failed = [f"{row.name} {row.verdict.value}" for row in rows if row.verdict.is_failure]
+    print(f"failed: {', '.join(failed)}" if failed else "no row is lower")
+    return 1 if failed else 0
 
 
 def _options(arguments: list[str] | None) -> argparse.Namespace:

@@ -34,9 +34,10 @@ def of_commit(named: str) -> Checkout:
     if not (folder / _READY).exists():
         print(f"installing {named} in {folder.relative_to(ROOT)}", file=sys.stderr)
         _extract(commit, folder)
-        # The environment of the bench itself must not be seen by another.
+        # Without the variables of the `make` that runs the bench, and with the same Python.
         environment = {name: value for name, value in os.environ.items() if name != "MAKEFLAGS"}
-        install = ["make", "-C", str(folder), "install"]
+        python = Path(sys.base_prefix) / "bin" / "python3"
+        install = ["make", "-C", str(folder), f"PYTHON={python}", "install"]
         subprocess.run(install, check=True, stdout=sys.stderr, env=environment)
         (folder / _READY).touch()
     return Checkout(_git("rev-parse", "--short", commit), str(folder / ".venv/bin/masthead"))
