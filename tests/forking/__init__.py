@@ -39,9 +39,10 @@ def _parent() -> tuple[Path, str]:
     socket = str(folder / "socket")
     # The service refuses settings that it does not know, those of tests among them.
     inherited = {name: each for name, each in os.environ.items() if "MASTHEAD" not in name}
+    imported_from = os.pathsep.join(filter(None, [str(ROOT), inherited.get("PYTHONPATH", "")]))
     parent = subprocess.Popen(
         [sys.executable, str(HERE / "parent.py"), socket],
-        env={**inherited, "PYTHONPATH": str(ROOT)},
+        env={**inherited, "PYTHONPATH": imported_from},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     )
