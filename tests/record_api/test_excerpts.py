@@ -10,7 +10,7 @@ from tests.world import TenantWorld, records_of
 POSTS = records_of("posts")
 
 
-@pytest.mark.parametrize("piece", ["<b>", "&lt;"])
+@pytest.mark.parametrize("piece", [f"<i>{'w' * 71}</i>", "&lt;"])
 async def test_an_excerpt_that_takes_too_long_is_refused(tenant: TenantWorld, piece: str) -> None:
     post = await tenant.published(content_html=piece * (4_500_000 // len(piece)))
     for path in (POSTS, records_of("posts", post["id"])):
@@ -18,20 +18,20 @@ async def test_an_excerpt_that_takes_too_long_is_refused(tenant: TenantWorld, pi
         assert answer.status_code == 400
         assert "Ask for shorter ones" in answer.json()["message"]
         answer = await tenant.guest.get(f"{path}?fields=id,content_html:excerpt(10)")
-        assert answer.status_code == (400 if piece == "<b>" else 200)
+        assert answer.status_code == 200
 
 
 async def test_a_long_run_of_signs_is_one_text(tenant: TenantWorld) -> None:
-    post = await tenant.published(content_html="<" * 1_500_000)
+    post = await tenant.published(content_html="<" * 100_000)
     path = records_of("posts", post["id"])
     answer = await tenant.guest.get(f"{path}?fields=content_html:excerpt(9999999)")
-    assert answer.json() == {"content_html": "<" * 1_500_000}
+    assert answer.json() == {"content_html": "<" * 100_000}
 
 
 async def test_other_requests_have_their_turns_while_long_texts_are_read(
     tenant: TenantWorld,
 ) -> None:
-    post = await tenant.published(content_html="<b>" * 150_000)
+    post = await tenant.published(content_html="<i></i>" * 59_000)
     path = records_of("posts", post["id"])
     asked = asyncio.create_task(tenant.guest.get(f"{path}?fields=content_html:excerpt(20)"))
     turns = 0
