@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import random
 
+import pytest
+from tests.growth import MOST, growth
+
 from masthead.editing.blocks import blocks_of
 from masthead.editing.difference import (
+    MAX_BLOCKS,
     MAX_CHARACTERS,
     Difference,
     Row,
@@ -119,9 +123,24 @@ async def test_a_text_that_is_too_long_is_not_compared() -> None:
 
 
 def test_many_blocks_against_few_long_ones_are_compared_roughly() -> None:
-    old = "<p>zz1</p>" * 5_000
+    old = "<p>zz1</p>" * MAX_BLOCKS
     new = "".join(
         "<p>" + " ".join(f"w{at}x{word}" for word in range(5_000)) + "</p>" for at in range(8)
     )
     found = difference(old, new)
     assert found.is_rough
+
+
+@pytest.mark.parametrize("piece", ["word ", "a, ", "漢", "x\n"])
+def test_a_long_block_is_compared_in_time_that_grows_with_its_length(piece: str) -> None:
+    def compare(text: str) -> None:
+        assert not difference(f"<pre>{text}</pre>", f"<pre>{text}end</pre>").is_same
+
+    times = growth(compare, lambda size: piece * (size // len(piece)))
+    assert times < MOST
+
+
+def test_more_blocks_than_a_page_can_show_are_not_compared() -> None:
+    found = difference("<p>a</p>" * (MAX_BLOCKS + 1), "<p>a</p>")
+    assert found == Difference(is_too_long=True)
+    assert difference("<p>a</p>" * MAX_BLOCKS, "<p>a</p>").rows

@@ -10,6 +10,7 @@ import asyncio
 import re
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -19,6 +20,8 @@ SAME, ADDED, REMOVED, CHANGED, SKIPPED = "same", "added", "removed", "changed", 
 
 MAX_CHARACTERS: Final = 1_000_000
 """Of each text, as HTML. Ten thousand words have about 70,000."""
+MAX_BLOCKS: Final = 4_000
+"""Of each text. A page with the difference of more would take long to write, and longer to read."""
 _STEPS: Final = 1_000_000
 """Of all comparisons together: about a second."""
 _NEAR: Final = 8
@@ -61,15 +64,23 @@ class Difference:
 
 
 async def compared(old_html: str, new_html: str) -> Difference:
-    """In a thread, because it may take a second."""
+    """In a thread, because it may take a second, and one at a time: several would compete with the
+    event loop for the interpreter."""
     if max(len(old_html), len(new_html)) > MAX_CHARACTERS:
         return Difference(is_too_long=True)
-    return await asyncio.to_thread(difference, old_html, new_html)
+    loop = asyncio.get_running_loop()
+    return await loop.run_in_executor(_thread, difference, old_html, new_html)
+
+
+_thread: Final = ThreadPoolExecutor(1, thread_name_prefix="difference")
 
 
 def difference(old_html: str, new_html: str) -> Difference:
+    old, new = blocks_of(old_html), blocks_of(new_html)
+    if max(len(old), len(new)) > MAX_BLOCKS:
+        return Difference(is_too_long=True)
     comparison = _Comparison()
-    rows = comparison.rows(blocks_of(old_html), blocks_of(new_html))
+    rows = comparison.rows(old, new)
     return Difference(tuple(_shortened(rows)), is_rough=comparison.is_rough)
 
 
@@ -134,14 +145,15 @@ class _Comparison:
 
     def words(self, old: str, new: str) -> tuple[Piece, ...]:
         a, b = _WORD.findall(old), _WORD.findall(new)
-        pieces: list[Piece] = []
+        runs: list[tuple[str, list[str]]] = []
         i = j = 0
         for next_i, next_j in (*self._common(a, b), (len(a), len(b))):
-            _append(pieces, REMOVED, a[i:next_i])
-            _append(pieces, ADDED, b[j:next_j])
-            _append(pieces, SAME, a[next_i : next_i + 1])
+            _append(runs, REMOVED, a[i:next_i])
+            _append(runs, ADDED, b[j:next_j])
+            _append(runs, SAME, a[next_i : next_i + 1])
             i, j = next_i + 1, next_j + 1
-        return tuple(pieces)
+        # Joined once: a text that grew word by word would be copied for each of them.
+        return tuple(Piece(kind, "".join(words)) for kind, words in runs)
 
     def _common(self, a: Sequence[Hashable], b: Sequence[Hashable]) -> list[tuple[int, int]]:
         """The positions of what both have, in order."""
@@ -207,14 +219,12 @@ def _matches(trail: Sequence[Sequence[int]], x: int, y: int) -> list[tuple[int, 
     return found[::-1]
 
 
-def _append(pieces: list[Piece], kind: str, words: Sequence[str]) -> None:
+def _append(runs: list[tuple[str, list[str]]], kind: str, words: Sequence[str]) -> None:
     if not words:
         return
-    text = "".join(words)
-    if pieces and pieces[-1].kind == kind:
-        pieces[-1] = Piece(kind, pieces[-1].text + text)
-    else:
-        pieces.append(Piece(kind, text))
+    if not runs or runs[-1][0] != kind:
+        runs.append((kind, []))
+    runs[-1][1].extend(words)
 
 
 def _bag(block: Block) -> _Bag:

@@ -1,0 +1,44 @@
+"""How the time of a function grows with its input: ratios of the processor's time within one run,
+so neither the machine nor what else runs on it matters."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+FIRST = 1_000
+LAST = 64_000
+"""Characters of the shorter one of the inputs that are compared."""
+ENOUGH = 0.004
+"""Seconds. Below that a measurement says nothing, and nothing has to be feared of it."""
+REPEATS = 3
+TRIES = 4
+MOST = 10.0
+"""Times as long for four times the input, where each doubling may take three times as long. In
+linear time it is 4, in quadratic 16."""
+
+
+def growth(work: Callable[[str], object], fill: Callable[[int], str]) -> float:
+    """Of four times the input; 0 where even the longest takes no time."""
+    size = FIRST
+    while _seconds(work, fill(size), 1) < ENOUGH:
+        size *= 2
+        if size > LAST:
+            return 0.0
+    best = float("inf")
+    for _ in range(TRIES):
+        short, long = (_seconds(work, fill(each), REPEATS) for each in (size, 4 * size))
+        best = min(best, long / short)
+        if best < MOST:
+            break
+    return best
+
+
+def _seconds(work: Callable[[str], object], text: str, repeats: int) -> float:
+    """Of this thread, the least of several."""
+    found: list[float] = []
+    for _ in range(repeats):
+        began = time.thread_time()
+        work(text)
+        found.append(time.thread_time() - began)
+    return min(found)
