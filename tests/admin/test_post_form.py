@@ -324,3 +324,32 @@ async def test_the_address_that_a_draft_gets_is_shown_but_not_chosen(
     page = (await browser.get(f"/admin/posts/{chosen['id']}")).text
     assert filled(page)["slug"] == "mist"
     assert 'placeholder="fog' not in page
+
+
+async def test_a_long_text_that_is_refused_is_not_sent_back(
+    tenant: TenantWorld, browser: Visitor
+) -> None:
+    page = (await browser.get("/admin/posts/new")).text
+    assert "Up to 8 MB." in page
+    form = filled(page)
+    many = " ".join(f"a{number}=1" for number in range(100_000))
+    form |= {"title": "Long", "content_html": f"<p {many}>x</p>" + "y" * 400_000}
+    answer = await browser.post("/admin/posts/new", form | {"action": "save"})
+    assert answer.status_code == 400
+    assert "more than 100 attributes" in answer.text
+    assert "go back in the browser" in answer.text
+    assert len(answer.content) < 100_000
+    found = await tenant.world.parts.records.find(
+        tenant.world.collection("posts"), {}, tenant_id=tenant.id
+    )
+    assert found == []
+
+
+async def test_a_short_one_is_shown_again_with_the_reason(
+    tenant: TenantWorld, browser: Visitor
+) -> None:
+    form = filled((await browser.get("/admin/posts/new")).text)
+    form |= {"title": "Short", "content_html": "<p>" * 130_000}
+    answer = await browser.post("/admin/posts/new", form | {"action": "save"})
+    assert "more than 120,000 tags" in answer.text
+    assert "&lt;p&gt;&lt;p&gt;" in answer.text

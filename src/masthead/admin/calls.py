@@ -18,10 +18,11 @@ from masthead.errors import (
     Invalid,
     NotFound,
     SiteSuspended,
+    TooLarge,
     Unauthenticated,
 )
 from masthead.web.answers import header, send_json
-from masthead.web.bodies import decode_json_object, read_body
+from masthead.web.bodies import json_object, read_body
 from masthead.web.errors import MethodNotAllowed
 from masthead.web.forms import FORM_TOKEN, MAX_BYTES, check_same_origin
 from masthead.web.multipart import MAX_FIELD_BYTES, Form, read_form
@@ -99,7 +100,14 @@ class ScriptCall:
 
     @asynccontextmanager
     async def _body(self, request: AdminRequest, receive: Receive) -> AsyncIterator[Any]:
-        yield decode_json_object(await read_body(request.scope, receive, limit=self._limit))
+        try:
+            raw = await read_body(request.scope, receive, limit=self._limit)
+        except TooLarge as error:
+            raise TooLarge(
+                f"This is larger than the {self._limit // (1024 * 1024):,} MB that can be saved at "
+                "once. Shorten it, or put pictures into the library instead of the text."
+            ) from error
+        yield await json_object(raw)
 
 
 class UploadCall(ScriptCall):

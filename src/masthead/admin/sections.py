@@ -56,7 +56,12 @@ class Section:
 def _asks(site_prefix: str, *more: Ask) -> tuple[Ask, ...]:
     return (
         Ask("title", "Title"),
-        Ask("content_html", "Text, as HTML", rows=24),
+        Ask(
+            "content_html",
+            "Text, as HTML",
+            "Up to 8 MB. Readers see it without scripts, styles and forms.",
+            rows=24,
+        ),
         Ask("slug", "Address", "Empty: made from the title.", prefix=site_prefix),
         *more,
     )

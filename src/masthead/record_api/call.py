@@ -27,6 +27,7 @@ from masthead.web.answers import header
 from masthead.web.bodies import (
     SMALL_FORM_VALUES,
     decode_json_object,
+    json_object,
     read_body,
     read_small_form,
 )
@@ -96,7 +97,7 @@ class Call:
 
     async def json(self) -> dict[str, Any]:
         raw = await read_body(self.scope, self.receive, limit=self.max_body)
-        return decode_json_object(raw) if raw.strip() else {}
+        return await json_object(raw) if raw.strip() else {}
 
     async def small_json(self) -> dict[str, Any]:
         raw = await read_small_form(self.scope, self.receive)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import msgspec
@@ -19,7 +20,9 @@ from masthead.web.answers import header_lines
 SMALL_FORM_BYTES = 16 * 1024
 """For logins and other forms with a few short values."""
 SMALL_FORM_VALUES = 1_000
-MAX_VALUES = 500_000
+LARGE_BYTES = 128 * 1024
+"""A larger body is decoded in a thread."""
+MAX_VALUES = 250_000
 """Of a JSON body: a value needs many times the memory of its two bytes, and time to decode."""
 MAX_DEPTH = 128
 """Deeper than real documents, and shallow enough for recursive code."""
@@ -100,6 +103,18 @@ def _not_json(raw: bytes, reason: str) -> str:
     if "truncated" in reason:
         reason = "it ends before the object does"
     return f"The request body is not valid JSON: {reason}."
+
+
+async def json_object(raw: bytes) -> dict[str, Any]:
+    """As `decode_json_object`, beside the event loop where that takes a while; one at a time,
+    because several would compete with it for the interpreter."""
+    if len(raw) <= LARGE_BYTES:
+        return decode_json_object(raw)
+    loop = asyncio.get_running_loop()
+    return await loop.run_in_executor(_thread, decode_json_object, raw)
+
+
+_thread = ThreadPoolExecutor(1, thread_name_prefix="bodies")
 
 
 def decode_json_object(raw: bytes, *, max_values: int = MAX_VALUES) -> dict[str, Any]:

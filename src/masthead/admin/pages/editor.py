@@ -26,7 +26,8 @@ from masthead.posts.content import JSON
 from masthead.posts.opening import opened_document
 from masthead.records.collection import Record
 
-MAX_SAVE = 20 * 1024 * 1024
+MAX_SAVE = 4 * 1024 * 1024
+"""Bytes: twice the longest document that is stored."""
 MAX_MARKDOWN = 512 * 1024
 UNTITLED = "Untitled"
 

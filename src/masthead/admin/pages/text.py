@@ -38,8 +38,11 @@ from masthead.records.collection import Record
 from masthead.records.write.publication import PUBLISHED
 from masthead.records.write.slugs import slugify
 
-MAX_FORM = 20 * 1024 * 1024
-"""Bytes: a text of the greatest length, in which every character is encoded."""
+MAX_FORM = 8 * 1024 * 1024
+"""Bytes, in which some letters have three and those of other scripts six or nine: a book of half a
+million words. Longer texts come through the APIs."""
+MAX_ECHO = 1_000_000
+"""Characters of a refused text that are shown again to be mended."""
 LATER = "publish_on"
 """The field of the time at which a draft publishes itself."""
 NEW = "new"
@@ -121,6 +124,7 @@ async def create(section: Section, request: AdminRequest) -> Answer:
     try:
         record = await request.records.create(request.caller, section.texts, given)
     except Invalid as error:
+        _check_echo(request, error)
         return await _page(section, request, edited, error.problems)
     return _after(section, record["id"], action)
 
@@ -138,11 +142,22 @@ async def save(section: Section, request: AdminRequest, text_id: str) -> Answer:
     try:
         await _changed(request, opened, action, given)
     except Invalid as error:
+        _check_echo(request, error)
         return await _page(section, request, _edited(opened), error.problems)
     except Conflict:
         return await _conflict(section, request, text_id, given)
     is_published = opened.text["status"] == PUBLISHED
     return _after(section, text_id, action, _OF_PUBLISHED if is_published else None)
+
+
+def _check_echo(request: AdminRequest, error: Invalid) -> None:
+    """A page with megabytes of text would take as long as the text that was refused."""
+    if len(request.form.get("content_html", "")) > MAX_ECHO:
+        raise BadRequest(
+            f"Nothing was saved. {' '.join(each.message for each in error.problems.values())} "
+            "The text is too long to be shown here again: go back in the browser, which still has "
+            "it."
+        ) from error
 
 
 def _after(

@@ -15,7 +15,14 @@ from masthead.storage import dialects
 
 UNSTORABLE = "Holds a NUL character or half a surrogate pair, which can't be stored. Remove it."
 
-_UNSAFE = re.compile("[\x00\ud800-\udfff]")
+
+def _has_utf8(text: str) -> bool:
+    """Far faster than a search for surrogates, also on megabytes."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 LONG_TEXT = 10_000
@@ -58,7 +65,7 @@ class Text(Field):
         if not isinstance(value, str):
             raise not_text()
         # PostgreSQL can't store NUL, and lone surrogates have no UTF-8 form.
-        if ("\x00" in value) if value.isascii() else _UNSAFE.search(value):
+        if "\x00" in value or not (value.isascii() or _has_utf8(value)):
             raise refuse("validation_invalid_text", UNSTORABLE)
         if len(value) > self.max:
             raise refuse(

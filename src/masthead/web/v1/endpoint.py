@@ -26,7 +26,7 @@ from masthead.web.answers import (
     send_bytes,
     send_empty,
 )
-from masthead.web.bodies import decode_json_object, read_body
+from masthead.web.bodies import json_object, read_body
 from masthead.web.cache import AnswerCache
 from masthead.web.errors import MethodNotAllowed
 from masthead.web.etags import etag, expected_version, is_unchanged
@@ -248,7 +248,7 @@ class Endpoint:
         if content_type != "application/json" and not content_type.endswith("+json"):
             raise BadRequest("Send the body as JSON, with `Content-Type: application/json`.")
         raw = await read_body(scope, receive, limit=MAX_JSON_BYTES)
-        given = decode_json_object(raw)
+        given = await json_object(raw)
         values = route.body.read(given)
         if route.body.check:
             route.body.check(given, self._services.records.clock())
