@@ -7,19 +7,17 @@ from masthead.comments.collection import comments
 from masthead.commerce.collection import carts, gift_cards, orders, products
 from masthead.events.outbox import events
 from masthead.identity.api_keys import api_keys
-from masthead.identity.sign_ins import sign_ins
+from masthead.identity.tables import sign_ins
 from masthead.identity.tenants import superusers, tenants
 from masthead.importers.collection import import_runs
 from masthead.importers.member_csv.collection import member_imports
 from masthead.importers.tables import import_items
 from masthead.jobs.tables import jobs
-from masthead.limits.sign_in_throttle import login_attempts
-from masthead.limits.store_postgres import rate_limit_counters
-from masthead.mail.outbox import mails
+from masthead.limits.tables import login_attempts, rate_limit_counters
+from masthead.mail.tables import mails
 from masthead.media.collection import media
 from masthead.members.collection import blog_members, member_history, member_mails
-from masthead.members.email_change import email_changes
-from masthead.members.mailed_links import member_links
+from masthead.members.tables import email_changes, member_links
 from masthead.pages.collection import categories, page_revisions, page_working_copies, pages
 from masthead.payments.collection import (
     payment_customers,
@@ -47,8 +45,7 @@ from masthead.site.redirects import redirects
 from masthead.site_export.collection import site_exports
 from masthead.storage.full_text import documents
 from masthead.storage.metadata import metadata
-from masthead.web.error_log import request_errors
-from masthead.web.v1.idempotency import remembered_answers
+from masthead.web.tables import remembered_answers, request_errors
 from masthead.webhooks.collection import webhook_deliveries, webhook_subscriptions
 from masthead.webhooks.tables import (
     webhook_attempts,

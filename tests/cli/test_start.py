@@ -7,6 +7,30 @@ import sys
 
 import pytest
 
+from masthead.cli.main import main
+
+UNUSED_BY_COMMANDS = (
+    "PIL",
+    "aiohttp",
+    "alembic",
+    "argon2",
+    "asyncpg",
+    "babel",
+    "dns",
+    "granian",
+    "jinja2",
+    "jwt",
+    "lxml",
+    "masthead.admin",
+    "masthead.app",
+    "masthead.reader",
+    "obstore",
+    "prosemirror",
+    "redis",
+    "sqlalchemy.dialects.postgresql",
+    "starlette",
+    "uvloop",
+)
 HEAVY = ("sqlalchemy", "structlog", "PIL", "lxml", "aiohttp", "obstore")
 
 
@@ -20,6 +44,30 @@ def loaded(code: str, among: tuple[str, ...]) -> set[str]:
 def test_help_and_wrong_usage_load_no_service(arguments: str) -> None:
     run = f"from masthead.cli.main import main; main({arguments.split()!r})"
     assert loaded(run, HEAVY) == set()
+
+
+@pytest.fixture(scope="module")
+def data_dir(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = str(tmp_path_factory.mktemp("data"))
+    owner = ["--owner-email", "owner@example.com", "--owner-password", "passw0rd1234"]
+    tenant = ["tenant", "create", "--slug", "acme", "--name", "Acme", "--plan", "pro", *owner]
+    assert main([*tenant, "--data-dir", folder]) == 0
+    return folder
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "tenant list",
+        "key create --tenant acme --name k --scope posts:read",
+        "key list --tenant acme",
+        "settings get --tenant acme",
+    ],
+)
+def test_a_command_loads_what_it_needs_and_no_more(command: str, data_dir: str) -> None:
+    arguments = [*command.split(), "--data-dir", data_dir]
+    run = f"from masthead.cli.main import main; assert main({arguments!r}) == 0"
+    assert loaded(run, UNUSED_BY_COMMANDS) == set()
 
 
 def test_an_import_without_pictures_loads_no_image_or_http_library() -> None:

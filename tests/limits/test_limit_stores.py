@@ -26,9 +26,9 @@ from masthead.identity.plans import Plan
 from masthead.ids import TenantId
 from masthead.limits.rate_limiter import RateLimiter
 from masthead.limits.sliding_window import Reason
-from masthead.limits.store_postgres import rate_limit_counters
 from masthead.limits.store_sqlite import MAX_BATCH, SqliteLimitStore
 from masthead.limits.stores import LimitStore
+from masthead.limits.tables import rate_limit_counters
 
 START = datetime(2026, 11, 14, 9, 30, tzinfo=UTC)
 KINDS = ["sqlite", "postgresql", "redis"]

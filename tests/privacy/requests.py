@@ -16,7 +16,7 @@ from masthead.background import job_runner
 from masthead.config.values import GdprHeaderAuth
 from masthead.ids import TenantId
 from masthead.mail.message import RenderedMail
-from masthead.mail.outbox import mails
+from masthead.mail.tables import mails
 from masthead.privacy.collection import gdpr_requests
 from masthead.records.collection import Record
 from masthead.storage.database import EVERY_TENANT

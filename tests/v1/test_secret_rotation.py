@@ -8,7 +8,7 @@ from tests.v1.keys import key_client
 from tests.world import TenantWorld
 
 from masthead.storage.database import EVERY_TENANT
-from masthead.web.v1.idempotency import remembered_answers
+from masthead.web.tables import remembered_answers
 
 SUBSCRIPTION = {"name": "Board", "url": "https://8.8.8.8/hook", "events": ["post.published"]}
 

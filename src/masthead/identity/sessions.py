@@ -13,14 +13,17 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-import jwt
 import msgspec
 
 from masthead import clock
 from masthead.clock import Clock
 from masthead.config.keyring import KeyRing
+
+if TYPE_CHECKING:
+    from jwt.types import Options
 
 ADMIN_COOKIE = "pb_auth"
 MEMBER_COOKIE = "pb_member_auth"
@@ -28,8 +31,6 @@ MEMBER_COOKIE = "pb_member_auth"
 _ALGORITHM = "HS256"
 _SIGN_IN = "signIn"
 _MAX_TOKEN_LENGTH = 4096
-# RecursionError: the JSON in a token or a cookie may be nested too deeply.
-_NO_TOKEN = (jwt.InvalidTokenError, ValueError, RecursionError)
 
 
 class TokenType(StrEnum):
@@ -76,6 +77,8 @@ def issue(
     if sign_in:
         claims[_SIGN_IN] = sign_in
     key = _signing_key(keyring.derive("sessions"), token_key)
+    import jwt
+
     return jwt.encode(claims, key, algorithm=_ALGORITHM)
 
 
@@ -83,10 +86,7 @@ def peek(token: str) -> Claims | None:
     """The unverified claims of a token, to find the account that verifies it."""
     if len(token) > _MAX_TOKEN_LENGTH:
         return None
-    try:
-        return _claims(jwt.decode(token, options={"verify_signature": False}))
-    except _NO_TOKEN:
-        return None
+    return _decoded(token, b"", {"verify_signature": False})
 
 
 def verify(
@@ -104,7 +104,8 @@ def verify(
     if not token_key or len(token) > _MAX_TOKEN_LENGTH:
         return None
     for secret in keyring.derive_all("sessions"):
-        claims = _verified(token, _signing_key(secret, token_key))
+        # The expiry is checked below, with the service's clock.
+        claims = _decoded(token, _signing_key(secret, token_key), {"verify_exp": False})
         if claims is not None:
             is_good = claims.type is token_type and claims.expires > now()
             return claims if is_good else None
@@ -127,12 +128,14 @@ def _signing_key(secret: bytes, token_key: str) -> bytes:
     return hmac.digest(secret, token_key.encode(), hashlib.sha256)
 
 
-def _verified(token: str, key: bytes) -> Claims | None:
+def _decoded(token: str, key: bytes, options: Options) -> Claims | None:
+    # Imported here: with all of `cryptography` that it loads, it is a tenth of a command's start.
+    import jwt
+
     try:
-        # The caller checks the expiry, with the service's clock.
-        payload = jwt.decode(token, key, algorithms=[_ALGORITHM], options={"verify_exp": False})
-        return _claims(payload)
-    except _NO_TOKEN:
+        return _claims(jwt.decode(token, key, algorithms=[_ALGORITHM], options=options))
+    # RecursionError: the JSON in a token may be nested too deeply.
+    except (jwt.InvalidTokenError, ValueError, RecursionError):
         return None
 
 

@@ -14,54 +14,21 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy import Column, ForeignKeyConstraint, Index, PrimaryKeyConstraint, Table
 
 from masthead import clock, ids
 from masthead.caller import system
 from masthead.identity.last_uses import LastUses
+from masthead.identity.tables import sign_ins
 from masthead.identity.tenants import superusers
 from masthead.ids import TenantId
 from masthead.records.accounts import new_token_key
 from masthead.records.collection import Collection, Record
 from masthead.records.engine import Records
-from masthead.storage import dialects
 from masthead.storage.database import EVERY_TENANT, Statement, scope_of
-from masthead.storage.metadata import metadata
 
 SEEN_INTERVAL = timedelta(minutes=10)
 MAX_USER_AGENT = 300
 MAX_LISTED = 100
-
-sign_ins = Table(
-    "sign_ins",
-    metadata,
-    Column("tenant_id", dialects.Text(), nullable=False),
-    Column("id", dialects.Text(), nullable=False),
-    # One of the two: a deleted account leaves no sign-in behind.
-    Column("member_id", dialects.Text(), nullable=True),
-    Column("staff_id", dialects.Text(), nullable=True),
-    # A digest of the account's token key: a new password ends all sign-ins before it.
-    Column("account_mark", dialects.Text(), nullable=False),
-    Column("address", dialects.Text(), nullable=False),
-    Column("user_agent", dialects.Text(), nullable=False),
-    Column("created", dialects.Text(), nullable=False),
-    Column("last_seen", dialects.Text(), nullable=False),
-    Column("expires", dialects.Text(), nullable=False),
-    PrimaryKeyConstraint("tenant_id", "id"),
-    ForeignKeyConstraint(
-        ["tenant_id", "member_id"],
-        ["blog_members.tenant_id", "blog_members.id"],
-        ondelete="CASCADE",
-    ),
-    ForeignKeyConstraint(
-        ["tenant_id", "staff_id"],
-        ["_superusers.tenant_id", "_superusers.id"],
-        ondelete="CASCADE",
-    ),
-    Index("ix_sign_ins__tenant_id_member_id", "tenant_id", "member_id"),
-    Index("ix_sign_ins__tenant_id_staff_id", "tenant_id", "staff_id"),
-    Index("ix_sign_ins__expires", "expires"),
-)
 
 
 @dataclass(frozen=True, slots=True)

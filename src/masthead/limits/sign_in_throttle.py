@@ -18,26 +18,14 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 import sqlalchemy as sa
-from sqlalchemy import Column, PrimaryKeyConstraint, Table
 
 from masthead import clock
 from masthead.email_address import normal_email
 from masthead.errors import RateLimited
 from masthead.limits.networks import network_of
+from masthead.limits.tables import login_attempts
 from masthead.storage import dialects
 from masthead.storage.database import EVERY_TENANT, Database, Transaction
-from masthead.storage.metadata import metadata
-
-login_attempts = Table(
-    "login_attempts",
-    metadata,
-    Column("tenant_id", dialects.Text(), nullable=False),
-    # A digest, so that no IP or email address is stored.
-    Column("subject", dialects.Text(), nullable=False),
-    Column("attempts", dialects.Integer(), nullable=False),
-    Column("window_ends", dialects.Text(), nullable=False),
-    PrimaryKeyConstraint("tenant_id", "subject"),
-)
 
 WINDOW = timedelta(minutes=15)
 LONG_WINDOW = timedelta(hours=1)

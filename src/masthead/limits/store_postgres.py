@@ -6,26 +6,16 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
-from sqlalchemy import Column, PrimaryKeyConstraint, Table
 
 from masthead import clock
 from masthead.ids import TenantId
 from masthead.limits.batches import Batches
+from masthead.limits.tables import rate_limit_counters
 from masthead.storage import dialects
 from masthead.storage.database import EVERY_TENANT, Database, Row, Transaction, scope_of
-from masthead.storage.metadata import metadata
 
 EXPIRE_SECONDS = 2 * 24 * 3600
 
-rate_limit_counters = Table(
-    "rate_limit_counters",
-    metadata,
-    Column("tenant_id", dialects.Text(), nullable=False),
-    Column("subject", dialects.Text(), nullable=False),
-    Column("state", dialects.Blob(), nullable=False),
-    Column("used_at", dialects.Integer(), nullable=False),
-    PrimaryKeyConstraint("tenant_id", "subject"),
-)
 
 Result = TypeVar("Result")
 

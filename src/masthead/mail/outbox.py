@@ -11,7 +11,6 @@ from typing import Any, Protocol
 
 import msgspec
 import sqlalchemy as sa
-from sqlalchemy import Column, Index, PrimaryKeyConstraint, Table
 
 from masthead import clock, ids
 from masthead.config.keyring import KeyRing
@@ -21,8 +20,8 @@ from masthead.ids import TenantId
 from masthead.jobs.tables import jobs, new_job
 from masthead.mail.message import Mail, RenderedMail, compose
 from masthead.mail.rendering import render
+from masthead.mail.tables import HAS_FAILED, mails
 from masthead.records.write.unit import Unit
-from masthead.storage import dialects
 from masthead.storage.database import (
     EVERY_TENANT,
     Database,
@@ -30,39 +29,12 @@ from masthead.storage.database import (
     Transaction,
     scope_of,
 )
-from masthead.storage.metadata import metadata
 
 SEND = "mail.send"
 RETENTION = timedelta(days=14)
 """Of an email that could not be sent; its job gives up after little more than a day."""
 _PURPOSE = "mail"
 _PLATFORM = TenantId("")
-
-_HAS_FAILED = sa.text("failed_at <> ''")
-mails = Table(
-    "mails",
-    metadata,
-    Column("tenant_id", dialects.Text(), nullable=False),
-    Column("id", dialects.Text(), nullable=False),
-    # Not encrypted, so that an erasure finds a person's emails.
-    Column("recipient", dialects.Text(), nullable=False),
-    Column("content", dialects.Text(), nullable=False),
-    Column("created", dialects.Text(), nullable=False),
-    # The last attempt that failed, and why; '' before the first.
-    Column("failed_at", dialects.Text(), nullable=False, server_default=sa.text("''")),
-    Column("failure", dialects.Text(), nullable=False, server_default=sa.text("''")),
-    # No further attempt follows.
-    Column("gave_up", dialects.Flag(), nullable=False, server_default=sa.false()),
-    PrimaryKeyConstraint("tenant_id", "id"),
-    Index("ix_mails__tenant_id_recipient", "tenant_id", "recipient"),
-    Index(
-        "ix_mails__failed",
-        "tenant_id",
-        "failed_at",
-        sqlite_where=_HAS_FAILED,
-    ),
-    Index("ix_mails__created", "created"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +88,7 @@ class Outbox:
         self._state = database.compile(sa.select(*failed).where(*this))
         self._failures = database.compile(
             sa.select(*failed)
-            .where(t.tenant_id == sa.bindparam("tenant"), _HAS_FAILED)
+            .where(t.tenant_id == sa.bindparam("tenant"), HAS_FAILED)
             .order_by(t.failed_at.desc())
             .limit(sa.bindparam("most"))
         )

@@ -12,7 +12,6 @@ from datetime import timedelta
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy import Column, ForeignKeyConstraint, Index, PrimaryKeyConstraint, Table
 
 from masthead import clock, ids
 from masthead.caller import Caller, Kind
@@ -21,15 +20,14 @@ from masthead.ids import TenantId
 from masthead.mail import account_emails
 from masthead.mail.outbox import Outbox
 from masthead.members.collection import blog_members
+from masthead.members.tables import email_changes
 from masthead.records.accounts import new_token_key
 from masthead.records.collection import Record
 from masthead.records.engine import Records
 from masthead.records.fields.base import FieldError
 from masthead.records.write.unit import Unit
 from masthead.site.address import Sites
-from masthead.storage import dialects
 from masthead.storage.database import EVERY_TENANT, Row, scope_of
-from masthead.storage.metadata import metadata
 
 PATH = "/member/confirm-email"
 LIFETIME = timedelta(hours=24)
@@ -39,30 +37,6 @@ PER_ADDRESS = 3
 
 DEAD_LINK = "This link has been used already, or it is too old. Ask for a new one in your account."
 IN_USE = "This e-mail address has an account of its own by now, so nothing was changed."
-
-email_changes = Table(
-    "email_changes",
-    metadata,
-    Column("tenant_id", dialects.Text(), nullable=False),
-    Column("id", dialects.Text(), nullable=False),
-    Column("member_id", dialects.Text(), nullable=False),
-    Column("new_email", dialects.Text(), nullable=False),
-    # '' after a newer request: the row then only counts towards the limits.
-    Column("token_hash", dialects.Text(), nullable=False),
-    # A digest of the account's token key: a new password invalidates older links.
-    Column("account_mark", dialects.Text(), nullable=False),
-    Column("created", dialects.Text(), nullable=False),
-    PrimaryKeyConstraint("tenant_id", "id"),
-    ForeignKeyConstraint(
-        ["tenant_id", "member_id"],
-        ["blog_members.tenant_id", "blog_members.id"],
-        ondelete="CASCADE",
-    ),
-    Index("ix_email_changes__tenant_id_token_hash", "tenant_id", "token_hash"),
-    Index("ix_email_changes__tenant_id_member_id", "tenant_id", "member_id"),
-    Index("ix_email_changes__tenant_id_new_email", "tenant_id", "new_email"),
-    Index("ix_email_changes__created", "created"),
-)
 
 
 @dataclass(frozen=True, slots=True)

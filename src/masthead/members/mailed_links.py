@@ -15,7 +15,6 @@ from enum import StrEnum
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy import Column, ForeignKeyConstraint, Index, PrimaryKeyConstraint, Table
 
 from masthead import clock
 from masthead.caller import system
@@ -30,14 +29,13 @@ from masthead.mail import account_emails
 from masthead.mail.message import Mail
 from masthead.mail.outbox import Outbox
 from masthead.members.collection import blog_members
+from masthead.members.tables import member_links
 from masthead.records.accounts import new_token_key
 from masthead.records.collection import Record
 from masthead.records.engine import Records
 from masthead.records.write.unit import Unit
 from masthead.site.address import Sites
-from masthead.storage import dialects
 from masthead.storage.database import EVERY_TENANT, Row, scope_of
-from masthead.storage.metadata import metadata
 
 PATH = "/member/link"
 JOB = "members.link"
@@ -51,32 +49,6 @@ class Purpose(StrEnum):
 
 
 LIFETIMES = {Purpose.SIGN_UP: timedelta(hours=24), Purpose.SIGN_IN: timedelta(minutes=15)}
-
-member_links = Table(
-    "member_links",
-    metadata,
-    Column("tenant_id", dialects.Text(), nullable=False),
-    Column("token_hash", dialects.Text(), nullable=False),
-    Column("purpose", dialects.Text(), nullable=False),
-    Column("email", dialects.Text(), nullable=False),
-    # Of a sign-in: the account, and a digest of its token key. A new password ends older links.
-    Column("member_id", dialects.Text(), nullable=True),
-    Column("account_mark", dialects.Text(), nullable=False),
-    # Of a sign-up: whether the reader wants the newsletter.
-    Column("newsletter", dialects.Flag(), nullable=False),
-    # Where the reader came from, and is brought back to.
-    Column("back", dialects.Text(), nullable=False),
-    Column("expires", dialects.Text(), nullable=False),
-    PrimaryKeyConstraint("tenant_id", "token_hash"),
-    ForeignKeyConstraint(
-        ["tenant_id", "member_id"],
-        ["blog_members.tenant_id", "blog_members.id"],
-        ondelete="CASCADE",
-    ),
-    Index("ix_member_links__tenant_id_member_id", "tenant_id", "member_id"),
-    Index("ix_member_links__tenant_id_email", "tenant_id", "email"),
-    Index("ix_member_links__expires", "expires"),
-)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,14 +12,12 @@ from datetime import timedelta
 
 import sqlalchemy as sa
 import structlog
-from sqlalchemy import Column, Index, PrimaryKeyConstraint, Table
 
 from masthead import clock
 from masthead.errors import StatementTimeout, Unavailable
 from masthead.identity.delayed_writes import FLUSH_SECONDS, DelayedWrites
-from masthead.storage import dialects
 from masthead.storage.database import EVERY_TENANT, Database
-from masthead.storage.metadata import metadata
+from masthead.web.tables import request_errors
 
 RETENTION = timedelta(days=30)
 MAX_PENDING = 100
@@ -31,22 +29,6 @@ MAX_LISTED = 100
 BATCH = 500
 """Of a sweep: writes of others need not wait for all of it."""
 
-request_errors = Table(
-    "request_errors",
-    metadata,
-    Column("request_id", dialects.Text(), nullable=False),
-    Column("tenant_id", dialects.Text(), nullable=False),
-    Column("created", dialects.Text(), nullable=False),
-    Column("method", dialects.Text(), nullable=False),
-    # Without the query string, which may hold tokens and addresses of members.
-    Column("path", dialects.Text(), nullable=False),
-    Column("error", dialects.Text(), nullable=False),
-    Column("trace", dialects.Text(), nullable=False),
-    PrimaryKeyConstraint("request_id"),
-    Index("ix_request_errors__created", "created"),
-    # For the erasure of a tenant.
-    Index("ix_request_errors__tenant_id", "tenant_id"),
-)
 
 log = structlog.get_logger()
 

@@ -13,7 +13,6 @@ from masthead.cli.opened_installation import opened
 from masthead.cli.secret_values import new_password, password_option
 from masthead.errors import Invalid
 from masthead.identity.plans import Plan
-from masthead.identity.setup import NewTenant, create_tenant
 from masthead.identity.tenant_lookup import tenant_named
 from masthead.identity.tenants import tenants
 from masthead.ids import TenantId
@@ -52,6 +51,9 @@ async def create(
     custom_domain: str,
 ) -> Shown:
     """Creates a tenant, its site settings and its owner."""
+    # Imported here: the other commands hash no password.
+    from masthead.identity.setup import NewTenant, create_tenant
+
     password = new_password(owner_password, "--owner-password")
     async with opened(invocation, creates=True) as parts:
         new = NewTenant(

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 import sqlalchemy as sa
-from sqlalchemy import Column, Index, PrimaryKeyConstraint, Table
 
 from masthead import clock
 from masthead.config.keyring import KeyRing
@@ -20,25 +19,11 @@ from masthead.errors import Invalid, Problem
 from masthead.records.write.unit import Unit
 from masthead.storage import dialects
 from masthead.storage.database import EVERY_TENANT, Database
-from masthead.storage.metadata import metadata
+from masthead.web.tables import remembered_answers
 
 ENCRYPTION_PURPOSE = "remembered-answer"
 RETENTION = timedelta(hours=24)
 MAX_LENGTH = 255
-
-remembered_answers = Table(
-    "remembered_answers",
-    metadata,
-    Column("tenant_id", dialects.Text(), nullable=False),
-    # A digest of the API key's id, the route and the header, so that clients do not collide.
-    Column("subject", dialects.Text(), nullable=False),
-    Column("fingerprint", dialects.Text(), nullable=False),
-    Column("status", dialects.Integer(), nullable=False),
-    Column("body", dialects.Text(), nullable=False),
-    Column("created", dialects.Text(), nullable=False),
-    PrimaryKeyConstraint("tenant_id", "subject"),
-    Index("ix_remembered_answers__created", "created"),
-)
 
 
 @dataclass(frozen=True, slots=True)

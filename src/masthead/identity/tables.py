@@ -1,0 +1,39 @@
+"""Internal tables of sign-ins."""
+
+from __future__ import annotations
+
+from sqlalchemy import Column, ForeignKeyConstraint, Index, PrimaryKeyConstraint, Table
+
+from masthead.storage import dialects
+from masthead.storage.metadata import metadata
+
+sign_ins = Table(
+    "sign_ins",
+    metadata,
+    Column("tenant_id", dialects.Text(), nullable=False),
+    Column("id", dialects.Text(), nullable=False),
+    # One of the two: a deleted account leaves no sign-in behind.
+    Column("member_id", dialects.Text(), nullable=True),
+    Column("staff_id", dialects.Text(), nullable=True),
+    # A digest of the account's token key: a new password ends all sign-ins before it.
+    Column("account_mark", dialects.Text(), nullable=False),
+    Column("address", dialects.Text(), nullable=False),
+    Column("user_agent", dialects.Text(), nullable=False),
+    Column("created", dialects.Text(), nullable=False),
+    Column("last_seen", dialects.Text(), nullable=False),
+    Column("expires", dialects.Text(), nullable=False),
+    PrimaryKeyConstraint("tenant_id", "id"),
+    ForeignKeyConstraint(
+        ["tenant_id", "member_id"],
+        ["blog_members.tenant_id", "blog_members.id"],
+        ondelete="CASCADE",
+    ),
+    ForeignKeyConstraint(
+        ["tenant_id", "staff_id"],
+        ["_superusers.tenant_id", "_superusers.id"],
+        ondelete="CASCADE",
+    ),
+    Index("ix_sign_ins__tenant_id_member_id", "tenant_id", "member_id"),
+    Index("ix_sign_ins__tenant_id_staff_id", "tenant_id", "staff_id"),
+    Index("ix_sign_ins__expires", "expires"),
+)
