@@ -44,11 +44,9 @@ def max_connections() -> int:
 
 
 def _tune_garbage_collection() -> None:
-    """Objects from the start live forever: a collection that includes them would stop every request
-    for some 70 ms. And a request creates hundreds of objects, nearly all without cycles, so the
-    default of a collection after every 700 is too often."""
-    gc.unfreeze()
-    gc.collect()
+    """Objects from the start live forever, and hardly any is garbage: a collection that includes
+    them would stop every request for some 70 ms. And a request creates hundreds of objects, nearly
+    all without cycles, so the default of a collection after every 700 is too often."""
     gc.freeze()
     gc.set_threshold(10_000, 20, 20)
 
