@@ -5,31 +5,26 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+from collections.abc import Sequence
 from functools import partial
+from importlib import import_module
 
 from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from masthead import logs
-from masthead.admin.endpoint import AdminPages
-from masthead.admin.environment import AdminTemplates
-from masthead.admin.request import AdminServices, Webhooks
-from masthead.admin.routes import admin_routes
 from masthead.ai.budget import Budgets
 from masthead.ai.http import AiServices, ai_routes
 from masthead.ai.limits import AiLimits
-from masthead.background import Background, job_handlers
-from masthead.comments.discussion import Discussions
+from masthead.background import Background
 from masthead.comments.http import comment_mail_routes
-from masthead.comments.limits import CommentLimit
 from masthead.comments.mail_links import OFF_PATH as COMMENT_MAILS_OFF
 from masthead.comments.mail_links import CommentMailLinks
 from masthead.comments.v1 import routes as comment_table
 from masthead.config.settings import Settings
 from masthead.errors import MastheadError
 from masthead.events.log import EventLog
-from masthead.jobs.queue_state import QueueState
-from masthead.limits.rate_limiter import RateLimiter
+from masthead.face_services import discussions, privacy_limit, rate_limiter
 from masthead.limits.read_limits import ReadLimit
 from masthead.media.http import media_routes
 from masthead.media.v1 import routes as media_table
@@ -37,38 +32,29 @@ from masthead.members import email_change, mailed_links, unsubscribe
 from masthead.members.http import member_routes
 from masthead.members.unsubscribe import Unsubscribe
 from masthead.members.v1 import routes as member_table
-from masthead.outbound.name_server import NameServer
 from masthead.parts import Parts, build
 from masthead.password_reset.http import reset_routes
-from masthead.password_reset.invitations import Invitations
 from masthead.password_reset.resets import MEMBER_PATH as MEMBER_RESET
-from masthead.payments.inbox import Inbox
 from masthead.payments.receiver import payment_routes
-from masthead.payments.reconcile import Reports
 from masthead.posts.v1 import routes as post_table
 from masthead.privacy.http import PrivacyServices, privacy_routes
-from masthead.privacy.limits import RequestLimit
-from masthead.privacy.requests import ERASE_JOB
 from masthead.reader.accent_style import accent_routes
 from masthead.reader.endpoint import SitePages
 from masthead.reader.member import services as member_addresses
 from masthead.reader.member.routes import member_page_routes
 from masthead.reader.member.services import MemberServices
 from masthead.reader.posted_comments import PostedComments
-from masthead.reader.preview import Previews
 from masthead.reader.request import ReaderServices
 from masthead.reader.routes import OtherAddresses, reader_routes
-from masthead.reader.themes import Themes
+from masthead.reader.themes import OUR_STATIC, PLAIN, Themes
 from masthead.record_api.call import RecordStoreServices, identify
 from masthead.record_api.errors import send_error as send_record_store_error
 from masthead.record_api.routes import PREFIXES as RECORD_STORE_PREFIXES
 from masthead.record_api.routes import routes as record_routes
 from masthead.schema import registry
-from masthead.site.domain_proof import DomainProofs
-from masthead.site.test_mail import TestMails
 from masthead.site.v1 import routes as site_table
 from masthead.web import pages
-from masthead.web.assets import assets_routes
+from masthead.web.assets import Assets, assets_routes
 from masthead.web.asyncapi.endpoint import event_description_routes
 from masthead.web.cache import AnswerCache
 from masthead.web.compression import Compression
@@ -77,6 +63,7 @@ from masthead.web.dispatch import Dispatch
 from masthead.web.errors import ErrorResponder, ErrorResponders, MethodNotAllowed
 from masthead.web.forms import FormTokens
 from masthead.web.health import Health, build_revision
+from masthead.web.lazy_face import Face, LazyFace
 from masthead.web.openapi.endpoints import description_routes
 from masthead.web.openapi.service import service_description_routes
 from masthead.web.request_middleware import RequestMiddleware
@@ -89,12 +76,18 @@ from masthead.webhooks.v1 import routes as webhook_table
 
 
 def http_app(parts: Parts) -> RequestMiddleware:
-    """All faces behind the front door."""
+    return faces(parts)[0]
+
+
+def faces(parts: Parts) -> tuple[RequestMiddleware, LazyFace]:
+    """All faces behind the front door, and the one that is not built yet."""
     services = record_store_services(parts)
     revision = build_revision(os.environ.get("SOURCE_REVISION", ""))
     site = site_pages(parts, services)
-    admin = admin_pages(parts, services, site)
-    faces = Dispatch(
+    elsewhere = OtherAddresses(site)
+    assets = (Assets(PLAIN, [OUR_STATIC]), *site.services.themes.assets.values())
+    admin = LazyFace(partial(_admin_face, parts, services, site, assets, elsewhere))
+    dispatch = Dispatch(
         [
             *record_routes(services),
             *description_routes(V1_TABLE, parts.settings),
@@ -116,20 +109,34 @@ def http_app(parts: Parts) -> RequestMiddleware:
             ),
             *reset_routes(parts.resets, site.show),
             Route("/api/health", Health(parts.database, revision, parts.records.clock)),
-            *admin_routes(admin),
+            *admin.at("/admin", "/admin/{path:path}", "/assets/admin/{path:path}"),
             *well_known_routes(parts.settings, parts.records.clock),
             *reader_routes(site),
             *member_page_routes(site, member_services(parts)),
             *accent_routes(),
-            *assets_routes(*admin.services.templates.assets, *site.services.themes.assets.values()),
+            *assets_routes(*assets),
         ],
-        fallback=OtherAddresses(site),
+        fallback=elsewhere,
     )
     responders = error_responders(parts.settings, admin.send_error)
-    answering = Cors(Suspension(Compression(faces), OPEN_WHILE_SUSPENDED))
-    return RequestMiddleware(
+    answering = Cors(Suspension(Compression(dispatch), OPEN_WHILE_SUSPENDED))
+    front_door = RequestMiddleware(
         answering, parts.directory, parts.settings, responders, parts.error_log
     )
+    return front_door, admin
+
+
+def _admin_face(
+    parts: Parts,
+    services: RecordStoreServices,
+    site: SitePages,
+    assets: Sequence[Assets],
+    elsewhere: ASGIApp,
+) -> Face:
+    # Imported here: with all its pages it is a fifth of a start.
+    from masthead.admin_face import AdminFace
+
+    return AdminFace(parts, partial(identify, services), site.services, assets, elsewhere)
 
 
 def record_store_services(parts: Parts) -> RecordStoreServices:
@@ -163,55 +170,6 @@ def site_pages(parts: Parts, services: RecordStoreServices) -> SitePages:
             PostedComments(parts.keyring, parts.records.clock),
         ),
         AnswerCache(parts.versions, parts.records.clock),
-    )
-
-
-def discussions(parts: Parts) -> Discussions:
-    return Discussions(parts.records, CommentLimit(parts.limit_store, parts.records.clock))
-
-
-def admin_pages(parts: Parts, services: RecordStoreServices, site: SitePages) -> AdminPages:
-    return AdminPages(
-        AdminServices(
-            parts.records,
-            parts.accounts,
-            parts.resets,
-            Invitations(parts.records, parts.accounts, parts.throttle, parts.mail, parts.sites),
-            discussions(parts),
-            parts.directory,
-            parts.settings,
-            parts.keyring,
-            partial(identify, services),
-            FormTokens(parts.keyring),
-            AdminTemplates(),
-            DomainProofs(
-                parts.records,
-                parts.keyring,
-                NameServer(parts.settings.dns_server),
-                parts.limit_store,
-            ),
-            rate_limiter(parts),
-            parts.generator.ledger,
-            parts.mail,
-            TestMails(parts.records, parts.mail, parts.sites, parts.limit_store, parts.keyring),
-            Inbox(parts.database),
-            Reports(parts.database),
-            Previews(site.services),
-            QueueState(
-                parts.database,
-                tuple(job_handlers(parts)),
-                parts.records.clock,
-                # A person has asked for it.
-                never_discarded=(ERASE_JOB,),
-            ),
-            parts.error_log,
-            parts.objects,
-            parts.images,
-            Webhooks(parts.outbound, parts.deliveries.log, parts.retries, EventLog(parts.database)),
-            parts.privacy,
-            privacy_limit(parts),
-            parts.site_exports,
-        )
     )
 
 
@@ -302,14 +260,6 @@ def v1_routes(parts: Parts) -> list[Route]:
     )
 
 
-def privacy_limit(parts: Parts) -> RequestLimit:
-    return RequestLimit(parts.limit_store, parts.records.clock)
-
-
-def rate_limiter(parts: Parts) -> RateLimiter:
-    return RateLimiter(parts.limit_store, parts.settings.rate_limits, parts.records.clock)
-
-
 def ai_services(parts: Parts) -> AiServices:
     generator, now = parts.generator, parts.records.clock
     budgets = Budgets(
@@ -343,6 +293,7 @@ class Service:
         self._with_worker = with_worker
         self._parts: Parts | None = None
         self._http: RequestMiddleware | None = None
+        self._admin: LazyFace | None = None
         self._worker: Background | None = None
         self._worker_task: asyncio.Task[None] | None = None
 
@@ -357,11 +308,18 @@ class Service:
 
     async def start(self) -> Parts:
         self._parts = parts = await build(self._settings)
-        self._http = http_app(parts)
+        self._http, self._admin = faces(parts)
         if self._with_worker:
             self._worker = Background(parts)
             self._worker_task = asyncio.create_task(self._worker.run_forever())
         return parts
+
+    async def warm_up(self) -> None:
+        """Loads what the start does not need and a request soon will, beside those that are
+        answered already."""
+        assert self._admin is not None
+        await self._admin.load()
+        await asyncio.to_thread(import_module, "jwt")
 
     async def stop(self) -> None:
         """Finishes running jobs and deliveries, then closes everything."""

@@ -14,6 +14,8 @@ from tests.world import Account, TenantWorld
 from masthead.admin.environment import STATIC, TEMPLATES, AdminTemplates
 from masthead.admin.flash import read_flash
 from masthead.config.keyring import KeyRing
+from masthead.reader.themes import OUR_STATIC, PLAIN
+from masthead.web.assets import Assets
 
 POLICY = (
     "default-src 'none'; script-src {0}/assets/; style-src {0}/assets/; font-src 'self'; "
@@ -184,7 +186,7 @@ class TestTemplates:
                 assert "token(frame)" in form, (path.name, form)
 
     def test_every_template_compiles(self) -> None:
-        environment = AdminTemplates()._environment
+        environment = AdminTemplates(Assets(PLAIN, [OUR_STATIC]))._environment
         for name in environment.list_templates():
             environment.get_template(name)
 

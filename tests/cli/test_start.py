@@ -35,7 +35,7 @@ HEAVY = ("sqlalchemy", "structlog", "PIL", "lxml", "aiohttp", "obstore")
 
 
 def loaded(code: str, among: tuple[str, ...]) -> set[str]:
-    asked = f"{code}; import sys; print(*(sys.modules.keys() & {among!r}), file=sys.stderr)"
+    asked = f"{code}\nimport sys; print(*(sys.modules.keys() & {among!r}), file=sys.stderr)"
     done = subprocess.run([sys.executable, "-c", asked], capture_output=True, check=True, text=True)
     return set(done.stderr.split("\n")[-2].split())
 
@@ -80,8 +80,34 @@ def test_a_service_on_sqlite_loads_nothing_of_postgresql() -> None:
     assert loaded("import masthead.app", among) == {"sqlalchemy.dialects.sqlite"}
 
 
-def test_a_service_loads_no_http_client_before_its_first_outgoing_call() -> None:
-    assert loaded("import masthead.app, masthead.serve.process", ("aiohttp",)) == set()
+LOADED_LATER = ("aiohttp", "jwt", "lxml", "masthead.admin", "masthead.demo", "prosemirror")
+
+
+def test_a_service_starts_without_the_admin_and_the_client_of_outgoing_calls() -> None:
+    assert loaded("import masthead.serve.process", LOADED_LATER) == set()
+
+
+def test_a_service_loads_the_admin_and_tokens_after_the_start(data_dir: str) -> None:
+    run = f"""
+import asyncio
+from masthead.app import Service
+from masthead.config.settings import Settings
+
+async def run():
+    service = Service(Settings.from_environ({{"MASTHEAD_DATA_DIR": {data_dir!r}}}))
+    await service.start()
+    await service.warm_up()
+    await service.stop()
+
+asyncio.run(run())
+"""
+    assert loaded(run, LOADED_LATER) >= {"jwt", "masthead.admin"}
+
+
+def test_the_parent_of_several_server_processes_loads_nothing_of_the_service() -> None:
+    among = ("masthead.admin", "masthead.app", "masthead.parts", "masthead.reader", "granian")
+    parent = "import masthead.cli.commands.serve, masthead.serve.supervisor"
+    assert loaded(parent, among) == set()
 
 
 def test_a_process_that_prepares_posts_loads_no_service() -> None:

@@ -9,7 +9,6 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from masthead.admin.json_code import json_code
-from masthead.reader.themes import OUR_STATIC, PLAIN
 from masthead.web.assets import Assets
 
 _HERE = Path(__file__).parent
@@ -20,12 +19,10 @@ STATIC = _HERE / "static"
 class AdminTemplates:
     """Read once, when the process starts."""
 
-    def __init__(self) -> None:
-        # Tokens and fonts are those of the reader's site, at the same addresses: a browser that
-        # has seen the site has them already. An operator's theme does not change the admin.
-        shared = Assets(PLAIN, [OUR_STATIC])
-        own = Assets("admin", [STATIC], otherwise=shared)
-        self.assets = (own, shared)
+    def __init__(self, shared: Assets) -> None:
+        """`shared` are the tokens and fonts of the reader's site, at the same addresses: a browser
+        that has seen the site has them already. An operator's theme does not change the admin."""
+        self.assets = own = Assets("admin", [STATIC], otherwise=shared)
         self._environment = Environment(
             loader=FileSystemLoader(TEMPLATES),
             autoescape=True,

@@ -7,6 +7,8 @@ import time
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+DRAIN_SECONDS = 25.0
+"""For requests in flight. Orchestrators kill after 30."""
 QUIET_SECONDS = 0.2
 """Without a new request for this long, all connections that the kernel accepted are served."""
 MAX_DRAIN_SECONDS = 2.0

@@ -15,15 +15,13 @@ import structlog
 from masthead.app import Service
 from masthead.config.settings import Settings
 from masthead.parts import Parts
-from masthead.serve.drain import RequestsInFlight
+from masthead.serve.drain import DRAIN_SECONDS, RequestsInFlight
 from masthead.serve.http_server import HttpServer
 from masthead.serve.listener import stop_accepting
 from masthead.serve.tls import certificate_of
 
 log = structlog.get_logger()
 
-DRAIN_SECONDS = 25.0
-"""For requests in flight. Orchestrators kill after 30."""
 SWITCH_SECONDS = 0.00025
 RESERVED_FILES = 128
 """Open files for databases, media and outgoing connections."""
@@ -90,6 +88,7 @@ class ServerProcess:
         )
         serving = asyncio.create_task(server.serve())
         await when_ready(parts)
+        warming_up = asyncio.create_task(self._warm_up())
         stopping = asyncio.create_task(self._stop.wait())
         await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
         stopping.cancel()
@@ -107,3 +106,9 @@ class ServerProcess:
             await asyncio.wait_for(serving, DRAIN_SECONDS)
         except TimeoutError:
             log.warning("server.cut_off", in_flight=requests.count)
+        await warming_up
+
+    async def _warm_up(self) -> None:
+        await self._service.warm_up()
+        # What it has loaded lives forever, too.
+        gc.freeze()

@@ -9,6 +9,7 @@ import signal
 import socket
 import sys
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import click
 import uvloop
@@ -17,9 +18,12 @@ from masthead.cli.invocation import Invocation, command
 from masthead.cli.opened_installation import configure_logs, migrated
 from masthead.config.settings import Settings
 from masthead.config.values import Url
-from masthead.demo.access import DemoAccess, demo_access
-from masthead.parts import Parts, build
 from masthead.serve.listener import address_of, base_url_for, listen
+
+# The parent of several server processes loads nothing of the service.
+if TYPE_CHECKING:
+    from masthead.demo.access import DemoAccess
+    from masthead.parts import Parts
 
 
 @command("serve", prints=False)
@@ -64,7 +68,7 @@ async def _serve_in_process(
     address = address_of(listener, _scheme(settings))
 
     async def print_ready(parts: Parts) -> None:
-        _print_ready(address, await demo_access(parts) if demo else None)
+        _print_ready(address, await _demo_access(parts) if demo else None)
 
     await server.run(print_ready)
 
@@ -85,11 +89,19 @@ async def _serve_with_workers(
 
 
 async def _seed_demo(settings: Settings) -> DemoAccess | None:
+    from masthead.parts import build
+
     parts = await build(settings)
     try:
-        return await demo_access(parts)
+        return await _demo_access(parts)
     finally:
         await parts.close()
+
+
+async def _demo_access(parts: Parts) -> DemoAccess | None:
+    from masthead.demo.access import demo_access
+
+    return await demo_access(parts)
 
 
 def _scheme(settings: Settings) -> str:

@@ -1,0 +1,100 @@
+"""The admin on the shared components. `app.py` imports it after the start, see `LazyFace`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from masthead.admin.endpoint import AdminPages
+from masthead.admin.environment import AdminTemplates
+from masthead.admin.request import AdminServices, Webhooks
+from masthead.admin.routes import admin_routes
+from masthead.background import job_handlers
+from masthead.errors import MastheadError
+from masthead.events.log import EventLog
+from masthead.face_services import discussions, privacy_limit, rate_limiter
+from masthead.jobs.queue_state import QueueState
+from masthead.outbound.name_server import NameServer
+from masthead.parts import Parts
+from masthead.password_reset.invitations import Invitations
+from masthead.payments.inbox import Inbox
+from masthead.payments.reconcile import Reports
+from masthead.privacy.requests import ERASE_JOB
+from masthead.reader.preview import Previews
+from masthead.reader.request import Identify, ReaderServices
+from masthead.site.domain_proof import DomainProofs
+from masthead.site.test_mail import TestMails
+from masthead.web.assets import Assets, assets_routes
+from masthead.web.dispatch import Dispatch
+from masthead.web.forms import FormTokens
+
+
+class AdminFace:
+    """`assets` are those of the site, ours as we ship them first. `elsewhere` answers what has no
+    route."""
+
+    def __init__(
+        self,
+        parts: Parts,
+        identify: Identify,
+        site: ReaderServices,
+        assets: Sequence[Assets],
+        elsewhere: ASGIApp,
+    ) -> None:
+        self._pages = _pages(parts, identify, site, assets[0])
+        own = self._pages.services.templates.assets
+        self._dispatch = Dispatch(
+            [*admin_routes(self._pages), *assets_routes(own, *assets)], fallback=elsewhere
+        )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._dispatch(scope, receive, send)
+
+    async def send_error(self, scope: Scope, send: Send, error: MastheadError) -> None:
+        await self._pages.send_error(scope, send, error)
+
+
+def _pages(parts: Parts, identify: Identify, site: ReaderServices, shared: Assets) -> AdminPages:
+    return AdminPages(
+        AdminServices(
+            parts.records,
+            parts.accounts,
+            parts.resets,
+            Invitations(parts.records, parts.accounts, parts.throttle, parts.mail, parts.sites),
+            discussions(parts),
+            parts.directory,
+            parts.settings,
+            parts.keyring,
+            identify,
+            FormTokens(parts.keyring),
+            AdminTemplates(shared),
+            DomainProofs(
+                parts.records,
+                parts.keyring,
+                NameServer(parts.settings.dns_server),
+                parts.limit_store,
+            ),
+            rate_limiter(parts),
+            parts.generator.ledger,
+            parts.mail,
+            TestMails(parts.records, parts.mail, parts.sites, parts.limit_store, parts.keyring),
+            Inbox(parts.database),
+            Reports(parts.database),
+            Previews(site),
+            QueueState(
+                parts.database,
+                tuple(job_handlers(parts)),
+                parts.records.clock,
+                # A person has asked for it.
+                never_discarded=(ERASE_JOB,),
+            ),
+            parts.error_log,
+            parts.objects,
+            parts.images,
+            Webhooks(parts.outbound, parts.deliveries.log, parts.retries, EventLog(parts.database)),
+            parts.privacy,
+            privacy_limit(parts),
+            parts.site_exports,
+        )
+    )

@@ -1,0 +1,53 @@
+"""A face that is built after the start answers as any other."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+
+import httpx
+from starlette.types import Receive, Scope, Send
+
+from masthead.errors import MastheadError, NotFound
+from masthead.web.answers import send_bytes
+from masthead.web.dispatch import Dispatch
+from masthead.web.lazy_face import LazyFace
+
+
+class Greeting:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await send_bytes(send, 200, scope["path"].encode(), [])
+
+    async def send_error(self, scope: Scope, send: Send, error: MastheadError) -> None:
+        await send_bytes(send, 404, str(error).encode(), [])
+
+
+async def test_concurrent_requests_wait_for_one_build_beside_the_event_loop() -> None:
+    threads: list[int] = []
+
+    def build() -> Greeting:
+        threads.append(threading.get_ident())
+        return Greeting()
+
+    face = LazyFace(build)
+    app = Dispatch(face.at("/hello", "/hello/{path:path}"), fallback=Greeting())
+    transport = httpx.ASGITransport(app)
+    async with httpx.AsyncClient(transport=transport, base_url="http://example.com") as http:
+        assert (await http.get("/elsewhere")).text == "/elsewhere"
+        assert not threads
+        answers = await asyncio.gather(*(http.get(path) for path in ("/hello", "/hello/you")))
+    assert [answer.text for answer in answers] == ["/hello", "/hello/you"]
+    assert len(threads) == 1
+    assert threads != [threading.get_ident()]
+
+
+async def test_an_error_before_the_first_request_is_shown_by_the_face() -> None:
+    face = LazyFace(Greeting)
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await face.send_error(scope, send, NotFound("There is no such site."))
+
+    transport = httpx.ASGITransport(app)
+    async with httpx.AsyncClient(transport=transport, base_url="http://example.com") as http:
+        answer = await http.get("/hello")
+    assert (answer.status_code, answer.text) == (404, "There is no such site.")
