@@ -102,6 +102,54 @@ async def test_no_address_sets_a_cookie_for_a_guest(magazine: TenantWorld) -> No
         assert "set-cookie" not in answer.headers, path
 
 
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [("/", 200), ("/posts/fog", 200), ("/nothing", 404), ("/admin/sign-in", 200)],
+)
+@pytest.mark.parametrize("encoding", ["identity", "gzip"])
+async def test_the_headers_of_head_are_those_of_get(
+    magazine: TenantWorld, path: str, status: int, encoding: str
+) -> None:
+    headers = {"accept": "text/html", "accept-encoding": encoding}
+    answers = [
+        await magazine.guest.request(method, path, headers=headers) for method in ("GET", "HEAD")
+    ]
+    get, head = [
+        {name: value for name, value in answer.headers.items() if name != "x-request-id"}
+        for answer in answers
+    ]
+    assert answers[1].status_code == status
+    assert int(head["content-length"]) > 0
+    # The form of the sign-in has a token of its own each time.
+    assert head == get or path == "/admin/sign-in"
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/", "/posts/fog", "/tags/harbour", "/archive", "/search?q=fog", "/member/sign-in"],
+)
+async def test_every_page_names_the_feeds_of_the_site(magazine: TenantWorld, path: str) -> None:
+    found = re.findall(
+        r'<link rel="alternate" type="([^"]+)" [^>]*href="([^"]+)"', await page(magazine, path)
+    )
+    feeds = [(kind, address) for kind, address in found if "oembed" not in kind]
+    site = [
+        ("application/rss+xml", "/feed.xml"),
+        ("application/atom+xml", "/atom.xml"),
+        ("application/feed+json", "/feed.json"),
+    ]
+    own = [("application/rss+xml", "/tags/harbour/feed.xml")] if "tags" in path else []
+    assert feeds == own + site
+
+
+async def test_open_graph_names_the_site_apart_from_the_page(magazine: TenantWorld) -> None:
+    name = re.search(r'og:site_name" content="([^"]+)"', await page(magazine, "/"))
+    assert name is not None
+    titles = {"/": name[1], "/posts/fog": "Fog &amp; &lt;signals&gt;", "/archive": "Archive"}
+    for path, title in titles.items():
+        assert f'<meta property="og:title" content="{title}">' in await page(magazine, path)
+
+
 class TestFeeds:
     @pytest.mark.parametrize("path", ["/feed.xml", "/atom.xml"])
     @pytest.mark.parametrize("folder", ["", "/tags/long-reads"])

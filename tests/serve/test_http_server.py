@@ -69,6 +69,14 @@ async def test_requests_in_a_row_are_answered_in_order() -> None:
         peer.writer.close()
 
 
+async def test_the_answer_to_head_has_the_length_of_the_body_and_no_body() -> None:
+    async with serving(echo) as served:
+        asked = request("/a", "Connection: close").replace(b"GET", b"HEAD", 1)
+        answer = await (await served.send(asked)).rest()
+        assert b"content-length: 2\r\n" in answer.lower()
+        assert answer.endswith(b"\r\n\r\n")
+
+
 async def test_a_huge_head_is_refused() -> None:
     async with serving(echo) as served:
         peer = await served.send(request("/", f"X-Long: {'v' * 200_000}"))

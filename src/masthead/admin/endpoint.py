@@ -440,4 +440,5 @@ async def _send_page(
     }
     given = {name for name, _ in headers}
     whole = [*((name, usual[name]) for name in usual if name not in given), *headers]
-    await send_bytes(send, status, b"" if scope["method"] == "HEAD" else body, whole)
+    # Also for HEAD, whose headers are those of GET: the server leaves the body out.
+    await send_bytes(send, status, body, whole)

@@ -243,7 +243,8 @@ class SitePages:
         if tag and is_unchanged(header_list(scope, b"if-none-match"), tag):
             await send_empty(send, 304, headers)
             return
-        await send_bytes(send, status, b"" if scope["method"] == "HEAD" else body, headers)
+        # Also for HEAD, whose headers are those of GET: the server leaves the body out.
+        await send_bytes(send, status, body, headers)
 
     def _answer(self, version: int, request: SiteRequest, result: Drawn | Document) -> CachedAnswer:
         # Another version of the theme is another page, too.

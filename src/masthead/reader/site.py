@@ -57,8 +57,8 @@ def chrome_of(request: SiteRequest, head: Head) -> Chrome:
         is_staff=request.audience >= Audience.STAFF,
         form_token=ANY_FORM_TOKEN if request.audience > Audience.GUEST else "",
     )
-    if not head.canonical:
-        head = replace(head, canonical=site.url + request.path)
+    feeds = (*head.feeds, *(Link(site.name, address) for _, address in FEEDS))
+    head = replace(head, canonical=head.canonical or site.url + request.path, feeds=feeds)
     return Chrome(site, reader, head, request.path)
 
 

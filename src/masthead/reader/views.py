@@ -188,6 +188,7 @@ class Head:
     embedding: str = ""
     """Where another site learns how to embed the page (oEmbed)."""
     feeds: tuple[Link, ...] = ()
+    """Of the page itself, before those of the site, which every page has."""
     translations: tuple[Link, ...] = ()
     """The same text in other languages, this one included: the label is the language's tag."""
 

@@ -88,7 +88,7 @@ async def send_page(scope: Scope, send: Send, page: Page) -> None:
         body = {"status": page.outcome, "message": " ".join(page.text)}
         await send_json(send, page.status, body, _PRIVATE)
     else:
-        await _send_html(scope, send, page, ())
+        await _send_html(send, page, ())
 
 
 async def send_error(scope: Scope, send: Send, error: MastheadError) -> None:
@@ -104,7 +104,7 @@ async def send_error(scope: Scope, send: Send, error: MastheadError) -> None:
         page = Page(code, title, (str(error),), status=status)
         if isinstance(error, errors.SiteSuspended):
             page = replace(page, text=SUSPENDED, link=("Your account", ACCOUNT))
-        await _send_html(scope, send, page, headers)
+        await _send_html(send, page, headers)
 
 
 SUSPENDED = (
@@ -122,10 +122,9 @@ def described(error: MastheadError) -> tuple[int, str, str]:
     )
 
 
-async def _send_html(scope: Scope, send: Send, page: Page, headers: RawHeaders | tuple[()]) -> None:
+async def _send_html(send: Send, page: Page, headers: RawHeaders | tuple[()]) -> None:
+    # Also for HEAD, whose headers are those of GET: the server leaves the body out.
     body = _template.render(page=page, style=_style).encode()
-    if scope["method"] == "HEAD":
-        body = b""
     await send_bytes(send, page.status, body, (*_HTML, *_PRIVATE, *headers))
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from masthead.reader.cards import cards_of, listed_posts
 from masthead.reader.endpoint import Drawn
 from masthead.reader.request import SiteRequest
-from masthead.reader.site import FEEDS, absolute, json_ld, site_of
-from masthead.reader.views import Head, HomePage, Link
+from masthead.reader.site import absolute, json_ld, site_of
+from masthead.reader.views import Head, HomePage
 
 CARDS = 3
 LINES = 10
@@ -19,7 +19,6 @@ async def home(request: SiteRequest) -> Drawn:
     head = Head(
         title=site.name,
         description=site.description,
-        feeds=tuple(Link(site.name, address) for _, address in FEEDS),
         image=absolute(site, site.logo),
         data=json_ld(
             {
