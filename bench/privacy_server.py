@@ -63,7 +63,7 @@ class GatedWork(PrivacyWork):
 async def serve(port: int) -> None:
     settings = Settings.from_environ(os.environ)
     logs.configure(settings.log)
-    server = ServerProcess(settings, listen("127.0.0.1", port), with_worker=False)
+    server = ServerProcess(settings, listen("127.0.0.1", port=port), with_worker=False)
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGTERM, server.stop)
 

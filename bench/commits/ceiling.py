@@ -56,7 +56,7 @@ async def _serve_on(pipe: Connection) -> None:
             os._exit(0)
         pipe.send(None)
 
-    listener = listen("127.0.0.1", 0)
+    (listener,) = listen("127.0.0.1", port=0)
     asyncio.get_running_loop().add_reader(pipe.fileno(), change)
     # The connection waits in the backlog until the server accepts it.
     pipe.send((listener.getsockname()[1], os.getpid()))

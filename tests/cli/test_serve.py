@@ -10,6 +10,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx
+import pytest
 from tests.cli.commands import COMMAND, plain_environment
 from tests.cli.running import Running, serving
 from tests.forking import forked_program
@@ -148,3 +149,22 @@ def test_a_worker_stops_on_sigterm(tmp_path: Path) -> None:
         assert json.loads(worker.stderr.readline())["event"] == "worker.started"
         worker.terminate()
         assert worker.wait(timeout=120) == 0
+
+
+def _health(host: str, port: int) -> int:
+    return httpx.get(f"http://{host}:{port}/api/health", timeout=120).status_code
+
+
+@pytest.mark.skipif(not socket.has_dualstack_ipv6(), reason="this machine has no IPv6")
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_each_host_is_served_on_the_same_port(tmp_path: Path, workers: str) -> None:
+    hosts = ("--host", "127.0.0.1", "--host", "::1")
+    with serving(tmp_path / "data", *hosts, "--workers", workers) as server:
+        assert server.address == f"http://127.0.0.1:{server.port}"
+        assert server.line() == f"listening on http://[::1]:{server.port}"
+        assert _health("127.0.0.1", server.port) == 200
+        assert _health("[::1]", server.port) == 200
+        assert server.terminate() == 0
+        for host in ("127.0.0.1", "[::1]"):
+            with pytest.raises(httpx.ConnectError):
+                _health(host, server.port)

@@ -60,7 +60,7 @@ class Peer:
 @asynccontextmanager
 async def serving(app: ASGIApp, **options: Any) -> AsyncIterator[Served]:
     served = Served(app)
-    listener = listen("127.0.0.1", 0)
+    (listener,) = listen("127.0.0.1", port=0)
     served.port = listener.getsockname()[1]
     server = HttpServer(served, listener, **options)
     running = asyncio.create_task(server.serve())

@@ -1,4 +1,4 @@
-"""The command of one server process under the supervisor: `… child FD [--no-worker]`."""
+"""The command of one server process under the supervisor: `… child FD,FD [--no-worker]`."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import signal
 import socket
 import sys
+from collections.abc import Sequence
 
 import uvloop
 
@@ -18,11 +19,11 @@ from masthead.serve.process import ServerProcess
 from masthead.serve.supervisor import READY
 
 
-async def serve(descriptor: int, *, with_worker: bool) -> None:
+async def serve(descriptors: Sequence[int], *, with_worker: bool) -> None:
     settings = Settings.from_environ(os.environ)
     logs.configure(settings.log)
-    listener = socket.socket(fileno=descriptor)
-    server = ServerProcess(settings, listener, with_worker=with_worker)
+    listeners = [socket.socket(fileno=each) for each in descriptors]
+    server = ServerProcess(settings, listeners, with_worker=with_worker)
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGTERM, server.stop)
     # The parent never writes to it: it becomes readable when the parent ends.
@@ -36,6 +37,7 @@ async def serve(descriptor: int, *, with_worker: bool) -> None:
 
 if __name__ == "__main__":
     try:
-        uvloop.run(serve(int(sys.argv[1]), with_worker="--no-worker" not in sys.argv))
+        given = [int(each) for each in sys.argv[1].split(",")]
+        uvloop.run(serve(given, with_worker="--no-worker" not in sys.argv))
     except MastheadError as error:
         sys.exit(f"masthead: {error}")

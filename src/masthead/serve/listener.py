@@ -1,5 +1,5 @@
-"""The listening socket, which the server's processes share. Closing it loses no connection that the
-kernel has accepted."""
+"""The listening sockets, which the server's processes share. Closing them loses no connection that
+the kernel has accepted."""
 
 from __future__ import annotations
 
@@ -21,15 +21,37 @@ class CannotListen(MastheadError):
     pass
 
 
-def listen(host: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+def listen(*hosts: str, port: int) -> list[socket.socket]:
+    """A socket for each host, all on one port; the first chooses it when it is 0."""
+    opened: list[socket.socket] = []
     try:
-        return socket.create_server((host, port), family=family, backlog=BACKLOG)
+        for host in hosts:
+            opened.append(_opened(host, port, takes_ipv4=not any(map(_is_ipv4, hosts))))
+            port = opened[0].getsockname()[1]
+    except CannotListen:
+        for each in opened:
+            each.close()
+        raise
+    return opened
+
+
+def _opened(host: str, port: int, *, takes_ipv4: bool) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # IPv4 clients, too, unless they have a socket of their own.
+    is_dual = host == "::" and takes_ipv4 and socket.has_dualstack_ipv6()
+    try:
+        return socket.create_server(
+            (host, port), family=family, backlog=BACKLOG, dualstack_ipv6=is_dual
+        )
     except OSError as error:
         raise CannotListen(
             f"Can't listen on {host}:{port} ({error.strerror or error}). "
             "Choose another --host or --port."
         ) from error
+
+
+def _is_ipv4(host: str) -> bool:
+    return ":" not in host
 
 
 def stop_accepting(listener: socket.socket) -> None:

@@ -8,7 +8,7 @@ import gc
 import resource
 import socket
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 import structlog
 
@@ -57,11 +57,15 @@ def _shorten_thread_switches() -> None:
 
 class ServerProcess:
     def __init__(
-        self, settings: Settings, listener: socket.socket, *, with_worker: bool = True
+        self,
+        settings: Settings,
+        listeners: Sequence[socket.socket],
+        *,
+        with_worker: bool = True,
     ) -> None:
         self._certificate = certificate_of(settings)
         self._service = Service(settings, with_worker=with_worker)
-        self._listener = listener
+        self._listeners = listeners
         self._stop = asyncio.Event()
 
     def stop(self) -> None:
@@ -80,32 +84,40 @@ class ServerProcess:
 
     async def _serve(self, parts: Parts, when_ready: Callable[[Parts], Awaitable[None]]) -> None:
         requests = RequestsInFlight(self._service)
-        server = HttpServer(
-            requests,
-            self._listener,
-            certificate=self._certificate,
-            max_connections=max_connections(),
-        )
-        serving = asyncio.create_task(server.serve())
+        servers = [
+            HttpServer(
+                requests,
+                listener,
+                certificate=self._certificate,
+                max_connections=max_connections() // len(self._listeners),
+            )
+            for listener in self._listeners
+        ]
+        serving = [asyncio.create_task(server.serve()) for server in servers]
         await when_ready(parts)
         warming_up = asyncio.create_task(self._warm_up())
         stopping = asyncio.create_task(self._stop.wait())
-        await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({*serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
         stopping.cancel()
-        if serving.done():
-            # It only ends by itself if it could not start.
-            await serving
-            raise RuntimeError("the HTTP server has ended")
+        for each in serving:
+            # A server only ends by itself if it could not start.
+            if each.done():
+                await each
+                raise RuntimeError("the HTTP server has ended")
         log.info("server.draining", in_flight=requests.count)
-        stop_accepting(self._listener)
+        for listener in self._listeners:
+            stop_accepting(listener)
         self._service.end_streams()
         await requests.drain()
-        self._listener.close()
-        server.stop()  # type: ignore[no-untyped-call]
-        try:
-            await asyncio.wait_for(serving, DRAIN_SECONDS)
-        except TimeoutError:
+        for listener in self._listeners:
+            listener.close()
+        for server in servers:
+            server.stop()  # type: ignore[no-untyped-call]
+        _, late = await asyncio.wait(serving, timeout=DRAIN_SECONDS)
+        if late:
             log.warning("server.cut_off", in_flight=requests.count)
+        for each in late:
+            each.cancel()
         await warming_up
 
     async def _warm_up(self) -> None:

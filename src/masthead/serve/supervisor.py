@@ -1,4 +1,4 @@
-"""Runs several server processes on one socket: starts, restarts and drains them.
+"""Runs several server processes on the same sockets: starts, restarts and drains them.
 
 Each is `python -m masthead.serve.child`. It reads its settings from the environment, writes `ready`
 to standard output, and drains on SIGTERM or when standard input ends, so that it can't outlive its
@@ -13,6 +13,7 @@ import os
 import socket
 import sys
 from asyncio.subprocess import PIPE, Process
+from collections.abc import Sequence
 
 import structlog
 
@@ -34,12 +35,19 @@ class NotStarted(MastheadError):
 
 class Supervisor:
     def __init__(
-        self, settings: Settings, listener: socket.socket, count: int, *, with_worker: bool
+        self,
+        settings: Settings,
+        listeners: Sequence[socket.socket],
+        count: int,
+        *,
+        with_worker: bool,
     ) -> None:
-        self._listener = listener
+        self._listeners = listeners
+        self._descriptors = tuple(listener.fileno() for listener in listeners)
         self._count = count
         self._stopping = asyncio.Event()
-        self._command = [sys.executable, "-m", "masthead.serve.child", str(listener.fileno())]
+        descriptors = ",".join(map(str, self._descriptors))
+        self._command = [sys.executable, "-m", "masthead.serve.child", descriptors]
         if not with_worker:
             self._command.append("--no-worker")
         # The command line overrides the environment.
@@ -55,13 +63,15 @@ class Supervisor:
 
     async def run(self, when_ready: asyncio.Future[None]) -> None:
         """Serves until `stop`; `when_ready` is set once every process serves."""
-        self._listener.set_inheritable(True)
+        for listener in self._listeners:
+            listener.set_inheritable(True)
         processes = await asyncio.gather(*(self._start() for _ in range(self._count)))
         watching = [asyncio.create_task(self._watch(each)) for each in processes]
         when_ready.set_result(None)
         await self._stopping.wait()
-        stop_accepting(self._listener)
-        self._listener.close()
+        for listener in self._listeners:
+            stop_accepting(listener)
+            listener.close()
         await asyncio.gather(*watching)
 
     async def _watch(self, process: Process) -> None:
@@ -87,7 +97,7 @@ class Supervisor:
             env=self._environment,
             stdin=PIPE,
             stdout=PIPE,
-            pass_fds=(self._listener.fileno(),),
+            pass_fds=self._descriptors,
             # Ctrl-C in the terminal only signals the parent, which then drains them all.
             start_new_session=True,
         )

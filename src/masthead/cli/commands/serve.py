@@ -8,7 +8,7 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -27,7 +27,15 @@ if TYPE_CHECKING:
 
 
 @command("serve", prints=False)
-@click.option("--host", metavar="H", default="127.0.0.1", show_default=True)
+@click.option(
+    "--host",
+    "hosts",
+    metavar="H",
+    multiple=True,
+    default=["127.0.0.1"],
+    show_default=True,
+    help="May be given several times; `::` takes IPv4, too.",
+)
 @click.option("--port", metavar="P", type=click.IntRange(0, 65535), default=8000, show_default=True)
 @click.option(
     "--workers",
@@ -40,51 +48,61 @@ if TYPE_CHECKING:
 @click.option("--no-worker", is_flag=True, help="Do not run the background worker.")
 @click.option("--demo/--no-demo", help="Seed a demo tenant into an empty database.")
 def serve(
-    invocation: Invocation, host: str, port: int, workers: int, no_worker: bool, demo: bool
+    invocation: Invocation,
+    hosts: Sequence[str],
+    port: int,
+    workers: int,
+    no_worker: bool,
+    demo: bool,
 ) -> None:
     """Migrates the database if needed, then serves. SIGTERM finishes open requests and stops."""
     settings: Settings = invocation.settings()
     configure_logs(settings)
-    listener = listen(host, port)
+    listeners = listen(*hosts, port=port)
     if not os.environ.get("MASTHEAD_BASE_URL", "").strip():
-        base_url = base_url_for(host, listener.getsockname()[1], _scheme(settings))
+        base_url = base_url_for(hosts[0], listeners[0].getsockname()[1], _scheme(settings))
         settings = dataclasses.replace(settings, base_url=Url(base_url))
     if workers == 1:
-        uvloop.run(_serve_in_process(settings, listener, with_worker=not no_worker, demo=demo))
+        uvloop.run(_serve_in_process(settings, listeners, with_worker=not no_worker, demo=demo))
     else:
         uvloop.run(
-            _serve_with_workers(settings, listener, workers, with_worker=not no_worker, demo=demo)
+            _serve_with_workers(settings, listeners, workers, with_worker=not no_worker, demo=demo)
         )
 
 
 async def _serve_in_process(
-    settings: Settings, listener: socket.socket, *, with_worker: bool, demo: bool
+    settings: Settings, listeners: Sequence[socket.socket], *, with_worker: bool, demo: bool
 ) -> None:
     from masthead.serve.process import ServerProcess
 
     await migrated(settings)
-    server = ServerProcess(settings, listener, with_worker=with_worker)
+    server = ServerProcess(settings, listeners, with_worker=with_worker)
     _on_signals(server.stop)
-    address = address_of(listener, _scheme(settings))
+    addresses = [address_of(each, _scheme(settings)) for each in listeners]
 
     async def print_ready(parts: Parts) -> None:
-        _print_ready(address, await _demo_access(parts) if demo else None)
+        _print_ready(addresses, await _demo_access(parts) if demo else None)
 
     await server.run(print_ready)
 
 
 async def _serve_with_workers(
-    settings: Settings, listener: socket.socket, count: int, *, with_worker: bool, demo: bool
+    settings: Settings,
+    listeners: Sequence[socket.socket],
+    count: int,
+    *,
+    with_worker: bool,
+    demo: bool,
 ) -> None:
     from masthead.serve.supervisor import Supervisor
 
     await migrated(settings)
     access = await _seed_demo(settings) if demo else None
-    supervisor = Supervisor(settings, listener, count, with_worker=with_worker)
+    supervisor = Supervisor(settings, listeners, count, with_worker=with_worker)
     _on_signals(supervisor.stop)
-    address = address_of(listener, _scheme(settings))
+    addresses = [address_of(each, _scheme(settings)) for each in listeners]
     ready = asyncio.get_running_loop().create_future()
-    ready.add_done_callback(lambda _: _print_ready(address, access))
+    ready.add_done_callback(lambda _: _print_ready(addresses, access))
     await supervisor.run(ready)
 
 
@@ -114,7 +132,8 @@ def _on_signals(stop: Callable[[], None]) -> None:
         loop.add_signal_handler(each, stop)
 
 
-def _print_ready(address: str, access: DemoAccess | None) -> None:
-    lines = [f"listening on {address}", *(access.lines() if access else ())]
+def _print_ready(addresses: Sequence[str], access: DemoAccess | None) -> None:
+    listening = [f"listening on {address}" for address in addresses]
+    lines = [*listening, *(access.lines() if access else ())]
     sys.stdout.write("".join(f"{line}\n" for line in lines))
     sys.stdout.flush()
