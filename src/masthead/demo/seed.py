@@ -18,7 +18,8 @@ from masthead.identity.setup import NewTenant, create_tenant
 from masthead.identity.tenants import Role, superusers
 from masthead.ids import TenantId
 from masthead.media.collection import media
-from masthead.media.upload import UploadServices, media_path, stored_file
+from masthead.media.path import media_path
+from masthead.media.upload import UploadServices, stored_file
 from masthead.members.collection import blog_members
 from masthead.pages.collection import pages
 from masthead.payments.collection import tiers

@@ -29,6 +29,7 @@ from masthead.media.collection import media
 from masthead.media.filenames import display_name, stored_name
 from masthead.media.images import ImagePool, dimensions
 from masthead.media.location import strip_location
+from masthead.media.path import media_path
 from masthead.media.sniff import SVG, sniff
 from masthead.media.svg import UnsafeSvg, clean_svg, svg_size
 from masthead.records.collection import Collection, Record
@@ -189,11 +190,6 @@ async def media_url(
     )
     # Never on the site's custom domain, which may be given up later.
     return site_url(services.settings, found[0]["slug"]) + media_path(record_id, name)
-
-
-def media_path(record_id: str, name: str) -> str:
-    """The file's path on the tenant's own site."""
-    return f"/media/{record_id}/{name}"
 
 
 async def _file_info(services: UploadServices, upload: Upload) -> _FileInfo:

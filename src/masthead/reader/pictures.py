@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from masthead.media.collection import file_names, media
 from masthead.media.copies import widths_of
 from masthead.media.images import COPY_TYPES
-from masthead.media.upload import media_path
+from masthead.media.path import media_path
 from masthead.reader.request import SiteRequest
 from masthead.reader.views import Picture
 from masthead.records.collection import Record

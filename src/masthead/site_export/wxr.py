@@ -17,7 +17,7 @@ from xml.sax.saxutils import quoteattr
 
 from masthead import clock
 from masthead.media.collection import file_names
-from masthead.media.upload import media_path
+from masthead.media.path import media_path
 from masthead.records.collection import Record
 from masthead.records.write.publication import PUBLISHED
 from masthead.records.write.slugs import slugify

@@ -13,7 +13,8 @@ from masthead.admin.pages.media_item import ADDRESS, Detail, detail_of, size_tex
 from masthead.admin.request import AdminRequest
 from masthead.errors import BadRequest, Invalid, MastheadError, NotFound
 from masthead.media.collection import NO_ALT, UNUSED, list_name, media
-from masthead.media.upload import media_path, store_upload
+from masthead.media.path import media_path
+from masthead.media.upload import store_upload
 from masthead.records.collection import Record
 from masthead.records.filter.ast import Expression
 from masthead.records.filter.conditions import all_of, equals, has_item

@@ -17,8 +17,9 @@ from masthead.identity.tenants import superusers
 from masthead.media.collection import media
 from masthead.media.copies import widths_of
 from masthead.media.http import THUMBNAIL_TYPES
+from masthead.media.path import media_path
 from masthead.media.sniff import SVG
-from masthead.media.upload import media_path, replace_file
+from masthead.media.upload import replace_file
 from masthead.records.collection import USES, Collection, Record
 from masthead.records.read.page import ListRequest
 from masthead.site.collection import site_settings

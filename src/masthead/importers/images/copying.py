@@ -25,8 +25,9 @@ from masthead.importers.images.previous_copies import NO_ADDRESS, entry_of, prev
 from masthead.importers.images.urls import ImageRef, file_name, picture_key
 from masthead.importers.run.previous_imports import IMAGES, Item, PreviousImports
 from masthead.media.collection import media
+from masthead.media.path import media_path
 from masthead.media.sniff import sniff
-from masthead.media.upload import UploadServices, media_path, stored_file
+from masthead.media.upload import UploadServices, stored_file
 from masthead.outbound.downloads import RETRY_DELAYS, Downloads, RetryDelays
 from masthead.outbound.errors import OutboundError
 from masthead.outbound.slots import HostSlots

@@ -25,7 +25,7 @@ from masthead.importers.run.drafts import stored_tag
 from masthead.importers.run.new_redirects import NewRedirects, Redirect, RedirectKind
 from masthead.importers.run.previous_imports import Item
 from masthead.importers.source import Kind, OldAddress, post_key
-from masthead.media.upload import media_path
+from masthead.media.path import media_path
 from masthead.records.write.unit import Unit
 
 ADDRESSES_PER_BATCH: Final = 200

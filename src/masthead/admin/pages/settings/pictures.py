@@ -8,8 +8,9 @@ from masthead.admin.pages.settings.subnav import SETTINGS
 from masthead.admin.request import AdminRequest
 from masthead.errors import Invalid, NotFound, Problem, TooLarge
 from masthead.media.collection import media
+from masthead.media.path import media_path
 from masthead.media.sniff import sniff
-from masthead.media.upload import media_path, store_upload
+from masthead.media.upload import store_upload
 from masthead.site.collection import site_settings
 
 PICTURES = {"logo": "site_logo", "favicon": "site_favicon"}
