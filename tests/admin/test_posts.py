@@ -40,6 +40,18 @@ class TestList:
         page = (await browser.get("/admin/posts")).text
         assert "Write the first post" in page
 
+    async def test_a_change_that_is_not_live_is_said(
+        self, tenant: TenantWorld, browser: Visitor
+    ) -> None:
+        post = await tenant.published(title="Tides")
+        await tenant.published(title="Fog")
+        await tenant.create("post_working_copies", {"post_id": post["id"], "title": "Tide tables"})
+        page = (await browser.get("/admin/posts")).text
+        assert page.count("Changed, not live") == 1
+        row = page[page.index(">Tides<") :]
+        assert "Changed, not live" in row[: row.index("</tr>")]
+        assert "Changed, not live" in (await browser.get(f"/admin/posts/{post['id']}")).text
+
     async def test_filters_and_orders(self, tenant: TenantWorld, browser: Visitor) -> None:
         nell = await tenant.owner(name="Tobias Wren", role="author")
         await tenant.post(title="Bread", tags=["food"], authors=[nell.id])

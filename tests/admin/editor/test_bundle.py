@@ -12,7 +12,7 @@ from masthead import admin
 ADMIN = Path(admin.__file__).parent
 SOURCE = ADMIN / "editor"
 VENDOR = ADMIN / "static" / "vendor"
-NAMES = ("editor.js", "editor-licences.txt")
+NAMES = ("editor.js", "unsent.js", "editor-licences.txt")
 
 
 async def test_the_source_builds_the_bundle_byte_for_byte(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import signal
 import socket
 from collections.abc import AsyncIterator
@@ -51,8 +52,9 @@ async def test_a_post_is_scheduled_published_and_taken_down_with_the_same_text(d
     await page.get_by_label("Title", exact=True).fill("Low tide")
     await write(page, "The boats lie on the sand.")
     await saved(page)
-    await page.reload()
-    await ready(page)
+    # Everything from the first save on, without a reload.
+    await expect(page.get_by_role("link", name="Delete this post…")).to_be_visible()
+    await expect(page.locator('a[href$="/revisions"]')).to_be_visible()
     await page.get_by_label("Publish later").fill("2100-01-01T08:00")
     await press(page, "Schedule")
     await expect(page.locator(".ed-bar .badge")).to_contain_text("1 Jan")
@@ -176,7 +178,7 @@ async def test_a_minute_offline_costs_nothing(desk: Desk) -> None:
         await phase(page, "waiting")
     assert len(tries) >= 3
     await expect(page.locator("[data-save-status]")).to_have_text(
-        "Not sent yet, kept on this device"
+        "Not saved: the server can’t be reached. Kept on this device"
     )
     await page.keyboard.type("Back.")
     # The browser says so by itself.
@@ -185,6 +187,55 @@ async def test_a_minute_offline_costs_nothing(desk: Desk) -> None:
     await saved(page)
     html = (await desk.stored(post_id(page)))["content_html"]
     assert html == "<p>Before. Offline. For a minute. Back.</p>"
+
+
+async def test_every_state_has_its_word_in_bar_title_and_list(desk: Desk) -> None:
+    page = await desk.open("/admin/posts/new")
+    badge, line = page.locator(".ed-bar .badge"), page.locator("[data-save-status]")
+    await expect(badge).to_have_text("New")
+    await expect(line).to_have_text("Not saved yet")
+    await page.get_by_label("Title", exact=True).fill("Low tide")
+    await expect(page).to_have_title(re.compile("^Low tide · New · "))
+    await saved(page)
+    await expect(badge).to_have_text("Draft")
+    await expect(line).to_have_text(re.compile(r"^Saved \d\d:\d\d$"))
+    await expect(page).to_have_title(re.compile("^Low tide · Draft · "))
+    await press(page, "Publish")
+    await expect(badge).to_have_text("Published")
+    await expect(page).to_have_title(re.compile("^Low tide · Published · "))
+    await expect(page.get_by_role("button", name="Discard changes")).to_be_hidden()
+    await write(page, "Changed.")
+    # With the first key: no word of it is on the site.
+    await expect(badge).to_have_text("Changed, not live")
+    await expect(page).to_have_title(re.compile("^Low tide · Changed, not live · "))
+    await saved(page)
+    await expect(badge).to_have_text("Changed, not live")
+    await expect(page.get_by_role("button", name="Discard changes")).to_be_visible()
+    listed = await desk.context.new_page()
+    await listed.goto(f"{desk.server.url}/admin/posts")
+    row = listed.get_by_role("row").filter(has_text="Low tide")
+    await expect(row).to_contain_text("Changed, not live")
+    await page.route("**/text", lambda route: route.abort())
+    await page.keyboard.type(" Again.")
+    await expect(line).to_contain_text("Not saved: the server can’t be reached")
+    await expect(page).to_have_title(re.compile("^Low tide · Not saved · "))
+
+
+async def test_publish_without_a_server_says_so(desk: Desk) -> None:
+    page = await desk.open("/admin/posts/new")
+    await page.get_by_label("Title", exact=True).fill("Low tide")
+    await saved(page)
+    await desk.context.set_offline(True)
+    said = page.locator("[data-notice=stopped]")
+    # What is saved, and what is not.
+    for typed, kept in (("", "The text is saved."), ("More.", "The text is kept on this device.")):
+        await write(page, typed)
+        await page.get_by_role("button", name="Publish", exact=True).click()
+        await expect(said).to_contain_text(f"Not published: The server can’t be reached. {kept}")
+    await desk.context.set_offline(False)
+    await saved(page)
+    await press(page, "Publish")
+    assert (await desk.stored(post_id(page)))["status"] == "published"
 
 
 async def test_two_people_see_both_texts_and_whose_they_are(desk: Desk, browser: Browser) -> None:
@@ -214,7 +265,7 @@ async def test_two_people_see_both_texts_and_whose_they_are(desk: Desk, browser:
     await his.get_by_role("button", name="Take theirs").click()
     await expect(his.locator("#text")).to_have_text("Her sentence.")
     # What he had is on his device, and nowhere else.
-    await his.get_by_role("button", name="Look").click()
+    await his.get_by_role("button", name="Show").click()
     await expect(his.get_by_role("dialog")).to_contain_text("His sentence. And on.")
     await context.close()
 

@@ -1,8 +1,8 @@
-// Builds ../static/vendor/editor.js, the same bytes on every machine, and the licences of what is in it.
+// Builds ../static/vendor/editor.js and unsent.js, the same bytes on every machine, and the licences of what is in them.
 
 import { build } from "esbuild";
 import { readFileSync, readdirSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -10,7 +10,7 @@ const out = process.argv[2] ?? join(here, "../static/vendor");
 
 const result = await build({
   absWorkingDir: here,
-  entryPoints: ["source/main.ts"],
+  entryPoints: { editor: "source/main.ts", unsent: "source/unsent_page.ts" },
   bundle: true,
   minify: true,
   format: "esm",
@@ -19,7 +19,7 @@ const result = await build({
   legalComments: "none",
   metafile: true,
   write: false,
-  outfile: "editor.js",
+  outdir: ".",
 });
 
 const packages = new Set(
@@ -36,5 +36,5 @@ function licence(name) {
   return `${name} ${version}\n\n${text}\n`;
 }
 
-writeFileSync(join(out, "editor.js"), result.outputFiles[0].contents);
+for (const { path, contents } of result.outputFiles) writeFileSync(join(out, basename(path)), contents);
 writeFileSync(join(out, "editor-licences.txt"), [...packages].sort().map(licence).join(`\n${"-".repeat(72)}\n\n`));

@@ -17,6 +17,7 @@ from masthead.admin.pages.text import (
     stored_settings,
     was_just_published,
 )
+from masthead.admin.pages.texts import status_of
 from masthead.admin.request import AdminRequest
 from masthead.admin.sections import Section
 from masthead.editing.texts import Opened, discard_copy, open_text, save_text, with_html
@@ -97,8 +98,20 @@ def _form(body: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _saved(request: AdminRequest, opened: Opened) -> JsonAnswer:
-    saved = {"version": opened.version, "saved_at": _now(request)}
-    return JsonAnswer({**saved, "made_slug": made_slug(opened.values)})
+    return JsonAnswer(
+        {
+            "version": opened.version,
+            "saved_at": _now(request),
+            "made_slug": made_slug(opened.values),
+            "state": _state(request, opened),
+        }
+    )
+
+
+def _state(request: AdminRequest, opened: Opened) -> dict[str, str]:
+    """What the bar says of the text."""
+    kind, words = status_of(request, opened.values, has_copy=opened.copy is not None)
+    return {"kind": kind, "words": words}
 
 
 def _now(request: AdminRequest) -> str:
@@ -124,7 +137,9 @@ async def _differs(
             "fields": await stored_settings(section, request, theirs, form),
             "is_live": opened.is_outdated,
             "is_published": was_just_published(theirs),
+            "is_own": changed["edited_by"] == request.caller.id,
             "by": by,
+            "state": _state(request, opened),
             "at": changed["updated"],
         },
         409,

@@ -267,7 +267,10 @@ async def _page(
     shown = _with_shown_slug(record)
     fields = widgets(request.caller, section.texts, asks, shown, typed, problems)
     fields["slug"] = replace(fields["slug"], placeholder=made_slug(record))
-    badge, status = ("draft", "New") if edited.is_new else status_of(request, record)
+    has_copy = edited.has_copy
+    badge, status = (
+        ("draft", "New") if edited.is_new else status_of(request, record, has_copy=has_copy)
+    )
     own = section.url(record["id"])
     wanted = request.query.get("as", "")
     in_editor = wanted != "html" and (edited.can_open or wanted == "editor")
@@ -277,7 +280,7 @@ async def _page(
         "kind": badge,
         "status": status,
         "is_published": record["status"] == PUBLISHED,
-        "has_copy": edited.has_copy,
+        "has_copy": has_copy,
         "is_outdated": edited.is_outdated,
         "fields": fields,
         "problems": {

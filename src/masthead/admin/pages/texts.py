@@ -14,7 +14,7 @@ from masthead.admin.sections import Section
 from masthead.caller import Caller
 from masthead.records.collection import Record
 from masthead.records.filter.ast import Expression
-from masthead.records.filter.conditions import all_of, equals
+from masthead.records.filter.conditions import all_of, any_of, equals
 from masthead.records.read.page import ListRequest
 from masthead.records.write.publication import PUBLISHED
 
@@ -125,6 +125,7 @@ async def shown_list(
     if page is None:
         return Moved(filters.url())
     items, pager = page
+    changed = await _with_copies(request, section, items)
     values = {
         "section": section,
         "filters": filters,
@@ -132,7 +133,9 @@ async def shown_list(
         "columns": filters.columns,
         "has_orders": filters.has_orders(caller),
         "has_texts": bool(items) or filters.is_narrow,
-        "rows": [_row(section, request, each, cells(each)) for each in items],
+        "rows": [
+            _row(request, filters, each, each["id"] in changed, cells(each)) for each in items
+        ],
         "pager": pager,
         "total": await _total(request, filters) if filters.is_narrow else pager.total,
     }
@@ -147,8 +150,33 @@ async def _total(request: AdminRequest, filters: TextFilters) -> int:
     return (await request.records.page(request.caller, filters.section.texts, wanted)).total
 
 
-def _row(section: Section, request: AdminRequest, text: Record, cells: tuple[str, ...]) -> Row:
-    badge, status = status_of(request, text)
+async def _with_copies(
+    request: AdminRequest, section: Section, texts: Sequence[Record]
+) -> frozenset[str]:
+    """Those of the texts that have changes which are not on the site yet, in one query."""
+    kind = section.kind
+    shown = [each["id"] for each in texts if each["status"] == PUBLISHED]
+    if not shown:
+        return frozenset()
+    wanted = ListRequest(
+        filter=any_of([equals(kind.pointer, each) for each in shown]) or "",
+        per_page=len(shown),
+        names=frozenset({kind.pointer}),
+        skip_total=True,
+    )
+    found = await request.records.page(request.caller, kind.working_copies, wanted)
+    return frozenset(each[kind.pointer] for each in found.items)
+
+
+def _row(
+    request: AdminRequest,
+    filters: TextFilters,
+    text: Record,
+    has_copy: bool,
+    cells: tuple[str, ...],
+) -> Row:
+    section = filters.section
+    badge, status = status_of(request, text, has_copy=has_copy)
     return Row(
         text["id"],
         text["title"],
@@ -161,9 +189,11 @@ def _row(section: Section, request: AdminRequest, text: Record, cells: tuple[str
     )
 
 
-def status_of(request: AdminRequest, text: Record) -> tuple[str, str]:
-    """The kind of badge and its words."""
+def status_of(request: AdminRequest, text: Record, *, has_copy: bool = False) -> tuple[str, str]:
+    """The kind of badge and its words. `has_copy`: changes that are not on the site yet."""
     is_published = text["status"] == PUBLISHED
+    if is_published and has_copy:
+        return "warn", "Changed, not live"
     at = text["published_at"] if is_published else text.get("scheduled_for", "")
     if at > clock.to_text(request.now) or (at and not is_published):
         moment = request.local(at)

@@ -4,7 +4,8 @@
 //
 // `step` takes the machine and an event, and returns the next machine with the effects that the
 // page carries out. One save is under way at a time. Nothing typed is ever dropped: every state
-// but `clean` has its text on this device or is about to have it.
+// but `clean` has its text on this device. Whatever another version is on the server, `version`
+// stays the one that the text grew from until a person has chosen.
 
 export const KEEP_AFTER = 300;
 export const IDLE = 1_500;
@@ -35,6 +36,8 @@ export interface Theirs {
   is_live?: boolean;
   /** Its last change was its publication, such as that of its schedule. */
   is_published?: boolean;
+  /** By the same account, in another tab or browser. */
+  is_own?: boolean;
   by: string;
   at: string;
 }
@@ -51,20 +54,26 @@ export type Event =
   | { type: "refused"; problems: Record<string, string> }
   | { type: "conflict"; theirs: Theirs }
   | { type: "outdated"; version: string } // an earlier save had worked, its answer was lost
-  | { type: "keep-mine" };
+  | { type: "keep-mine" }
+  // What this browser had kept is in the page: the version that it grew from.
+  | { type: "restored"; version: string; replaces: boolean }
+  | { type: "hidden" } // another tab or program is in front; the page may not come back
+  | { type: "leave" }; // the page goes
 
 export type Effect =
   | { do: "start"; timer: Timer; after: number }
   | { do: "stop"; timer: Timer }
-  | { do: "keep" } // write the text into the browser's store
+  | { do: "note" } // write the text into the browser's store, at once
+  | { do: "keep" } // write it so that it is on the disk
   | { do: "forget" } // the server has all of it
   | { do: "send"; version: string; replaces: boolean }
+  | { do: "send-last"; version: string; replaces: boolean } // keep and send, without an answer
   | { do: "ask-sign-in" }
   | { do: "show-conflict"; theirs: Theirs };
 
 export interface Machine {
   readonly phase: Phase;
-  /** Of the server's last answer; sent with the next save. */
+  /** The version on the server that the text grew from; sent with the next save. */
   readonly version: string;
   /** When the server last took the text; empty before the first time. */
   readonly savedAt: string;
@@ -122,10 +131,17 @@ export function step(machine: Machine, event: Event): Step {
         [...stopAll(), { do: "keep" }, { do: "show-conflict", theirs: event.theirs }],
       ];
     case "outdated":
-      return send({ ...machine, version: event.version });
+      return send({ ...machine, version: event.version, replaces: false });
     case "keep-mine":
       if (!machine.theirs) return [machine, []];
       return send({ ...machine, version: machine.theirs.version, theirs: null, replaces: true });
+    case "restored":
+      return [{ ...machine, version: event.version, replaces: event.replaces }, []];
+    case "hidden":
+      if (machine.phase === "dirty" || machine.phase === "kept") return send(machine);
+      return [machine, machine.phase === "clean" ? [] : [{ do: "keep" }]];
+    case "leave":
+      return [machine, leaving(machine)];
   }
 }
 
@@ -138,10 +154,10 @@ const TYPED_WHILE: Partial<Record<Phase, Phase>> = { clean: "dirty", kept: "dirt
 
 function typed(machine: Machine): Step {
   const phase = TYPED_WHILE[machine.phase] ?? machine.phase;
-  const keep: Effect = { do: "start", timer: "keep", after: KEEP_AFTER };
+  const keep: Effect[] = [{ do: "note" }, { do: "start", timer: "keep", after: KEEP_AFTER }];
   // While a save waits for the network, for a sign-in or for a decision, the text is only kept.
-  if (phase !== "dirty" && phase !== "saving") return [{ ...machine, phase }, [keep]];
-  const effects: Effect[] = [keep, { do: "start", timer: "idle", after: IDLE }];
+  if (phase !== "dirty" && phase !== "saving") return [{ ...machine, phase }, keep];
+  const effects: Effect[] = [...keep, { do: "start", timer: "idle", after: IDLE }];
   if (machine.phase !== "dirty" && machine.typed - machine.sent === 1) {
     effects.push({ do: "start", timer: "longest", after: LONGEST });
   }
@@ -166,6 +182,14 @@ function send(machine: Machine): Step {
     { ...machine, phase: "saving", sent: machine.typed },
     [...stopAll(), { do: "keep" }, { do: "send", version: machine.version, replaces: machine.replaces }],
   ];
+}
+
+function leaving(machine: Machine): Effect[] {
+  const { phase, version, replaces } = machine;
+  if (phase === "clean") return [];
+  // A save under way ends with the page, perhaps before it has reached the server.
+  const isSent = ["dirty", "kept", "saving", "waiting"].includes(phase);
+  return isSent ? [{ do: "send-last", version, replaces }] : [{ do: "keep" }];
 }
 
 function saved(machine: Machine, version: string, at: string): Step {

@@ -5,7 +5,7 @@ import { rows } from "./difference.ts";
 import type { Piece } from "./difference.ts";
 import { blocks, countWords } from "./documents.ts";
 import { button, clock, element, icon } from "./elements.ts";
-import type { Snapshot } from "./store.ts";
+import type { Snapshot } from "./kept.ts";
 
 /** A setting in which the two differ. */
 export interface Setting {
@@ -21,19 +21,20 @@ export interface Choices {
 
 export function conflictView(mine: Snapshot, theirs: Theirs, settings: Setting[], choices: Choices): HTMLElement {
   const [myBlocks, theirBlocks] = [blocks(mine.content_json), blocks(theirs.content_json)];
-  const what = theirs.is_published ? "This text was published" : `${theirs.by || "Someone"} saved this text`;
+  const [heading, what] = words(theirs);
   const view = element(
     "section",
     { class: "conflict", "aria-labelledby": "conflict-title", tabindex: "-1" },
     element(
       "div",
       { class: "conflict-top" },
-      element("h1", { id: "conflict-title" }, theirs.is_published ? "Published meanwhile" : "Two people wrote at once"),
+      element("h1", { id: "conflict-title" }, heading),
       element(
         "p",
         {},
         `${what}${theirs.at ? ` at ${clock(theirs.at)}` : ""} while you were writing. Saving and ` +
-          "publishing wait until you choose. Nothing is lost: the version you don’t take stays on this device for 30 days.",
+          "publishing wait until you choose. Nothing is lost: theirs stays among the earlier states if you keep yours, " +
+          "and yours stays on this device for 30 days if you take theirs.",
       ),
     ),
   );
@@ -43,7 +44,7 @@ export function conflictView(mine: Snapshot, theirs: Theirs, settings: Setting[]
     head("Yours", "this browser", myBlocks, mine.fields.title ?? "", [
       button("Keep mine", choices.keepMine, "primary"),
     ]),
-    head(theirs.by ? `${theirs.by}’s` : "Theirs", "on the server", theirBlocks, theirs.title, [
+    head(theirs.is_own ? "Your other one" : theirs.by ? `${theirs.by}’s` : "Theirs", "on the server", theirBlocks, theirs.title, [
       button("Take theirs", choices.takeTheirs),
     ]),
   );
@@ -57,6 +58,14 @@ export function conflictView(mine: Snapshot, theirs: Theirs, settings: Setting[]
   }
   view.append(grid);
   return view;
+}
+
+/** The heading, and what has happened. */
+function words(theirs: Theirs): [string, string] {
+  if (theirs.is_published) return ["Published meanwhile", "This text was published"];
+  if (theirs.is_own) return ["Two versions of yours", "You saved this text in another tab or browser"];
+  if (!theirs.by) return ["Two versions", "This text was saved elsewhere"];
+  return ["Two people wrote at once", `${theirs.by} saved this text`];
 }
 
 function head(name: string, where: string, text: string[], title: string, actions: HTMLElement[]): HTMLElement {

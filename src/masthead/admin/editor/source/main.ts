@@ -9,6 +9,7 @@
 //   owner: site and account that the page is made for, sent with every call
 //   tenant-id: the site, on a host that does not name it; form-token, icons (the address of the sprite)
 //   new-url, edit-url: of a new text, before and after its first save
+//   published: the text is on the site; site-name: for the window's title
 
 import { Editor, getSchema } from "@tiptap/core";
 import type { Command as EditorCommand } from "@tiptap/core";
@@ -23,18 +24,23 @@ import { BLOCKS } from "./commands.ts";
 import type { Command } from "./commands.ts";
 import { conflictView } from "./conflict.ts";
 import type { Setting } from "./conflict.ts";
-import { askSignIn, show } from "./dialogs.ts";
-import { blocks, lengthSentence, looksLikeMarkdown, tidied } from "./documents.ts";
+import { Calls } from "./calls.ts";
+import { askSignIn } from "./dialogs.ts";
+import { lengthSentence, looksLikeMarkdown, tidied } from "./documents.ts";
 import type { JsonNode } from "./documents.ts";
 import { button, clock, element, useSprite } from "./elements.ts";
+import { NEW, textOf } from "./kept.ts";
+import type { Snapshot } from "./kept.ts";
 import { lost } from "./losses.ts";
+import { Notices, offerAside } from "./offers.ts";
 import { cleanPaste, isPlainPaste } from "./paste.ts";
 import { Saving } from "./saving.ts";
 import type { Page, TabMessage } from "./saving.ts";
 import { extensions } from "./schema.ts";
 import { Slash } from "./slash.ts";
-import { NEW, keyOf, listAside, listNew } from "./store.ts";
-import type { Snapshot } from "./store.ts";
+import { Status } from "./status.ts";
+import { browserStore } from "./store.ts";
+import { newSession, Tabs } from "./tabs.ts";
 import { toolbars } from "./toolbars.ts";
 import { chooseFromLibrary, Uploads, choosePictures, uploadLocalPictures } from "./uploads.ts";
 import type { UploadTarget } from "./uploads.ts";
@@ -42,15 +48,33 @@ import type { UploadTarget } from "./uploads.ts";
 /** Fields of the form that are no part of the text. */
 const NOT_SAVED = new Set(["form_token", "version", "action", "content_html", "publish_on"]);
 const COUNT_AFTER = 400;
+/** Characters up to which the text is stored with each key. */
+const LONG = 20_000;
+/** How long a link waits for the text to be saved. */
+const LINK_WAITS = 1_000;
+
+/** What has not happened, by the button that was pressed. */
+const DONE: Record<string, string> = {
+  publish: "Not published",
+  unpublish: "Not unpublished",
+  preview: "No preview",
+  schedule: "Not scheduled",
+  unschedule: "Still scheduled",
+  discard: "Not discarded",
+};
 
 class TextEditor extends HTMLElement implements Page {
   private editor!: Editor;
   private form!: HTMLFormElement;
   private saving!: Saving;
   private textarea!: HTMLTextAreaElement;
-  private notices!: HTMLElement;
+  private readonly notices = new Notices();
+  private calls!: Calls;
+  private status!: Status;
   private conflict: HTMLElement | null = null;
   private isKept = true;
+  /** The text is saved and the server is there: the form may go. */
+  private isReady = false;
   private counting = 0;
 
   connectedCallback(): void {
@@ -60,10 +84,9 @@ class TextEditor extends HTMLElement implements Page {
     useSprite(this.dataset.icons ?? "");
     this.form = form;
     this.textarea = textarea;
-    this.notices = element("div", { class: "ed-notices" });
     const content = this.content();
     if (content === null) {
-      this.prepend(this.notices);
+      this.prepend(this.notices.place);
       this.dataset.ready = "";
       return;
     }
@@ -71,36 +94,84 @@ class TextEditor extends HTMLElement implements Page {
     // The document is what counts now; the HTML is rendered from it.
     textarea.disabled = true;
     (textarea.closest<HTMLElement>(".field") ?? textarea).hidden = true;
-    const { saveUrl = "", tokenUrl = "", version = "" } = this.dataset;
-    this.saving = new Saving(this, this.key(), saveUrl, tokenUrl, version);
+    const { owner = "", formToken = "", tokenUrl = "" } = this.dataset;
+    this.calls = new Calls(owner, formToken, tokenUrl, (token) => this.setToken(token));
+    this.status = new Status(form, this.dataset.siteName ?? "", this.dataset.published !== undefined);
+    this.saving = this.begin();
     this.controls();
     this.listen();
+    this.watchTheEnd();
     void this.recover();
-    void this.offerAside();
-    void this.offerNew();
+    this.offerAside();
     this.dataset.ready = "";
+  }
+
+  private begin(): Saving {
+    const { saveUrl: url = "", version = "" } = this.dataset;
+    const session = newSession();
+    const tabs = new Tabs(session);
+    const edges = {
+      store: browserStore,
+      post: (to: string, body: string, isLast?: boolean) => this.calls.post(to, body, isLast),
+      alive: () => tabs.alive(),
+      tell: (message: TabMessage) => tabs.tell(message),
+      later: (run: () => void, after: number) => window.setTimeout(run, after),
+      cancel: (timer: number) => window.clearTimeout(timer),
+      now: () => new Date().toISOString(),
+      address: () => location.pathname + location.search,
+    };
+    const saving = new Saving(this, edges, { text: this.text(), url, session }, version);
+    tabs.heard = (message) => saving.heard(message);
+    return saving;
+  }
+
+  /** A page may go at any moment: what is not sent yet is written and sent before. */
+  private watchTheEnd(): void {
+    addEventListener("online", () => this.saving.dispatch({ type: "online" }));
+    addEventListener("pagehide", () => this.saving.leave());
+    addEventListener("pageshow", (event) => {
+      if (event.persisted) this.saving.back();
+    });
+    document.addEventListener("visibilitychange", () => {
+      if (document.visibilityState === "hidden") this.saving.hidden();
+    });
+    addEventListener("beforeunload", (event) => {
+      if (!this.saving.isOnDevice()) event.preventDefault();
+    });
+    this.form.addEventListener("click", (event) => this.followed(event));
+  }
+
+  /** The page behind a link shows what was typed before it. */
+  private followed(event: MouseEvent): void {
+    const link = (event.target as Element).closest<HTMLAnchorElement>("a[href]");
+    const isPlain = event.button === 0 && !(event.ctrlKey || event.metaKey || event.shiftKey || event.altKey);
+    const isWithin = this.editor.view.dom.contains(link);
+    if (!link || !isPlain || isWithin || link.target || link.origin !== location.origin) return;
+    if (event.defaultPrevented || ["clean", "conflict"].includes(this.saving.machine.phase)) return;
+    event.preventDefault();
+    const late = new Promise((resolve) => setTimeout(resolve, LINK_WAITS));
+    void Promise.race([this.saving.flush(), late]).then(() => location.assign(link.href));
   }
 
   // What the state machine needs of the page.
 
   snapshot(): Snapshot {
-    const fields: Record<string, string> = {};
+    return { fields: this.fields(), content_json: tidied(this.editor.getJSON() as JsonNode) };
+  }
+
+  private fields(): Record<string, string> {
+    const found: Record<string, string> = {};
     for (const [name, value] of new FormData(this.form)) {
-      if (typeof value === "string" && !NOT_SAVED.has(name)) fields[name] = value;
+      if (typeof value === "string" && !NOT_SAVED.has(name)) found[name] = value;
     }
-    return { fields, content_json: tidied(this.editor.getJSON() as JsonNode) };
+    return found;
   }
 
-  headers(): Record<string, string> {
-    return { accept: "application/json", "x-form-token": this.token(), "x-page-owner": this.dataset.owner ?? "" };
+  isLong(): boolean {
+    return this.editor.state.doc.content.size > LONG;
   }
 
-  token(): string {
-    return this.dataset.formToken ?? "";
-  }
-
-  setToken(token: string): void {
-    this.dataset.formToken = token;
+  private setToken(token: string): void {
     const field = this.form.querySelector<HTMLInputElement>("input[name=form_token]");
     if (field) field.value = token;
   }
@@ -109,13 +180,7 @@ class TextEditor extends HTMLElement implements Page {
     const version = this.form.querySelector<HTMLInputElement>("input[name=version]");
     if (version) version.value = machine.version;
     this.nameAddress(machine);
-    const status = document.querySelector<HTMLElement>("[data-save-status]");
-    const [sentence, isBad] = sentenceOf(machine);
-    if (status && sentence && status.textContent !== sentence) {
-      status.textContent = sentence;
-      status.classList.toggle("bad", isBad);
-    }
-    if (status) status.dataset.saveStatus = machine.phase;
+    this.status.show(machine, this.titleField()?.value ?? "");
     this.showProblems(machine.phase === "refused" ? machine.problems : {});
     for (const each of this.form.querySelectorAll<HTMLButtonElement>("button[name=action]")) {
       each.disabled = machine.phase === "conflict";
@@ -123,8 +188,12 @@ class TextEditor extends HTMLElement implements Page {
     if (machine.phase !== "conflict" && this.conflict) this.closeConflict();
   }
 
-  private key(): string {
-    return keyOf(this.dataset.owner ?? "", this.dataset.saveUrl ?? "");
+  private text(): string {
+    return textOf(this.dataset.owner ?? "", this.dataset.saveUrl ?? "");
+  }
+
+  private titleField(): HTMLTextAreaElement | null {
+    return this.form.querySelector<HTMLTextAreaElement>("textarea[name=title]");
   }
 
   /** A new text has its own address from the first key on, so that a reload finds it. */
@@ -136,22 +205,24 @@ class TextEditor extends HTMLElement implements Page {
     if (location.pathname + location.search !== address) history.replaceState(null, "", address);
   }
 
-  addressMade(slug: string): void {
+  saved(answer: Record<string, unknown>): void {
+    this.status.saved(answer);
+    // The address that the server has made from the title of a draft; empty where one is chosen.
     const field = this.field("slug");
-    if (field instanceof HTMLInputElement) field.placeholder = slug;
+    if (field instanceof HTMLInputElement) field.placeholder = String(answer.made_slug ?? "");
   }
 
   askSignIn(): void {
     // For those who close the dialog.
-    this.notice("warn", "You are signed out. What you write is kept on this device.", "signed-out", [
+    this.notices.add("warn", "You are signed out. What you write is kept on this device.", "signed-out", [
       button("Sign in", () => this.askSignIn()),
     ]);
     const back = document.activeElement === this.editor.view.dom;
     askSignIn(
       this.dataset.signInUrl ?? "",
       () => {
-        this.notices.querySelector("[data-notice=signed-out]")?.remove();
-        void this.saving.renewToken().then(() => this.saving.dispatch({ type: "signed-in" }));
+        this.notices.remove("signed-out");
+        void this.calls.renewToken().then(() => this.saving.dispatch({ type: "signed-in" }));
       },
       () => {
         if (back) this.editor.view.focus();
@@ -198,17 +269,25 @@ class TextEditor extends HTMLElement implements Page {
   notKept(reason: string): void {
     if (!this.isKept) return;
     this.isKept = false;
-    this.notice("warn", `This browser does not keep the text (${reason}). Leave the page only after it says Saved.`);
+    this.notices.add("warn", `This browser does not keep the text (${reason}). Leave the page only after it says Saved.`);
   }
 
   otherTab(message: TabMessage): void {
     if (message.type === "saved") {
-      this.notice("warn", `Saved in another tab at ${clock(message.at)}. Open it anew to go on from there.`, "tab", [
-        button("Open anew", () => location.reload()),
+      this.notices.add("warn", `Saved in another tab at ${clock(message.at)}. Reopen it to go on from there.`, "tab", [
+        button("Reopen", () => location.reload()),
       ]);
     } else {
-      this.notice("warn", "This text is also open in another tab. Write in one of them.", "tab");
+      this.notices.add("warn", "This text is also open in another tab. Write in one of them.", "tab");
     }
+  }
+
+  restored(at: string): void {
+    this.notices.add("info", `Restored what you wrote until ${clock(at)} and what was not sent yet.`, "restored");
+  }
+
+  offerAside(): void {
+    void offerAside(this.notices, this.text());
   }
 
   // The parts of the page.
@@ -247,13 +326,13 @@ class TextEditor extends HTMLElement implements Page {
     const stored = data?.trim() ? (JSON.parse(data) as JsonNode | null) : null;
     if (stored && isValid(stored)) return stored;
     if (stored) {
-      this.notice("warn", "The document of this text can’t be opened in the editor. Here is its HTML.");
+      this.notices.add("warn", "The document of this text can’t be opened in the editor. Here is its HTML.");
       return null;
     }
     const html = this.textarea.value;
     const losses = lost(html);
     if (losses.length) {
-      this.notice("warn", `Saved from here, the text loses what the editor lacks: ${losses.join(", ")}.`, "losses");
+      this.notices.add("warn", `Saved from here, the text loses what the editor lacks: ${losses.join(", ")}.`, "losses");
     }
     return cleanPaste(html);
   }
@@ -267,7 +346,7 @@ class TextEditor extends HTMLElement implements Page {
 
   private uploads(): UploadTarget | null {
     const url = this.dataset.uploadUrl;
-    return url ? { url, headers: () => this.headers() } : null;
+    return url ? { url, headers: () => this.calls.headers() } : null;
   }
 
   private ai(): Provider | null {
@@ -301,7 +380,7 @@ class TextEditor extends HTMLElement implements Page {
     const place = document.querySelector("[data-editor-tools]");
     if (place) place.replaceWith(bars.fixed);
     else this.before(bars.fixed);
-    this.prepend(this.notices);
+    this.prepend(this.notices.place);
     this.append(bars.bubble, bars.keys);
     this.count();
   }
@@ -312,16 +391,19 @@ class TextEditor extends HTMLElement implements Page {
       window.clearTimeout(this.counting);
       this.counting = window.setTimeout(() => this.count(), COUNT_AFTER);
     });
+    let last = JSON.stringify(this.fields());
     const typed = (event: Event): void => {
       const field = event.target as HTMLInputElement;
-      if (field.name && !NOT_SAVED.has(field.name)) this.saving.dispatch({ type: "typed" });
+      if (!field.name || NOT_SAVED.has(field.name)) return;
+      // A field that is left tells of its change once more.
+      const fields = JSON.stringify(this.fields());
+      if (event.type === "change" && fields === last) return;
+      last = fields;
+      this.saving.dispatch({ type: "typed" });
     };
     this.form.addEventListener("input", typed);
     this.form.addEventListener("change", typed);
     this.form.addEventListener("submit", (event) => this.submitted(event), true);
-    addEventListener("beforeunload", (event) => {
-      if (!this.isKept && this.saving.machine.phase !== "clean") event.preventDefault();
-    });
     document.addEventListener(
       "keydown",
       (event) => {
@@ -332,8 +414,7 @@ class TextEditor extends HTMLElement implements Page {
       },
       true,
     );
-    const title = this.form.querySelector<HTMLTextAreaElement>("textarea[name=title]");
-    title?.addEventListener("keydown", (event) => {
+    this.titleField()?.addEventListener("keydown", (event) => {
       if (event.key !== "Enter" || event.isComposing) return;
       event.preventDefault();
       this.focusStart();
@@ -357,15 +438,33 @@ class TextEditor extends HTMLElement implements Page {
     const { submitter } = event;
     const { previewUrl } = this.dataset;
     const isPreview = submitter instanceof HTMLButtonElement && submitter.value === "preview" && previewUrl;
+    if (this.isReady) {
+      this.isReady = false;
+      return;
+    }
     if (this.saving.machine.version === NEW) this.saving.dispatch({ type: "typed" });
-    if (this.saving.machine.phase === "clean" && !isPreview) return;
     event.preventDefault();
     event.stopImmediatePropagation();
-    void this.saving.flush().then((isSafe) => {
-      if (!isSafe) return;
-      if (isPreview) location.assign(previewUrl);
-      else this.form.requestSubmit(submitter);
-    });
+    void this.submitAfterSaving(submitter, isPreview ? previewUrl : "");
+  }
+
+  private async submitAfterSaving(submitter: HTMLElement | null, previewUrl: string): Promise<void> {
+    this.notices.remove("stopped");
+    const isSafe = (await this.saving.flush()) && (await this.calls.isReachable());
+    if (!isSafe) return this.sayWhyNot(submitter);
+    if (previewUrl) return location.assign(previewUrl);
+    this.isReady = true;
+    this.form.requestSubmit(submitter);
+  }
+
+  /** A button that was pressed and does nothing says so, and why. */
+  private sayWhyNot(submitter: HTMLElement | null): void {
+    const { phase, problems } = this.saving.machine;
+    if (phase === "conflict" || phase === "signed-out") return;
+    const done = DONE[(submitter as HTMLButtonElement | null)?.value ?? ""] ?? "Not saved";
+    const reason = Object.values(problems)[0] ?? "The server can’t be reached.";
+    const kept = phase === "clean" ? "The text is saved." : "The text is kept on this device.";
+    this.notices.add("warn", `${done}: ${reason} ${phase === "refused" ? "" : kept}`.trim(), "stopped");
   }
 
   private pasted(event: ClipboardEvent): boolean {
@@ -391,7 +490,7 @@ class TextEditor extends HTMLElement implements Page {
     try {
       const answer = await fetch(address, {
         method: "POST",
-        headers: { "content-type": "application/json", ...this.headers() },
+        headers: { "content-type": "application/json", ...this.calls.headers() },
         body: JSON.stringify({ text }),
       });
       const { html } = (await answer.json()) as { html?: string };
@@ -424,27 +523,9 @@ class TextEditor extends HTMLElement implements Page {
 
   private async recover(): Promise<void> {
     const opened = this.snapshot();
-    const found = await this.saving.unsent(opened);
-    if (this.saving.machine.phase !== "clean") return;
-    if (!found) {
-      if (this.isChangedAlready()) this.saving.dispatch({ type: "typed" });
-      return;
-    }
-    this.restore(found.mine);
-    if (found.isOlder) {
-      const theirs = {
-        version: this.saving.machine.version,
-        title: opened.fields.title ?? "",
-        content_json: opened.content_json,
-        fields: opened.fields,
-        by: "",
-        at: "",
-      };
-      this.saving.dispatch({ type: "conflict", theirs });
-    } else {
-      this.notice("info", `Restored what you wrote until ${clock(found.at)} and what was not sent yet.`, "restored");
-      this.saving.dispatch({ type: "typed" });
-    }
+    const isChanged = this.isChangedAlready();
+    if (isChanged) this.saving.dispatch({ type: "typed" });
+    await this.saving.recover(opened);
   }
 
   /** The fields of the form that a person fills in and that are saved. */
@@ -467,7 +548,7 @@ class TextEditor extends HTMLElement implements Page {
     });
   }
 
-  private restore(snapshot: Snapshot): void {
+  restore(snapshot: Snapshot): void {
     this.editor.commands.setContent(snapshot.content_json, { emitUpdate: false });
     for (const each of this.savedFields()) {
       const value = snapshot.fields[each.name];
@@ -478,42 +559,6 @@ class TextEditor extends HTMLElement implements Page {
       each.dispatchEvent(new Event("restored"));
     }
     this.count();
-  }
-
-  /** Versions that were not taken in a conflict. */
-  private async offerAside(): Promise<void> {
-    const found = await listAside(this.key()).catch(() => []);
-    if (!found.length) return;
-    const [newest] = found;
-    const open = (): void => {
-      const text = [newest.mine.fields.title ?? "", ...blocks(newest.mine.content_json)].join("\n\n");
-      const dialog = show(
-        "Your other version",
-        element("pre", { class: "code code-text", tabindex: "0" }, text),
-        element(
-          "div",
-          { class: "actions" },
-          button("Copy", () => void navigator.clipboard.writeText(text)),
-          button("Close", () => dialog.close()),
-        ),
-      );
-    };
-    const day = new Date(newest.at).toLocaleDateString("en-GB");
-    this.notice("info", `A version of ${day}, ${clock(newest.at)}, that you did not take is still on this device.`, "aside", [
-      button("Look", open),
-    ]);
-  }
-
-  /** A new text that never reached the server, because the tab was closed before. */
-  private async offerNew(): Promise<void> {
-    if (this.saving.machine.version !== NEW) return;
-    const found = await listNew(this.dataset.owner ?? "").catch(() => []);
-    for (const each of found.filter(({ key }) => key !== this.key())) {
-      const title = each.mine.fields.title || blocks(each.mine.content_json)[0]?.slice(0, 60) || "Untitled";
-      this.notice("info", `“${title}” was never sent. It is kept on this device.`, each.key, [
-        button("Open it", () => location.assign(each.page)),
-      ]);
-    }
   }
 
   private closeConflict(): void {
@@ -552,18 +597,6 @@ class TextEditor extends HTMLElement implements Page {
   private field(name: string): HTMLElement | null {
     return name ? this.form.querySelector<HTMLElement>(`[name="${CSS.escape(name)}"]`) : null;
   }
-
-  private notice(kind: "info" | "warn", sentence: string, id = "", actions: HTMLElement[] = []): void {
-    if (id) this.notices.querySelector(`[data-notice="${id}"]`)?.remove();
-    const made: HTMLElement = element(
-      "div",
-      { class: `notice notice-${kind}`, role: "status", "data-notice": id },
-      element("p", {}, sentence),
-      ...actions,
-      button("Close", () => made.remove(), "quiet"),
-    );
-    this.notices.append(made);
-  }
 }
 
 /** A click below a last block that is no text, such as a table, makes a paragraph there. */
@@ -584,26 +617,6 @@ function isValid(document: JsonNode): boolean {
     return true;
   } catch {
     return false;
-  }
-}
-
-function sentenceOf(machine: Machine): [string, boolean] {
-  switch (machine.phase) {
-    case "clean":
-      return [machine.savedAt ? `Saved ${clock(machine.savedAt)}` : "", false];
-    case "dirty":
-    case "kept":
-      return ["Not saved yet", false];
-    case "saving":
-      return ["Saving…", false];
-    case "waiting":
-      return ["Not sent yet, kept on this device", false];
-    case "signed-out":
-      return ["Signed out: kept on this device", true];
-    case "refused":
-      return [`Not saved: ${Object.values(machine.problems)[0] ?? "something is to be corrected"}`, true];
-    case "conflict":
-      return ["Not saved: two versions", true];
   }
 }
 

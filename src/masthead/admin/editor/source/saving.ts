@@ -1,83 +1,119 @@
-// Carries out what the state machine decides: timers, the browser's store, the network.
+// Carries out what the state machine decides, with the edges that it is given: the browser's, or
+// those of a test.
 
 import { start, step } from "./autosave.ts";
 import type { Effect, Event, Machine, Theirs, Timer } from "./autosave.ts";
-import { fingerprint } from "./documents.ts";
-import { findKept, forget, keep, printOf, setAside } from "./store.ts";
-import type { Snapshot } from "./store.ts";
+import { bodyOf, keyOf, print, problemsOf, relation, sessionOf } from "./kept.ts";
+import type { Alive, Answer, Kept, Post, Snapshot, Store } from "./kept.ts";
 
-const ANSWER_WITHIN = 30_000;
+/** Of a request that outlives its page; browsers take 64 KiB for all of them together. */
+const MAX_LAST = 60_000;
+const MAX_SENT = 50;
 
 export interface Page {
   snapshot(): Snapshot;
+  /** Too long to be stored with each key. */
+  isLong(): boolean;
   changed(machine: Machine): void;
   askSignIn(): void;
   showConflict(mine: Snapshot, theirs: Theirs): void;
   /** The browser can't store anything: only the server holds the text. */
   notKept(reason: string): void;
-  /** The token of the page's forms, after another sign-in. */
-  setToken(token: string): void;
-  /** With every call to the admin: the page's token, and the site and account that it is made for. */
-  headers(): Record<string, string>;
-  token(): string;
-  /** The address that the server has made from the title of a draft; empty where one is chosen. */
-  addressMade(slug: string): void;
+  /** What the server answered to a save that worked. */
+  saved(answer: Record<string, unknown>): void;
+  /** Shows what this browser had kept. */
+  restore(mine: Snapshot): void;
+  /** It goes on from there: what was kept until then was not sent yet. */
+  restored(at: string): void;
+  /** Versions were set aside. */
+  offerAside(): void;
   otherTab(message: TabMessage): void;
 }
 
-export type TabMessage = { type: "open" } | { type: "here" } | { type: "saved"; version: string; at: string };
+export type TabMessage =
+  | { type: "open" | "here"; text: string }
+  | { type: "saved"; text: string; version: string; at: string };
 
-interface Answer {
-  status: number;
-  body: Record<string, unknown>;
-  retryAfter: number;
+export interface Edges {
+  readonly store: Store;
+  readonly post: Post;
+  readonly alive: Alive;
+  tell(message: TabMessage): void;
+  later(run: () => void, after: number): number;
+  cancel(timer: number): void;
+  now(): string;
+  /** The address of the page that shows the text. */
+  address(): string;
+}
+
+export interface Text {
+  /** Which text, of which site and account. */
+  text: string;
+  url: string;
+  session: string;
 }
 
 export class Saving {
   machine: Machine;
+  private readonly page: Page;
+  private readonly edges: Edges;
+  private readonly of: Text;
+  private readonly key: string;
   private readonly timers = new Map<Timer, number>();
-  private readonly tabs: BroadcastChannel;
   private sent: string[] = [];
-  private storing: Promise<void> = Promise.resolve();
+  private count = 0;
+  /** The count of what is certainly in the browser's store. */
+  private onDevice = 0;
+  private hasLeft = false;
   private waiting: ((isSafe: boolean) => void)[] = [];
 
-  constructor(
-    private readonly page: Page,
-    /** Under which the text is in the browser's store. */
-    private readonly key: string,
-    private readonly saveUrl: string,
-    private readonly tokenUrl: string,
-    version: string,
-  ) {
+  constructor(page: Page, edges: Edges, of: Text, version: string) {
+    this.page = page;
+    this.edges = edges;
+    this.of = of;
+    this.key = keyOf(of.text, of.session);
     this.machine = start(version);
-    this.tabs = new BroadcastChannel(`masthead-editor:${saveUrl}`);
-    this.tabs.addEventListener("message", (event: MessageEvent<TabMessage>) => {
-      if (event.data.type === "open") this.tabs.postMessage({ type: "here" } satisfies TabMessage);
-      page.otherTab(event.data);
-    });
-    this.tabs.postMessage({ type: "open" } satisfies TabMessage);
-    addEventListener("online", () => this.dispatch({ type: "online" }));
-    // What the timers have not stored yet is stored when the page goes.
-    addEventListener("pagehide", () => this.keepNow());
-    document.addEventListener("visibilitychange", () => {
-      if (document.visibilityState === "hidden") this.keepNow();
-    });
+    edges.tell({ type: "open", text: of.text });
   }
 
-  /** What this browser still has of the text from before, if the server lacks it. */
-  async unsent(opened: Snapshot): Promise<{ mine: Snapshot; at: string; isOlder: boolean } | null> {
-    const kept = await findKept(this.key).catch(() => undefined);
-    if (!kept || fingerprint(kept.mine) === fingerprint(opened)) return null;
-    const isOlder = kept.version !== this.machine.version && !kept.sent.includes(print(opened));
-    return { mine: kept.mine, at: kept.at, isOlder };
+  heard(message: TabMessage): void {
+    if (message.text !== this.of.text) return;
+    if (message.type === "open") this.edges.tell({ type: "here", text: message.text });
+    this.page.otherTab(message);
   }
 
   dispatch(event: Event): void {
     const [machine, effects] = step(this.machine, event);
     this.machine = machine;
+    if (event.type === "typed") this.count += 1;
     this.page.changed(machine);
     for (const effect of effects) this.carryOut(effect);
     this.settle();
+  }
+
+  /** Before the page goes, for good or until the reader comes back to it. */
+  leave(): void {
+    this.hasLeft = true;
+    this.dispatch({ type: "leave" });
+  }
+
+  hidden(): void {
+    if (this.hasLeft) return;
+    // A browser may stop a page that is not seen, and another page then sends this.
+    if (this.machine.phase !== "clean") this.noteSent(this.page.snapshot());
+    this.dispatch({ type: "hidden" });
+  }
+
+  back(): void {
+    this.hasLeft = false;
+    if (this.machine.phase !== "clean") this.dispatch({ type: "save" });
+  }
+
+  /** Whether a page that goes now leaves everything behind. */
+  isOnDevice(): boolean {
+    if (this.machine.phase === "clean") return true;
+    void this.keepNow(true);
+    return this.onDevice === this.count;
   }
 
   /** Saves what is not saved; true once the server has everything. */
@@ -92,12 +128,69 @@ export class Saving {
   /** Sets the author's version aside; the page is opened anew with the other one. */
   async takeTheirs(): Promise<void> {
     const { theirs } = this.machine;
-    await setAside(this.key, this.page.snapshot());
+    await this.edges.store.setAside(this.of.text, this.page.snapshot());
     // Theirs is the live text: what was typed into a copy of it is discarded there too.
-    if (theirs?.is_live) await this.call({ version: theirs.version, discards: true });
+    if (theirs?.is_live) {
+      await this.edges.post(this.of.url, JSON.stringify({ version: theirs.version, discards: true }));
+    }
     this.machine = { ...this.machine, phase: "clean" };
-    await this.storing;
-    await forget(this.key);
+    await this.edges.store.drop(this.key, this.count);
+  }
+
+  /** Goes on with what this browser has kept of the text, and the server lacks. `version` and
+   * `opened` are what the page was opened with. */
+  async recover(opened: Snapshot): Promise<void> {
+    const { version } = this.machine;
+    const found = await this.orphans(opened);
+    const [first, ...others] = found;
+    if (!first) return;
+    // Typed on meanwhile: that is not mixed with what was before.
+    const isFree = this.machine.phase === "clean" && this.count === 0;
+    if (isFree) await this.adopt(first, opened, version);
+    for (const each of isFree ? others : found) await this.lay(each);
+    if (others.length || !isFree) this.page.offerAside();
+  }
+
+  /** What pages have left that are open no more, the newest first. */
+  private async orphans(opened: Snapshot): Promise<Kept[]> {
+    const { store } = this.edges;
+    const all = await store.list(this.of.text);
+    const others = all.filter((each) => each.text === this.of.text && each.key !== this.key);
+    if (!others.length) return [];
+    const alive = await this.edges.alive();
+    const found: Kept[] = [];
+    for (const each of others) {
+      // The server has it.
+      if (print(each.mine) === print(opened)) await store.drop(each.key, each.count);
+      else if (!alive.has(sessionOf(each))) found.push(each);
+    }
+    return found;
+  }
+
+  private async adopt(kept: Kept, opened: Snapshot, version: string): Promise<void> {
+    const isSame = kept.version === version;
+    const isOurs = isSame || kept.sent.includes(print(opened));
+    // Another page may be sending it at this moment.
+    this.sent = [...kept.sent, print(kept.mine)].slice(-MAX_SENT);
+    this.page.restore(kept.mine);
+    this.count = kept.count;
+    this.dispatch({
+      type: "restored",
+      version: isOurs ? version : kept.version,
+      replaces: kept.replaces && (isSame || !isOurs),
+    });
+    if (isOurs) {
+      this.page.restored(kept.at);
+      this.dispatch({ type: "typed" });
+    } else this.dispatch({ type: "conflict", theirs: asTheirs(opened, version) });
+    if (await this.keepNow()) await this.edges.store.drop(kept.key, kept.count);
+  }
+
+  /** To be offered, not to be sent. */
+  private async lay(kept: Kept): Promise<void> {
+    const { store } = this.edges;
+    await store.setAside(kept.text, kept.mine);
+    await store.drop(kept.key, kept.count);
   }
 
   private settle(): void {
@@ -117,13 +210,17 @@ export class Saving {
         return this.startTimer(effect.timer, effect.after);
       case "stop":
         return this.stopTimer(effect.timer);
-      case "keep":
-        return this.keepNow();
-      case "forget":
-        this.storing = this.storing.then(() => forget(this.key)).catch(() => undefined);
+      case "note":
+        if (!this.page.isLong()) this.note(this.kept());
         return;
+      case "keep":
+        return void this.keepNow(this.hasLeft);
+      case "forget":
+        return void this.edges.store.drop(this.key, this.count).catch(() => undefined);
       case "send":
         return void this.send(effect.version, effect.replaces);
+      case "send-last":
+        return this.sendLast(effect.version, effect.replaces);
       case "ask-sign-in":
         return this.page.askSignIn();
       case "show-conflict":
@@ -139,103 +236,104 @@ export class Saving {
       this.timers.delete(timer);
       this.dispatch({ type: "timer", timer });
     };
-    this.timers.set(timer, window.setTimeout(run, after));
+    this.timers.set(timer, this.edges.later(run, after));
   }
 
   private stopTimer(timer: Timer): void {
-    window.clearTimeout(this.timers.get(timer));
+    const running = this.timers.get(timer);
+    if (running !== undefined) this.edges.cancel(running);
     this.timers.delete(timer);
   }
 
-  private keepNow(): void {
-    if (this.machine.phase === "clean") return;
-    const kept = {
+  private kept(): Kept {
+    return {
       key: this.key,
+      text: this.of.text,
+      url: this.of.url,
       version: this.machine.version,
-      page: location.pathname + location.search,
-      at: new Date().toISOString(),
+      replaces: this.machine.replaces,
+      page: this.edges.address(),
+      at: this.edges.now(),
+      count: this.count,
       mine: this.page.snapshot(),
       sent: this.sent,
     };
-    this.storing = this.storing.then(() => keep(kept)).catch((error: Error) => this.page.notKept(error.message));
+  }
+
+  private note(kept: Kept): boolean {
+    const isNoted = this.edges.store.note(kept);
+    if (isNoted) this.onDevice = Math.max(this.onDevice, kept.count);
+    return isNoted;
+  }
+
+  /** True once it is stored. `isGoing`: whatever its length, it is written before this returns. */
+  private async keepNow(isGoing = false): Promise<boolean> {
+    if (this.machine.phase === "clean") return true;
+    const kept = this.kept();
+    const isNoted = (isGoing || !this.page.isLong()) && this.note(kept);
+    try {
+      await this.edges.store.keep(kept);
+      this.onDevice = Math.max(this.onDevice, kept.count);
+      return true;
+    } catch (error) {
+      if (!isNoted) this.page.notKept((error as Error).message);
+      return isNoted;
+    }
+  }
+
+  /** The server may have this state from now on, whether or not its answer comes. */
+  private noteSent(mine: Snapshot): void {
+    const made = print(mine);
+    if (this.sent.includes(made)) return;
+    this.sent = [...this.sent, made].slice(-MAX_SENT);
   }
 
   private async send(version: string, replaces: boolean): Promise<void> {
     const mine = this.page.snapshot();
-    if (!this.sent.includes(print(mine))) {
-      this.sent.push(print(mine));
-      this.keepNow();
-    }
-    const answer = await this.post({ version, replaces }, mine);
-    if (answer.status === 403 && (await this.renewToken())) {
-      return this.received(await this.post({ version, replaces }, mine), mine);
-    }
-    this.received(answer, mine);
+    this.noteSent(mine);
+    void this.keepNow();
+    this.received(await this.edges.post(this.of.url, bodyOf(mine, version, replaces)), mine);
   }
 
-  private post(basis: { version: string; replaces: boolean }, mine: Snapshot): Promise<Answer> {
-    return this.call({ ...mine.fields, ...basis, content_json: mine.content_json });
+  private sendLast(version: string, replaces: boolean): void {
+    const mine = this.page.snapshot();
+    this.noteSent(mine);
+    void this.keepNow(true);
+    const body = bodyOf(mine, version, replaces);
+    // A longer one is sent by the next page of the admin: see unsent.ts.
+    if (new TextEncoder().encode(body).length <= MAX_LAST) void this.edges.post(this.of.url, body, true);
   }
 
-  private async call(content: Record<string, unknown>): Promise<Answer> {
-    try {
-      const answer = await fetch(this.saveUrl, {
-        method: "POST",
-        headers: { "content-type": "application/json", ...this.page.headers() },
-        body: JSON.stringify(content),
-        signal: AbortSignal.timeout(ANSWER_WITHIN),
-      });
-      const body = (await answer.json().catch(() => ({}))) as Record<string, unknown>;
-      return { status: answer.status, body, retryAfter: (Number(answer.headers.get("retry-after")) || 0) * 1_000 };
-    } catch {
-      return { status: 0, body: {}, retryAfter: 0 };
-    }
-  }
-
-  /** After a sign-in in another tab the page's token is no longer valid. */
-  async renewToken(): Promise<boolean> {
-    try {
-      const answer = await fetch(this.tokenUrl, { headers: this.page.headers() });
-      const { form_token: token } = (await answer.json()) as { form_token?: string };
-      if (!answer.ok || !token || token === this.page.token()) return false;
-      this.page.setToken(token);
-      return true;
-    } catch {
-      return false;
-    }
-  }
-
-  private received({ status, body, retryAfter }: Answer, mine: Snapshot): void {
+  private received(answer: Answer, mine: Snapshot): void {
+    const { status, body, retryAfter } = answer;
     if (status === 200) {
       this.sent = [];
       const [version, at] = [String(body.version), String(body.saved_at)];
+      this.page.saved(body);
       this.dispatch({ type: "saved", version, at });
-      this.page.addressMade(String(body.made_slug ?? ""));
-      this.tabs.postMessage({ type: "saved", version, at } satisfies TabMessage);
+      this.edges.tell({ type: "saved", text: this.of.text, version, at });
     } else if (status === 401) this.dispatch({ type: "signed-out" });
     else if (status === 409 && typeof body.version === "string") this.differs(body as unknown as Theirs, mine);
-    else if (status === 0) this.dispatch({ type: "unreachable", reason: "The server can't be reached." });
+    else if (status === 0) this.dispatch({ type: "unreachable", reason: "The server can’t be reached." });
     else if (status === 429 || status >= 500) {
       this.dispatch({ type: "unreachable", reason: `The server answered ${status}.`, retryAfter });
-    } else this.dispatch({ type: "refused", problems: problems(status, body) });
+    } else this.dispatch({ type: "refused", problems: problemsOf(answer) });
   }
 
   /** An earlier save may have worked while its answer was lost: that is no conflict. */
   private differs(theirs: Theirs, mine: Snapshot): void {
-    const found = printOf(theirs.title, theirs.fields, theirs.content_json);
-    if (found === print(mine)) this.dispatch({ type: "saved", version: theirs.version, at: theirs.at });
-    else if (this.sent.includes(found)) this.dispatch({ type: "outdated", version: theirs.version });
+    const { version, at } = theirs;
+    const found = relation(theirs, mine, this.sent);
+    if (found === "same") {
+      this.page.saved(theirs as unknown as Record<string, unknown>);
+      this.dispatch({ type: "saved", version, at });
+    }
+    else if (found === "earlier") this.dispatch({ type: "outdated", version });
     else this.dispatch({ type: "conflict", theirs });
   }
 }
 
-function print(snapshot: Snapshot): string {
-  return printOf(snapshot.fields.title ?? "", snapshot.fields, snapshot.content_json);
-}
-
-function problems(status: number, body: Record<string, unknown>): Record<string, string> {
-  const given = body.problems;
-  if (given && typeof given === "object" && Object.keys(given).length) return given as Record<string, string>;
-  if (typeof body.message === "string" && body.message) return { "": body.message };
-  return { "": status === 413 ? "The text is too large." : `The server answered ${status}.` };
+function asTheirs(opened: Snapshot, version: string): Theirs {
+  const { fields, content_json } = opened;
+  return { version, title: fields.title ?? "", content_json, fields, by: "", at: "" };
 }

@@ -94,7 +94,7 @@ test("the network's return sends at once, and only then", () => {
 test("typing without a network keeps the text and leaves the next attempt where it is", () => {
   const [waiting, effects] = after(typed, timer("idle"), unreachable, typed);
   assert.equal(waiting.phase, "waiting");
-  assert.deepEqual(does(effects), ["start"]);
+  assert.deepEqual(does(effects), ["note", "start"]);
   assert.deepEqual(starts(effects, "keep"), [300]);
   assert.deepEqual(does(after(typed, timer("idle"), unreachable, typed, timer("keep"))[1]), ["keep"]);
 });

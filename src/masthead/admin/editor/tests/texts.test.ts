@@ -4,7 +4,7 @@ import { readCss, withoutStyles } from "../source/css_text.ts";
 import { rows, words } from "../source/difference.ts";
 import { blocks, fingerprint, isAddress, lengthSentence, looksLikeMarkdown, tidied } from "../source/documents.ts";
 import { read, split } from "../source/event_stream.ts";
-import { printOf } from "../source/store.ts";
+import { printOf } from "../source/kept.ts";
 
 const text = (value: string) => ({ type: "paragraph", content: [{ type: "text", text: value }] });
 

@@ -1,0 +1,57 @@
+// Sentences above the text, and versions of it that were set aside on this device.
+
+import { show } from "./dialogs.ts";
+import { blocks } from "./documents.ts";
+import { button, clock, element } from "./elements.ts";
+import type { Aside } from "./kept.ts";
+import { listAside } from "./store.ts";
+
+export class Notices {
+  readonly place = element("div", { class: "ed-notices" });
+
+  add(kind: "info" | "warn", sentence: string, id = "", actions: HTMLElement[] = []): void {
+    if (id) this.remove(id);
+    const made: HTMLElement = element(
+      "div",
+      { class: `notice notice-${kind}`, role: "status", "data-notice": id },
+      element("p", {}, sentence),
+      ...actions,
+      button("Close", () => made.remove(), "quiet"),
+    );
+    this.place.append(made);
+  }
+
+  remove(id: string): void {
+    for (const each of this.place.children) if ((each as HTMLElement).dataset.notice === id) each.remove();
+  }
+}
+
+/** Versions that were not taken in a conflict, and those of other tabs that ended at once. */
+export async function offerAside(notices: Notices, text: string): Promise<void> {
+  const found = await listAside(text).catch(() => []);
+  const [newest, ...others] = found;
+  if (!newest) return;
+  const sentence = others.length
+    ? `${found.length} other versions that you wrote are still on this device, the newest of ${moment(newest)}.`
+    : `A version of ${moment(newest)}, that you did not take is still on this device.`;
+  notices.add("info", sentence, "aside", [button("Show", () => showAll(found))]);
+}
+
+function moment({ at }: Aside): string {
+  return `${new Date(at).toLocaleDateString("en-GB")}, ${clock(at)}`;
+}
+
+function showAll(found: readonly Aside[]): void {
+  const parts = found.flatMap((each) => {
+    const text = [each.mine.fields.title ?? "", ...blocks(each.mine.content_json)].join("\n\n");
+    const copy = button("Copy", () => void navigator.clipboard.writeText(text));
+    return [
+      element("p", { class: "hint" }, moment(each)),
+      element("pre", { class: "code code-text", tabindex: "0" }, text),
+      element("div", { class: "actions" }, copy),
+    ];
+  });
+  const close = button("Close", () => dialog.close());
+  const heading = found.length > 1 ? "Your other versions" : "Your other version";
+  const dialog = show(heading, ...parts, element("div", { class: "actions" }, close));
+}

@@ -1,0 +1,94 @@
+// What the bar and the window's title say of a text: its state on the site, and that of its saving.
+
+import type { Machine } from "./autosave.ts";
+import { clock } from "./elements.ts";
+import { NEW } from "./kept.ts";
+
+/** The word for it, and whether somebody has to do something. */
+export function sentenceOf(machine: Machine): [string, boolean] {
+  switch (machine.phase) {
+    case "clean":
+      return [machine.savedAt ? `Saved ${clock(machine.savedAt)}` : "", false];
+    case "dirty":
+    case "kept":
+      return ["Not saved yet", false];
+    case "saving":
+      return ["Saving…", false];
+    case "waiting":
+      return [`Not saved: ${inSentence(machine.problems[""] ?? "")}. Kept on this device`, true];
+    case "signed-out":
+      return ["Not saved: signed out. Kept on this device", true];
+    case "refused":
+      return [`Not saved: ${Object.values(machine.problems)[0] ?? "something is to be corrected"}`, true];
+    case "conflict":
+      return ["Not saved: two versions", true];
+  }
+}
+
+function inSentence(reason: string): string {
+  return reason.slice(0, 1).toLowerCase() + reason.slice(1).replace(/\.$/, "");
+}
+
+const CHANGED = "Changed, not live";
+const UNTITLED = "Untitled";
+
+interface State {
+  kind: string;
+  words: string;
+}
+
+/** The badge of the bar, the window's title, and what a text has only once it is stored. */
+export class Status {
+  private readonly badge: HTMLElement | null;
+  private readonly line: HTMLElement | null;
+  private readonly site: string;
+  private readonly isPublished: boolean;
+  private stored: State;
+  private title = "";
+
+  constructor(form: HTMLElement, site: string, isPublished: boolean) {
+    [this.site, this.isPublished] = [site, isPublished];
+    this.badge = form.querySelector<HTMLElement>(".ed-bar .badge");
+    this.line = document.querySelector<HTMLElement>("[data-save-status]");
+    const kind = /badge-(\w+)/.exec(this.badge?.className ?? "")?.[1] ?? "draft";
+    this.stored = { kind, words: this.badge?.textContent ?? "" };
+  }
+
+  /** As the server answers a save. */
+  saved(answer: Record<string, unknown>): void {
+    const { kind, words } = (answer.state ?? {}) as Partial<State>;
+    if (kind && words) this.stored = { kind, words };
+  }
+
+  show(machine: Machine, title: string): void {
+    const [sentence, isBad] = sentenceOf(machine);
+    const state = this.state(machine);
+    if (this.line) {
+      if (sentence && this.line.textContent !== sentence) {
+        this.line.textContent = sentence;
+        this.line.title = sentence;
+      }
+      this.line.classList.toggle("bad", isBad);
+      this.line.dataset.saveStatus = machine.phase;
+    }
+    if (this.badge && this.badge.textContent !== state.words) {
+      this.badge.textContent = state.words;
+      this.badge.className = `badge badge-${state.kind}`;
+    }
+    this.name(isBad ? "Not saved" : state.words, title.trim());
+    for (const each of document.querySelectorAll<HTMLElement>("[data-once=stored]")) each.hidden = machine.version === NEW;
+    for (const each of document.querySelectorAll<HTMLElement>("[data-once=changed]")) each.hidden = state.words !== CHANGED;
+  }
+
+  private state(machine: Machine): State {
+    // What is typed into a published text is not live, whether or not it is saved.
+    const isChanged = this.isPublished && machine.phase !== "clean";
+    return isChanged ? { kind: "warn", words: CHANGED } : this.stored;
+  }
+
+  private name(state: string, title: string): void {
+    const named = [title || UNTITLED, state, this.site].join(" · ");
+    if (named === this.title) return;
+    this.title = document.title = named;
+  }
+}
