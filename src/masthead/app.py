@@ -96,7 +96,7 @@ def faces(parts: Parts) -> tuple[RequestMiddleware, LazyFace]:
             *v1_routes(parts),
             *media_routes(services),
             *payment_routes(parts.records, parts.directory, parts.settings),
-            *ai_routes(ai_services(parts)),
+            *ai_routes(ai_services(parts, services)),
             *privacy_routes(privacy_services(parts, services)),
             *member_routes(
                 Unsubscribe(parts.records, parts.keyring),
@@ -260,7 +260,7 @@ def v1_routes(parts: Parts) -> list[Route]:
     )
 
 
-def ai_services(parts: Parts) -> AiServices:
+def ai_services(parts: Parts, sessions: RecordStoreServices) -> AiServices:
     generator, now = parts.generator, parts.records.clock
     budgets = Budgets(
         parts.limit_store,
@@ -269,7 +269,9 @@ def ai_services(parts: Parts) -> AiServices:
         now=now,
     )
     limits = AiLimits(parts.limit_store, now)
-    return AiServices(parts.records, parts.settings, limits, budgets, generator)
+    return AiServices(
+        parts.records, parts.settings, limits, budgets, generator, partial(identify, sessions)
+    )
 
 
 def privacy_services(parts: Parts, sessions: RecordStoreServices) -> PrivacyServices:

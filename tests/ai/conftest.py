@@ -83,20 +83,20 @@ class AiWorld:
         """The same world with the platform's AI elsewhere."""
         parts = self.world.parts
         settings = replace(parts.settings, ai_base_url=Url(base_url))
-        return AiWorld(_with_parts(self.world, replace(parts, settings=settings)), self.provider)
+        return AiWorld(with_parts(self.world, replace(parts, settings=settings)), self.provider)
 
     def without_platform_key(self) -> AiWorld:
         parts = self.world.parts
         settings = replace(parts.settings, ai_key=None)
-        return AiWorld(_with_parts(self.world, replace(parts, settings=settings)), self.provider)
+        return AiWorld(with_parts(self.world, replace(parts, settings=settings)), self.provider)
 
     def _with(self, **changed: Any) -> AiWorld:
         parts = self.world.parts
         generator = replace(parts.generator, **changed)
-        return AiWorld(_with_parts(self.world, replace(parts, generator=generator)), self.provider)
+        return AiWorld(with_parts(self.world, replace(parts, generator=generator)), self.provider)
 
 
-def _with_parts(world: World, parts: Parts) -> World:
+def with_parts(world: World, parts: Parts) -> World:
     hurried = copy.copy(world)
     hurried.parts = parts
     hurried.http = http_app(parts)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from masthead.ai.addresses import NotAllowed, policy_of
 from masthead.ai.providers import BASE_URLS, DEFAULT_MODELS, Account
 from masthead.config.settings import Settings
-from masthead.config.values import AiProvider, Secret
+from masthead.config.values import AiFor, AiProvider, Secret
 from masthead.ids import TenantId
 from masthead.outbound.policies import OutboundPolicy
 from masthead.records.engine import Records
@@ -34,6 +34,7 @@ class SiteAi:
     base_url: str = ""
     model: str = ""
     key: Secret = field(default=Secret(""), repr=False)
+    used_by: AiFor | None = None
     per_minute: int | None = None
     per_day: int | None = None
     daily_tokens: int | None = None
@@ -49,6 +50,14 @@ class Destination:
     policy: OutboundPolicy
 
 
+def used_by(ai_for: str | None, has_key: bool, settings: Settings) -> AiFor:
+    """Who may use the AI of a site with this setting. The operator's default is about the
+    platform's key."""
+    if ai_for:
+        return AiFor(ai_for)
+    return AiFor.ANYONE if has_key else settings.ai_for
+
+
 async def site_ai(records: Records, tenant_id: TenantId | None) -> SiteAi:
     if tenant_id is None:
         return SiteAi()
@@ -61,6 +70,7 @@ async def site_ai(records: Records, tenant_id: TenantId | None) -> SiteAi:
         base_url=site["ai_base_url"].rstrip("/"),
         model=site["ai_model"],
         key=Secret(records.reveal(site_settings, site, "ai_api_key")),
+        used_by=AiFor(site["ai_for"]) if site["ai_for"] else None,
         per_minute=site["ai_per_minute"],
         per_day=site["ai_per_day"],
         daily_tokens=site["ai_daily_tokens"],

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from masthead.ai.accounts import AiUnavailable, SiteAi, destination_of, site_ai
+from masthead.ai.accounts import AiUnavailable, SiteAi, destination_of, site_ai, used_by
 from masthead.ai.answer import EventStream
 from masthead.ai.budget import Budgets, Reservation, max_prompt_tokens
 from masthead.ai.generation import GenerationRequest, Generator
 from masthead.ai.limits import NO_TENANT, AiLimits
 from masthead.ai.prompts import Prompt, parse_prompt_request, prompt_for
+from masthead.caller import Caller, Kind
 from masthead.config.settings import Settings
-from masthead.errors import BadRequest, TooLarge
+from masthead.config.values import AiFor
+from masthead.errors import BadRequest, Forbidden, TooLarge, Unauthenticated
 from masthead.ids import TenantId
 from masthead.records.engine import Records
 from masthead.web.answers import header
@@ -35,6 +38,7 @@ class AiServices:
     limits: AiLimits
     budgets: Budgets
     generator: Generator
+    identify: Callable[[Scope], Awaitable[Caller]]
 
 
 def ai_routes(services: AiServices) -> list[Route]:
@@ -52,6 +56,8 @@ class _Generate:
         context = request_context(scope)
         services = self._services
         site = await site_ai(services.records, context.tenant_id)
+        if used_by(site.used_by, site.has_key, services.settings) is AiFor.STAFF:
+            _refuse_others(await services.identify(scope))
         await services.limits.admit(context.address, context.tenant_id, site)
         answer = EventStream(send, scope.get("masthead.headers", ()))
         try:
@@ -77,6 +83,17 @@ class _Generate:
         return await self._services.budgets.reserve(
             tenant_id, site.daily_tokens, max_prompt_tokens(prompt)
         )
+
+
+def _refuse_others(caller: Caller) -> None:
+    """On a site whose AI is for its staff."""
+    if caller.kind is Kind.GUEST:
+        raise Unauthenticated(f"{_FOR_STAFF} Sign in first.")
+    if caller.is_reader:
+        raise Forbidden(_FOR_STAFF)
+
+
+_FOR_STAFF = "Only the staff of this site can use its AI."
 
 
 async def _body(scope: Scope, receive: Receive) -> dict[str, Any]:

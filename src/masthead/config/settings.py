@@ -17,6 +17,7 @@ from urllib.parse import quote
 
 from masthead.config import root_secret
 from masthead.config.values import (
+    AiFor,
     AiProvider,
     ErrorCodes,
     GdprHeaderAuth,
@@ -187,6 +188,12 @@ class Settings:
     )
     ai_key: Secret | None = _setting(parse_secret, "The platform's AI key.", secret=True)
     ai_model: str | None = _setting(parse_text, "The platform's AI model.")
+    ai_for: AiFor = _setting(
+        parse_choice(AiFor),
+        "Who may spend the platform's AI key: `anyone` who reaches a site, or its `staff`. A "
+        "site's own setting counts before it.",
+        default=AiFor.ANYONE,
+    )
     outbound_allow: tuple[Network, ...] = _setting(
         parse_networks,
         "Private networks that webhook deliveries and image downloads may reach all the same, "

@@ -66,6 +66,13 @@ class AiProvider(StrEnum):
     ANTHROPIC = "anthropic"
 
 
+class AiFor(StrEnum):
+    """Who may use the AI of a site, and so spend its key or the platform's."""
+
+    ANYONE = "anyone"
+    STAFF = "staff"
+
+
 class LogFormat(StrEnum):
     CONSOLE = "console"
     JSON = "json"

@@ -106,6 +106,12 @@ site_settings = Collection(
             max=500,
             help="The site's own key for the AI provider. Empty: the platform's key.",
         ),
+        Select(
+            name="ai_for",
+            values=("anyone", "staff"),
+            help="Who may use the AI, and so spend the key. Empty: anyone with the site's own key, "
+            "and with the platform's what the operator has set.",
+        ),
         Number(name="ai_per_minute", nullable=True, min=0, help="AI calls a minute. Empty: 60."),
         Number(name="ai_per_day", nullable=True, min=0, help="AI calls a day. Empty: 1,000."),
         Number(

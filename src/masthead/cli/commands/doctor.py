@@ -10,6 +10,7 @@ import asyncio
 import os
 import shutil
 import sqlite3
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import closing
 from dataclasses import asdict, dataclass
@@ -23,11 +24,14 @@ import aiosmtplib
 import sqlalchemy as sa
 
 from masthead import clock, ids
+from masthead.ai.accounts import used_by
+from masthead.ai.limits import PER_DAY
 from masthead.cli.causes import FREE_SPACE, database_cause, smtp_cause, storage_cause
 from masthead.cli.invocation import Invocation, Shown, command
 from masthead.config import private_files, served_secret
 from masthead.config.keyring import KeyRing
 from masthead.config.settings import Settings, SettingsError
+from masthead.config.values import AiFor
 from masthead.errors import MastheadError, NotFound, Unavailable
 from masthead.events.outbox import events
 from masthead.mail.smtp import SmtpTransport
@@ -47,6 +51,7 @@ REQUIRES = {
     "stored secrets": ("root secret", "database"),
     "clock": ("database",),
     "payments": ("database",),
+    "ai": ("database",),
 }
 """Checks that must not have failed before a check can run."""
 MIN_FREE_BYTES = 1024**3
@@ -350,6 +355,43 @@ async def payments(settings: Settings) -> Result:
     return State.OK, f"{max(at for _, at, _ in reports)}: no differences"
 
 
+async def ai(settings: Settings) -> Result:
+    """Who can spend which AI key."""
+    if await revision_of(settings.database_url) != HEAD:
+        return State.OK, "no site has AI yet"
+    opened = await open_database(settings.database_url)
+    try:
+        uses = opened.compile(_ai_uses())
+        rows = await opened.fetch(EVERY_TENANT, uses, uses.bind({}), slow=True)
+    finally:
+        await opened.close()
+    counts: Counter[tuple[bool, AiFor]] = Counter()
+    for has_key, ai_for, number in rows:
+        counts[bool(has_key), used_by(ai_for, bool(has_key), settings)] += number
+    own = _spenders(counts, "the site's own key", has_key=True)
+    if not settings.ai_key:
+        return State.OK, own or "no key is set"
+    platform = _spenders(counts, "the platform's key", has_key=False) or "no site uses it"
+    detail = "; ".join(filter(None, (platform, own)))
+    if counts[False, AiFor.ANYONE]:
+        return State.WARN, (
+            f"{detail}; each site has {PER_DAY:,} calls a day. MASTHEAD_AI_FOR=staff limits it to "
+            "staff"
+        )
+    return State.OK, detail
+
+
+def _ai_uses() -> sa.Select[Any]:
+    site = tables["site_settings"].c
+    has_key = sa.case((site.ai_api_key != "", 1), else_=0).label("has_key")
+    return sa.select(has_key, site.ai_for, sa.func.count()).group_by(has_key, site.ai_for)
+
+
+def _spenders(counts: Counter[tuple[bool, AiFor]], key: str, *, has_key: bool) -> str:
+    found = [f"{each} on {counts[has_key, each]}" for each in AiFor if counts[has_key, each]]
+    return f"who can spend {key}: {', '.join(found)} site(s)" if found else ""
+
+
 def _differences(report: Report) -> str:
     """The count of each kind, with its first example."""
     return ", ".join(
@@ -370,4 +412,5 @@ CHECKS: dict[str, Callable[[Settings], Awaitable[Result]]] = {
     "clock": clock_sanity,
     "base url": base_url,
     "payments": payments,
+    "ai": ai,
 }

@@ -10,6 +10,7 @@ from masthead.admin.endpoint import Answer, Moved, Shown
 from masthead.admin.forms import Ask, given_values, widgets
 from masthead.admin.pages.settings.subnav import AI, in_settings, said
 from masthead.admin.request import AdminRequest
+from masthead.ai.accounts import used_by
 from masthead.ai.limits import PER_DAY, PER_MINUTE
 from masthead.ai.providers import DEFAULT_MODELS
 from masthead.errors import Invalid, Problem
@@ -29,7 +30,14 @@ _OWN = (
     Ask("ai_model", "Model", "Empty is the provider's small one, or the service's."),
     Ask("ai_base_url", "Address", "Of the server. Empty is the provider's own."),
 )
+_WHO = "ai_for"
 _LIMITS = (
+    Ask(
+        _WHO,
+        "Who may use it",
+        "Who can spend the key: everyone who can open the site, or only its staff in the admin.",
+        choices={"": "The default", "anyone": "Anyone", "staff": "Staff only"},
+    ),
     Ask("ai_daily_tokens", "Tokens a day", "In and out. Empty is no limit."),
     Ask("ai_per_day", "Calls a day", f"Empty is {PER_DAY:,}."),
     Ask("ai_per_minute", "Calls a minute", f"Empty is {PER_MINUTE}."),
@@ -71,6 +79,8 @@ async def _page(request: AdminRequest, problems: Mapping[str, Problem] | None = 
         "platform": platform,
         "platform_model": (settings.ai_model or DEFAULT_MODELS[platform]) if platform else "",
         "budget": record["ai_daily_tokens"],
+        "who": used_by(record[_WHO], bool(record[_KEY]), settings),
+        "who_is_default": not record[_WHO],
         "problems": said(problems, _ASKS),
         "address": AI,
         **await _usage(request),
