@@ -38,7 +38,7 @@ from masthead.password_reset.resets import MEMBER_PATH as MEMBER_RESET
 from masthead.payments.receiver import payment_routes
 from masthead.posts.v1 import routes as post_table
 from masthead.privacy.http import PrivacyServices, privacy_routes
-from masthead.reader.accent_style import accent_routes
+from masthead.reader.accent_style import AccentStyles
 from masthead.reader.endpoint import SitePages
 from masthead.reader.member import services as member_addresses
 from masthead.reader.member.routes import member_page_routes
@@ -113,7 +113,7 @@ def faces(parts: Parts) -> tuple[RequestMiddleware, LazyFace]:
             *well_known_routes(parts.settings, parts.records.clock),
             *reader_routes(site),
             *member_page_routes(site, member_services(parts)),
-            *accent_routes(),
+            *site.services.accents.routes(),
             *assets_routes(*assets),
         ],
         fallback=elsewhere,
@@ -168,6 +168,7 @@ def site_pages(parts: Parts, services: RecordStoreServices) -> SitePages:
             parts.checkouts,
             discussions(parts),
             PostedComments(parts.keyring, parts.records.clock),
+            AccentStyles(parts.keyring),
         ),
         AnswerCache(parts.versions, parts.records.clock),
     )

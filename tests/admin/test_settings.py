@@ -82,7 +82,7 @@ class TestSite:
         assert "Tideline" in after
         assert "A magazine of the coast" in after
         assert 'lang="en-GB"' in after
-        assert "accent-00695c.css" in after
+        assert "/assets/site/accent-00695c-" in after
         assert '<a href="/about"' in after
 
     async def test_the_form_shows_what_is_stored(self, tenant: TenantWorld) -> None:
@@ -141,12 +141,29 @@ class TestSite:
     ) -> None:
         owner, _ = await staff(tenant, "owner")
         page = await saved(owner, accent_color="#ffee00")
-        style = (await tenant.guest.get("/assets/site/accent-ffee00.css")).text
+        [address] = re.findall(r'href="(/assets/site/[^"]*)"', (await tenant.guest.get("/")).text)
+        style = (await tenant.guest.get(address)).text
         light, dark = style.partition("light-dark(")[2].partition(")")[0].split(",")
         assert f"<code>{light}</code>" in page
         assert f"<code>{dark}</code>" in page
         assert "the site darkens it" in page
         assert "the site lightens it" not in page
+
+    async def test_there_are_style_sheets_only_of_colours_that_sites_have(
+        self, tenant: TenantWorld
+    ) -> None:
+        """Making a colour readable takes milliseconds of everyone's."""
+        owner, _ = await staff(tenant, "owner")
+        await saved(owner, accent_color="#00695c")
+        [address] = re.findall(r'href="(/assets/site/[^"]*)"', (await tenant.guest.get("/")).text)
+        assert (await tenant.guest.get(address)).status_code == 200
+        for other in (
+            address.replace("00695c", "00695d"),
+            address.replace(".css", "0.css"),
+            "/assets/site/accent-00695c.css",
+            "/assets/site/accent-00695c-0123456789abcdef.css",
+        ):
+            assert (await tenant.guest.get(other)).status_code == 404
 
     async def test_a_colour_is_checked_while_it_is_typed(self, tenant: TenantWorld) -> None:
         owner, _ = await staff(tenant, "owner")

@@ -90,6 +90,11 @@ async def test_staff_of_another_site_are_guests(
         "/administrator",
         "javascript:alert(1)",
         "/admin/sign-out",
+        "/admin/../posts/fog",
+        "/admin/..",
+        "/admin/posts/%2E%2e/../x",
+        "/admin/.%2e/.%2e?a=b",
+        "/admin/.\t./x",
     ],
 )
 async def test_a_link_to_the_sign_in_leads_to_the_admin_alone(

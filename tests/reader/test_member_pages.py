@@ -388,6 +388,9 @@ async def test_what_is_no_address_is_said_beside_the_field(site: TenantWorld, em
         "/member/sign-in",
         "",
         "/" + "x" * 600,
+        "/posts/../admin",
+        "/x/%2e%2E/admin",
+        "/..",
     ],
 )
 async def test_nobody_is_sent_to_another_site(site: TenantWorld, back: str) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 import pytest
 from starlette.types import Receive, Scope, Send
-from tests.serve.peer import echo, request, serving
+from tests.serve.nginx import caching, needs_nginx
+from tests.serve.peer import Peer, echo, request, serving
 
 from masthead.serve.unread_bodies import MAX_BYTES
 
@@ -209,3 +211,39 @@ async def test_no_more_connections_are_served_than_allowed_and_waiting_ones_get_
             each.writer.close()
         assert (await waiting.answer())[1] == b"/waits"
         waiting.writer.close()
+
+
+LENIENT = {
+    "two equal lengths": head("Content-Length: 4", "Content-Length: 4") + b"abcd",
+    "lines that end in LF alone": head("Content-Length: 4").replace(b"\r\n", b"\n") + b"abcd",
+}
+
+
+@pytest.mark.parametrize("raw", LENIENT.values(), ids=LENIENT)
+async def test_what_the_server_is_lenient_about_has_one_end_alone(raw: bytes) -> None:
+    """docs/security.md says which proxies don't let it through."""
+    async with serving(echo) as served:
+        peer = await served.send(raw + BEHIND)
+        assert [await peer.answer() for _ in range(2)] == [(200, b"abcd"), (200, b"/smuggled")]
+        peer.writer.close()
+
+
+@needs_nginx
+async def test_behind_nginx_the_service_gets_strict_requests_alone(tmp_path: Path) -> None:
+    heads = []
+
+    async def noted(scope: Scope, receive: Receive, send: Send) -> None:
+        heads.append([name for name, _ in scope["headers"]].count(b"content-length"))
+        await echo(scope, receive, send)
+
+    async with serving(noted) as served, caching(served.port, tmp_path) as front:
+        statuses = {}
+        for name, raw in LENIENT.items():
+            port = int(front.rpartition(":")[2])
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(raw)
+            statuses[name] = (await Peer(reader, writer).answer())[0]
+            writer.close()
+    # It writes the second one anew, with whole line ends.
+    assert statuses == {"two equal lengths": 400, "lines that end in LF alone": 200}
+    assert heads == [1]

@@ -129,6 +129,23 @@ class TestTenantHeader:
         assert made.json()["tenant_id"] == tenant.id
 
 
+class TestTransferCodings:
+    @pytest.mark.parametrize(
+        "codings",
+        [["gzip, chunked"], ["gzip", "chunked"], ["chunked", "chunked"], ["chunked, chunked"]],
+    )
+    async def test_only_chunks_are_taken(self, tenant: TenantWorld, codings: list[str]) -> None:
+        """A proxy that knows another coding could find another end of the body."""
+        headers = [("transfer-encoding", each) for each in codings]
+        for path in ("/", POSTS, "/api/v1/posts", "/admin"):
+            request = tenant.guest.build_request("GET", path, headers=headers)
+            assert (await tenant.guest.send(request)).status_code == 400
+
+    async def test_chunks_are_taken(self, tenant: TenantWorld) -> None:
+        headers = {"transfer-encoding": "Chunked"}
+        assert (await tenant.guest.get(POSTS, headers=headers)).status_code == 200
+
+
 class TestFailures:
     async def test_each_answer_has_a_request_id_of_its_own(self, app: World) -> None:
         ids = {(await app.client().get(POSTS)).headers["x-request-id"] for _ in range(3)}

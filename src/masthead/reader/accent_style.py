@@ -1,38 +1,70 @@
-"""The style sheet of a site's accent colour, at an address that names the colour."""
+"""The style sheets of sites' accent colours, at addresses that name the colour.
+
+An address is signed, so that there are only those of colours that sites have: making a colour
+readable takes milliseconds.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import re
+from functools import lru_cache
 
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
+from masthead.config.keyring import KeyRing
 from masthead.errors import NotFound
 from masthead.reader.accent import style_sheet
 from masthead.web.answers import send_bytes
 from masthead.web.assets import IMMUTABLE, PREFIX
 
-_NAME = re.compile(r"accent-([0-9a-f]{6})\.css", re.ASCII)
+_NAME = re.compile(r"accent-([0-9a-f]{3}|[0-9a-f]{6})-([0-9a-f]{16})\.css", re.ASCII)
+_PURPOSE = "accent-styles"
 
 
-def accent_url(color: str) -> str:
-    """Empty for a site that keeps the theme's own."""
-    return f"{PREFIX}site/accent-{color[1:].lower()}.css" if color else ""
+class AccentStyles:
+    def __init__(self, keyring: KeyRing) -> None:
+        self._keyring = keyring
 
+    def url(self, color: str) -> str:
+        """Empty for a site that keeps the theme's own."""
+        if not color:
+            return ""
+        digits = color[1:].lower()
+        mark = _mark(self._keyring.derive(_PURPOSE), digits)
+        return f"{PREFIX}site/accent-{digits}-{mark}.css"
 
-def accent_routes() -> list[Route]:
-    return [Route(PREFIX + "site/{name}", _Endpoint(), include_in_schema=False)]
+    def routes(self) -> list[Route]:
+        return [Route(PREFIX + "site/{name}", _Endpoint(self._keyring), include_in_schema=False)]
 
 
 class _Endpoint:
+    def __init__(self, keyring: KeyRing) -> None:
+        self._keyring = keyring
+
     async def __call__(self, scope: Scope, _receive: Receive, send: Send) -> None:
         found = _NAME.fullmatch(scope["path_params"]["name"])
         if found is None or scope["method"] not in ("GET", "HEAD"):
             raise NotFound
-        body = style_sheet(f"#{found[1]}").encode() if scope["method"] == "GET" else b""
+        # With every root secret, so that pages in a cache outlive a rotation.
+        marks = [_mark(key, found[1]) for key in self._keyring.derive_all(_PURPOSE)]
+        if not any(hmac.compare_digest(mark, found[2]) for mark in marks):
+            raise NotFound
+        body = _style_sheet(f"#{found[1]}") if scope["method"] == "GET" else b""
         headers = [
             (b"content-type", b"text/css; charset=utf-8"),
             (b"cache-control", IMMUTABLE),
             (b"x-content-type-options", b"nosniff"),
         ]
         await send_bytes(send, 200, body, headers)
+
+
+@lru_cache(maxsize=1_024)
+def _style_sheet(colour: str) -> bytes:
+    return style_sheet(colour).encode()
+
+
+def _mark(key: bytes, digits: str) -> str:
+    return hmac.digest(key, digits.encode(), hashlib.sha256).hex()[:16]

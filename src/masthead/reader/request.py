@@ -23,6 +23,7 @@ from masthead.limits.read_limits import ReadLimit
 from masthead.media.images import ImagePool
 from masthead.members.collection import audience_of_member, blog_members
 from masthead.payments.checkout import Checkouts
+from masthead.reader.accent_style import AccentStyles
 from masthead.reader.posted_comments import PostedComments
 from masthead.reader.themes import Themes
 from masthead.records.collection import Record
@@ -55,6 +56,7 @@ class ReaderServices:
     checkouts: Checkouts
     discussions: Discussions
     posted_comments: PostedComments
+    accents: AccentStyles
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ import msgspec
 from markupsafe import Markup
 
 from masthead.caller import Audience
-from masthead.reader.accent_style import accent_url
 from masthead.reader.request import SiteRequest
 from masthead.reader.views import Chrome, Head, Link, Reader, Site
 from masthead.site.address import site_url
@@ -38,7 +37,7 @@ def site_of(request: SiteRequest) -> Site:
         language=record["language"] or "en",
         logo=record["site_logo"],
         favicon=record["site_favicon"],
-        style=accent_url(record["accent_color"]),
+        style=request.services.accents.url(record["accent_color"]),
         navigation=tuple(
             Link(each["label"], each["url"], each["url"] == request.path)
             for each in record["navigation"] or ()

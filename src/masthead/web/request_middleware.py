@@ -20,7 +20,7 @@ from masthead.errors import BadRequest, DiskFull, MastheadError, NotFound, Unaut
 from masthead.identity.directory import Tenant, TenantDirectory
 from masthead.identity.hosts import BareHost, HostKind, Subdomain, classify_host, parse_host
 from masthead.storage.disk import DiskState, is_disk_full
-from masthead.web.answers import header
+from masthead.web.answers import header, header_lines
 from masthead.web.bodies import ClientDisconnected
 from masthead.web.error_log import ErrorLog
 from masthead.web.errors import ErrorResponders, InternalError
@@ -97,6 +97,10 @@ class RequestMiddleware:
             reset_contextvars(**bound)
 
     async def _context(self, scope: Scope, request_id: str) -> RequestContext:
+        codings = header_lines(scope).get(b"transfer-encoding")
+        if codings is not None and (len(codings) > 1 or codings[0].strip().lower() != b"chunked"):
+            # A proxy in front may find another end of the body than the server did.
+            raise BadRequest("A body may be sent in chunks and in no other transfer coding.")
         trusted = self._settings.trusted_proxies
         return RequestContext(
             request_id,

@@ -11,9 +11,11 @@ from masthead.identity.sessions import ADMIN_COOKIE, end_cookie
 from masthead.identity.tenants import superusers
 from masthead.records.collection import Record
 from masthead.records.fields.base import FieldError
+from masthead.web.dot_segments import has_dot_segment
 from masthead.web.errors import retry_after
 
-_OURS = re.compile(r"/admin(?:[/?].*)?\Z")
+# Browsers skip tabs and line breaks, and read a backslash as a slash.
+_OURS = re.compile(r"/admin(?:[/?][^\\\x00-\x20\x7f]*)?\Z")
 WRONG = "The e-mail address or the password is wrong."
 WRONG_HERE = f"{WRONG} With accounts at several sites, sign in at the site's own address."
 
@@ -127,5 +129,5 @@ def _forgot(
 
 def only_ours(url: str) -> str:
     """Only an address of the admin: a link to the sign-in must not lead to another site."""
-    is_ours = _OURS.match(url) and "\\" not in url and not url.startswith("/admin/sign-")
-    return url if is_ours else "/admin"
+    is_ours = _OURS.match(url) and not url.startswith("/admin/sign-")
+    return url if is_ours and not has_dot_segment(url) else "/admin"

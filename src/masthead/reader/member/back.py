@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from masthead.web.dot_segments import has_dot_segment
+
 HOME = "/"
 MAX_LENGTH = 500
 
@@ -16,7 +18,7 @@ _MEMBERS_OWN = ("/member/account", "/member/plans")
 
 def back_path(text: str) -> str:
     """`text` if it is a path to return to, else the home page."""
-    if len(text) > MAX_LENGTH or not _PATH.fullmatch(text):
+    if len(text) > MAX_LENGTH or not _PATH.fullmatch(text) or has_dot_segment(text):
         return HOME
     if text.startswith(_NOT_AGAIN) and not text.startswith(_MEMBERS_OWN):
         return HOME
