@@ -42,6 +42,13 @@ TABLES: Final[dict[str, frozenset[str]]] = {
             *("comment_notifications", "created_at", "updated_at"),
         }
     ),
+    # Its own export leaves this table out.
+    "comments": frozenset(
+        {
+            *("id", "post_id", "member_id", "parent_id", "in_reply_to_id", "status", "html"),
+            *("edited_at", "created_at", "updated_at"),
+        }
+    ),
     "roles": frozenset({"id", "name", "description", "created_at", "updated_at"}),
     "roles_users": frozenset({"id", "role_id", "user_id"}),
     "settings": frozenset(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 import msgspec
 
 from masthead.caller import system
+from masthead.comments.collection import DELETED, comments
 from masthead.config.settings import Settings
 from masthead.errors import NotFound
 from masthead.identity.tenants import superusers
@@ -21,6 +22,7 @@ from masthead.posts.collection import posts
 from masthead.records.collection import Collection, Record
 from masthead.records.engine import Records
 from masthead.records.read.page import ListRequest
+from masthead.records.write.publication import PUBLISHED
 from masthead.records.write.unit import file_key
 from masthead.site.address import Sites
 from masthead.site.collection import site_settings
@@ -35,11 +37,22 @@ ROWS_PER_PAGE = 500
 
 _ALWAYS = ("id", "created", "updated")
 _TEXT = (*_ALWAYS, "title", "slug", "content_html", "status", "published_at")
-_POST = (*_TEXT, "excerpt", "visibility", "tags", "featured_image", "seo_title", "seo_description")
-_MEMBER = (*_ALWAYS, "email", "name", "tier", "status", "newsletter", "payment_customer_id")
+_POST = (
+    *(*_TEXT, "excerpt", "visibility", "tags", "featured_image", "seo_title", "seo_description"),
+    *("authors", "scheduled_for"),
+)
+_MEMBER = (
+    *(*_ALWAYS, "email", "name", "tier", "status", "newsletter", "payment_customer_id"),
+    *("labels", "note"),
+)
+_COMMENT = (
+    *(*_ALWAYS, "post_id", "parent_id", "author_name", "author_email", "body", "status"),
+    "shown_as",
+)
+_AUTHOR = frozenset({"id", "email", "name", "slug", "bio", "created", "updated"})
 _MEDIA = (*_ALWAYS, "file", "url", "filename", "mime_type", "size", "alt")
 
-_OF_A_POST = {"excerpt": "", "visibility": "public", "featured_image": ""}
+_OF_A_POST = {"excerpt": "", "visibility": "public", "featured_image": "", "scheduled_for": ""}
 _OF_A_POST |= {"seo_title": "", "seo_description": ""}
 
 Count = Callable[[str, int], Awaitable[None]]
@@ -91,15 +104,71 @@ class Content:
     async def posts(self) -> AsyncIterator[list[Record]]:
         async for found in self._all("posts", posts, _POST, TEXTS_PER_PAGE):
             # A page returns lists as stored JSON.
-            yield [{**each, "tags": msgspec.json.decode(each["tags"])} for each in found]
+            yield [{**each, **_decoded(each, "tags")} for each in found]
+
+    async def writers(self) -> list[Record]:
+        """The staff who are named as authors of posts, by their addresses. Others stay unnamed."""
+        ids: set[str] = set()
+        after: tuple[str, str] | None = None
+        while True:
+            wanted = ListRequest(
+                per_page=ROWS_PER_PAGE,
+                after=after,
+                names=frozenset({"id", "created", "authors"}),
+                skip_total=True,
+            )
+            found = (await self._records.page(system(self._tenant_id), posts, wanted)).items
+            ids.update(each for post in found for each in post["authors"])
+            if len(found) < ROWS_PER_PAGE:
+                break
+            after = (found[-1]["created"], found[-1]["id"])
+        staff = await self._records.related(
+            system(self._tenant_id), superusers, "id", sorted(ids), len(ids), names=_AUTHOR
+        )
+        return sorted(staff, key=lambda each: str(each["email"]))
+
+    async def comments_of(self, texts: Iterable[Record]) -> dict[str, list[Record]]:
+        """By post, the oldest first, so that an answer follows what it answers."""
+        ids = [each["id"] for each in texts]
+        caller, names = system(self._tenant_id), frozenset(_COMMENT)
+        found = await self._records.related(
+            caller, comments, "post_id", ids, ROWS_PER_PAGE, names=names
+        )
+        by_post: dict[str, list[Record]] = {}
+        if len(found) < ROWS_PER_PAGE:
+            for each in sorted(found, key=lambda each: (each["created"], each["id"])):
+                by_post.setdefault(each["post_id"], []).append(each)
+        else:
+            for post_id in ids:
+                by_post[post_id] = await self._all_comments(post_id)
+        return {post_id: _without_deleted(each) for post_id, each in by_post.items()}
+
+    async def _all_comments(self, post_id: str) -> list[Record]:
+        found: list[Record] = []
+        after: tuple[str, str] | None = None
+        while True:
+            wanted = ListRequest(
+                per_page=ROWS_PER_PAGE,
+                filter=f"post_id = '{post_id}'",
+                sort="created",
+                after=after,
+                names=frozenset(_COMMENT),
+                skip_total=True,
+            )
+            page = (await self._records.page(system(self._tenant_id), comments, wanted)).items
+            found += page
+            if len(page) < ROWS_PER_PAGE:
+                return found
+            after = (page[-1]["created"], page[-1]["id"])
 
     async def pages(self) -> AsyncIterator[list[Record]]:
         """With empty values for the fields that only posts have."""
         async for found in self._all("pages", pages, _TEXT, TEXTS_PER_PAGE):
-            yield [{**_OF_A_POST, "tags": [], **each} for each in found]
+            yield [{**_OF_A_POST, "tags": [], "authors": [], **each} for each in found]
 
-    def members(self) -> AsyncIterator[list[Record]]:
-        return self._all("members", blog_members, _MEMBER, ROWS_PER_PAGE)
+    async def members(self) -> AsyncIterator[list[Record]]:
+        async for found in self._all("members", blog_members, _MEMBER, ROWS_PER_PAGE):
+            yield [{**each, **_decoded(each, "labels")} for each in found]
 
     def media(self) -> AsyncIterator[list[Record]]:
         return self._all("media", media, _MEDIA, FILES_PER_PAGE)
@@ -150,6 +219,32 @@ class Content:
             if len(found) < per_page:
                 return
             after = (found[-1]["created"], found[-1]["id"])
+
+
+def scheduled_for(record: Record, now: str) -> str:
+    """When a text is to be published; '' for a draft that waits for nothing, and for what is
+    published."""
+    if record["status"] != PUBLISHED:
+        return str(record["scheduled_for"])
+    return str(record["published_at"]) if record["published_at"] > now else ""
+
+
+def _decoded(record: Record, *names: str) -> dict[str, Any]:
+    return {name: msgspec.json.decode(record[name]) for name in names}
+
+
+def _without_deleted(thread: list[Record]) -> list[Record]:
+    """What stands for a deleted comment is left out, and the answers to it move up."""
+    gone: dict[str, str] = {}
+    kept: list[Record] = []
+    for each in thread:
+        parent = each["parent_id"]
+        parent = gone.get(parent, parent)
+        if each["shown_as"] == DELETED:
+            gone[each["id"]] = parent or ""
+        else:
+            kept.append({**each, "parent_id": parent})
+    return kept
 
 
 async def totals(services: ExportServices, tenant_id: TenantId) -> dict[str, int]:

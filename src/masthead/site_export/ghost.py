@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from html import escape
 from tempfile import TemporaryFile
 from typing import IO, Any, BinaryIO
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -19,7 +21,7 @@ from masthead import clock
 from masthead.records.collection import Record
 from masthead.records.write.publication import PUBLISHED
 from masthead.site_export.archive import Archive, in_thread
-from masthead.site_export.content import Blog, Content
+from masthead.site_export.content import Blog, Content, scheduled_for
 from masthead.site_export.media_links import MediaLink, MediaLinks
 from masthead.site_export.tables import write_row, write_rows
 from masthead.site_export.tag_slugs import TagSlugs
@@ -37,7 +39,11 @@ MEMBER_COLUMNS = (
 
 _OWNER_ID = "1"
 _OWNER_ROLE_ID = "000000000000000000000005"
-_SPOOLED = ("posts_authors", "posts_meta", "posts_tags")
+_AUTHOR_ROLE_ID = "000000000000000000000003"
+_SPOOLED = ("posts_authors", "posts_meta", "posts_tags", "comments")
+_STATES = ("cancelled", "past_due")
+"""Of members, as labels; Ghost has no field for them."""
+_COMMENT_STATES = {"approved": "published", "pending": "hidden", "spam": "hidden"}
 _NAMESPACE = uuid.UUID("8b6c1f0e-6f52-4f0a-9d0e-5a3a2c3f7e41")
 
 _encode = msgspec.json.encode
@@ -65,7 +71,8 @@ async def _write_data(content: Content, entry: IO[bytes]) -> None:
     meta = {"exported_on": _milliseconds(blog.now), "version": VERSION}
     entry.write(b'{"db":[{"meta":' + _encode(meta) + b',"data":{"posts":[')
     with ExitStack() as stack:
-        tables = _Tables(blog, {name: stack.enter_context(TemporaryFile()) for name in _SPOOLED})
+        files = {name: stack.enter_context(TemporaryFile()) for name in _SPOOLED}
+        tables = _Tables(blog, files, await content.writers())
         await _write_posts(content, entry, tables)
         await in_thread(_write_tables, entry, tables)
     entry.write(b"}}]}\n")
@@ -76,6 +83,8 @@ async def _write_posts(content: Content, entry: IO[bytes], tables: _Tables) -> N
     for kind, texts in (("post", content.posts()), ("page", content.pages())):
         async for page in texts:
             known = await content.media_in(page)
+            if kind == "post":
+                tables.add_comments(await content.comments_of(page))
             rows = _post_rows(content, tables, kind, page, known)
             await in_thread(_write_rows, entry, rows, separator)
             separator = b",\n"
@@ -148,7 +157,7 @@ def _post(kind: str, record: Record, html: str, picture: str, blog: Blog) -> Row
         "email_recipient_filter": "all",
         "created_at": record["created"],
         "updated_at": record["updated"],
-        "published_at": record["published_at"] or None,
+        "published_at": scheduled_for(record, blog.now) or record["published_at"] or None,
         "custom_excerpt": _shortened(record["excerpt"]) or None,
         "codeinjection_head": None,
         "codeinjection_foot": None,
@@ -160,9 +169,9 @@ def _post(kind: str, record: Record, html: str, picture: str, blog: Blog) -> Row
 
 
 def _status(record: Record, blog: Blog) -> str:
-    if record["status"] != PUBLISHED:
-        return "draft"
-    return "scheduled" if record["published_at"] > blog.now else "published"
+    if scheduled_for(record, blog.now):
+        return "scheduled"
+    return "published" if record["status"] == PUBLISHED else "draft"
 
 
 def _shortened(excerpt: str) -> str:
@@ -175,16 +184,22 @@ def _shortened(excerpt: str) -> str:
 class _Tables:
     """The tables after the posts, spooled to disk until the posts are written."""
 
-    def __init__(self, blog: Blog, files: Mapping[str, IO[bytes]]) -> None:
+    def __init__(
+        self, blog: Blog, files: Mapping[str, IO[bytes]], authors: Sequence[Record]
+    ) -> None:
         self._blog = blog
+        self._authors = authors
+        self._author_ids = {each["id"] for each in authors}
         self._files = files
         self._tags: dict[str, Row] = {}
         self._slugs = TagSlugs()
 
     def add(self, record: Record, picture_alt: str) -> None:
         post_id = record["id"]
-        author = {"post_id": post_id, "author_id": _OWNER_ID, "sort_order": 0}
-        self._spool("posts_authors", _key(post_id, "author"), author)
+        named = [each for each in record["authors"] if each in self._author_ids]
+        for position, author_id in enumerate(named or [_OWNER_ID]):
+            author = {"post_id": post_id, "author_id": author_id, "sort_order": position}
+            self._spool("posts_authors", _key(post_id, "author", author_id), author)
         for position, name in enumerate(record["tags"]):
             tag = {"post_id": post_id, "tag_id": self._tag(name)["id"], "sort_order": position}
             self._spool("posts_tags", _key(post_id, name), tag)
@@ -192,17 +207,25 @@ class _Tables:
             meta = _meta(post_id, record["seo_title"], record["seo_description"], picture_alt)
             self._spool("posts_meta", _key(post_id, "meta"), meta)
 
+    def add_comments(self, comments: Mapping[str, list[Record]]) -> None:
+        for each in (each for thread in comments.values() for each in thread):
+            self._spool("comments", each["id"], _comment(each))
+
     def all(self) -> Iterable[tuple[str, Iterable[bytes]]]:
         for name, file in self._files.items():
             yield name, _rows_in(file)
         fixed = {
-            "roles": [{"id": _OWNER_ROLE_ID, "name": "Owner", "description": "Blog Owner"}],
+            "roles": [
+                {"id": _OWNER_ROLE_ID, "name": "Owner", "description": "Blog Owner"},
+                {"id": _AUTHOR_ROLE_ID, "name": "Author", "description": "Authors"},
+            ],
             "roles_users": [
-                {"id": _key("owner", "role"), "role_id": _OWNER_ROLE_ID, "user_id": _OWNER_ID}
+                _role_of(_OWNER_ID, _OWNER_ROLE_ID),
+                *(_role_of(each["id"], _AUTHOR_ROLE_ID) for each in self._authors),
             ],
             "settings": _settings(self._blog),
             "tags": list(self._tags.values()),
-            "users": [_owner(self._blog)],
+            "users": [_owner(self._blog, self._authors), *map(_author, self._authors)],
         }
         for name, rows in fixed.items():
             yield name, [b",\n".join(map(_encode, rows))]
@@ -281,12 +304,54 @@ def _settings(blog: Blog) -> list[Row]:
     ]
 
 
-def _owner(blog: Blog) -> Row:
+def _role_of(user_id: str, role_id: str) -> Row:
+    return {"id": _key(user_id, "role"), "role_id": role_id, "user_id": user_id}
+
+
+def _author(account: Record) -> Row:
+    return {
+        "id": account["id"],
+        "name": account["name"],
+        "slug": account["slug"] or account["id"],
+        "email": account["email"],
+        "bio": account["bio"] or None,
+        "status": "active",
+        "visibility": "public",
+        "created_at": account["created"],
+        "updated_at": account["updated"],
+    }
+
+
+def _comment(comment: Record) -> Row:
+    """Ghost has comments of members only; who has written it, and its words, are ours."""
+    lines = escape(comment["body"]).split("\n")
+    return {
+        "post_id": comment["post_id"],
+        "member_id": None,
+        "parent_id": comment["parent_id"] or None,
+        "status": _COMMENT_STATES[comment["status"]],
+        "html": f"<p>{'<br>'.join(lines)}</p>",
+        "edited_at": None,
+        "created_at": comment["created"],
+        "updated_at": comment["updated"],
+        "masthead_name": comment["author_name"],
+        "masthead_email": comment["author_email"],
+        "masthead_body": comment["body"],
+        "masthead_status": comment["status"],
+    }
+
+
+def _owner(blog: Blog, authors: Sequence[Record]) -> Row:
+    """Ghost replaces it by its own owner. It stands for the author of posts that name none."""
+    is_author = any(each["email"] == blog.owner_email for each in authors)
+    host = urlsplit(blog.url).hostname
     return {
         "id": _OWNER_ID,
         "name": blog.name,
         "slug": blog.slug,
-        "email": blog.owner_email,
+        # Ghost has each address once.
+        "email": f"owner@{host}" if is_author else blog.owner_email,
+        "masthead_stands_for_none": 1,
         "status": "active",
         "visibility": "public",
         "created_at": blog.now,
@@ -298,11 +363,14 @@ def _member(member: Record) -> tuple[object, ...]:
     is_paid = member["tier"] == "paid"
     # Ghost's importer, and ours, treats every member with a customer id as paying.
     customer = member["payment_customer_id"] if is_paid else ""
-    label = "" if member["status"] == "active" else member["status"]
+    # A comma separates labels there; one that is called like a state must not be read as it.
+    labels = [each.replace(",", " ") for each in member["labels"]]
+    labels = [f"{each} (label)" if each in _STATES else each for each in labels]
+    labels += [member["status"]] if member["status"] in _STATES else []
     return (
-        *(member["id"], member["email"], member["name"], "", member["newsletter"]),
+        *(member["id"], member["email"], member["name"], member["note"], member["newsletter"]),
         "true" if is_paid and not customer else "",
-        *(customer, member["created"], "", label, ""),
+        *(customer, member["created"], "", ",".join(labels), ""),
     )
 
 

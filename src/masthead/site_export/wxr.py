@@ -7,7 +7,7 @@ WordPress has no field for are in `_masthead_…` post meta, which our own impor
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from email.utils import format_datetime
 from html import escape
@@ -22,7 +22,7 @@ from masthead.records.collection import Record
 from masthead.records.write.publication import PUBLISHED
 from masthead.records.write.slugs import slugify
 from masthead.site_export.archive import in_thread
-from masthead.site_export.content import Blog, Content
+from masthead.site_export.content import Blog, Content, scheduled_for
 from masthead.site_export.media_links import MediaLink, MediaLinks
 from masthead.site_export.tag_slugs import TagSlugs
 
@@ -44,14 +44,36 @@ _HEAD = """<?xml version="1.0" encoding="UTF-8" ?>
 	<wp:wxr_version>1.2</wp:wxr_version>
 	<wp:base_site_url>{url}</wp:base_site_url>
 	<wp:base_blog_url>{url}</wp:base_blog_url>
-	<wp:author><wp:author_id>1</wp:author_id>\
-<wp:author_login>{author}</wp:author_login>\
-<wp:author_email><![CDATA[]]></wp:author_email>\
-<wp:author_display_name>{display_name}</wp:author_display_name>\
-<wp:author_first_name><![CDATA[]]></wp:author_first_name>\
-<wp:author_last_name><![CDATA[]]></wp:author_last_name></wp:author>
-	<generator>Masthead</generator>
+{authors}	<generator>Masthead</generator>
 """
+_AUTHOR = """	<wp:author><wp:author_id>{number}</wp:author_id>\
+<wp:author_login>{login}</wp:author_login>\
+<wp:author_email>{email}</wp:author_email>\
+<wp:author_display_name>{name}</wp:author_display_name>\
+<wp:author_first_name><![CDATA[]]></wp:author_first_name>\
+<wp:author_last_name><![CDATA[]]></wp:author_last_name>\
+<wp:author_description>{bio}</wp:author_description></wp:author>
+"""
+_COMMENT = """		<wp:comment>
+			<wp:comment_id>{number}</wp:comment_id>
+			<wp:comment_author>{name}</wp:comment_author>
+			<wp:comment_author_email>{email}</wp:comment_author_email>
+			<wp:comment_author_url></wp:comment_author_url>
+			<wp:comment_author_IP></wp:comment_author_IP>
+			<wp:comment_date><![CDATA[{date}]]></wp:comment_date>
+			<wp:comment_date_gmt><![CDATA[{date}]]></wp:comment_date_gmt>
+			<wp:comment_content>{body}</wp:comment_content>
+			<wp:comment_approved><![CDATA[{approved}]]></wp:comment_approved>
+			<wp:comment_type><![CDATA[comment]]></wp:comment_type>
+			<wp:comment_parent>{parent}</wp:comment_parent>
+			<wp:comment_user_id>0</wp:comment_user_id>
+{meta}		</wp:comment>
+"""
+_COMMENT_META = (
+    "\t\t\t<wp:commentmeta><wp:meta_key><![CDATA[{key}]]></wp:meta_key>"
+    "<wp:meta_value>{value}</wp:meta_value></wp:commentmeta>\n"
+)
+_APPROVED = {"approved": "1", "pending": "0", "spam": "spam"}
 _ITEM = """	<item>
 		<title>{title}</title>
 		<link>{link}</link>
@@ -91,7 +113,7 @@ _ESCAPED = re.compile("%[0-9A-F]{2}")
 
 
 async def write_wxr(content: Content, file: BinaryIO) -> None:
-    writer = _Writer(content.blog, content.links)
+    writer = _Writer(content.blog, content.links, await content.writers())
     file.write(writer.head().encode())
     async for found in content.media():
         for item in found:
@@ -99,22 +121,30 @@ async def write_wxr(content: Content, file: BinaryIO) -> None:
     for kind, texts in (("post", content.posts()), ("page", content.pages())):
         async for page in texts:
             known = await content.media_in(page)
-            await in_thread(_write_texts, file, writer, kind, page, known)
+            words = await content.comments_of(page) if kind == "post" else {}
+            await in_thread(_write_texts, file, writer, kind, page, known, words)
     file.write(_FOOT.encode())
 
 
 def _write_texts(
-    file: BinaryIO, writer: _Writer, kind: str, page: list[Record], known: Mapping[str, Record]
+    file: BinaryIO,
+    writer: _Writer,
+    kind: str,
+    page: list[Record],
+    known: Mapping[str, Record],
+    comments: Mapping[str, list[Record]],
 ) -> None:
     for each in page:
-        for written in writer.text(kind, each, known):
+        for written in writer.text(kind, each, known, comments.get(each["id"], ())):
             file.write(written.encode())
 
 
 class _Writer:
-    def __init__(self, blog: Blog, links: MediaLinks) -> None:
+    def __init__(self, blog: Blog, links: MediaLinks, authors: Sequence[Record]) -> None:
         self._blog = blog
-        self._author = _cdata(blog.slug)
+        self._authors = authors
+        self._logins = {each["id"]: each["slug"] or each["id"] for each in authors}
+        self._last_comment = 0
         self._links = links
         self._tag_slugs = TagSlugs()
         self._last_number = 0
@@ -128,16 +158,34 @@ class _Writer:
             url=_escaped(blog.url),
             description=_escaped(blog.description),
             now=_rfc822(clock.from_text(blog.now)),
-            author=self._author,
-            display_name=_cdata(blog.name),
+            authors="".join(self._author_elements()),
         )
+
+    def _author_elements(self) -> Iterator[str]:
+        """The site itself stands for posts that name no author."""
+        site = {"slug": self._blog.slug, "id": "", "email": "", "name": self._blog.name, "bio": ""}
+        named = [] if self._blog.slug in self._logins.values() else [site]
+        for number, each in enumerate((*named, *self._authors), start=1):
+            yield _AUTHOR.format(
+                number=number,
+                login=_cdata(each["slug"] or each["id"]),
+                email=_cdata(each["email"]),
+                name=_text(each["name"]),
+                bio=_text(each["bio"]),
+            )
 
     def media(self, item: Record) -> str:
         address = self._media_address(item)
         self._attachments[address] = self._next_number()
         return self._attachment(address, item, item["alt"])
 
-    def text(self, kind: str, record: Record, known: Mapping[str, Record]) -> Iterator[str]:
+    def text(
+        self,
+        kind: str,
+        record: Record,
+        known: Mapping[str, Record],
+        comments: Iterable[Record] = (),
+    ) -> Iterator[str]:
         """The post or page, and its picture if that is not one of the tenant's media."""
         picture = self._picture(record, known)
         is_foreign = bool(picture) and picture not in self._attachments
@@ -147,6 +195,9 @@ class _Writer:
         text = self._links.replace(record["content_html"], known, self._absolute)
         more = [self._tag(name) for name in record["tags"]]
         more += self._meta_of(record, self._attachments.get(picture))
+        more += self._comments(comments)
+        planned = scheduled_for(record, self._blog.now)
+        logins = self._logins_of(record)
         yield self._item(
             record,
             number=number,
@@ -159,7 +210,8 @@ class _Writer:
             html=_cdata(_as_block(text)),
             excerpt=_text(record["excerpt"]),
             more="".join(more),
-            date=record["published_at"],
+            date=planned or record["published_at"],
+            author=logins[0] if logins else self._blog.slug,
         )
         if is_foreign:
             yield self._attachment(picture, record, "")
@@ -182,17 +234,42 @@ class _Writer:
             return self._media_address(item)
         return f"{self._blog.url}{link.path}" if link.is_relative else link.written
 
+    def _logins_of(self, record: Record) -> list[str]:
+        return [self._logins[each] for each in record["authors"] if each in self._logins]
+
+    def _comments(self, comments: Iterable[Record]) -> Iterator[str]:
+        """Numbered in their order: WordPress wants an answer to have the higher number."""
+        numbers: dict[str, int] = {}
+        for each in comments:
+            self._last_comment += 1
+            numbers[each["id"]] = self._last_comment
+            meta = {"_masthead_id": each["id"], "_masthead_created": each["created"]}
+            yield _COMMENT.format(
+                number=self._last_comment,
+                name=_text(each["author_name"]),
+                email=_cdata(each["author_email"]),
+                date=_moment(each["created"]),
+                body=_escaped_text(each["body"]),
+                approved=_APPROVED[each["status"]],
+                parent=numbers.get(each["parent_id"], 0),
+                meta="".join(
+                    _COMMENT_META.format(key=key, value=_cdata(value))
+                    for key, value in meta.items()
+                ),
+            )
+
     def _address(self, kind: str, record: Record, number: int) -> str:
-        if record["status"] != PUBLISHED:
+        if self._status(record) != "publish":
             return f"{self._blog.url}/?{'p' if kind == 'post' else 'page_id'}={number}"
         return f"{self._blog.url}/{kind}s/{quote(record['slug'])}"
 
     def _status(self, record: Record) -> str:
-        if record["status"] != PUBLISHED:
-            return "draft"
-        return "future" if record["published_at"] > self._blog.now else "publish"
+        if scheduled_for(record, self._blog.now):
+            return "future"
+        return "publish" if record["status"] == PUBLISHED else "draft"
 
     def _meta_of(self, record: Record, picture: int | None) -> Iterator[str]:
+        planned = scheduled_for(record, self._blog.now)
         meta = {
             "_thumbnail_id": "" if picture is None else str(picture),
             "_yoast_wpseo_title": record["seo_title"],
@@ -200,7 +277,10 @@ class _Writer:
             "_masthead_id": record["id"],
             "_masthead_visibility": record["visibility"],
             # WordPress has no milliseconds.
-            "_masthead_published_at": record["published_at"],
+            "_masthead_published_at": "" if planned else record["published_at"],
+            "_masthead_scheduled_for": planned,
+            # WordPress has one author for a post.
+            "_masthead_authors": " ".join(self._logins_of(record)),
         }
         return (_META.format(key=key, value=_cdata(value)) for key, value in meta.items() if value)
 
@@ -226,12 +306,13 @@ class _Writer:
             excerpt=_cdata(""),
             more=_ATTACHMENT.format(url=_cdata(url)) + "".join(more),
             date=made,
+            author=self._blog.slug,
         )
 
-    def _item(self, record: Record, *, date: str, **written: str | int) -> str:
+    def _item(self, record: Record, *, date: str, author: str, **written: str | int) -> str:
         modified = _moment(record["updated"])
         return _ITEM.format(
-            author=self._author,
+            author=_cdata(author),
             published=_rfc822(clock.from_text(date)) if date else "",
             # A draft has no date; WordPress shows when it was last modified.
             date=_moment(date) if date else modified,
@@ -254,6 +335,11 @@ def _text(plain: str) -> str:
     """Titles, excerpts and tag names are HTML in WordPress. Only the necessary characters are
     escaped, because some importers do not decode them."""
     return _cdata(_ENTITY.sub("&amp;", plain).replace("<", "&lt;").replace(">", "&gt;"))
+
+
+def _escaped_text(text: str) -> str:
+    """A text of several lines, as HTML with line ends."""
+    return _cdata(text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"))
 
 
 def _escaped(text: str) -> str:

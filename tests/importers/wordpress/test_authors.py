@@ -31,7 +31,7 @@ def test_posts_name_the_authors_that_the_export_lists(tmp_path: Path) -> None:
     write(path, people, item(raw=creator("ada")), item(post_id=6, raw=creator("stranger")))
     source = open_wordpress(path, ASKED)
     assert list(source.authors()) == [
-        SourceAuthor("ada", "ada@example.com", "Ada & Co"),
+        SourceAuthor("ada", "ada@example.com", "Ada & Co", slug="ada"),
         Skipped("author", "", NO_ADDRESS),
     ]
     found = [each.authors for each in source.posts() if isinstance(each, SourcePost)]

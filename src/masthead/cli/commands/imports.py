@@ -75,6 +75,9 @@ _shared = _with(
     ),
     click.option("--report", metavar="PATH", type=PATH, help="Write the whole report as JSON."),
 )
+_include_comments = click.option(
+    "--include-comments", is_flag=True, help="Comments, too, with their threads."
+)
 _include_authors = click.option(
     "--include-authors", is_flag=True, help="Authors, too, as staff without a password."
 )
@@ -91,7 +94,7 @@ _skips = _with(
     "--retry-errors", metavar="PATH", type=PATH, help="Only those of an import-errors.json."
 )
 @click.option("--include-products", is_flag=True, help="Products, too.")
-@click.option("--include-comments", is_flag=True, help="Comments, too, with their threads.")
+@_include_comments
 @_include_authors
 @_shared
 async def wordpress(
@@ -117,6 +120,7 @@ async def substack(invocation: Invocation, **flags: Any) -> Shown:
 @command("ghost", app)
 @_required
 @_skips
+@_include_comments
 @_include_authors
 @_shared
 async def ghost(invocation: Invocation, **flags: Any) -> Shown:

@@ -15,12 +15,14 @@ from masthead.importers.source import BadFile, Skipped, SourceAuthor
 
 INTERNAL: Final = "#"
 MAX_POSTS: Final = 500_000
+MAX_COMMENTS: Final = 2_000_000
 MAX_HELD: Final = 120_000_000
 """Estimated bytes. Half a million members and a hundred thousand posts need a third of it."""
 _MAX_TEXT: Final = 500
 _ENTRY: Final = 100
 _LONGEST_KEY: Final = 100
 _MAX_NAME: Final = 255
+_MAX_BIO: Final = 2_000
 MAX_AUTHORS: Final = 10_000
 """Held in memory; all are counted."""
 NO_EMAIL: Final = "without a usable e-mail address"
@@ -61,6 +63,8 @@ class Links:
         self.posts = 0
         self.members = 0
         self.users = 0
+        self.comments = 0
+        self.is_ours = False
         self.authors: dict[str, SourceAuthor | Skipped] = {}
         self._post_authors: dict[str, list[tuple[int, str]]] = {}
         self._tags: dict[str, str] = {}
@@ -85,9 +89,17 @@ class Links:
             if self.posts > MAX_POSTS:
                 raise BadFile(f"The export has more than {MAX_POSTS:,} posts.")
         elif table == "users":
+            # In our own exports the site stands for the author of posts that name none.
+            if isinstance(row, dict) and row.get("masthead_stands_for_none"):
+                self.is_ours = True
+                return
             self.users += 1
             if isinstance(row, dict) and self.users <= MAX_AUTHORS:
                 self._add_author(row)
+        elif table == "comments":
+            self.comments += 1
+            if self.comments > MAX_COMMENTS:
+                raise BadFile(f"The export has more than {MAX_COMMENTS:,} comments.")
         elif table == "members":
             self.members += 1
         elif isinstance(row, dict) and table in _TABLES:
@@ -150,7 +162,8 @@ class Links:
         if slug := self._limited(text(row.get("slug"))):
             self.author_slugs.setdefault(slug, source_id)
         if source_id and is_email(address):
-            name, bio = (self._limited(text(row.get(each))) for each in ("name", "bio"))
+            name, bio = self._limited(text(row.get("name"))), text(row.get("bio"))[:_MAX_BIO]
+            self._held += len(bio)
             self.authors[source_id] = SourceAuthor(
                 source_id, address, name[:_MAX_NAME], bio, slug[:_MAX_NAME]
             )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
+from masthead.ids import is_id
 from masthead.importers.dates import utc_text
 from masthead.importers.files.csv_rows import Row, is_no, is_yes
 from masthead.importers.ghost.links import Links, key, text
@@ -13,7 +14,6 @@ from masthead.importers.source import Skipped, SourceMember
 
 DELETED: Final = "deleted at the source"
 _PAST_STATES: Final[Mapping[str, Any]] = {"cancelled": "cancelled", "past_due": "past_due"}
-"""In the column that our own exports add."""
 _PAID: Final = frozenset({"paid", "comped", "gift"})
 
 
@@ -31,6 +31,11 @@ def members_of_csv(rows: Iterable[Row]) -> Iterator[SourceMember | Skipped]:
 def _of_csv(email: str, row: Row) -> SourceMember:
     customer = row.get("stripe_customer_id", "").strip()
     subscribed = row.get("subscribed_to_emails", row.get("subscribed"))
+    labels = [each.strip() for each in row.get("labels", "").split(",") if each.strip()]
+    # Ids of Ghost are longer than those of our own exports, in which a state is a label.
+    states = [
+        _PAST_STATES[each] for each in labels if each in _PAST_STATES and is_id(row.get("id", ""))
+    ]
     is_paid = customer or is_yes(row.get("complimentary_plan", "")) or row.get("tiers", "").strip()
     return SourceMember(
         email=email,
@@ -40,9 +45,9 @@ def _of_csv(email: str, row: Row) -> SourceMember:
         newsletter=subscribed is None or not subscribed.strip() or is_yes(subscribed),
         payment_customer_id=customer[:MAX_NAME],
         created=utc_text(row.get("created_at", "")),
-        labels=tuple(each.strip() for each in row.get("labels", "").split(",") if each.strip()),
+        labels=tuple(each for each in labels if each not in states),
         note=row.get("note", "").strip(),
-        past_state=_PAST_STATES.get(row.get("masthead_status", ""), ""),
+        past_state=states[0] if states else "",
     )
 
 

@@ -4,16 +4,17 @@ members."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 from urllib.parse import quote
 
 from masthead.importers.files.csv_rows import CsvTable
 from masthead.importers.files.export_files import Files, open_files
-from masthead.importers.ghost.links import Links
+from masthead.importers.ghost.comments import comments_of, members_by_id
+from masthead.importers.ghost.links import Links, key
 from masthead.importers.ghost.members import members_of_csv, members_of_table
 from masthead.importers.ghost.posts import post_of
 from masthead.importers.ghost.tables import NOT_AN_EXPORT, is_export, rows
@@ -63,6 +64,7 @@ class GhostSource:
             site_url=options.site_url,
             posts=0 if options.skip_posts else self._links.posts,
             members=self._members.count if self._members else 0,
+            comments=self._links.comments if options.include_comments else 0,
             left_out=_left_out(self._links, options),
             files=_assets(files, options.site_url),
         )
@@ -79,12 +81,19 @@ class GhostSource:
         return iter(self._members or ())
 
     def comments(self) -> Iterator[SourceComment | Skipped]:
-        """Ghost does not export them."""
-        return iter(())
+        """Ghost's own export has none, one of the whole database has."""
+        if not self._options.include_comments or not self._links.comments:
+            return iter(())
+        count = self._links.comments
+        wanted = {
+            key(row.get("member_id")) for row in self._table("comments", count) if _is_row(row)
+        }
+        members = members_by_id(self._table("members", self._links.members), wanted - {""})
+        return comments_of(self._table("comments", count), members)
 
     def addresses(self) -> Iterator[OldAddress]:
         """As Ghost has them, unless its routes were changed, which the export does not say."""
-        if self._options.skip_posts or self._export is None:
+        if self._options.skip_posts or self._export is None or self._links.is_ours:
             return
         base = base_path(self._options.site_url)
         yield OldAddress(f"{base}/rss/", "feed")
@@ -121,7 +130,14 @@ class GhostSource:
 
 
 def _left_out(links: Links, options: Options) -> dict[str, int]:
-    return {"authors": links.users} if links.users and not options.include_authors else {}
+    found = {} if options.include_authors else {"authors": links.users}
+    if not options.include_comments:
+        found["comments"] = links.comments
+    return {name: count for name, count in found.items() if count}
+
+
+def _is_row(row: object) -> TypeGuard[Mapping[str, Any]]:
+    return isinstance(row, dict)
 
 
 def _export(files: Files, has_lists: bool) -> str | None:

@@ -4,7 +4,6 @@ they are the usual ones."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 from urllib.parse import quote, unquote
@@ -12,6 +11,7 @@ from urllib.parse import quote, unquote
 from masthead.importers.old_paths import base_path, old_path, own_hosts, own_path
 from masthead.importers.source import Kind, OldAddress
 from masthead.importers.wordpress.attachments import Attachments, as_number
+from masthead.importers.wordpress.authors import nicename
 from masthead.importers.wordpress.items import Item, Term
 from masthead.importers.wordpress.titles import title_text
 
@@ -19,8 +19,6 @@ MAX_TAG: Final = 100
 """Characters of a tag here."""
 _FOLDERS: Final = {"category": "category", "post_tag": "tag"}
 _MAX_DEPTH: Final = 10
-_NOT_IN_NICENAME: Final = re.compile(r"[^a-z0-9 _-]+")
-_BLANKS: Final = re.compile(r"[\s-]+")
 
 
 def tag_name(text: str) -> str:
@@ -65,10 +63,9 @@ def term_addresses(base: str, terms: Mapping[tuple[str, str], Term]) -> Iterator
 def author_addresses(base: str, authors: Mapping[str, str]) -> Iterator[OldAddress]:
     """`authors` are their numbers by login."""
     for login, number in authors.items():
-        nicename = _nicename(login)
-        if nicename:
-            yield OldAddress(f"{base}/author/{nicename}/", "author", login)
-            yield OldAddress(f"{base}/author/{nicename}/feed/", "author feed", login)
+        if name := nicename(login):
+            yield OldAddress(f"{base}/author/{name}/", "author", login)
+            yield OldAddress(f"{base}/author/{name}/feed/", "author feed", login)
         if as_number(number) is not None:
             yield OldAddress(f"{base}/?author={number}", "author", login)
 
@@ -96,9 +93,3 @@ def _paths_of(term: Term, terms: Mapping[tuple[str, str], Term]) -> Iterator[str
 
 def _written(slug: str) -> str:
     return quote(unquote(slug), safe="")
-
-
-def _nicename(login: str) -> str:
-    """As WordPress makes it of a login, which may be an e-mail address."""
-    kept = _NOT_IN_NICENAME.sub("", login.lower().replace(".", "-"))
-    return _BLANKS.sub("-", kept).strip("-")

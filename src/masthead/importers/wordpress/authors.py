@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from html import unescape
 from typing import Final
 
 from masthead.email_address import is_email, normal_email
@@ -12,7 +14,10 @@ from masthead.importers.wordpress.titles import title_text
 
 NO_ADDRESS: Final = "without a usable e-mail address"
 _MAX_ID: Final = 100
+_NOT_IN_NICENAME: Final = re.compile(r"[^a-z0-9 _-]+")
+_BLANKS: Final = re.compile(r"[\s-]+")
 _MAX_NAME: Final = 255
+_MAX_BIO: Final = 2_000
 
 
 def author_id(login: str) -> str:
@@ -25,4 +30,16 @@ def author_of(fields: Mapping[str, str]) -> SourceAuthor | Skipped:
     if not source_id or not is_email(address):
         return Skipped("author", "", NO_ADDRESS)
     name = title_text(fields.get("author_display_name", ""), 2 * _MAX_NAME)
-    return SourceAuthor(source_id, address, cut(name, _MAX_NAME))
+    return SourceAuthor(
+        source_id,
+        address,
+        cut(name, _MAX_NAME),
+        cut(unescape(fields.get("author_description", "")), _MAX_BIO),
+        nicename(source_id),
+    )
+
+
+def nicename(login: str) -> str:
+    """As WordPress makes it of a login, which may be an e-mail address; '' for none."""
+    kept = _NOT_IN_NICENAME.sub("", login.lower().replace(".", "-"))
+    return _BLANKS.sub("-", kept).strip("-")

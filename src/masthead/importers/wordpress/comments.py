@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from html import unescape
 from typing import Final, Literal
 
 from masthead.email_address import is_email, normal_email
+from masthead.ids import is_id
 from masthead.importers.dates import utc_text
 from masthead.importers.source import Skipped, SourceComment
 from masthead.importers.wordpress.texts import cut
@@ -28,18 +30,21 @@ _LINE_BREAKS: Final = re.compile(
     r"<br\s*/?>\n?|</?(?:p|div|blockquote|li|ul|ol|pre|h[1-6])(?=[\s/>])[^<>]*>", re.IGNORECASE
 )
 _NO_DATE: Final = "0000"
+_OWN_ID: Final = "_masthead_id"
+_OWN_CREATED: Final = "_masthead_created"
 
 Fields = Mapping[str, str]
 
 
 def comments_of(comments: Sequence[Fields], post_key: str) -> Iterator[SourceComment | Skipped]:
     """`post_key` is '' where the item is not imported as a post."""
+    ids = {_id(fields): _source_id(fields) for fields in comments}
     for fields in _parents_first(comments):
         reason = _reason_to_skip(fields, post_key)
         if reason:
-            yield Skipped("comment", _id(fields), reason)
+            yield Skipped("comment", _source_id(fields), reason)
         else:
-            yield _comment(fields, post_key)
+            yield _comment(fields, post_key, ids)
 
 
 def _parents_first(comments: Sequence[Fields]) -> list[Fields]:
@@ -72,7 +77,7 @@ def _reason_to_skip(fields: Fields, post_key: str) -> str:
     return "" if _body(fields) else "empty"
 
 
-def _comment(fields: Fields, post_key: str) -> SourceComment:
+def _comment(fields: Fields, post_key: str, ids: Mapping[str, str]) -> SourceComment:
     warnings = []
     body = _body(fields)
     if len(body) > MAX_BODY:
@@ -83,23 +88,39 @@ def _comment(fields: Fields, post_key: str) -> SourceComment:
     date = fields.get("comment_date", "") if gmt.startswith(_NO_DATE) or not gmt else gmt
     parent = _parent(fields)
     return SourceComment(
-        source_id=_id(fields),
+        source_id=_source_id(fields),
         post_key=post_key,
-        parent_id="" if parent == _id(fields) else parent,
+        parent_id="" if parent == _id(fields) else ids.get(parent, parent),
         author_name=cut(name, MAX_NAME) or NAMELESS,
         author_email=address if is_email(address) else "",
         body=cut(body, MAX_BODY),
         status=_STATES.get(fields.get("comment_approved", ""), "pending"),
-        created=utc_text(date),
+        created=utc_text(fields.get(_OWN_CREATED, "")) or utc_text(date),
         warnings=tuple(warnings),
     )
 
 
 def _body(fields: Fields) -> str:
-    """As text. In WordPress a comment is HTML with significant line breaks."""
-    lines = _LINE_BREAKS.sub("\n", fields.get("comment_content", "")[:_MAX_HTML]).split("\n")
+    """As text. Our own exports have it word for word."""
+    html = fields.get("comment_content", "")
+    return unescape(html) if _own_id(fields) else comment_text(html)
+
+
+def comment_text(html: str) -> str:
+    """Of WordPress, where a comment is HTML with significant line breaks, and of Ghost."""
+    lines = _LINE_BREAKS.sub("\n", html[:_MAX_HTML]).split("\n")
     text = "\n".join(title_text(line, MAX_BODY) for line in lines)
     return re.sub(r"\n{3,}", "\n\n", text).strip()
+
+
+def _own_id(fields: Fields) -> str:
+    found = fields.get(_OWN_ID, "")
+    return found if is_id(found) else ""
+
+
+def _source_id(fields: Fields) -> str:
+    """That of the exported record, because the numbers differ in every export of ours."""
+    return _own_id(fields) or _id(fields)
 
 
 def _id(fields: Fields) -> str:

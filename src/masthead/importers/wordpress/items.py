@@ -52,6 +52,7 @@ _AUTHOR_FIELDS: Final = frozenset(
     {"author_id", "author_login", "author_email", "author_display_name", "author_description"}
 )
 _MAX_AUTHOR_FIELD: Final = 500
+_MAX_BIO: Final = 4_000
 MAX_AUTHORS: Final = 10_000
 """Held in memory; all are counted."""
 _TERM_FIELDS: Final = {
@@ -79,6 +80,8 @@ _COMMENT_FIELDS: Final = frozenset(
         "comment_parent",
     }
 )
+_OWN_COMMENT_META: Final = frozenset({"_masthead_id", "_masthead_created"})
+_MAX_COMMENT_META: Final = 200
 # Characters of all comments under one post, and the overhead of a field.
 _MAX_COMMENTS: Final = 50_000_000
 _EACH_FIELD: Final = 100
@@ -179,6 +182,7 @@ class _Target:
         self._with_content = with_content
         self._with_comments = with_comments
         self._in_comment = False
+        self._in_comment_meta = False
         self._in_author = False
         self._term: dict[str, str] | None = None
         self._term_domain = ""
@@ -231,7 +235,7 @@ class _Target:
             if self._item is not None:
                 self._start_in_item(name, attributes)
             elif self._in_author and name in _AUTHOR_FIELDS:
-                self._collect(name, _MAX_AUTHOR_FIELD)
+                self._collect(name, _MAX_BIO if name == "author_description" else _MAX_AUTHOR_FIELD)
             elif self._term is not None and name in _TERM_FIELDS:
                 self._collect(name, _MAX_TERM_FIELD)
         elif depth == 5 and self._in_meta:
@@ -240,6 +244,11 @@ class _Target:
         elif depth == 5 and self._in_comment:
             if name in _COMMENT_FIELDS:
                 self._collect(name, min(_MAX_FIELD, self._comment_characters_left))
+            elif name == "commentmeta":
+                self._in_comment_meta, self._meta_key = True, ""
+        elif depth == 6 and self._in_comment_meta:
+            if name == "meta_key" or (name == "meta_value" and self._meta_key in _OWN_COMMENT_META):
+                self._collect(name, _MAX_COMMENT_META)
         elif depth == 3:
             self._start_in_channel(name)
         elif depth == 1 and name != "rss":
@@ -266,6 +275,8 @@ class _Target:
         if depth == self._key_depth:
             self._key_depth = 0
             self._finish(self._key, "".join(self._texts))
+        elif depth == 5:
+            self._in_comment_meta = False
         elif depth == 4:
             self._in_meta = self._in_comment = False
         elif depth == 3:
@@ -362,6 +373,11 @@ class _Target:
             self._term[_TERM_FIELDS[key]] = text.strip()
         elif item is None:
             self._channel.fields.setdefault(key, text.strip())
+        elif self._in_comment_meta:
+            if key == "meta_key":
+                self._meta_key = text.strip()
+            else:
+                item.comments[-1].setdefault(self._meta_key, text.strip())
         elif self._in_comment:
             left = self._comment_characters_left - len(text) - _EACH_FIELD
             self._comment_characters_left = max(0, left)

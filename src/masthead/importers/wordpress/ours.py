@@ -14,7 +14,8 @@ ID: Final = "_masthead_id"
 VISIBILITY: Final = "_masthead_visibility"
 PUBLISHED_AT: Final = "_masthead_published_at"
 SCHEDULED_FOR: Final = "_masthead_scheduled_for"
-META: Final = frozenset({ID, VISIBILITY, PUBLISHED_AT, SCHEDULED_FOR})
+AUTHORS: Final = "_masthead_authors"
+META: Final = frozenset({ID, VISIBILITY, PUBLISHED_AT, SCHEDULED_FOR, AUTHORS})
 
 _VISIBILITIES: Final[dict[str, Literal["public", "members", "paid"]]] = {
     "members": "members",

@@ -197,9 +197,12 @@ class Posts:
         )
 
     def _authors(self, item: Item) -> tuple[str, ...]:
-        login = author_id(item.get("creator"))
-        is_included = self._options.include_authors and login in self._site.authors_by_login
-        return (login,) if is_included else ()
+        if not self._options.include_authors:
+            return ()
+        # Our own exports name all of them, and none where a post has none.
+        own = item.meta.get(ours.AUTHORS, "").split() if ours.own_id(item) else None
+        logins = [author_id(item.get("creator"))] if own is None else own
+        return tuple(each for each in logins if each in self._site.authors_by_login)
 
     def _html(self, item: Item, warnings: list[str]) -> str:
         stored = ours.own_html(item)

@@ -156,10 +156,20 @@ def _first_pass(files: Files, names: list[str]) -> Site:
         _add_terms(site, channel.terms)
         _check_version(channel)
         _describe(site, channel)
+    if site.is_ours:
+        _leave_out_the_site_itself(site)
     site.offset = offsets.usual()
     if has_reusable:
         site.reusable = _reusable_blocks(files, names)
     return site
+
+
+def _leave_out_the_site_itself(site: Site) -> None:
+    """In our own exports it stands for the author of posts that name none."""
+    for login, author in list(site.authors_by_login.items()):
+        if isinstance(author, Skipped):
+            del site.authors_by_login[login]
+    site.authors = len(site.authors_by_login)
 
 
 def _add_terms(site: Site, terms: list[Term]) -> None:

@@ -26,7 +26,7 @@ WITH_MEMBERS = "with_members"
 BOXES: Mapping[str, _Box] = {
     "include_pages": _Box("Pages"),
     WITH_MEMBERS: _Box("Members", ("ghost", "substack"), "Ghost, Substack"),
-    "include_comments": _Box("Comments", ("wordpress",), "WordPress"),
+    "include_comments": _Box("Comments", ("wordpress", "ghost"), "WordPress, Ghost"),
     "include_authors": _Box(
         "Authors, as staff who can’t sign in yet", ("wordpress", "ghost"), "WordPress, Ghost"
     ),
