@@ -1,8 +1,8 @@
 """`python -m bench.pages`: pages of the reader's site a second, of a site with 100,000 posts.
 
 Warm pages come from the cache. A page that misses is drawn anew for every request: each address has
-a query of its own. Exits with 1 if a target is missed, an answer is wrong or a publish is not seen
-by the next request.
+a value of its own for a parameter that the page reads. Exits with 1 if a target is missed, an
+answer is wrong or a publish is not seen by the next request.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ class Row:
 
 ROWS: Final = (
     Row("post, warm", "/posts/article", 3_000),
-    Row("post, every request misses", f"/posts/article?n={_SERIAL}", 400),
+    Row("post, every request misses", f"/posts/article?thread={_SERIAL}", 400),
     Row("home, warm", "/", 3_000),
-    Row("home, every request misses", f"/?n={_SERIAL}", 400),
+    Row("home, every request misses", f"/?before=2999-01-01T00:00:00.000Z_0000000{_SERIAL}", 400),
     Row("post of a signed-in member", "/posts/article", 300, is_signed_in=True),
 )
 

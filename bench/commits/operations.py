@@ -20,6 +20,7 @@ from bench.http import Answer, answer_to, request_bytes
 from bench.load import SERIAL
 from bench.process import processor_seconds
 
+WARM, MISS = ", warm", ", miss"
 RECORDS: Final = "/api/collections/posts/records"
 _IN_TURN: Final = 100
 _SERIAL: Final = SERIAL.decode()
@@ -255,21 +256,25 @@ def _update(service: Service) -> Task:
     return Load(service, requests, b"renamed", is_repeatable=False)
 
 
-# A query that nobody reads makes an address that no cache knows.
-_MISS: Final = f"n={_SERIAL}"
+# Each request has an address of its own, which no cache knows, and the same answer. The API's cache
+# takes the whole query; that of pages takes what they read: the thread of a discussion, and the
+# position in a list, here before its beginning.
+_API_MISS: Final = f"n={_SERIAL}"
+_POST_MISS: Final = f"thread={_SERIAL}"
+_HOME_MISS: Final = f"before=2999-01-01T00:00:00.000Z_0000000{_SERIAL}"
 
 OPERATIONS: Final = (
     Operation("health", _health),
-    Operation("v1 list, warm", _api_list("")),
-    Operation("v1 list, miss", _api_list(f"&{_MISS}")),
-    Operation("v1 view, warm", _api_view("")),
-    Operation("v1 view, miss", _api_view(f"?{_MISS}")),
+    Operation(f"v1 list{WARM}", _api_list("")),
+    Operation(f"v1 list{MISS}", _api_list(f"&{_API_MISS}")),
+    Operation(f"v1 view{WARM}", _api_view("")),
+    Operation(f"v1 view{MISS}", _api_view(f"?{_API_MISS}")),
     Operation("record list", _record_list),
     Operation("record view", _record_view),
-    Operation("post's page, warm", _page("/posts/{slug}")),
-    Operation("post's page, miss", _page(f"/posts/{{slug}}?{_MISS}")),
-    Operation("home, warm", _page("/")),
-    Operation("home, miss", _page(f"/?{_MISS}")),
+    Operation(f"post's page{WARM}", _page("/posts/{slug}")),
+    Operation(f"post's page{MISS}", _page(f"/posts/{{slug}}?{_POST_MISS}")),
+    Operation(f"home{WARM}", _page("/")),
+    Operation(f"home{MISS}", _page(f"/?{_HOME_MISS}")),
     Operation("admin list", _admin_list),
     # Writes last: what they leave to do in the background would disturb the reads.
     Operation("v1 update", _update),

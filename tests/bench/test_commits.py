@@ -100,6 +100,13 @@ def test_the_table_shows_both_versions_the_ratio_and_the_share_of_the_ceiling() 
     assert cells[3] == ["page", "/s", "can't", "1,300", "", "", "", "", "new"]
 
 
+def test_a_miss_that_the_cache_answered_is_said() -> None:
+    warm = Row("home, warm", "/s", [Sample(10, 0.001)] * 2, [Sample(10, 0.001)] * 2)
+    miss = Row("home, miss", "/s", [Sample(10, 0.009)] * 2, [Sample(10, 0.0011)] * 2)
+    assert rounds.missed_nothing(warm, miss) == ["now: the cache has answered, this is no miss"]
+    assert rounds.missed_nothing(warm, replace(miss, now=[])) == []
+
+
 def test_a_commit_that_does_not_exist_is_named() -> None:
     with pytest.raises(SystemExit, match="no-such-commit"):
         checkout.of_commit("no-such-commit")
