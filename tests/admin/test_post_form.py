@@ -353,3 +353,30 @@ async def test_a_short_one_is_shown_again_with_the_reason(
     answer = await browser.post("/admin/posts/new", form | {"action": "save"})
     assert "more than 120,000 tags" in answer.text
     assert "&lt;p&gt;&lt;p&gt;" in answer.text
+
+
+@pytest.mark.parametrize("role", ["owner", "editor", "author"])
+async def test_the_person_who_begins_a_post_is_its_author(tenant: TenantWorld, role: str) -> None:
+    person, account = await staff(tenant, role, name="Ada Byron")
+    form = filled((await person.get("/admin/posts/new")).text) | {"title": "Mine"}
+    answer = await person.post("/admin/posts/new", {**form, "action": "publish"})
+    post = await stored(tenant, answer.headers["location"].rpartition("/")[2])
+    assert post["authors"] == [account.id]
+    page = await tenant.guest.get(f"/posts/{post['slug']}", headers={"accept": "text/html"})
+    assert "Ada Byron" in page.text
+    assert "Add your name" not in (await person.get("/admin/posts/new")).text
+
+
+@pytest.mark.parametrize("role", ["owner", "editor"])
+async def test_a_person_without_a_name_is_asked_for_it_and_is_the_author(
+    tenant: TenantWorld, role: str
+) -> None:
+    person, account = await staff(tenant, role)
+    page = (await person.get("/admin/posts/new")).text
+    assert 'href="/admin/account">Add your name' in page
+    answer = await person.post("/admin/posts/new", filled(page) | {"title": "Mine"})
+    post = await stored(tenant, answer.headers["location"].rpartition("/")[2])
+    assert post["authors"] == [account.id]
+    alone = {name: value for name, value in filled(page).items() if not name.startswith("authors.")}
+    answer = await person.post("/admin/posts/new", alone | {"title": "Nobody's"})
+    assert (await stored(tenant, answer.headers["location"].rpartition("/")[2]))["authors"] == []

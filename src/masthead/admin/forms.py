@@ -54,6 +54,8 @@ class Ask:
     """What a list of texts is likely to hold, most likely first."""
     suggestions: str = ""
     """Where there is more of that: the address of those that begin as what is typed."""
+    are_people: bool = False
+    """The choices are people, who are searched by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +89,7 @@ class Widget:
     """Label and address of each, with empty ones to fill in."""
     known: tuple[str, ...] = ()
     suggestions: str = ""
+    are_people: bool = False
 
     @property
     def too_many(self) -> int:
@@ -149,7 +152,16 @@ def _widget(
     if _has_ticks(declared, ask):
         chosen = set(_items(stored)) if typed is None else set(_several(ask, typed))
         choices = tuple(Choice(value, ask.choices[value], value in chosen) for value in ask.choices)
-        return Widget(ask.name, ask.label, "several", "", help_text, error, choices=choices)
+        return Widget(
+            ask.name,
+            ask.label,
+            "several",
+            "",
+            help_text,
+            error,
+            choices=choices,
+            are_people=ask.are_people,
+        )
     if isinstance(declared, Secret):
         is_set = bool(stored)
         return Widget(ask.name, ask.label, "secret", "", help_text, error, is_set=is_set)

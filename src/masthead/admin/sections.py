@@ -79,7 +79,7 @@ POSTS = Section(
         Ask("visibility", "Who may read", choices=READERS),
         Ask("tags", "Tags", "Separated by commas."),
         Ask("excerpt", "Excerpt", "Shown in lists and search results.", rows=4),
-        Ask("authors", "Authors", "Nobody: the owner."),
+        Ask("authors", "Authors", "Readers see their names above the post.", are_people=True),
         Ask(
             "featured_image",
             "Picture",

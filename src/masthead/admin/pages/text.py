@@ -76,10 +76,17 @@ async def asks_of(section: Section, request: AdminRequest, record: Record) -> tu
         # Only editors and owners may name authors.
         return tuple(each for each in section.asks if each.name != "authors")
     names = await staff_names(request)
-    authors = dict.fromkeys(record["authors"], "Another author") | names
+    own = dict.fromkeys(beginners(section, request), "You")
+    authors = dict.fromkeys(record["authors"], "Another author") | own | names
     return tuple(
         replace(each, choices=authors) if each.name == "authors" else each for each in section.asks
     )
+
+
+def beginners(section: Section, request: AdminRequest) -> list[str]:
+    """The authors of a text that this person begins. An operator is none of the site's staff."""
+    is_staff = request.caller.kind in (Kind.OWNER, Kind.EDITOR, Kind.AUTHOR)
+    return [request.caller.id] if section.has_authors and is_staff else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,14 +116,14 @@ async def new_form(section: Section, request: AdminRequest) -> Answer:
     request.records.check_may_create(request.caller, texts)
     chosen = request.query.get("id", "")
     if not ids.is_id(chosen):
-        return await _page(section, request, _new(section, ids.new_id()))
+        return await _page(section, request, _new(section, request, ids.new_id()))
     if await request.records.find(texts, {"id": chosen}, tenant_id=request.tenant_id):
         return Moved(section.url(chosen))
-    return await _page(section, request, _new(section, chosen))
+    return await _page(section, request, _new(section, request, chosen))
 
 
 async def create(section: Section, request: AdminRequest) -> Answer:
-    edited = _new(section, ids.new_id())
+    edited = _new(section, request, ids.new_id())
     given = await _given(section, request, edited.record)
     action = _action(section, request)
     if action == "publish":
@@ -218,8 +225,11 @@ async def delete(section: Section, request: AdminRequest, text_id: str) -> Answe
     return Moved(section.address, f"“{record['title'][:80]}” is deleted.")
 
 
-def _new(section: Section, text_id: str) -> _Edited:
-    return _Edited({**section.empty(), "id": text_id}, NEW, is_new=True)
+def _new(section: Section, request: AdminRequest, text_id: str) -> _Edited:
+    record = {**section.empty(), "id": text_id}
+    if section.has_authors:
+        record["authors"] = beginners(section, request)
+    return _Edited(record, NEW, is_new=True)
 
 
 def _edited(opened: Opened) -> _Edited:
@@ -295,6 +305,7 @@ async def _page(
         "site_path": f"{request.site_url}{section.site_prefix}{record['slug']}",
         "result": _result(section, request, record) if "seo_title" in fields else None,
         "later": _later(request, record) if section.has_schedule else None,
+        "asks_name": bool(beginners(section, request)) and not request.account["name"],
         "can_open": edited.can_open,
         "lacks": edited.lacks,
         "document_json": _json(edited.document),
